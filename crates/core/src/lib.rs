@@ -1,0 +1,1 @@
+//! The vocabulary: time, task, machine, policy, behaviour, event, tunables, registry, randomness.

@@ -1,0 +1,1 @@
+//! CPU scheduling policies, one file each.

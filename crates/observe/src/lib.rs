@@ -1,0 +1,1 @@
+//! Metrics and checkers: observers of the event stream.

@@ -1,0 +1,1 @@
+//! Data structures named by structure, free of scheduling words.

@@ -1,0 +1,1 @@
+//! Trace formats, each read and, where sensible, written.

@@ -1,0 +1,1 @@
+//! Behaviours: experiment files, rt-app files and work recovered from a recording.
