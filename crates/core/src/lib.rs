@@ -1,1 +1,52 @@
-//! The vocabulary: time, task, machine, policy, behaviour, event, tunables, registry, randomness.
+//! The vocabulary that everything else speaks: time, task, machine, policy, behaviour, event, tunables,
+//! registry and randomness. No I/O, no clock, no floats.
+//!
+//! # Life of a task, as a policy sees it
+//!
+//! ```text
+//!  admit ─▶ select_cpu ─▶ enqueue ─▶ (queued) ─▶ pick_next ─▶ (running) ─▶ charge ─┬─▶ enqueue(Preempted | SliceEnd | Yielded)
+//!              ▲                        │ dequeue(Migrate | Change | Kill)         ├─▶ blocked ─▶ select_cpu …
+//!              └────────────────────────┘                                          └─▶ exit
+//! ```
+//!
+//! Four rules hold for every host:
+//!
+//! 1. A running task is not on the runqueue. A policy that weighs the running task keeps it itself.
+//! 2. `charge(Tick)` leaves the task running; every other reason takes it off the CPU before the call.
+//! 3. A preemption is always `charge(Preempted)`, `enqueue(Preempted)`, `pick_next`; the pick may be the same
+//!    task again, which is then not a context switch.
+//! 4. Changes of nice, class or affinity need no verb: a queued task is dequeued with `Change`, edited and
+//!    enqueued with `Restored`; a running one is charged as `Preempted`, edited and enqueued with `Restored`.
+//!
+//! # Glossary
+//!
+//! | word | meaning |
+//! |---|---|
+//! | timeslice | CPU time a task may use before its policy decides again |
+//! | wake-up latency | from the (first) waking to the switch-in that follows |
+//! | effort | elements a policy looked at to decide; the machine turns it into time |
+//! | stint | one stay on a CPU: from a switch-in to the next switch-out |
+
+pub mod behaviour;
+pub mod effort;
+pub mod event;
+pub mod machine;
+pub mod policy;
+pub mod registry;
+pub mod rng;
+pub mod task;
+pub mod time;
+pub mod tunable;
+pub mod workload;
+
+pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
+pub use effort::{Effort, EffortMeter};
+pub use event::{Event, Observer, Off, Overhead, WakeSource};
+pub use machine::{Costs, Cpu, CpuId, Level, Machine};
+pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
+pub use registry::{About, Needs, Registered, Visitor};
+pub use rng::{Rng, Seed};
+pub use task::{Class, CpuSet, Nice, PerTask, State, Task, TaskId, TaskTable};
+pub use time::{Span, Time};
+pub use tunable::{Tunable, TunableError, Tunables};
+pub use workload::{Start, TaskSpec, Workload, WorkloadSource};

@@ -1,1 +1,7 @@
-//! CPU scheduling policies, one file each.
+//! CPU scheduling policies, one file each. This list is the registry: command line, contract tests,
+//! benchmarks and docs find a policy through it.
+
+goodness_core::cpu_policies! {
+    fifo::Fifo,
+    rr::RoundRobin,
+}

@@ -1,1 +1,13 @@
-//! Data structures named by structure, free of scheduling words.
+//! Data structures named by structure, free of scheduling words. Items are dense `u32` numbers given by the
+//! caller; links live in vectors indexed by them, so nothing allocates after `reserve`, and nothing is unsafe.
+//!
+//! | structure | file | insert | remove | first |
+//! |---|---|---|---|---|
+//! | FIFO lists over shared links | `list.rs` | O(1) | O(1) | O(1) |
+//! | bitmap with find-first | `bitmap.rs` | O(1) | O(1) | O(words) |
+
+pub mod bitmap;
+pub mod list;
+
+pub use bitmap::Bitmap;
+pub use list::{Link, Links, List};

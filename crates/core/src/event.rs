@@ -1,0 +1,203 @@
+//! The one stream of events. Simulator, live host and trace readers emit it; metrics, checkers, trace
+//! writers and reports read it, so a simulated and a real run are measured by the same code.
+
+use crate::machine::CpuId;
+use crate::task::TaskId;
+use crate::time::{Span, Time};
+
+/// In which context a wake-up was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeSource {
+    /// A task, in its own context.
+    Task,
+    /// An interrupt or a timer.
+    Interrupt,
+}
+
+/// How the task that left a CPU left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Off {
+    /// Still runnable: preempted, slice over.
+    Preempted,
+    /// Still runnable: it yielded.
+    Yielded,
+    /// Interruptible sleep.
+    Sleeping,
+    /// Uninterruptible sleep.
+    Uninterruptible,
+    /// Ended.
+    Exited,
+}
+
+impl Off {
+    /// Whether the task still wants a CPU.
+    #[must_use]
+    pub const fn is_runnable(self) -> bool {
+        matches!(self, Off::Preempted | Off::Yielded)
+    }
+}
+
+/// CPU time that no task asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overhead {
+    /// Searching the next task.
+    Search,
+    /// Recalculating counters.
+    Recalculate,
+    /// Ordered insertion and removal.
+    Insert,
+    /// Placement and balancing.
+    Balance,
+    /// Switching tasks.
+    Switch,
+    /// Waking tasks.
+    Wakeup,
+    /// Timer interrupts.
+    Tick,
+    /// Refilling caches after a switch or a migration.
+    Refill,
+}
+
+impl Overhead {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [Overhead; 8] = [
+        Overhead::Search,
+        Overhead::Recalculate,
+        Overhead::Insert,
+        Overhead::Balance,
+        Overhead::Switch,
+        Overhead::Wakeup,
+        Overhead::Tick,
+        Overhead::Refill,
+    ];
+
+    /// Name used in reports and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Overhead::Search => "search",
+            Overhead::Recalculate => "recalculate",
+            Overhead::Insert => "insert",
+            Overhead::Balance => "balance",
+            Overhead::Switch => "switch",
+            Overhead::Wakeup => "wakeup",
+            Overhead::Tick => "tick",
+            Overhead::Refill => "refill",
+        }
+    }
+}
+
+/// Something that happened. Events of one run come in order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A task began to exist; it is not runnable yet.
+    Fork {
+        /// Who created it, where that is known.
+        parent: Option<TaskId>,
+        /// The new task.
+        child: TaskId,
+    },
+    /// A blocked or new task became runnable. Emitted once per wait, at the first waking.
+    Wakeup {
+        /// Who became runnable.
+        task: TaskId,
+        /// Who caused it; `None` for interrupts, timers, and the start of a run.
+        waker: Option<TaskId>,
+        /// On whose runqueue it goes.
+        cpu: CpuId,
+        /// The context of the waker.
+        from: WakeSource,
+    },
+    /// A CPU went from one task (or idle) to another (or idle). Never emitted when `prev == next`.
+    Switch {
+        /// Where.
+        cpu: CpuId,
+        /// Who ran; `None` for idle.
+        prev: Option<TaskId>,
+        /// How `prev` left; meaningless when `prev` is `None`.
+        off: Off,
+        /// Who runs now; `None` for idle.
+        next: Option<TaskId>,
+    },
+    /// A task changed its CPU while runnable or at its wake-up.
+    Migrate {
+        /// Who.
+        task: TaskId,
+        /// From where.
+        from: CpuId,
+        /// To where.
+        to: CpuId,
+    },
+    /// The host spent CPU time of `cpu` on its own account.
+    Overhead {
+        /// Where.
+        cpu: CpuId,
+        /// For what.
+        kind: Overhead,
+        /// How long.
+        span: Span,
+    },
+    /// A task ended. A `Switch` with [`Off::Exited`] comes at the same instant, after it.
+    Exit {
+        /// Who.
+        task: TaskId,
+    },
+    /// One request of a modelled service was served, or one cycle of a task's programme is complete.
+    Served {
+        /// Who served it.
+        task: TaskId,
+        /// Since it arrived.
+        latency: Span,
+    },
+}
+
+/// Watches a run; never changes it.
+pub trait Observer {
+    /// One event; `at` never goes backwards.
+    fn observe(&mut self, at: Time, event: &Event);
+}
+
+impl Observer for () {
+    #[inline]
+    fn observe(&mut self, _: Time, _: &Event) {}
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    #[inline]
+    fn observe(&mut self, at: Time, event: &Event) {
+        (**self).observe(at, event);
+    }
+}
+
+impl<O: Observer> Observer for Option<O> {
+    #[inline]
+    fn observe(&mut self, at: Time, event: &Event) {
+        if let Some(observer) = self {
+            observer.observe(at, event);
+        }
+    }
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline]
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.0.observe(at, event);
+        self.1.observe(at, event);
+    }
+}
+
+impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
+    #[inline]
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.0.observe(at, event);
+        self.1.observe(at, event);
+        self.2.observe(at, event);
+    }
+}
+
+/// Keeps everything: for tests and for small runs.
+impl Observer for Vec<(Time, Event)> {
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.push((at, *event));
+    }
+}

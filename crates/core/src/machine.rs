@@ -1,0 +1,273 @@
+//! The machine: topology, tick and what things cost.
+
+use crate::effort::Effort;
+use crate::time::{Span, Time};
+use std::fmt;
+
+/// A CPU's dense number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuId(pub u32);
+
+impl CpuId {
+    /// The number as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for CpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cpu {}", self.0)
+    }
+}
+
+/// How far apart two CPUs are; also the levels of the scheduling domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Hardware threads of one core.
+    Smt,
+    /// Cores that share a last-level cache.
+    Cache,
+    /// CPUs of one memory node.
+    Node,
+    /// Everything.
+    Machine,
+}
+
+impl Level {
+    /// From the nearest to the farthest.
+    pub const ALL: [Level; 4] = [Level::Smt, Level::Cache, Level::Node, Level::Machine];
+}
+
+/// Where a CPU sits. Equal numbers mean shared hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Core it belongs to.
+    pub core: u32,
+    /// Last-level cache it uses.
+    pub cache: u32,
+    /// Memory node it is nearest to.
+    pub node: u32,
+    /// Speed, 1024 for the fastest CPU of the machine.
+    pub capacity: u32,
+}
+
+/// What the host charges for its own work, all of it zero in an ideal machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Switching from one task to another, CPU time of the CPU that switches.
+    pub switch: Span,
+    /// Waking a task, CPU time of the waker.
+    pub wakeup: Span,
+    /// One timer interrupt, CPU time of the CPU it interrupts.
+    pub tick: Span,
+    /// From a wake-up or preemption request on another CPU until that CPU reacts.
+    pub interrupt: Span,
+    /// From the wake-up until an idle CPU runs its first instruction.
+    pub idle_exit: Span,
+    /// Extra CPU time of a task's first stint after a migration, by distance (see [`Level`]).
+    pub migration: [Span; 4],
+    /// Extra CPU time of a task's stint when another task ran on the CPU in between.
+    pub cache_refill: Span,
+    /// Passing a contended lock to its next owner.
+    pub lock_handover: Span,
+    /// CPU time per element examined, in the order of [`Effort::ALL`].
+    pub effort: [Span; 4],
+}
+
+impl Costs {
+    /// CPU time for the elements counted by an effort meter.
+    #[inline]
+    #[must_use]
+    pub fn of_effort(&self, counts: [u32; Effort::ALL.len()]) -> Span {
+        let mut total = 0;
+        for (cost, count) in self.effort.iter().zip(counts) {
+            total += cost.0 * u64::from(count);
+        }
+        Span(total)
+    }
+}
+
+/// CPUs, their neighbourhoods, the tick and the costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Name of the preset or file.
+    pub name: String,
+    /// Timer interrupts per second and CPU.
+    pub hz: u32,
+    /// Time of the first tick; the following ones come every 1/HZ.
+    pub first_tick: Span,
+    /// What things cost.
+    pub costs: Costs,
+    cpus: Vec<Cpu>,
+    /// For each level and CPU, the index of its group in `groups`.
+    group_of: [Vec<u32>; 4],
+    groups: [Vec<Box<[CpuId]>>; 4],
+}
+
+impl Machine {
+    /// A machine of the given CPUs. Neighbourhoods nest: CPUs of one core share a cache, and so on.
+    ///
+    /// # Errors
+    /// A sentence when there is no CPU, more than 65 536, or no tick.
+    pub fn new(name: &str, cpus: Vec<Cpu>, hz: u32) -> Result<Machine, String> {
+        if cpus.is_empty() {
+            return Err("a machine needs at least one CPU; write for example cpus = 1".into());
+        }
+        if cpus.len() > 65_536 {
+            return Err(format!("{} CPUs are more than the 65536 that are supported", cpus.len()));
+        }
+        if hz == 0 || hz > 100_000 {
+            return Err(format!("hz = {hz} is outside 1 ..= 100000"));
+        }
+        let mut machine = Machine {
+            name: name.into(),
+            hz,
+            first_tick: Span(1_000_000_000 / u64::from(hz)),
+            costs: Costs::default(),
+            group_of: std::array::from_fn(|_| Vec::new()),
+            groups: std::array::from_fn(|_| Vec::new()),
+            cpus,
+        };
+        for level in Level::ALL {
+            machine.build_groups(level);
+        }
+        Ok(machine)
+    }
+
+    /// `count` equal CPUs that share one cache, no SMT, ideal costs.
+    ///
+    /// # Errors
+    /// As [`Machine::new`].
+    pub fn flat(count: u32, hz: u32) -> Result<Machine, String> {
+        let cpus = (0..count.min(65_537)).map(|i| Cpu { core: i, cache: 0, node: 0, capacity: 1024 }).collect();
+        Machine::new("flat", cpus, hz)
+    }
+
+    fn build_groups(&mut self, level: Level) {
+        let key = |cpu: &Cpu| match level {
+            Level::Smt => (cpu.core, cpu.cache, cpu.node),
+            Level::Cache => (cpu.cache, cpu.node, 0),
+            Level::Node => (cpu.node, 0, 0),
+            Level::Machine => (0, 0, 0),
+        };
+        let mut members = std::collections::BTreeMap::<_, Vec<CpuId>>::new();
+        for (i, cpu) in self.cpus.iter().enumerate() {
+            members.entry(key(cpu)).or_default().push(CpuId(i as u32));
+        }
+        let mut group_of = vec![0; self.cpus.len()];
+        let mut groups: Vec<Box<[CpuId]>> = members.into_values().map(Vec::into_boxed_slice).collect();
+        groups.sort_by_key(|g| g[0]);
+        for (index, group) in groups.iter().enumerate() {
+            for cpu in group {
+                group_of[cpu.index()] = index as u32;
+            }
+        }
+        self.group_of[level as usize] = group_of;
+        self.groups[level as usize] = groups;
+    }
+
+    /// Number of CPUs.
+    #[must_use]
+    pub fn cpu_count(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// All CPUs in order.
+    pub fn cpu_ids(&self) -> impl DoubleEndedIterator<Item = CpuId> + use<> {
+        (0..self.cpus.len() as u32).map(CpuId)
+    }
+
+    /// Where `cpu` sits.
+    #[must_use]
+    pub fn cpu(&self, cpu: CpuId) -> &Cpu {
+        &self.cpus[cpu.index()]
+    }
+
+    /// The CPUs that share `level` with `cpu`, itself included, ascending.
+    #[inline]
+    #[must_use]
+    pub fn group(&self, cpu: CpuId, level: Level) -> &[CpuId] {
+        &self.groups[level as usize][self.group_of[level as usize][cpu.index()] as usize]
+    }
+
+    /// All neighbourhoods of `level`, ascending by their first CPU.
+    #[must_use]
+    pub fn groups(&self, level: Level) -> &[Box<[CpuId]>] {
+        &self.groups[level as usize]
+    }
+
+    /// The nearest level that holds both CPUs; `None` when they are the same CPU.
+    #[must_use]
+    pub fn distance(&self, a: CpuId, b: CpuId) -> Option<Level> {
+        if a == b {
+            return None;
+        }
+        Level::ALL.into_iter().find(|l| {
+            let of = &self.group_of[*l as usize];
+            of[a.index()] == of[b.index()]
+        })
+    }
+
+    /// The tick period, rounded down to the nanosecond.
+    #[inline]
+    #[must_use]
+    pub fn tick(&self) -> Span {
+        Span(1_000_000_000 / u64::from(self.hz))
+    }
+
+    /// The first tick strictly after `now`. Ticks do not drift: the k-th comes at `first_tick + k/HZ`.
+    #[inline]
+    #[must_use]
+    pub fn next_tick(&self, now: Time) -> Time {
+        let first = self.first_tick.0;
+        if now.0 < first {
+            return Time(first);
+        }
+        let hz = u64::from(self.hz);
+        let passed = now.0 - first;
+        if 1_000_000_000 % hz == 0 {
+            let tick = 1_000_000_000 / hz;
+            return Time(first + (passed / tick + 1) * tick);
+        }
+        let at = |k: u128| (k * 1_000_000_000 / u128::from(hz)) as u64;
+        let mut k = u128::from(passed) * u128::from(hz) / 1_000_000_000;
+        while at(k) <= passed {
+            k += 1;
+        }
+        Time(first + at(k))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_do_not_drift_at_hz_1024() {
+        let machine = Machine::flat(1, 1024).unwrap();
+        let mut at = Time(machine.first_tick.0);
+        for _ in 0..1024 {
+            at = machine.next_tick(at);
+        }
+        assert_eq!(at.0 - machine.first_tick.0, 1_000_000_000);
+    }
+
+    #[test]
+    fn neighbourhoods_follow_the_topology() {
+        let cpus = (0..8).map(|i| Cpu { core: i / 2, cache: i / 4, node: 0, capacity: 1024 }).collect();
+        let machine = Machine::new("smt", cpus, 250).unwrap();
+        assert_eq!(machine.group(CpuId(3), Level::Smt), [CpuId(2), CpuId(3)]);
+        assert_eq!(machine.distance(CpuId(0), CpuId(1)), Some(Level::Smt));
+        assert_eq!(machine.distance(CpuId(0), CpuId(3)), Some(Level::Cache));
+        assert_eq!(machine.distance(CpuId(0), CpuId(4)), Some(Level::Node));
+        assert_eq!(machine.distance(CpuId(5), CpuId(5)), None);
+    }
+
+    #[test]
+    fn a_machine_without_cpus_is_refused() {
+        assert!(Machine::flat(0, 250).unwrap_err().contains("at least one CPU"));
+        assert!(Machine::flat(1, 0).is_err());
+    }
+}

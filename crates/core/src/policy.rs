@@ -1,0 +1,209 @@
+//! The CPU policy: a pure state machine. Events and the time go in, decisions come out.
+
+use crate::effort::{Effort, EffortMeter};
+use crate::event::WakeSource;
+use crate::machine::{CpuId, Machine};
+use crate::task::{TaskId, TaskTable};
+use crate::time::{Span, Time};
+
+/// What a policy sees during one call. Nothing else exists for it.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The time of the event.
+    pub now: Time,
+    /// Topology, tick and costs.
+    pub machine: &'a Machine,
+    /// All tasks; read only.
+    pub tasks: &'a TaskTable,
+    /// Where the policy reports what it examined.
+    pub effort: &'a EffortMeter,
+}
+
+impl Context<'_> {
+    /// Reports that `elements` of `kind` were examined.
+    #[inline]
+    pub fn examined(&self, kind: Effort, elements: u32) {
+        self.effort.add(kind, elements);
+    }
+}
+
+/// Decides who runs where and when.
+///
+/// The order of calls is drawn in the crate's documentation. Every verb may report effort. No verb may
+/// allocate once the tasks are admitted.
+pub trait CpuPolicy {
+    /// A task begins to exist. Called once per task, before any other verb names it; make room for it here.
+    ///
+    /// # Errors
+    /// [`Rejected`] when the policy's admission control refuses it; the task then never runs.
+    fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected>;
+
+    /// A task ceased to exist. It is neither queued nor running. Its number is not used again.
+    fn exit(&mut self, cx: &Context, task: TaskId) {
+        let _ = (cx, task);
+    }
+
+    /// Chooses a CPU for a task that becomes runnable (`Fork`, `Wakeup`) or lost its CPU by an affinity
+    /// change. The answer must lie in the task's affinity. By default: where it last ran if that is
+    /// allowed, else the first CPU allowed.
+    fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
+        let _ = why;
+        previous_cpu(cx, task)
+    }
+
+    /// `task` joins the runqueue of `cpu`. Already true: it is neither queued nor running, and `cpu` is in its
+    /// affinity. The answer says whether a CPU should reschedule; an idle CPU does so by itself.
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched;
+
+    /// A queued task leaves the runqueue of `cpu` for another reason than running.
+    fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue);
+
+    /// Chooses what `cpu` runs next and takes it off the runqueue. Already true: nothing runs on `cpu`; what
+    /// ran before was charged and, if still runnable, enqueued. `None` leaves the CPU idle.
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick>;
+
+    /// Accounts `ran` (time since the pick or the last charge, scheduling costs included) to `task`.
+    /// With [`Stop::Tick`] the task goes on running unless the answer preempts its CPU; with every other
+    /// reason it has left the CPU already, and an `enqueue` follows if it is still runnable.
+    fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched;
+
+    /// Proposes to move one task. Asked when `cpu` found nothing to run (repeated until it has something or
+    /// the answer is `None`) and on its ticks. The host moves; the policy sees `dequeue(Migrate)` and
+    /// `enqueue(Migrated)`. A running task may be named: it is charged as `Preempted` and then enqueued.
+    fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
+        let _ = (cx, cpu, idle);
+        None
+    }
+
+    /// When [`CpuPolicy::timer`] should be called next, if ever. Asked after each event that concerned the policy.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time given by [`CpuPolicy::next_timer`] has come.
+    fn timer(&mut self, cx: &Context) -> Resched {
+        let _ = cx;
+        Resched::Keep
+    }
+}
+
+/// The CPU the task last ran on if its affinity allows it, else the first that it allows.
+///
+/// # Panics
+/// When the affinity names no CPU of the machine; hosts refuse such tasks.
+#[must_use]
+pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
+    let it = &cx.tasks[task];
+    if it.affinity.contains(it.cpu) {
+        return it.cpu;
+    }
+    cx.machine.cpu_ids().find(|c| it.affinity.contains(*c)).expect("a task's affinity names a CPU of the machine")
+}
+
+/// Why a task joins a runqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueue {
+    /// It was just created by `parent` (`None`: by the host, at its start time).
+    Fork {
+        /// Who created it.
+        parent: Option<TaskId>,
+    },
+    /// What it waited for happened.
+    Wakeup {
+        /// The task that woke it; `None` for interrupts and timers.
+        waker: Option<TaskId>,
+        /// The CPU on which the wake-up was executed.
+        on: CpuId,
+        /// The waker announced that it is about to sleep.
+        sync: bool,
+        /// In which context the waker ran.
+        from: WakeSource,
+    },
+    /// It was preempted.
+    Preempted,
+    /// The timeslice of its [`Pick`] ended.
+    SliceEnd,
+    /// It yielded.
+    Yielded,
+    /// It was moved from another CPU's runqueue.
+    Migrated,
+    /// It was taken off to change nice, class or affinity.
+    Restored,
+}
+
+/// Why a queued task leaves its runqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dequeue {
+    /// To another CPU's runqueue.
+    Migrate,
+    /// To change nice, class or affinity.
+    Change,
+    /// For good.
+    Kill,
+}
+
+/// Why a task is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The timer interrupt; the task is still running.
+    Tick,
+    /// The timeslice of its [`Pick`] ended.
+    SliceEnd,
+    /// A preemption asked for by the policy, or a change of nice, class or affinity.
+    Preempted,
+    /// It called `sched_yield`.
+    Yielded,
+    /// It waits for something.
+    Blocked {
+        /// Whether the sleep can be interrupted by a signal (`S`) or not (`D`).
+        interruptible: bool,
+    },
+    /// It ended.
+    Exited,
+}
+
+/// How `balance` came to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// The CPU found nothing to run.
+    Newly,
+    /// The CPU is busy and its timer ticked.
+    Busy,
+}
+
+/// The task to run next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// Who runs.
+    pub task: TaskId,
+    /// CPU time until the host stops it with `SliceEnd`; `None`: the policy counts ticks or does not care.
+    pub timeslice: Option<Span>,
+}
+
+/// A proposed migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pull {
+    /// Who moves.
+    pub task: TaskId,
+    /// Where it is queued or running.
+    pub from: CpuId,
+    /// Where it goes.
+    pub to: CpuId,
+}
+
+/// Whether a CPU must choose again.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resched {
+    /// Nothing changes.
+    Keep,
+    /// This CPU must stop its task and pick again.
+    Preempt(CpuId),
+}
+
+/// Admission control said no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// One sentence that says why.
+    pub reason: String,
+}

@@ -1,0 +1,121 @@
+//! Policies by name: one name comparison per run, direct calls afterwards.
+
+use crate::machine::Machine;
+use crate::policy::CpuPolicy;
+use crate::rng::Seed;
+use crate::tunable::Tunables;
+
+/// What a policy says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The registered name, equal to the file's name with `-` for `_`.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Paper, kernel version or specification section.
+    pub source: &'static str,
+    /// What it needs of its host.
+    pub needs: Needs,
+}
+
+/// What a policy needs of its host beyond the verbs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// `charge(Tick)` at the machine's HZ while a task runs.
+    pub tick: bool,
+    /// `timer` at the time given by `next_timer`.
+    pub timer: bool,
+    /// `balance` on newly idle CPUs and, with `tick`, on ticks.
+    pub balance: bool,
+    /// One lock guards all runqueues, so that decisions of different CPUs exclude each other.
+    pub global_lock: bool,
+}
+
+/// A policy that can be made by name.
+pub trait Registered: CpuPolicy + Sized {
+    /// What it says of itself.
+    const ABOUT: About;
+    /// Its tunables.
+    type Settings: Tunables;
+    /// A policy for this machine.
+    fn new(machine: &Machine, settings: Self::Settings, seed: Seed) -> Self;
+}
+
+/// A body of code to run with a policy chosen by name.
+pub trait Visitor {
+    /// What it returns.
+    type Output;
+    /// Runs with policy `P`.
+    fn visit<P: Registered + 'static>(self) -> Self::Output;
+}
+
+/// The entry of `names` that is spelled most like `wanted`, for error messages.
+#[must_use]
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    names.into_iter().min_by_key(|name| edit_distance(wanted, name))
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (restricted Damerau).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// Declares a registry of CPU policies: the modules, `ALL`, [`Visitor`] dispatch by name and `tunables_of`.
+///
+/// ```text
+/// cpu_policies! { fifo::Fifo, rr::RoundRobin, }
+/// ```
+#[macro_export]
+macro_rules! cpu_policies {
+    ($($module:ident :: $policy:ident),* $(,)?) => {
+        $(pub mod $module;)*
+
+        /// Every registered policy, in the order of the registry.
+        pub const ALL: &[&$crate::About] = &[$(&<$module::$policy as $crate::Registered>::ABOUT),*];
+
+        /// Runs `visitor` with the policy called `name`; `None` if no policy has that name.
+        pub fn with_policy<V: $crate::Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            $(if name == <$module::$policy as $crate::Registered>::ABOUT.name {
+                return Some(visitor.visit::<$module::$policy>());
+            })*
+            None
+        }
+
+        /// The tunables of the policy called `name`; `None` if no policy has that name.
+        pub fn tunables_of(name: &str) -> Option<&'static [$crate::Tunable]> {
+            $(if name == <$module::$policy as $crate::Registered>::ABOUT.name {
+                return Some(<<$module::$policy as $crate::Registered>::Settings as $crate::Tunables>::spec());
+            })*
+            None
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_forgives_a_typing_error() {
+        assert_eq!(nearest("bqf", ["eevdf", "bfq", "bfs"]), Some("bfq"));
+        assert_eq!(nearest("evdf", ["eevdf", "cfs", "rr"]), Some("eevdf"));
+    }
+}

@@ -1,0 +1,256 @@
+//! Tasks as policies see them: identity, class, nice, affinity, and where they last ran.
+
+use crate::machine::CpuId;
+use crate::time::Span;
+use std::fmt;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+/// A task's dense number, given by the host from 0 upwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub u32);
+
+impl TaskId {
+    /// The number as an index.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {}", self.0)
+    }
+}
+
+/// POSIX nice, −20 (most favoured) to +19.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Nice(i8);
+
+impl Nice {
+    /// The default.
+    pub const ZERO: Nice = Nice(0);
+
+    /// `value` when it lies in −20..=19.
+    #[must_use]
+    pub const fn new(value: i64) -> Option<Nice> {
+        if value >= -20 && value <= 19 { Some(Nice(value as i8)) } else { None }
+    }
+
+    /// The number itself, −20..=19.
+    #[must_use]
+    pub const fn get(self) -> i64 {
+        self.0 as i64
+    }
+
+    /// 0 for nice −20 up to 39 for nice +19; handy for tables.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        (self.0 + 20) as usize
+    }
+}
+
+/// The scheduling class asked for, by its Linux name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// SCHED_OTHER.
+    #[default]
+    Normal,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+    /// SCHED_FIFO.
+    Fifo,
+    /// SCHED_RR.
+    RoundRobin,
+}
+
+impl Class {
+    /// Whether the class is a POSIX real-time one.
+    #[must_use]
+    pub const fn is_realtime(self) -> bool {
+        matches!(self, Class::Fifo | Class::RoundRobin)
+    }
+}
+
+/// Where a task stands. Only the host changes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Created, not yet runnable.
+    #[default]
+    New,
+    /// On a runqueue.
+    Queued,
+    /// On a CPU.
+    Running,
+    /// Waiting for something other than a CPU.
+    Blocked,
+    /// Gone.
+    Exited,
+}
+
+/// A set of CPUs. `All` and sets below CPU 64 need no allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CpuSet {
+    /// Every CPU of the machine.
+    #[default]
+    All,
+    /// CPUs 0..64, one bit each.
+    Small(u64),
+    /// Any CPUs, 64 to a word.
+    Large(Arc<[u64]>),
+}
+
+impl CpuSet {
+    /// The set of the CPUs listed.
+    #[must_use]
+    pub fn of(cpus: &[CpuId]) -> CpuSet {
+        let words = cpus.iter().map(|c| c.index() / 64 + 1).max().unwrap_or(1);
+        let mut bits = vec![0u64; words];
+        for cpu in cpus {
+            bits[cpu.index() / 64] |= 1 << (cpu.index() % 64);
+        }
+        if words == 1 { CpuSet::Small(bits[0]) } else { CpuSet::Large(bits.into()) }
+    }
+
+    /// Whether `cpu` belongs to the set.
+    #[must_use]
+    pub fn contains(&self, cpu: CpuId) -> bool {
+        let index = cpu.index();
+        match self {
+            CpuSet::All => true,
+            CpuSet::Small(bits) => index < 64 && bits >> index & 1 == 1,
+            CpuSet::Large(words) => words.get(index / 64).is_some_and(|w| w >> (index % 64) & 1 == 1),
+        }
+    }
+}
+
+/// What a policy may know of a task.
+#[derive(Clone, Debug, Default)]
+pub struct Task {
+    /// Class asked for.
+    pub class: Class,
+    /// Nice; meaningful in the non-real-time classes.
+    pub nice: Nice,
+    /// 1..=99 in the real-time classes, larger is more urgent; otherwise 0.
+    pub rt_priority: u8,
+    /// CPUs it may use.
+    pub affinity: CpuSet,
+    /// Tasks with equal numbers share an address space; `None` for kernel threads.
+    pub address_space: Option<u32>,
+    /// The slice the task asked for (`sched_attr.sched_runtime`), where its policy has such a thing.
+    pub slice: Option<Span>,
+    /// Where it stands; written by the host alone.
+    pub state: State,
+    /// The CPU it runs, waits or last ran on; written by the host alone.
+    pub cpu: CpuId,
+}
+
+/// All tasks of a run, by [`TaskId`].
+#[derive(Clone, Debug, Default)]
+pub struct TaskTable(Vec<Task>);
+
+impl TaskTable {
+    /// An empty table with room for `capacity` tasks.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> TaskTable {
+        TaskTable(Vec::with_capacity(capacity))
+    }
+
+    /// Appends a task and returns its number.
+    pub fn push(&mut self, task: Task) -> TaskId {
+        self.0.push(task);
+        TaskId(u32::try_from(self.0.len() - 1).expect("fewer than 2^32 tasks"))
+    }
+
+    /// How many tasks there ever were.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there never was a task.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All tasks in order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+        self.0.iter().enumerate().map(|(i, t)| (TaskId(i as u32), t))
+    }
+}
+
+impl Index<TaskId> for TaskTable {
+    type Output = Task;
+    #[inline]
+    fn index(&self, task: TaskId) -> &Task {
+        &self.0[task.index()]
+    }
+}
+
+impl IndexMut<TaskId> for TaskTable {
+    #[inline]
+    fn index_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.0[task.index()]
+    }
+}
+
+/// A value for each task, dense and ordered by [`TaskId`]. Grows on first mention, never shrinks.
+#[derive(Clone, Debug)]
+pub struct PerTask<T>(Vec<T>);
+
+impl<T> Default for PerTask<T> {
+    fn default() -> Self {
+        PerTask(Vec::new())
+    }
+}
+
+impl<T: Default> PerTask<T> {
+    /// Makes sure `task` has a value; call it in `admit`, so that no later verb allocates.
+    pub fn admit(&mut self, task: TaskId) -> &mut T {
+        if task.index() >= self.0.len() {
+            self.0.resize_with(task.index() + 1, T::default);
+        }
+        &mut self.0[task.index()]
+    }
+
+    /// How many tasks have a value.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no task has a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All values in task order.
+    pub fn iter(&self) -> impl Iterator<Item = (TaskId, &T)> {
+        self.0.iter().enumerate().map(|(i, t)| (TaskId(i as u32), t))
+    }
+
+    /// All values in task order, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (TaskId, &mut T)> {
+        self.0.iter_mut().enumerate().map(|(i, t)| (TaskId(i as u32), t))
+    }
+}
+
+impl<T> Index<TaskId> for PerTask<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, task: TaskId) -> &T {
+        &self.0[task.index()]
+    }
+}
+
+impl<T> IndexMut<TaskId> for PerTask<T> {
+    #[inline]
+    fn index_mut(&mut self, task: TaskId) -> &mut T {
+        &mut self.0[task.index()]
+    }
+}

@@ -1,0 +1,74 @@
+//! First come, first served: one queue for the whole machine, no preemption, no priorities.
+//!
+//! Source: textbook. A running task keeps its CPU until it waits, yields or ends. Classes and nice are
+//! ignored. Weakness: one long burst delays everyone behind it (convoy).
+
+use goodness_core::{
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
+    Stop, TaskId,
+};
+use goodness_queues::{Links, List};
+
+goodness_core::tunables! {
+    pub struct Settings {}
+}
+
+/// One queue, served in order of arrival.
+#[derive(Debug, Default)]
+pub struct Fifo {
+    links: Links,
+    queue: List,
+}
+
+impl Registered for Fifo {
+    const ABOUT: About = About {
+        name: "fifo",
+        summary: "First come, first served from one queue, without preemption.",
+        source: "textbook; specs section 11",
+        needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
+    };
+    type Settings = Settings;
+
+    fn new(_: &Machine, _: Settings, _: Seed) -> Self {
+        Fifo::default()
+    }
+}
+
+/// The first task of a machine-wide queue that may run on `cpu`, taken off the queue.
+pub(crate) fn take_first_allowed(queue: &mut List, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+    let mut looked_at = 0;
+    let found = queue.iter(links).map(TaskId).find(|task| {
+        looked_at += 1;
+        cx.tasks[*task].affinity.contains(cpu)
+    });
+    cx.examined(goodness_core::Effort::Search, looked_at);
+    if let Some(task) = found {
+        queue.remove(links, task.0);
+    }
+    found
+}
+
+impl CpuPolicy for Fifo {
+    fn admit(&mut self, _: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+        self.links.reserve(task.index() + 1);
+        Ok(())
+    }
+
+    fn enqueue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Enqueue) -> Resched {
+        self.queue.push_back(&mut self.links, task.0);
+        Resched::Keep
+    }
+
+    fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
+        self.queue.remove(&mut self.links, task.0);
+    }
+
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
+        let task = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu)?;
+        Some(Pick { task, timeslice: None })
+    }
+
+    fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
+        Resched::Keep
+    }
+}

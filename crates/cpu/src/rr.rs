@@ -1,0 +1,65 @@
+//! Round robin: one queue for the whole machine, a fixed timeslice, the tail after it.
+//!
+//! Source: textbook. Classes and nice are ignored; a task that waits starts a whole timeslice when it comes
+//! back. Weakness: interactive tasks wait for everyone's timeslice.
+
+use crate::fifo::take_first_allowed;
+use goodness_core::{
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
+    Stop, TaskId,
+};
+use goodness_queues::{Links, List};
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// CPU time a task may use before it goes behind the others.
+        timeslice: Span = Span::from_ms(10), in Span::from_us(1) => Span::from_s(10);
+    }
+}
+
+/// One queue, served in turns.
+#[derive(Debug)]
+pub struct RoundRobin {
+    settings: Settings,
+    links: Links,
+    queue: List,
+}
+
+impl Registered for RoundRobin {
+    const ABOUT: About = About {
+        name: "rr",
+        summary: "Round robin over one queue with a fixed timeslice.",
+        source: "textbook; specs section 11",
+        needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
+    };
+    type Settings = Settings;
+
+    fn new(_: &Machine, settings: Settings, _: Seed) -> Self {
+        RoundRobin { settings, links: Links::default(), queue: List::default() }
+    }
+}
+
+impl CpuPolicy for RoundRobin {
+    fn admit(&mut self, _: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+        self.links.reserve(task.index() + 1);
+        Ok(())
+    }
+
+    fn enqueue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Enqueue) -> Resched {
+        self.queue.push_back(&mut self.links, task.0);
+        Resched::Keep
+    }
+
+    fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
+        self.queue.remove(&mut self.links, task.0);
+    }
+
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
+        let task = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu)?;
+        Some(Pick { task, timeslice: Some(self.settings.timeslice) })
+    }
+
+    fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
+        Resched::Keep
+    }
+}
