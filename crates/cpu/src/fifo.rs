@@ -3,6 +3,7 @@
 //! Source: textbook. A running task keeps its CPU until it waits, yields or ends. Classes and nice are
 //! ignored. Weakness: one long burst delays everyone behind it (convoy).
 
+use crate::idle_cpus::IdleCpus;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
     Stop, TaskId,
@@ -14,10 +15,11 @@ goodness_core::tunables! {
 }
 
 /// One queue, served in order of arrival.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fifo {
     links: Links,
     queue: List,
+    idle: IdleCpus,
 }
 
 impl Registered for Fifo {
@@ -29,8 +31,8 @@ impl Registered for Fifo {
     };
     type Settings = Settings;
 
-    fn new(_: &Machine, _: Settings, _: Seed) -> Self {
-        Fifo::default()
+    fn new(machine: &Machine, _: Settings, _: Seed) -> Self {
+        Fifo { links: Links::default(), queue: List::default(), idle: IdleCpus::all(machine) }
     }
 }
 
@@ -54,9 +56,9 @@ impl CpuPolicy for Fifo {
         Ok(())
     }
 
-    fn enqueue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Enqueue) -> Resched {
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
         self.queue.push_back(&mut self.links, task.0);
-        Resched::Keep
+        self.idle.claim(cx, cpu, task)
     }
 
     fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
@@ -64,7 +66,9 @@ impl CpuPolicy for Fifo {
     }
 
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
-        let task = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu)?;
+        let found = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu);
+        self.idle.set(cpu, found.is_none());
+        let task = found?;
         Some(Pick { task, timeslice: None })
     }
 

@@ -4,6 +4,7 @@
 //! back. Weakness: interactive tasks wait for everyone's timeslice.
 
 use crate::fifo::take_first_allowed;
+use crate::idle_cpus::IdleCpus;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
     Stop, TaskId,
@@ -23,6 +24,7 @@ pub struct RoundRobin {
     settings: Settings,
     links: Links,
     queue: List,
+    idle: IdleCpus,
 }
 
 impl Registered for RoundRobin {
@@ -34,8 +36,8 @@ impl Registered for RoundRobin {
     };
     type Settings = Settings;
 
-    fn new(_: &Machine, settings: Settings, _: Seed) -> Self {
-        RoundRobin { settings, links: Links::default(), queue: List::default() }
+    fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
+        RoundRobin { settings, links: Links::default(), queue: List::default(), idle: IdleCpus::all(machine) }
     }
 }
 
@@ -45,9 +47,9 @@ impl CpuPolicy for RoundRobin {
         Ok(())
     }
 
-    fn enqueue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Enqueue) -> Resched {
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
         self.queue.push_back(&mut self.links, task.0);
-        Resched::Keep
+        self.idle.claim(cx, cpu, task)
     }
 
     fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
@@ -55,7 +57,9 @@ impl CpuPolicy for RoundRobin {
     }
 
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
-        let task = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu)?;
+        let found = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu);
+        self.idle.set(cpu, found.is_none());
+        let task = found?;
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
     }
 

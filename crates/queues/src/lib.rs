@@ -5,9 +5,12 @@
 //! |---|---|---|---|---|
 //! | FIFO lists over shared links | `list.rs` | O(1) | O(1) | O(1) |
 //! | bitmap with find-first | `bitmap.rs` | O(1) | O(1) | O(words) |
+//! | timing wheel | `wheel.rs` | O(1) | only the first | O(1) amortised |
 
 pub mod bitmap;
 pub mod list;
+pub mod wheel;
 
 pub use bitmap::Bitmap;
 pub use list::{Link, Links, List};
+pub use wheel::Wheel;

@@ -1,1 +1,287 @@
-//! The deterministic discrete-event host.
+//! The deterministic discrete-event host. It owns time, tasks and CPUs, asks the policy, performs what it
+//! answers, verifies every answer, and tells the observer what happened.
+//!
+//! Order of what happens at one instant: first starts and timers, then policy timers and ticks, then
+//! rescheduling, then the ends of compute bursts and slices. So an interrupt that makes a better task runnable
+//! at the very instant a burst ends preempts before the burst's task takes its next step, and a task that wakes
+//! several others at one instant is preempted once, after all of them are queued.
+//!
+//! What the model leaves out is listed in `docs/fidelity.md`.
+
+mod calendar;
+mod cpus;
+mod places;
+mod steps;
+mod tasks;
+
+use calendar::{Calendar, Entry};
+use cpus::CpuRun;
+use goodness_core::{
+    Context, CpuId, EffortMeter, Event, Machine, Needs, Observer, Registered, Resched, Seed, Span, TaskId, TaskTable,
+    Time, Workload,
+};
+use places::Places;
+use std::fmt;
+use tasks::TaskRun;
+
+/// What a run needs besides machine, policy and workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Where chance begins: the policy's and each task's own stream derive from it.
+    pub seed: Seed,
+    /// Events to process at most; a run that exceeds it fails with a sentence instead of running on.
+    pub event_limit: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { seed: Seed(1), event_limit: u64::MAX }
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every task exited.
+    Finished,
+    /// Nobody can act any more: the rest waits for something that will not happen.
+    Quiet,
+    /// The workload's horizon.
+    Horizon,
+}
+
+/// What a run leaves besides what its observer saw.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// When it ended.
+    pub end: Time,
+    /// Why it ended.
+    pub reason: End,
+    /// How often the policy was asked whom to run.
+    pub decisions: u64,
+    /// Events processed.
+    pub events: u64,
+}
+
+/// Why a run failed. Each is a sentence that names policy, task, CPU and time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub sentence: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: {}", self.at, self.sentence)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Runs `workload` on `machine` under policy `P` until everyone is done, nobody can act, or the horizon.
+///
+/// # Errors
+/// A [`Fault`] when the policy answers what cannot be (a task that is not queued, a CPU outside the
+/// affinity, …), when admission refuses a task, or when a behaviour never stops taking steps without time.
+pub fn simulate<P: Registered, O: Observer>(
+    machine: &Machine,
+    settings: P::Settings,
+    workload: Workload,
+    observer: &mut O,
+    options: Options,
+) -> Result<Outcome, Fault> {
+    let policy = P::new(machine, settings, options.seed.stream("policy", 0));
+    Host::new(machine, policy, workload, observer, options).run()
+}
+
+/// Classes of entries of one instant, in the order they are served.
+mod class {
+    pub const WAKE: u8 = 0;
+    pub const TICK: u8 = 1;
+    pub const RESCHEDULE: u8 = 2;
+    pub const BURST: u8 = 3;
+}
+
+/// One run.
+struct Host<'a, P, O> {
+    machine: &'a Machine,
+    needs: Needs,
+    policy: P,
+    observer: &'a mut O,
+    now: Time,
+    horizon: Time,
+    calendar: Calendar,
+    tasks: TaskTable,
+    runs: Vec<TaskRun>,
+    cpus: Vec<CpuRun>,
+    /// CPUs that were asked to reschedule at this instant.
+    asked: Vec<CpuId>,
+    places: Places,
+    effort: EffortMeter,
+    /// When the one lock of a global runqueue is free again.
+    lock_free: Time,
+    policy_timer: Time,
+    /// Tasks that are runnable, plus timers and starts to come: at zero nobody can act.
+    live: u64,
+    decisions: u64,
+    events: u64,
+    event_limit: u64,
+    fault: Option<Fault>,
+}
+
+/// The policy's view at this instant, leaving the policy itself free to be borrowed.
+macro_rules! context {
+    ($host:expr) => {
+        Context { now: $host.now, machine: $host.machine, tasks: &$host.tasks, effort: &$host.effort }
+    };
+}
+use context;
+
+impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
+    fn new(machine: &'a Machine, policy: P, workload: Workload, observer: &'a mut O, options: Options) -> Self {
+        let mut host = Host {
+            machine,
+            needs: P::ABOUT.needs,
+            policy,
+            observer,
+            now: Time::ZERO,
+            horizon: workload.horizon.unwrap_or(Time::NEVER),
+            calendar: Calendar::default(),
+            tasks: TaskTable::with_capacity(workload.tasks.len()),
+            runs: Vec::with_capacity(workload.tasks.len()),
+            cpus: vec![CpuRun::default(); machine.cpu_count()],
+            asked: Vec::with_capacity(machine.cpu_count()),
+            places: Places::new(&workload.channels, workload.locks, workload.tasks.len()),
+            effort: EffortMeter::default(),
+            lock_free: Time::ZERO,
+            policy_timer: Time::NEVER,
+            live: 0,
+            decisions: 0,
+            events: 0,
+            event_limit: options.event_limit,
+            fault: None,
+        };
+        host.enlist(workload, options.seed);
+        host
+    }
+
+    fn run(mut self) -> Result<Outcome, Fault> {
+        let reason = loop {
+            let Some(key) = self.calendar.peek() else {
+                if !self.asked.is_empty() {
+                    self.reschedule_asked();
+                    continue;
+                }
+                if self.live > 0 && self.horizon != Time::NEVER {
+                    self.now = self.horizon;
+                    break End::Horizon;
+                }
+                break self.how_it_ended();
+            };
+            if !self.asked.is_empty() && (key.time > self.now.0 || key.class() >= class::BURST) {
+                self.reschedule_asked();
+                continue;
+            }
+            if self.fault.is_some() {
+                break End::Quiet;
+            }
+            if self.live == 0 {
+                break self.how_it_ended();
+            }
+            if key.time >= self.horizon.0 {
+                self.now = self.horizon;
+                break End::Horizon;
+            }
+            self.serve();
+        };
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(Outcome { end: self.now, reason, decisions: self.decisions, events: self.events }),
+        }
+    }
+
+    /// Serves the next entry of the calendar.
+    #[inline]
+    fn serve(&mut self) {
+        let Some((key, entry)) = self.calendar.pop() else { return };
+        self.now = Time(key.time);
+        self.events += 1;
+        if self.events > self.event_limit {
+            self.fail(format!("the run exceeded its limit of {} events", self.event_limit));
+        }
+        match entry {
+            Entry::Burst(cpu, stamp) => {
+                if self.cpus[cpu.index()].stamp == stamp {
+                    self.burst_ended(cpu);
+                }
+            }
+            Entry::Tick(cpu) => self.ticked(cpu),
+            Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
+            Entry::Start(task) => self.start(task, None),
+            Entry::FirstWake(task) => self.first_wake(task),
+            Entry::Reschedule(cpu) => self.asked.push(cpu),
+            Entry::Policy => {
+                self.policy_timer = Time::NEVER;
+                let answer = self.policy.timer(&context!(self));
+                self.heed(answer, None);
+            }
+        }
+        self.arm_policy_timer();
+    }
+
+    /// Asks the policy when it wants its timer, if it has one.
+    #[inline]
+    fn arm_policy_timer(&mut self) {
+        if !self.needs.timer {
+            return;
+        }
+        if let Some(at) = self.policy.next_timer()
+            && at < self.policy_timer
+        {
+            self.policy_timer = at.max(self.now);
+            self.calendar.push(self.policy_timer, class::TICK, Entry::Policy);
+        }
+    }
+
+    /// Passes a policy's wish to reschedule on to the CPU it names. `by` is the CPU on which the wish arose:
+    /// another CPU learns of it by an interrupt.
+    #[inline]
+    fn heed(&mut self, answer: Resched, by: Option<CpuId>) {
+        if let Resched::Preempt(cpu) = answer {
+            if cpu.index() >= self.cpus.len() {
+                return self.fail(format!("preempted {cpu}, which this machine does not have"));
+            }
+            self.ask(cpu, by);
+        }
+    }
+
+    fn how_it_ended(&self) -> End {
+        let done = |(_, task): (TaskId, &goodness_core::Task)| task.state == goodness_core::State::Exited;
+        if self.tasks.iter().all(done) { End::Finished } else { End::Quiet }
+    }
+
+    #[inline]
+    fn emit(&mut self, event: Event) {
+        self.observer.observe(self.now, &event);
+    }
+
+    /// Records the first thing that went wrong; the run stops before the next event.
+    #[cold]
+    fn fail(&mut self, what: String) {
+        if self.fault.is_none() {
+            self.fault = Some(Fault { at: self.now, sentence: format!("{}: {what}", P::ABOUT.name) });
+        }
+    }
+
+    /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
+    #[inline]
+    fn effort_cost(&mut self, cpu: CpuId) -> Span {
+        let counts = self.effort.take();
+        if self.machine.costs.effort == [Span::ZERO; 4] {
+            return Span::ZERO;
+        }
+        self.effort_overhead(cpu, counts)
+    }
+}

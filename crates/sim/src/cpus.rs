@@ -1,0 +1,380 @@
+//! Execution: who runs where, since when, and what interrupts it.
+
+use crate::calendar::Entry;
+use crate::{Host, class, context};
+use goodness_core::{
+    Context, CpuId, Dequeue, Enqueue, Event, Idle, Observer, Off, Overhead, Pick, Pull, Registered, Resched, Span,
+    State, Stop, TaskId, Time,
+};
+
+/// One CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuRun {
+    /// Who runs.
+    pub current: Option<TaskId>,
+    /// When `current` was picked or last charged.
+    pub charged: Time,
+    /// From when on `current` does its own work: before it, the CPU works for the host.
+    pub working: Time,
+    /// When the slice of the pick ends.
+    pub slice_end: Time,
+    /// Validity of the pending `Burst` entry.
+    pub stamp: u32,
+    /// Whether a tick is in the calendar.
+    pub tick_armed: bool,
+    /// Whether the CPU is in the list of those asked to reschedule, or about to be.
+    pub asked: bool,
+    /// Who ran last, for the cost of cold caches.
+    pub last: Option<TaskId>,
+}
+
+impl Default for CpuRun {
+    fn default() -> Self {
+        CpuRun {
+            current: None,
+            charged: Time::ZERO,
+            working: Time::ZERO,
+            slice_end: Time::NEVER,
+            stamp: 0,
+            tick_armed: false,
+            asked: false,
+            last: None,
+        }
+    }
+}
+
+impl<P: Registered, O: Observer> Host<'_, P, O> {
+    /// Asks `cpu` to reschedule: at once when the wish arose there, after an interrupt from elsewhere, and
+    /// for an idle CPU after the time it needs to wake up.
+    #[inline]
+    pub fn ask(&mut self, cpu: CpuId, by: Option<CpuId>) {
+        let run = &mut self.cpus[cpu.index()];
+        if run.asked {
+            return;
+        }
+        run.asked = true;
+        let costs = &self.machine.costs;
+        let mut delay = Span::ZERO;
+        if by.is_some_and(|from| from != cpu) {
+            delay += costs.interrupt;
+        }
+        if run.current.is_none() {
+            delay += costs.idle_exit;
+        }
+        if delay == Span::ZERO {
+            self.asked.push(cpu);
+        } else {
+            self.calendar.push(self.now + delay, class::RESCHEDULE, Entry::Reschedule(cpu));
+        }
+    }
+
+    /// All CPUs that were asked at this instant stop what they do and pick again.
+    pub fn reschedule_asked(&mut self) {
+        let mut index = 0;
+        while index < self.asked.len() {
+            let cpu = self.asked[index];
+            index += 1;
+            self.cpus[cpu.index()].asked = false;
+            match self.cpus[cpu.index()].current {
+                Some(task) => {
+                    self.settle(cpu);
+                    self.leave_runnable(cpu, task, Stop::Preempted, Enqueue::Preempted, Off::Preempted);
+                }
+                None => self.schedule(cpu, None, Off::Preempted),
+            }
+        }
+        self.asked.clear();
+        self.arm_policy_timer();
+    }
+
+    /// The running task stays runnable but gives up its CPU, which picks again.
+    pub fn leave_runnable(&mut self, cpu: CpuId, task: TaskId, stop: Stop, why: Enqueue, off: Off) {
+        self.charge(cpu, task, stop);
+        self.rejoin(cpu, task, why, off);
+    }
+
+    /// The task that just ran on `cpu`, charged already, is queued there again, and the CPU picks.
+    pub fn rejoin(&mut self, cpu: CpuId, task: TaskId, why: Enqueue, off: Off) {
+        self.tasks[task].state = State::Queued;
+        self.cpus[cpu.index()].current = None;
+        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        self.heed_others(answer, cpu);
+        self.schedule(cpu, Some(task), off);
+    }
+
+    /// The running task stops being runnable; its CPU picks again.
+    pub fn leave(&mut self, cpu: CpuId, task: TaskId, stop: Stop, off: Off) {
+        self.live -= 1;
+        self.charge(cpu, task, stop);
+        self.tasks[task].state = if off == Off::Exited { State::Exited } else { State::Blocked };
+        self.cpus[cpu.index()].current = None;
+        if off == Off::Exited {
+            self.policy.exit(&context!(self), task);
+            self.emit(Event::Exit { task });
+        }
+        self.schedule(cpu, Some(task), off);
+    }
+
+    /// Accounts the time since the last charge; wishes concerning other CPUs are passed on.
+    #[inline]
+    pub fn charge(&mut self, cpu: CpuId, task: TaskId, stop: Stop) {
+        let run = &mut self.cpus[cpu.index()];
+        let ran = self.now.since(run.charged);
+        run.charged = self.now;
+        let answer = self.policy.charge(&context!(self), cpu, task, ran, stop);
+        self.heed_others(answer, cpu);
+    }
+
+    /// As `heed`, but `cpu` itself is about to pick anyway.
+    #[inline]
+    fn heed_others(&mut self, answer: Resched, cpu: CpuId) {
+        if answer != Resched::Preempt(cpu) {
+            self.heed(answer, Some(cpu));
+        }
+    }
+
+    /// Asks the policy whom to run on `cpu`, where nothing runs, and starts it. `prev` just left in manner `off`.
+    fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        self.decisions += 1;
+        let mut pick = self.policy.pick_next(&context!(self), cpu);
+        while pick.is_none() && self.needs.balance {
+            let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Newly) else { break };
+            if !self.migrate(pull, cpu) {
+                return;
+            }
+            pick = self.policy.pick_next(&context!(self), cpu);
+        }
+        let Some(pick) = pick else {
+            self.effort_cost(cpu);
+            self.cpus[cpu.index()].stamp = self.cpus[cpu.index()].stamp.wrapping_add(1);
+            if prev.is_some() {
+                self.emit(Event::Switch { cpu, prev, off, next: None });
+            }
+            return;
+        };
+        if self.may_run(cpu, pick.task) {
+            self.run_on(cpu, pick, prev, off);
+        }
+    }
+
+    /// Verifies the policy's choice.
+    #[inline]
+    fn may_run(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        if task.index() >= self.tasks.len() {
+            self.fail(format!("picked {task}, which does not exist"));
+            return false;
+        }
+        let it = &self.tasks[task];
+        if it.state != State::Queued {
+            let state = it.state;
+            self.fail(format!("picked {task} for {cpu}, but it is {state:?}, not Queued"));
+            return false;
+        }
+        if !it.affinity.contains(cpu) {
+            self.fail(format!("picked {task} for {cpu}, which its affinity forbids"));
+            return false;
+        }
+        true
+    }
+
+    /// Starts `pick` on `cpu`: costs first, then its own work.
+    fn run_on(&mut self, cpu: CpuId, pick: Pick, prev: Option<TaskId>, off: Off) {
+        let Pick { task, timeslice } = pick;
+        let mut cost = self.effort_cost(cpu);
+        if prev != Some(task) {
+            let from = self.tasks[task].cpu;
+            if from != cpu {
+                self.emit(Event::Migrate { task, from, to: cpu });
+            }
+            self.emit(Event::Switch { cpu, prev, off, next: Some(task) });
+            cost += self.switch_cost(cpu, task);
+        }
+        let it = &mut self.tasks[task];
+        it.state = State::Running;
+        it.cpu = cpu;
+        let run = &mut self.cpus[cpu.index()];
+        run.current = Some(task);
+        run.last = Some(task);
+        run.charged = self.now;
+        run.working = self.now + cost;
+        run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
+        if self.needs.tick && !run.tick_armed {
+            run.tick_armed = true;
+            let at = self.machine.next_tick(self.now);
+            self.calendar.push(at, class::TICK, Entry::Tick(cpu));
+        }
+        self.arm(cpu, task);
+    }
+
+    /// Cost of switching to `task` and of the caches it finds cold.
+    #[inline]
+    fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
+        let costs = &self.machine.costs;
+        let switch = costs.switch;
+        let ran_on = self.runs[task.index()].ran_on;
+        self.runs[task.index()].ran_on = Some(cpu);
+        let refill = match ran_on {
+            Some(from) if from != cpu => match self.machine.distance(from, cpu) {
+                Some(level) => costs.migration[level as usize],
+                None => Span::ZERO,
+            },
+            Some(_) if self.cpus[cpu.index()].last != Some(task) => costs.cache_refill,
+            _ => Span::ZERO,
+        };
+        self.overhead(cpu, Overhead::Switch, switch);
+        self.overhead(cpu, Overhead::Refill, refill);
+        switch + refill
+    }
+
+    /// Puts the end of the burst or slice of `task` into the calendar.
+    #[inline]
+    pub fn arm(&mut self, cpu: CpuId, task: TaskId) {
+        let run = &mut self.cpus[cpu.index()];
+        run.stamp = run.stamp.wrapping_add(1);
+        let wall = self.runs[task.index()].wall_left(self.machine.cpu(cpu).capacity);
+        let at = (run.working + wall).min(run.slice_end);
+        if at < self.horizon {
+            self.calendar.push(at, class::BURST, Entry::Burst(cpu, run.stamp));
+        }
+    }
+
+    /// Brings the work left of what runs on `cpu` up to now.
+    #[inline]
+    pub fn settle(&mut self, cpu: CpuId) {
+        let run = &mut self.cpus[cpu.index()];
+        if let Some(task) = run.current
+            && self.now > run.working
+        {
+            let done = self.now - run.working;
+            run.working = self.now;
+            self.runs[task.index()].work(done, self.machine.cpu(cpu).capacity);
+        }
+    }
+
+    /// The host takes `span` of CPU time of `cpu` from what runs there. Call `arm` afterwards.
+    pub fn interrupt(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        self.settle(cpu);
+        self.cpus[cpu.index()].working += span;
+        self.overhead(cpu, kind, span);
+    }
+
+    /// The entry that `arm` made has come: the burst is done or the slice is over.
+    pub fn burst_ended(&mut self, cpu: CpuId) {
+        let Some(task) = self.cpus[cpu.index()].current else { return };
+        self.settle(cpu);
+        if self.runs[task.index()].is_done() {
+            self.step(cpu, task);
+        } else {
+            self.leave_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        }
+    }
+
+    /// The timer interrupt of `cpu`. An idle CPU has none.
+    pub fn ticked(&mut self, cpu: CpuId) {
+        let Some(task) = self.cpus[cpu.index()].current else {
+            self.cpus[cpu.index()].tick_armed = false;
+            return;
+        };
+        self.settle(cpu);
+        let run = &mut self.cpus[cpu.index()];
+        let ran = self.now.since(run.charged);
+        run.charged = self.now;
+        let answer = self.policy.charge(&context!(self), cpu, task, ran, Stop::Tick);
+        self.heed(answer, Some(cpu));
+        if self.needs.balance {
+            for _ in 0..self.cpus.len() {
+                let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Busy) else { break };
+                if !self.migrate(pull, cpu) {
+                    return;
+                }
+            }
+        }
+        let cost = self.effort_cost(cpu) + self.machine.costs.tick;
+        if cost > Span::ZERO {
+            self.overhead(cpu, Overhead::Tick, self.machine.costs.tick);
+            self.cpus[cpu.index()].working += cost;
+            self.arm(cpu, task);
+        }
+        let at = self.machine.next_tick(self.now);
+        self.calendar.push(at, class::TICK, Entry::Tick(cpu));
+    }
+
+    /// Moves a task as the policy proposed; false after a fault. `by` is the CPU that balances.
+    fn migrate(&mut self, pull: Pull, by: CpuId) -> bool {
+        let Pull { task, from, to } = pull;
+        if task.index() >= self.tasks.len() || from.index() >= self.cpus.len() || to.index() >= self.cpus.len() {
+            self.fail(format!("proposed to move {task} from {from} to {to}, one of which does not exist"));
+            return false;
+        }
+        if !self.tasks[task].affinity.contains(to) {
+            self.fail(format!("proposed to move {task} to {to}, which its affinity forbids"));
+            return false;
+        }
+        if self.cpus[from.index()].current == Some(task) {
+            self.evict(task, from, to);
+        } else if self.tasks[task].state == State::Queued && self.tasks[task].cpu == from {
+            self.policy.dequeue(&context!(self), from, task, Dequeue::Migrate);
+            self.tasks[task].cpu = to;
+            self.emit(Event::Migrate { task, from, to });
+            self.join(task, to, Enqueue::Migrated, by);
+        } else {
+            self.fail(format!("proposed to move {task}, which is neither queued nor running on {from}"));
+            return false;
+        }
+        true
+    }
+
+    /// Takes the running `task` off `from` and queues it on `to`.
+    pub fn evict(&mut self, task: TaskId, from: CpuId, to: CpuId) {
+        self.settle(from);
+        self.charge(from, task, Stop::Preempted);
+        self.tasks[task].state = State::Queued;
+        self.cpus[from.index()].current = None;
+        self.emit(Event::Switch { cpu: from, prev: Some(task), off: Off::Preempted, next: None });
+        self.tasks[task].cpu = to;
+        if from != to {
+            self.emit(Event::Migrate { task, from, to });
+        }
+        self.join(task, to, Enqueue::Migrated, from);
+        if !std::mem::replace(&mut self.cpus[from.index()].asked, true) {
+            self.asked.push(from);
+        }
+    }
+
+    /// Queues a runnable task on `cpu` and heeds what the policy says of it.
+    #[inline]
+    pub fn join(&mut self, task: TaskId, cpu: CpuId, why: Enqueue, by: CpuId) {
+        self.tasks[task].state = State::Queued;
+        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        self.heed(answer, Some(by));
+        if self.cpus[cpu.index()].current.is_none() {
+            self.ask(cpu, Some(by));
+        }
+    }
+
+    /// Tells the observer of CPU time spent by the host, if any.
+    #[inline]
+    pub fn overhead(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        if span > Span::ZERO {
+            self.emit(Event::Overhead { cpu, kind, span });
+        }
+    }
+
+    /// Splits effort into overhead by kind and waits for the global lock where there is one.
+    pub fn effort_overhead(&mut self, cpu: CpuId, counts: [u32; 4]) -> Span {
+        const KINDS: [Overhead; 4] = [Overhead::Search, Overhead::Recalculate, Overhead::Insert, Overhead::Balance];
+        let mut total = Span::ZERO;
+        for (index, kind) in KINDS.into_iter().enumerate() {
+            let span = self.machine.costs.effort[index] * u64::from(counts[index]);
+            self.overhead(cpu, kind, span);
+            total += span;
+        }
+        if self.needs.global_lock && total > Span::ZERO {
+            let wait = self.lock_free.since(self.now);
+            self.overhead(cpu, Overhead::Search, wait);
+            self.lock_free = self.now.max(self.lock_free) + total;
+            total += wait;
+        }
+        total
+    }
+}

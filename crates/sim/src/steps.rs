@@ -1,0 +1,212 @@
+//! Performs the steps that behaviours ask for.
+
+use crate::places::Waiting;
+use crate::{Host, context};
+use goodness_core::{
+    Channel, Context, CpuId, CpuSet, Enqueue, Event, LockId, Observer, Off, Registered, Span, State, Step, StepContext,
+    Stop, TaskId,
+};
+
+/// Steps in a row that take no time before a task is taken for stuck.
+const IDLE_STEPS: u32 = 1_000_000;
+
+/// Whether the task goes on with its next step.
+enum Then {
+    /// It does.
+    Next,
+    /// It left the CPU, began a burst, or the run failed.
+    Stop,
+}
+
+impl<P: Registered, O: Observer> Host<'_, P, O> {
+    /// The task on `cpu` completed its burst: takes steps until one takes time, the task leaves the CPU, or
+    /// the CPU was asked to reschedule.
+    pub fn step(&mut self, cpu: CpuId, task: TaskId) {
+        for _ in 0..IDLE_STEPS {
+            let then = match self.runs[task.index()].retake.take() {
+                Some(lock) => self.lock(cpu, task, lock),
+                None => {
+                    let run = &mut self.runs[task.index()];
+                    let mut cx = StepContext { now: self.now, task, rng: &mut run.rng };
+                    let step = run.behaviour.next(&mut cx);
+                    self.perform(cpu, task, step)
+                }
+            };
+            if matches!(then, Then::Stop) || self.fault.is_some() {
+                return;
+            }
+            let run = &self.cpus[cpu.index()];
+            if run.working > self.now || run.asked {
+                return self.arm(cpu, task);
+            }
+        }
+        self.fail(format!(
+            "{task} took {IDLE_STEPS} steps in a row without using time; does its programme ever compute or wait?"
+        ));
+    }
+
+    fn perform(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
+        match step {
+            Step::Compute(Span::ZERO) => Then::Next,
+            Step::Compute(work) => {
+                self.runs[task.index()].begin(work);
+                self.arm(cpu, task);
+                Then::Stop
+            }
+            Step::Sleep(Span::ZERO) => Then::Next,
+            Step::Sleep(span) => self.sleep_until(cpu, task, self.now + span),
+            Step::SleepUntil(at) if at <= self.now => Then::Next,
+            Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
+            Step::Wait(channel) => self.wait(cpu, task, channel, Off::Sleeping),
+            Step::WaitUninterruptible(channel) => self.wait(cpu, task, channel, Off::Uninterruptible),
+            Step::Wake(channel) => self.post(channel, Some(task), false),
+            Step::WakeSync(channel) => self.post(channel, Some(task), true),
+            Step::Interrupt(channel) => self.post(channel, None, false),
+            Step::WakeAll(channel) => self.post_all(task, channel),
+            Step::Lock(lock) => self.lock(cpu, task, lock),
+            Step::Unlock(lock) => self.unlock(task, lock),
+            Step::WaitUnlocked(channel, lock) => self.wait_unlocked(cpu, task, channel, lock),
+            Step::Yield => {
+                self.leave_runnable(cpu, task, Stop::Yielded, Enqueue::Yielded, Off::Yielded);
+                Then::Stop
+            }
+            Step::Fork(child) => self.fork(task, TaskId(child.0)),
+            Step::SetNice(nice) => self.change(cpu, task, |it| it.nice = nice),
+            Step::SetClass(class, priority) => self.change(cpu, task, |it| {
+                it.class = class;
+                it.rt_priority = if class.is_realtime() { priority.clamp(1, 99) } else { 0 };
+            }),
+            Step::SetAffinity(cpus) => self.set_affinity(cpu, task, cpus),
+            Step::Served(arrived) => {
+                self.emit(Event::Served { task, latency: self.now.since(arrived) });
+                Then::Next
+            }
+            Step::Exit => {
+                self.leave(cpu, task, Stop::Exited, Off::Exited);
+                Then::Stop
+            }
+        }
+    }
+
+    fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
+        self.leave(cpu, task, Stop::Blocked { interruptible: off == Off::Sleeping }, off);
+        Then::Stop
+    }
+
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: goodness_core::Time) -> Then {
+        self.set_timer(task, at);
+        self.block(cpu, task, Off::Sleeping)
+    }
+
+    fn wait(&mut self, cpu: CpuId, task: TaskId, channel: Channel, off: Off) -> Then {
+        if !self.known(task, channel) {
+            return Then::Stop;
+        }
+        match self.places.wait(channel, task) {
+            Waiting::Passed => Then::Next,
+            Waiting::Waits => self.block(cpu, task, off),
+            Waiting::Opened => self.post_all(task, channel),
+        }
+    }
+
+    fn post(&mut self, channel: Channel, waker: Option<TaskId>, sync: bool) -> Then {
+        if !self.places.has_channel(channel) {
+            self.fail(format!("a task used channel {}, which the workload does not have", channel.0));
+            return Then::Stop;
+        }
+        if let Some(woken) = self.places.wake(channel) {
+            self.wake(woken, waker, sync);
+        }
+        Then::Next
+    }
+
+    fn post_all(&mut self, task: TaskId, channel: Channel) -> Then {
+        if !self.known(task, channel) {
+            return Then::Stop;
+        }
+        while let Some(woken) = self.places.wake_next(channel) {
+            self.wake(woken, Some(task), false);
+        }
+        Then::Next
+    }
+
+    fn known(&mut self, task: TaskId, channel: Channel) -> bool {
+        let known = self.places.has_channel(channel);
+        if !known {
+            self.fail(format!("{task} used channel {}, which the workload does not have", channel.0));
+        }
+        known
+    }
+
+    fn lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
+        if !self.places.has_lock(lock) {
+            self.fail(format!("{task} used lock {}, which the workload does not have", lock.0));
+            return Then::Stop;
+        }
+        if self.places.lock(lock, task) { Then::Next } else { self.block(cpu, task, Off::Sleeping) }
+    }
+
+    fn unlock(&mut self, task: TaskId, lock: LockId) -> Then {
+        if !self.places.has_lock(lock) {
+            self.fail(format!("{task} used lock {}, which the workload does not have", lock.0));
+            return Then::Stop;
+        }
+        match self.places.unlock(lock, task) {
+            Err(()) => {
+                self.fail(format!("{task} released lock {}, which it does not hold", lock.0));
+                return Then::Stop;
+            }
+            Ok(None) => {}
+            Ok(Some(next)) => {
+                self.wake(next, Some(task), false);
+                let cpu = self.tasks[task].cpu;
+                self.interrupt(cpu, goodness_core::Overhead::Wakeup, self.machine.costs.lock_handover);
+            }
+        }
+        Then::Next
+    }
+
+    fn wait_unlocked(&mut self, cpu: CpuId, task: TaskId, channel: Channel, lock: LockId) -> Then {
+        if matches!(self.unlock(task, lock), Then::Stop) {
+            return Then::Stop;
+        }
+        self.runs[task.index()].retake = Some(lock);
+        self.wait(cpu, task, channel, Off::Sleeping)
+    }
+
+    fn fork(&mut self, parent: TaskId, child: TaskId) -> Then {
+        let can = self.runs.get(child.index()).is_some_and(|run| run.forked);
+        if !can || self.tasks[child].state != State::New {
+            self.fail(format!("{parent} forked {child}, which is not there to be forked or was forked before"));
+            return Then::Stop;
+        }
+        self.start(child, Some(parent));
+        Then::Next
+    }
+
+    /// Changes the running task: off, edited, and back on its queue; its CPU then picks again.
+    fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut goodness_core::Task)) -> Then {
+        self.charge(cpu, task, Stop::Preempted);
+        edit(&mut self.tasks[task]);
+        self.rejoin(cpu, task, Enqueue::Restored, Off::Preempted);
+        Then::Stop
+    }
+
+    fn set_affinity(&mut self, cpu: CpuId, task: TaskId, cpus: CpuSet) -> Then {
+        if !self.machine.cpu_ids().any(|c| cpus.contains(c)) {
+            self.fail(format!("{task} asked for an affinity without any CPU of this machine"));
+            return Then::Stop;
+        }
+        self.tasks[task].affinity = cpus;
+        if self.tasks[task].affinity.contains(cpu) {
+            return Then::Next;
+        }
+        let to = self.policy.select_cpu(&context!(self), task, &Enqueue::Restored);
+        if !self.tasks[task].affinity.contains(to) || to.index() >= self.cpus.len() {
+            self.fail(format!("selected {to} for {task}, which its affinity or the machine forbids"));
+            return Then::Stop;
+        }
+        self.evict(task, cpu, to);
+        Then::Stop
+    }
+}

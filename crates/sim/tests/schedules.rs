@@ -1,0 +1,215 @@
+//! Small schedules, told as (who, when).
+
+use goodness_core::*;
+use goodness_cpu::{fifo::Fifo, rr::RoundRobin};
+use goodness_sim::{End, Options, Outcome, simulate};
+
+/// A programme: its steps in order, then exit.
+fn programme(steps: &[Step]) -> Box<dyn Behaviour> {
+    let mut steps = steps.to_vec().into_iter();
+    Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit))
+}
+
+fn task(steps: &[Step]) -> TaskSpec {
+    TaskSpec {
+        name: String::new(),
+        start: Start::At(Time::ZERO),
+        task: Task::default(),
+        behaviour: programme(steps),
+        judged: true,
+    }
+}
+
+fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
+    Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
+}
+
+fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Vec<(Time, Event)>, Outcome) {
+    let mut events = Vec::new();
+    let outcome = simulate::<P, _>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
+    (events, outcome)
+}
+
+/// Stints as text: `a 0..10  b 10..20`, in milliseconds, one word a stint; more than one CPU is named.
+fn schedule(events: &[(Time, Event)]) -> String {
+    let mut since = std::collections::BTreeMap::new();
+    let mut stints = Vec::new();
+    for (at, event) in events {
+        if let Event::Switch { cpu, prev, next, .. } = event {
+            if let Some(task) = prev {
+                let from: Time = since.remove(cpu).unwrap();
+                stints.push((from, *cpu, *task, *at));
+            }
+            if next.is_some() {
+                since.insert(*cpu, *at);
+            }
+        }
+    }
+    stints.sort();
+    let name = |task: &TaskId| char::from(b'a' + task.0 as u8);
+    let place = |cpu: &CpuId| if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
+    let ms = |time: &Time| Span(time.0).to_string().replace("ms", "");
+    stints
+        .iter()
+        .map(|(f, c, t, u)| format!("{}{} {}..{}", name(t), place(c), ms(f), ms(u)))
+        .collect::<Vec<_>>()
+        .join("  ")
+}
+
+const MS: fn(u64) -> Span = Span::from_ms;
+
+fn one_cpu() -> Machine {
+    Machine::flat(1, 1000).unwrap()
+}
+
+#[test]
+fn round_robin_takes_turns_and_fifo_does_not() {
+    let work = || workload(vec![task(&[Step::Compute(MS(25))]), task(&[Step::Compute(MS(10))])], &[], 0);
+    let (events, outcome) = run::<RoundRobin>(&one_cpu(), Default::default(), work());
+    assert_eq!(schedule(&events), "a 0..10  b 10..20  a 20..35");
+    assert_eq!((outcome.end, outcome.reason), (Time(35_000_000), End::Finished));
+    let (events, _) = run::<Fifo>(&one_cpu(), Default::default(), work());
+    assert_eq!(schedule(&events), "a 0..25  b 25..35");
+}
+
+#[test]
+fn a_yielding_task_goes_behind_its_equals() {
+    let work = workload(
+        vec![task(&[Step::Compute(MS(5)), Step::Yield, Step::Compute(MS(5))]), task(&[Step::Compute(MS(8))])],
+        &[],
+        0,
+    );
+    let (events, _) = run::<Fifo>(&one_cpu(), Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..5  b 5..13  a 13..18");
+}
+
+#[test]
+fn a_sleeper_comes_back_when_its_timer_ends_and_waits_its_turn() {
+    let work = workload(
+        vec![task(&[Step::Compute(MS(1)), Step::Sleep(MS(4)), Step::Compute(MS(1))]), task(&[Step::Compute(MS(9))])],
+        &[],
+        0,
+    );
+    let (events, _) = run::<Fifo>(&one_cpu(), Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..1  b 1..10  a 10..11");
+    assert!(events.contains(&(
+        Time(5_000_000),
+        Event::Wakeup { task: TaskId(0), waker: None, cpu: CpuId(0), from: WakeSource::Interrupt }
+    )));
+}
+
+#[test]
+fn a_wake_reaches_the_waiter_at_that_point_of_the_wakers_work() {
+    let a = task(&[Step::Wait(Channel(0)), Step::Compute(MS(2))]);
+    let b = task(&[Step::Compute(MS(3)), Step::Wake(Channel(0)), Step::Compute(MS(3))]);
+    let machine = Machine::flat(2, 100).unwrap();
+    let (events, _) = run::<Fifo>(&machine, Default::default(), workload(vec![a, b], &[ChannelKind::Semaphore], 0));
+    assert_eq!(schedule(&events), "a 0..0  b@1 0..6  a 3..5");
+}
+
+#[test]
+fn a_contended_lock_is_handed_on_in_turn() {
+    let holder = |before: u64| {
+        task(&[Step::Compute(MS(before)), Step::Lock(LockId(0)), Step::Compute(MS(5)), Step::Unlock(LockId(0))])
+    };
+    let machine = Machine::flat(3, 100).unwrap();
+    let (events, _) =
+        run::<Fifo>(&machine, Default::default(), workload(vec![holder(1), holder(2), holder(3)], &[], 1));
+    assert_eq!(schedule(&events), "a 0..6  b@1 0..2  c@2 0..3  b 6..11  c 11..16");
+}
+
+#[test]
+fn a_condition_gives_up_the_lock_and_takes_it_again() {
+    let waiter = task(&[
+        Step::Lock(LockId(0)),
+        Step::WaitUnlocked(Channel(0), LockId(0)),
+        Step::Compute(MS(1)),
+        Step::Unlock(LockId(0)),
+    ]);
+    let signaller = task(&[
+        Step::Compute(MS(1)),
+        Step::Lock(LockId(0)),
+        Step::Wake(Channel(0)),
+        Step::Compute(MS(2)),
+        Step::Unlock(LockId(0)),
+    ]);
+    let machine = Machine::flat(2, 100).unwrap();
+    let (events, outcome) =
+        run::<Fifo>(&machine, Default::default(), workload(vec![waiter, signaller], &[ChannelKind::Condition], 1));
+    assert_eq!(outcome.end, Time(4_000_000), "{}", schedule(&events));
+}
+
+#[test]
+fn a_child_is_forked_where_its_parent_runs_and_may_be_placed_elsewhere() {
+    let parent = task(&[Step::Compute(MS(1)), Step::Fork(BehaviourId(1)), Step::Compute(MS(2))]);
+    let child = TaskSpec { start: Start::Forked, ..task(&[Step::Compute(MS(2))]) };
+    let (events, _) =
+        run::<Fifo>(&Machine::flat(2, 100).unwrap(), Default::default(), workload(vec![parent, child], &[], 0));
+    assert_eq!(schedule(&events), "a 0..3  b@1 1..3");
+}
+
+#[test]
+fn affinity_keeps_a_task_off_idle_cpus() {
+    let pinned = || {
+        let mut spec = task(&[Step::Compute(MS(2))]);
+        spec.task.affinity = CpuSet::of(&[CpuId(0)]);
+        spec
+    };
+    let (events, _) =
+        run::<Fifo>(&Machine::flat(4, 100).unwrap(), Default::default(), workload(vec![pinned(), pinned()], &[], 0));
+    assert_eq!(schedule(&events), "a 0..2  b 2..4");
+}
+
+#[test]
+fn a_change_of_affinity_moves_the_running_task() {
+    let work = workload(
+        vec![task(&[Step::Compute(MS(2)), Step::SetAffinity(CpuSet::of(&[CpuId(1)])), Step::Compute(MS(2))])],
+        &[],
+        0,
+    );
+    let (events, _) = run::<Fifo>(&Machine::flat(2, 100).unwrap(), Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..2  a@1 2..4");
+}
+
+#[test]
+fn costs_delay_work_and_are_told_to_the_observer() {
+    let mut machine = one_cpu();
+    machine.costs.switch = Span::from_us(5);
+    let work = workload(vec![task(&[Step::Compute(MS(2))]), task(&[Step::Compute(MS(1))])], &[], 0);
+    let (events, outcome) = run::<Fifo>(&machine, Default::default(), work);
+    assert_eq!(outcome.end, Time(3_010_000));
+    let spent: u64 =
+        events.iter().filter_map(|(_, e)| if let Event::Overhead { span, .. } = e { Some(span.0) } else { None }).sum();
+    assert_eq!(spent, 10_000);
+}
+
+#[test]
+fn a_task_that_never_uses_time_is_stopped_with_a_sentence() {
+    let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Wake(Channel(0)));
+    let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[ChannelKind::Condition], 0);
+    let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
+    assert!(fault.sentence.contains("without using time"), "{fault}");
+}
+
+#[test]
+fn a_run_in_which_nobody_can_act_any_more_ends_quietly() {
+    let work = workload(vec![task(&[Step::Compute(MS(1)), Step::Wait(Channel(0))])], &[ChannelKind::Semaphore], 0);
+    let (_, outcome) = run::<Fifo>(&one_cpu(), Default::default(), work);
+    assert_eq!((outcome.end, outcome.reason), (Time(1_000_000), End::Quiet));
+}
+
+#[test]
+fn the_horizon_ends_a_run_that_would_go_on() {
+    let mut work = workload(vec![task(&[Step::Compute(Span::MAX)])], &[], 0);
+    work.horizon = Some(Time(7_000_000));
+    let (_, outcome) = run::<RoundRobin>(&one_cpu(), Default::default(), work);
+    assert_eq!((outcome.end, outcome.reason), (Time(7_000_000), End::Horizon));
+}
+
+#[test]
+fn a_slow_cpu_takes_longer_for_the_same_work() {
+    let cpus = vec![Cpu { core: 0, cache: 0, node: 0, capacity: 512 }];
+    let machine = Machine::new("half", cpus, 100).unwrap();
+    let (_, outcome) = run::<Fifo>(&machine, Default::default(), workload(vec![task(&[Step::Compute(MS(3))])], &[], 0));
+    assert_eq!(outcome.end, Time(6_000_000));
+}
