@@ -6,8 +6,8 @@ use goodness_sim::{End, Options, Outcome, simulate};
 
 /// A programme: its steps in order, then exit.
 fn programme(steps: &[Step]) -> Box<dyn Behaviour> {
-    let mut steps = steps.to_vec().into_iter();
-    Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit))
+    let mut steps = std::collections::VecDeque::from(steps.to_vec());
+    Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit))
 }
 
 fn task(steps: &[Step]) -> TaskSpec {

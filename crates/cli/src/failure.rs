@@ -1,0 +1,49 @@
+//! How a command fails: a sentence for stderr and an exit code.
+
+use std::fmt;
+
+/// Exit codes of every command.
+pub mod exit {
+    /// All went well.
+    pub const OK: u8 = 0;
+    /// Something went wrong that was not the input's fault.
+    pub const FAILURE: u8 = 1;
+    /// Bad usage or bad input.
+    pub const USAGE: u8 = 2;
+    /// A verdict was asked for and the runs do not give one.
+    pub const INCONCLUSIVE: u8 = 3;
+    /// A checker was violated.
+    pub const VIOLATED: u8 = 4;
+}
+
+/// A sentence and the exit code that goes with it.
+#[derive(Debug)]
+pub struct Failure {
+    /// What, where, and the remedy.
+    pub sentence: String,
+    /// One of [`exit`].
+    pub code: u8,
+}
+
+impl Failure {
+    /// Bad usage or input.
+    pub fn usage(sentence: impl Into<String>) -> Failure {
+        Failure { sentence: sentence.into(), code: exit::USAGE }
+    }
+
+    /// Something went wrong that was not the input's fault.
+    pub fn failure(sentence: impl Into<String>) -> Failure {
+        Failure { sentence: sentence.into(), code: exit::FAILURE }
+    }
+
+    /// A checker was violated.
+    pub fn violated(sentence: impl Into<String>) -> Failure {
+        Failure { sentence: sentence.into(), code: exit::VIOLATED }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}

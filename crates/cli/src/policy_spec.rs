@@ -1,0 +1,114 @@
+//! A policy as typed: `eevdf:kernel=6.12,base_slice=3ms`.
+
+use crate::failure::Failure;
+use goodness_core::registry::nearest;
+use goodness_core::{Registered, Tunables, Visitor};
+use std::fmt;
+
+/// A registered policy and the settings asked for; checked when made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySpec {
+    /// Registered name.
+    pub name: &'static str,
+    /// Settings that differ from the defaults, as typed.
+    pub settings: Vec<(String, String)>,
+}
+
+impl PolicySpec {
+    /// Reads and checks a policy as typed.
+    ///
+    /// # Errors
+    /// Unknown policy or tunable (the nearest is named), a value of the wrong kind or out of range.
+    pub fn parse(text: &str) -> Result<PolicySpec, Failure> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let about = goodness_cpu::ALL.iter().find(|about| about.name == name).ok_or_else(|| unknown_policy(name))?;
+        let mut settings = Vec::new();
+        for pair in rest.split(',').filter(|pair| !pair.trim().is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("\"{pair}\" in \"{text}\" is no setting; write {name}:KEY=VALUE,KEY=VALUE"))
+            })?;
+            settings.push((key.trim().to_string(), value.trim().to_string()));
+        }
+        let spec = PolicySpec { name: about.name, settings };
+        spec.values()?;
+        Ok(spec)
+    }
+
+    /// All tunables with the values this policy will use.
+    ///
+    /// # Errors
+    /// As [`PolicySpec::parse`].
+    pub fn values(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        self.with(Values { spec: self })
+    }
+
+    /// Runs `visitor` with this policy's type.
+    pub fn with<V: Visitor>(&self, visitor: V) -> V::Output {
+        goodness_cpu::with_policy(self.name, visitor).expect("a checked name is registered")
+    }
+
+    /// The settings of policy `P` as typed.
+    ///
+    /// # Errors
+    /// As [`PolicySpec::parse`].
+    pub fn settings_of<P: Registered>(&self) -> Result<P::Settings, Failure> {
+        let mut settings = P::Settings::default();
+        for (key, value) in &self.settings {
+            settings.set(key, value).map_err(|e| {
+                Failure::usage(format!("{}: {e}. See `goodness list policies {}`.", self.name, self.name))
+            })?;
+        }
+        Ok(settings)
+    }
+}
+
+impl fmt::Display for PolicySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        for (index, (key, value)) in self.settings.iter().enumerate() {
+            write!(f, "{}{key}={value}", if index == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+struct Values<'a> {
+    spec: &'a PolicySpec,
+}
+
+impl Visitor for Values<'_> {
+    type Output = Result<Vec<(&'static str, String)>, Failure>;
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        Ok(self.spec.settings_of::<P>()?.values())
+    }
+}
+
+fn unknown_policy(name: &str) -> Failure {
+    let near = nearest(name, goodness_cpu::ALL.iter().map(|about| about.name)).unwrap_or_default();
+    Failure::usage(format!(
+        "there is no policy \"{name}\"; the nearest is \"{near}\". See `goodness list policies`."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_reads_back_what_it_prints() {
+        let spec = PolicySpec::parse("rr:timeslice=2ms").unwrap();
+        assert_eq!((spec.name, spec.to_string().as_str()), ("rr", "rr:timeslice=2ms"));
+        assert_eq!(spec.values().unwrap(), [("timeslice", "2ms".to_string())]);
+    }
+
+    #[test]
+    fn a_wrong_policy_or_setting_is_refused_with_the_nearest_one() {
+        let sentence = |text: &str| PolicySpec::parse(text).unwrap_err().sentence;
+        assert!(sentence("ffio").contains("nearest is \"fifo\""));
+        assert!(sentence("rr:timeslise=2ms").contains("nearest is \"timeslice\""));
+        assert!(sentence("rr:timeslice=2h").contains("not a unit"));
+        assert!(sentence("rr:timeslice=1h0s").contains("unit"));
+        assert!(sentence("rr:timeslice").contains("KEY=VALUE"));
+        assert!(sentence("rr:timeslice=20s").contains("outside"));
+    }
+}
