@@ -9,7 +9,11 @@ struct Blinker {
 impl Behaviour for Blinker {
     fn next(&mut self, cx: &mut StepContext) -> Step {
         self.sleeping = !self.sleeping;
-        if self.sleeping { Step::Compute(Span(10_000 + cx.rng.below(1000))) } else { Step::Sleep(Span(5_000_000 + cx.rng.below(100_000))) }
+        if self.sleeping {
+            Step::Compute(Span(10_000 + cx.rng.below(1000)))
+        } else {
+            Step::Sleep(Span(5_000_000 + cx.rng.below(100_000)))
+        }
     }
 }
 
@@ -29,11 +33,19 @@ fn main() {
                 judged: true,
             })
             .collect();
-        let work = Workload { tasks, horizon: Some(Time(if kind == "hogs" { 50_000_000_000 } else { 30_000_000_000 })), ..Workload::default() };
+        let work = Workload {
+            tasks,
+            horizon: Some(Time(if kind == "hogs" { 50_000_000_000 } else { 30_000_000_000 })),
+            ..Workload::default()
+        };
         let began = std::time::Instant::now();
         let settings = goodness_cpu::rr::Settings { timeslice: Span::from_us(10) };
         let outcome = simulate::<RoundRobin, _>(&machine, settings, work, &mut (), Options::default()).unwrap();
         let took = began.elapsed();
-        println!("{kind}: {} decisions, {:.1} ns each", outcome.decisions, took.as_nanos() as f64 / outcome.decisions as f64);
+        println!(
+            "{kind}: {} decisions, {:.1} ns each",
+            outcome.decisions,
+            took.as_nanos() as f64 / outcome.decisions as f64
+        );
     }
 }
