@@ -1,1 +1,18 @@
 //! Statistics, comparison and rendering.
+//!
+//! One value, [`Report`], holds everything that a comparison found; [`json`], [`text`] and [`html`] only
+//! show it. A [`Timeline`] is the schedule of one run, kept apart because it is large; [`html`] and
+//! [`perfetto`] show it.
+
+pub mod atomic;
+pub mod figure;
+pub mod json;
+mod keyed;
+pub mod model;
+mod ranking;
+
+pub mod text;
+pub mod timeline;
+
+pub use model::Report;
+pub use timeline::Timeline;

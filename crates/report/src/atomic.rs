@@ -1,0 +1,106 @@
+//! Files that appear whole or not at all.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file through `fill`: into a temporary file of the same directory, to the disk, then under its
+/// name. Whatever goes wrong, an older file of that name stays as it was and no half-written one is left.
+///
+/// # Errors
+/// A sentence with the path, the reason and the remedy.
+pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
+    if path.is_dir() {
+        return Err(format!("{} is a directory; name a file in it, for example {0}/report", path.display()));
+    }
+    let temporary = temporary_name(path)?;
+    let result = fill_and_rename(path, &temporary, fill);
+    if result.is_err() {
+        // The rename did not happen, so the temporary file may still be there; if it is not, all is well.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    result.map_err(|e| sentence(path, &e))
+}
+
+/// As [`write_with`], from bytes in memory.
+///
+/// # Errors
+/// As [`write_with`].
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+fn fill_and_rename(
+    path: &Path,
+    temporary: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = io::BufWriter::new(File::create_new(temporary)?);
+    fill(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    std::fs::rename(temporary, path)
+}
+
+/// A hidden name beside `path`, different for each process.
+fn temporary_name(path: &Path) -> Result<PathBuf, String> {
+    let name = path.file_name().ok_or_else(|| {
+        format!("\"{}\" does not name a file; write for example goodness-report.html", path.display())
+    })?;
+    let hidden = format!(".{}.{}.partial", name.to_string_lossy(), std::process::id());
+    Ok(path.with_file_name(hidden))
+}
+
+fn sentence(path: &Path, error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "create its directory first, or name another",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a directory that you may write to",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, or name a file on another disk",
+        io::ErrorKind::AlreadyExists => "another goodness seems to write the same file; wait for it or name another",
+        _ => "name another file",
+    };
+    format!("cannot write {}: {error}; {remedy}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(dir: &Path) -> Vec<String> {
+        let names = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    #[test]
+    fn a_file_replaces_its_predecessor_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        write(&path, b"old").unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(entries(dir.path()), ["report.html"]);
+    }
+
+    #[test]
+    fn a_failure_half_way_keeps_the_old_file_and_removes_the_half() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report.html");
+        write(&path, b"old").unwrap();
+        let failure = write_with(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the source ran dry"))
+        });
+        assert!(failure.unwrap_err().contains("the source ran dry"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(entries(dir.path()), ["report.html"]);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_written_is_named_with_a_remedy() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = write(&dir.path().join("no/such/report.html"), b"").unwrap_err();
+        assert!(missing.contains("no/such/report.html") && missing.contains("create its directory"), "{missing}");
+        assert!(write(dir.path(), b"").unwrap_err().contains("is a directory"));
+        assert!(write(Path::new("/"), b"").unwrap_err().contains("is a directory"));
+        assert!(write(Path::new(""), b"").unwrap_err().contains("does not name a file"));
+    }
+}

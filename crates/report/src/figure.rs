@@ -1,0 +1,127 @@
+//! Numbers as people read them: three significant digits and a unit of fitting size.
+
+/// What stands where nothing was measured.
+pub const NOT_MEASURED: &str = "–";
+
+/// A value with its unit (see [`MetricSummary::unit`](crate::model::MetricSummary::unit)).
+#[must_use]
+pub fn show(value: Option<f64>, unit: &str) -> String {
+    let Some(value) = value.filter(|v| v.is_finite()) else {
+        return NOT_MEASURED.into();
+    };
+    match unit {
+        "ns" => scaled(value, &TIME),
+        "share" => format!("{} %", digits(value * 100.0)),
+        "bytes/s" => scaled(value, &BYTES),
+        "count" | "ratio" | "" => scaled(value, &PLAIN),
+        "1/s" => format!("{}/s", scaled(value, &PLAIN)),
+        _ => format!("{} {unit}", scaled(value, &PLAIN)),
+    }
+}
+
+/// An interval; a unit that both ends share is written once: `1.2…3.4 ms`.
+#[must_use]
+pub fn interval(ci: Option<[f64; 2]>, unit: &str) -> String {
+    let Some([low, high]) = ci else {
+        return NOT_MEASURED.into();
+    };
+    let (low, high) = (show(Some(low), unit), show(Some(high), unit));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, low_unit)), Some((_, high_unit))) if low_unit == high_unit => format!("{number}…{high}"),
+        (None, None) => format!("{low}…{high}"),
+        _ => format!("{low} … {high}"),
+    }
+}
+
+/// A time in ns.
+#[must_use]
+pub fn time(ns: Option<u64>) -> String {
+    show(ns.map(|n| n as f64), "ns")
+}
+
+/// A ratio to the reference: `0.82×`.
+#[must_use]
+pub fn ratio(ratio: Option<f64>) -> String {
+    ratio.filter(|r| r.is_finite()).map_or_else(|| NOT_MEASURED.into(), |r| format!("{}×", plain_ratio(r)))
+}
+
+/// The interval of a ratio: `0.78…0.86`.
+#[must_use]
+pub fn ratio_interval([low, high]: [f64; 2]) -> String {
+    format!("{}…{}", plain_ratio(low), plain_ratio(high))
+}
+
+/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more.
+fn plain_ratio(ratio: f64) -> String {
+    if (0.1..10.0).contains(&ratio.abs()) { format!("{ratio:.2}") } else { digits(ratio) }
+}
+
+/// A share as a percentage: `7.3 %`.
+#[must_use]
+pub fn percent(share: Option<f64>) -> String {
+    show(share, "share")
+}
+
+/// Steps of a unit, largest first; the last one is taken for everything smaller.
+type Scale = [(f64, &'static str)];
+
+const TIME: [(f64, &str); 4] = [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")];
+const BYTES: [(f64, &str); 4] = [(1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
+/// Whole numbers stay readable up to five digits.
+const PLAIN: [(f64, &str); 3] = [(1e9, " G"), (1e6, " M"), (1.0, "")];
+
+fn scaled(value: f64, scale: &Scale) -> String {
+    // 999.7 µs would be shown as 1000 µs: what rounds up to the next unit belongs to it.
+    let fits = |unit: &f64| (value.abs() / unit) >= 0.9995;
+    let last = scale.len() - 1;
+    let (unit, name) = scale[..last].iter().find(|(unit, _)| fits(unit)).unwrap_or(&scale[last]);
+    format!("{}{name}", digits(value / unit))
+}
+
+/// Three significant digits, or all digits of the whole part where it has more; a round number has no point.
+fn digits(value: f64) -> String {
+    // The exponent is that of the rounded number: 9.996 is 10.0, not 10.00.
+    let rounded = format!("{value:.2e}");
+    let exponent: i32 = rounded.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
+    let decimals = if value.fract() == 0.0 { 0 } else { (2 - exponent).clamp(0, 6) };
+    format!("{value:.*}", decimals as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shown_in_the_unit_that_fits_with_three_digits() {
+        let shown = |ns: f64| show(Some(ns), "ns");
+        assert_eq!(shown(0.0), "0 ns");
+        assert_eq!(shown(417.0), "417 ns");
+        assert_eq!(shown(1_234.0), "1.23 µs");
+        assert_eq!(shown(999_700.0), "1.00 ms");
+        assert_eq!(shown(9_996_000.0), "10.0 ms");
+        assert_eq!(shown(12_345_678_900.0), "12.3 s");
+        assert_eq!(shown(5e12), "5000 s");
+    }
+
+    #[test]
+    fn counts_shares_and_rates_have_their_own_shapes() {
+        assert_eq!(show(Some(12_345.0), "count"), "12345");
+        assert_eq!(show(Some(1.5e6), "count"), "1.50 M");
+        assert_eq!(show(Some(0.0731), "share"), "7.31 %");
+        assert_eq!(show(Some(1.0), "share"), "100 %");
+        assert_eq!(show(Some(812.4), "1/s"), "812/s");
+        assert_eq!(show(Some(3.0), "sectors"), "3 sectors");
+        assert_eq!(ratio(Some(0.8234)), "0.82×");
+        assert_eq!(interval(Some([1e6, 2.5e6]), "ns"), "1…2.50 ms");
+        assert_eq!(interval(Some([9e5, 2.5e6]), "ns"), "900 µs … 2.50 ms");
+        assert_eq!(ratio_interval([0.012_34, 31.4]), "0.0123…31.4");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash() {
+        assert_eq!(show(None, "ns"), "–");
+        assert_eq!(show(Some(f64::NAN), "ns"), "–");
+        assert_eq!(ratio(None), "–");
+        assert_eq!(interval(None, "ns"), "–");
+    }
+}

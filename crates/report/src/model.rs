@@ -1,0 +1,413 @@
+//! What a comparison found, in the shape and order of the schema `goodness.report/1`.
+//!
+//! The schema is the contract with scripts: fields are added, never renamed or moved. What only people need
+//! (notes, distributions, the command to reproduce) sits in [`Details`] and in
+//! [`PolicyReport::distributions`], both absent from the JSON when empty. A value that was not measured is
+//! `None`, written `null`; it is never 0.
+
+use crate::keyed::{self, Keyed};
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "goodness.report/1";
+
+/// Everything that one `goodness compare` or `goodness run` found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Which program wrote this.
+    pub goodness: Build,
+    /// What was run.
+    pub input: Input,
+    /// On what it was run.
+    pub machine: MachineSummary,
+    /// Seed of the first replication; the others are derived from it.
+    pub seed: u64,
+    /// Replications of each policy.
+    pub runs_per_policy: u32,
+    /// Simulated time of one replication, in ns.
+    pub simulated_ns: u64,
+    /// How well the replay repeats the recording; `None` where the input is no recording.
+    pub fidelity: Option<Fidelity>,
+    /// One entry for each policy, in the order they were asked for.
+    pub policies: Vec<PolicyReport>,
+    /// For people, beyond the schema.
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    pub details: Details,
+}
+
+/// The program that wrote a report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Build {
+    /// Version of the crate.
+    pub version: String,
+    /// Git commit it was built from, where that is known.
+    pub commit: Option<String>,
+}
+
+/// What kind of thing was run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InputKind {
+    /// A recorded trace, replayed.
+    Trace,
+    /// An experiment file.
+    Experiment,
+    /// A built-in workload.
+    #[default]
+    Workload,
+    /// An rt-app file.
+    RtApp,
+    /// A fio job.
+    Fio,
+}
+
+impl InputKind {
+    /// The word used in JSON and in text.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            InputKind::Trace => "trace",
+            InputKind::Experiment => "experiment",
+            InputKind::Workload => "workload",
+            InputKind::RtApp => "rtapp",
+            InputKind::Fio => "fio",
+        }
+    }
+}
+
+/// What was run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// Its kind.
+    pub kind: InputKind,
+    /// Its file name or registered name.
+    pub name: String,
+    /// Hash of the file; `None` for what is built in.
+    pub sha256: Option<String>,
+    /// Events the recording lost; `None` where the format does not tell, or for what is no recording.
+    pub lost_events: Option<u64>,
+}
+
+/// On what it was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineSummary {
+    /// Preset or file.
+    pub name: String,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Timer interrupts per second and CPU.
+    pub hz: u32,
+}
+
+/// How well a replay under the policy that recorded the trace repeats the recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fidelity {
+    /// The policy that stood in for the recording kernel's.
+    pub policy: String,
+    /// One entry for each metric compared.
+    #[serde(with = "keyed")]
+    pub metrics: Vec<FidelityMetric>,
+}
+
+/// One metric, recorded and replayed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FidelityMetric {
+    /// Registered name of the metric; the key in JSON.
+    #[serde(skip)]
+    pub name: String,
+    /// In the recording itself.
+    pub recorded: Option<f64>,
+    /// In the replay.
+    pub replayed: Option<f64>,
+    /// |replayed − recorded| / recorded.
+    pub error: Option<f64>,
+    /// Unit of the two values, as in [`MetricSummary::unit`].
+    #[serde(default)]
+    pub unit: String,
+    /// The largest error this project promises for the metric, where it promises one.
+    #[serde(default)]
+    pub tolerance: Option<f64>,
+}
+
+/// What one policy did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolicyReport {
+    /// Registered name.
+    pub name: String,
+    /// All tunables with the values used, in order of declaration.
+    #[serde(with = "keyed")]
+    pub settings: Vec<Setting>,
+    /// Whether the others are compared with this one.
+    pub is_reference: bool,
+    /// One entry for each metric.
+    #[serde(with = "keyed")]
+    pub metrics: Vec<MetricSummary>,
+    /// The tasks of the first replication.
+    pub tasks: Vec<TaskReport>,
+    /// Scheduling decisions over all replications.
+    pub decisions: Option<u64>,
+    /// Real time the simulation took over all replications, in ns. The only figure that is not reproducible.
+    pub simulation_wall_ns: Option<u64>,
+    /// Invariants that were broken; a run with an entry here proves nothing.
+    pub violations: Vec<Violation>,
+    /// Beyond the schema: points of the distributions behind the metrics.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<Distribution>,
+}
+
+/// One tunable with its value as it would be typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Setting {
+    /// Name of the tunable; the key in JSON.
+    #[serde(skip)]
+    pub name: String,
+    /// Value as typed.
+    pub value: String,
+}
+
+/// Which direction of a metric is the good one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Smaller is better.
+    #[default]
+    Lower,
+    /// Larger is better.
+    Higher,
+    /// Neither is better in itself, for example the length of a slice.
+    Neither,
+}
+
+/// One metric over all replications of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MetricSummary {
+    /// Registered name; the key in JSON.
+    #[serde(skip)]
+    pub name: String,
+    /// `ns`, `count`, `1/s`, `share` (0 to 1, shown in per cent), `ratio`, or any other unit shown as it is.
+    pub unit: String,
+    /// The good direction.
+    pub better: Better,
+    /// Estimate over the replications; `None` where nothing was measured.
+    pub value: Option<f64>,
+    /// 95 % confidence interval of the value, low and high; `None` with fewer than two replications.
+    pub ci95: Option<[f64; 2]>,
+    /// Observations behind the value, over all replications.
+    pub samples: u64,
+    /// Comparison with the reference; `None` for the reference itself or without one.
+    pub vs_reference: Option<VsReference>,
+}
+
+/// A policy against the reference in one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VsReference {
+    /// Value / value of the reference, paired by seed.
+    pub ratio: Option<f64>,
+    /// 95 % confidence interval of the ratio, low and high.
+    pub ci95: Option<[f64; 2]>,
+    /// What the comparison says.
+    pub verdict: Verdict,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Better, and by more than the replay's own error.
+    Better,
+    /// Worse, and by more than the replay's own error.
+    Worse,
+    /// Too close to matter, and surely so.
+    Same,
+    /// The data do not decide.
+    #[default]
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The word used in JSON and in text.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// One task in the first replication of a policy. Times in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// Name; not unique.
+    pub name: String,
+    /// Number in the run, or the recorded thread id.
+    pub id: u64,
+    /// Nice at the end of the run; `None` for real-time tasks.
+    pub nice: Option<i64>,
+    /// On a CPU.
+    pub cpu_time_ns: u64,
+    /// Runnable, without a CPU.
+    pub wait_ns: u64,
+    /// Blocked.
+    pub sleep_ns: u64,
+    /// Times it was switched in.
+    pub switches: u64,
+    /// Times it was woken.
+    pub wakeups: u64,
+    /// Median of its wake-up latencies; `None` when it was never woken.
+    pub wakeup_latency_p50_ns: Option<u64>,
+    /// 99th percentile of its wake-up latencies.
+    pub wakeup_latency_p99_ns: Option<u64>,
+    /// The longest.
+    pub wakeup_latency_max_ns: Option<u64>,
+}
+
+/// An invariant that a run broke.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// Name of the checker.
+    pub checker: String,
+    /// Simulated time of the first violation, in ns.
+    pub at_ns: u64,
+    /// One sentence: what happened, to whom, where.
+    pub message: String,
+    /// The command that shows it again.
+    pub reproduce: String,
+}
+
+/// Points of one distribution over all replications of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Family of metrics it belongs to, for example `wakeup_latency`.
+    pub metric: String,
+    /// As in [`MetricSummary::unit`].
+    pub unit: String,
+    /// Observations.
+    pub samples: u64,
+    /// `[quantile, value]`, both ascending; [`QUANTILES`] is a good choice.
+    pub quantiles: Vec<[f64; 2]>,
+}
+
+/// Quantiles that draw a latency curve well: even in the body, ever finer in the tail.
+pub const QUANTILES: [f64; 37] = [
+    0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8,
+    0.85, 0.875, 0.9, 0.925, 0.95, 0.9625, 0.975, 0.9825, 0.99, 0.9925, 0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99999,
+    1.0,
+];
+
+/// What people need beyond the schema.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Details {
+    /// The command line that makes this report again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What differs between replications, one sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what_varies: Option<String>,
+    /// The metric that ranks the policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranked_by: Option<String>,
+    /// One sentence for each metric, for those who meet its name for the first time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricAbout>,
+    /// Sentences about the work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workload_notes: Vec<String>,
+    /// Sentences about the machine model and how its costs were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine_notes: Vec<String>,
+    /// Sentences to read before believing a number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What was repaired in the recording.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<Counted>,
+    /// What the recording does not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknowns: Vec<Counted>,
+}
+
+/// A metric's name and meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MetricAbout {
+    /// Registered name.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+}
+
+/// Something that happened a number of times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// What, as a phrase that follows a number: `switches without a wake-up`.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+}
+
+impl Keyed for FidelityMetric {
+    fn key(&self) -> &str {
+        &self.name
+    }
+    fn set_key(&mut self, key: String) {
+        self.name = key;
+    }
+}
+
+impl Keyed for MetricSummary {
+    fn key(&self) -> &str {
+        &self.name
+    }
+    fn set_key(&mut self, key: String) {
+        self.name = key;
+    }
+}
+
+impl Keyed for Setting {
+    fn key(&self) -> &str {
+        &self.name
+    }
+    fn set_key(&mut self, key: String) {
+        self.name = key;
+    }
+}
+
+impl Default for Report {
+    /// A report of nothing, under this program's version.
+    fn default() -> Report {
+        Report {
+            schema: SCHEMA.into(),
+            goodness: Build { version: env!("CARGO_PKG_VERSION").into(), commit: None },
+            input: Input::default(),
+            machine: MachineSummary::default(),
+            seed: 0,
+            runs_per_policy: 0,
+            simulated_ns: 0,
+            fidelity: None,
+            policies: Vec::new(),
+            details: Details::default(),
+        }
+    }
+}
+
+impl Details {
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Details::default()
+    }
+}
+
+impl PolicyReport {
+    /// The metric of that name.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<&MetricSummary> {
+        self.metrics.iter().find(|m| m.name == name)
+    }
+}

@@ -1,0 +1,136 @@
+//! Who comes first, in which metric, and what each policy is called.
+
+use crate::model::{Better, MetricSummary, PolicyReport, Report};
+use std::cmp::Ordering;
+
+/// Metrics that rank policies when nobody says which: what users feel first.
+const PREFERRED: [&str; 6] =
+    ["request_latency_p99", "completion_time", "wakeup_latency_p99", "turnaround", "throughput", "wakeup_latency_mean"];
+
+impl Report {
+    /// The reference, where there is one.
+    #[must_use]
+    pub fn reference(&self) -> Option<&PolicyReport> {
+        self.policies.iter().find(|p| p.is_reference)
+    }
+
+    /// All metrics' names in order of first appearance.
+    #[must_use]
+    pub fn metric_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for metric in self.policies.iter().flat_map(|p| &p.metrics) {
+            if !names.contains(&metric.name.as_str()) {
+                names.push(&metric.name);
+            }
+        }
+        names
+    }
+
+    /// Whether any policy has a value for the metric.
+    #[must_use]
+    pub fn is_measured(&self, metric: &str) -> bool {
+        self.policies.iter().any(|p| p.metric(metric).is_some_and(|m| m.value.is_some()))
+    }
+
+    /// The metric that ranks the policies: the one asked for, else the first measured one of a fixed list,
+    /// else any that has a good direction.
+    #[must_use]
+    pub fn ranked_by(&self) -> Option<&str> {
+        let ranks = |name: &&str| {
+            let directed = |m: &MetricSummary| m.better != Better::Neither && m.value.is_some();
+            self.policies.iter().any(|p| p.metric(name).is_some_and(directed))
+        };
+        let asked = self.details.ranked_by.as_deref().into_iter();
+        asked.chain(PREFERRED).chain(self.metric_names()).find(ranks)
+    }
+
+    /// Indices of the policies, best first; those without a value come last. Equal values keep their order.
+    #[must_use]
+    pub fn ranking(&self, metric: &str) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.policies.len()).collect();
+        let of = |i: usize| self.policies[i].metric(metric);
+        order.sort_by(|&a, &b| match (of(a).and_then(|m| m.value), of(b).and_then(|m| m.value)) {
+            (Some(x), Some(y)) if of(a).is_some_and(|m| m.better == Better::Higher) => y.total_cmp(&x),
+            (Some(x), Some(y)) => x.total_cmp(&y),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        });
+        order
+    }
+
+    /// A name for each policy that tells it from the others: its registered name and, where that is not
+    /// unique, the settings in which its namesakes differ. What is still equal is numbered.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.policies.iter().map(|p| self.label(p)).collect();
+        for i in 0..labels.len() {
+            let earlier = labels[..i].iter().filter(|l| **l == labels[i]).count();
+            if earlier > 0 {
+                labels[i] = format!("{} ({})", labels[i], earlier + 1);
+            }
+        }
+        labels
+    }
+
+    fn label(&self, policy: &PolicyReport) -> String {
+        let namesakes: Vec<_> = self.policies.iter().filter(|p| p.name == policy.name).collect();
+        let differs = |name: &str| {
+            let value = |p: &PolicyReport| p.settings.iter().find(|s| s.name == name).map(|s| s.value.clone());
+            namesakes.iter().any(|p| value(p) != value(policy))
+        };
+        let settings = policy.settings.iter().filter(|s| differs(&s.name));
+        let settings: Vec<String> = settings.map(|s| format!("{}={}", s.name, s.value)).collect();
+        if settings.is_empty() { policy.name.clone() } else { format!("{}:{}", policy.name, settings.join(",")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Setting;
+
+    fn policy(name: &str, metric: &str, better: Better, value: Option<f64>) -> PolicyReport {
+        let metric = MetricSummary { name: metric.into(), better, value, ..MetricSummary::default() };
+        PolicyReport { name: name.into(), metrics: vec![metric], ..PolicyReport::default() }
+    }
+
+    fn report(policies: Vec<PolicyReport>) -> Report {
+        Report { policies, ..Report::default() }
+    }
+
+    #[test]
+    fn the_good_direction_decides_and_the_unmeasured_come_last() {
+        let of = |better| {
+            let values = [("a", None), ("b", Some(2.0)), ("c", Some(1.0)), ("d", Some(3.0))];
+            report(values.map(|(n, v)| policy(n, "throughput", better, v)).into()).ranking("throughput")
+        };
+        assert_eq!(of(Better::Higher), [3, 1, 2, 0]);
+        assert_eq!(of(Better::Lower), [2, 1, 3, 0]);
+    }
+
+    #[test]
+    fn a_metric_without_a_good_direction_or_a_value_never_ranks() {
+        assert_eq!(report(vec![policy("a", "slice_length_mean", Better::Neither, Some(1.0))]).ranked_by(), None);
+        assert_eq!(report(vec![policy("a", "throughput", Better::Higher, None)]).ranked_by(), None);
+        let mut asked = report(vec![policy("a", "seek_distance", Better::Lower, Some(1.0))]);
+        assert_eq!(asked.ranked_by(), Some("seek_distance"));
+        asked.details.ranked_by = Some("throughput".into());
+        assert_eq!(asked.ranked_by(), Some("seek_distance"), "an unmeasured metric cannot rank");
+    }
+
+    #[test]
+    fn namesakes_are_told_apart_by_the_settings_in_which_they_differ() {
+        let with = |kernel: &str| PolicyReport {
+            name: "eevdf".into(),
+            settings: vec![
+                Setting { name: "kernel".into(), value: kernel.into() },
+                Setting { name: "slice".into(), value: "3ms".into() },
+            ],
+            ..PolicyReport::default()
+        };
+        let rr = PolicyReport { name: "rr".into(), ..PolicyReport::default() };
+        let labels = report(vec![with("6.6"), rr.clone(), with("6.12"), rr]).labels();
+        assert_eq!(labels, ["eevdf:kernel=6.6", "rr", "eevdf:kernel=6.12", "rr (2)"]);
+    }
+}

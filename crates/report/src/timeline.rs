@@ -1,0 +1,306 @@
+//! The schedule of one run in compact columns: who ran where from when to when, and what came before.
+//!
+//! A [`Recorder`] watches a run's events and leaves a [`Timeline`]. It keeps at most a given number of
+//! slices, then counts what it leaves out, so that its memory is bounded whatever the run.
+
+use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
+
+/// One stay of a task on a CPU. Times in ns since the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Who.
+    pub task: TaskId,
+    /// Where.
+    pub cpu: CpuId,
+    /// When it was switched in.
+    pub start: u64,
+    /// When it was switched out, or when the recording of the timeline ended.
+    pub end: u64,
+    /// How long it had been runnable when it was switched in.
+    pub waited: u64,
+    /// Whether it had been woken since its previous slice.
+    pub woken: bool,
+    /// How it left; `None` when it was still running at the end.
+    pub off: Option<Off>,
+}
+
+/// The number of tasks queued on a CPU (the running one does not count) from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueLength {
+    /// Since when, in ns.
+    pub at: u64,
+    /// Where.
+    pub cpu: CpuId,
+    /// How many.
+    pub tasks: u32,
+}
+
+/// A task of a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimelineTask {
+    /// Name; not unique. May hold any character.
+    pub name: String,
+    /// Number shown to people: the recorded thread id, or the number in the run.
+    pub id: u64,
+}
+
+/// The schedule of one run of one policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// Index of the policy in [`Report::policies`](crate::Report::policies).
+    pub policy: usize,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Tasks by [`TaskId`]; tasks beyond the list are shown by their number.
+    pub tasks: Vec<TimelineTask>,
+    /// Slices in order of their end.
+    pub slices: Vec<Slice>,
+    /// Changes of the queues' lengths in order of time; empty unless asked for.
+    pub queues: Vec<QueueLength>,
+    /// Where the timeline ends, in ns: the end of the run, or the moment the cap was reached.
+    pub end: u64,
+    /// Slices after the cap was reached, which are not shown.
+    pub left_out: u64,
+}
+
+impl Timeline {
+    /// Name and number of a task, for people.
+    #[must_use]
+    pub fn task_label(&self, task: TaskId) -> String {
+        match self.tasks.get(task.index()) {
+            Some(known) => format!("{} {}", known.name, known.id),
+            None => task.to_string(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    task: TaskId,
+    since: u64,
+    waited: u64,
+    woken: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// Runnable since, while queued or between switch-out and switch-in.
+    since: Option<u64>,
+    /// On whose queue it counts.
+    queued_on: Option<CpuId>,
+    woken: bool,
+}
+
+/// Collects a [`Timeline`] from the events of one run.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    timeline: Timeline,
+    cap: usize,
+    with_queues: bool,
+    running: Vec<Option<Running>>,
+    queued: Vec<u32>,
+    waiting: PerTask<Waiting>,
+}
+
+impl Recorder {
+    /// Keeps at most `cap` slices of a machine of `cpus` CPUs.
+    #[must_use]
+    pub fn new(cpus: u32, cap: usize) -> Recorder {
+        Recorder {
+            timeline: Timeline { cpus, ..Timeline::default() },
+            cap,
+            with_queues: false,
+            running: vec![None; cpus as usize],
+            queued: vec![0; cpus as usize],
+            waiting: PerTask::default(),
+        }
+    }
+
+    /// Keeps the queues' lengths too, for [`perfetto`](crate::perfetto).
+    #[must_use]
+    pub fn with_queues(mut self) -> Recorder {
+        self.with_queues = true;
+        self
+    }
+
+    /// The timeline of a run that ended at `end`. Tasks still running are shown up to there.
+    #[must_use]
+    pub fn finish(mut self, end: Time, policy: usize, tasks: Vec<TimelineTask>) -> Timeline {
+        if self.timeline.left_out == 0 {
+            for cpu in 0..self.running.len() {
+                self.close(end.ns(), CpuId(cpu as u32), None);
+            }
+        }
+        // The last close may itself have met the cap, which then set the end.
+        if self.timeline.left_out == 0 {
+            self.timeline.end = end.ns();
+        }
+        self.timeline.policy = policy;
+        self.timeline.tasks = tasks;
+        self.timeline
+    }
+
+    fn close(&mut self, at: u64, cpu: CpuId, off: Option<Off>) {
+        let Some(ran) = self.running[cpu.index()].take() else { return };
+        if self.timeline.slices.len() >= self.cap {
+            self.stop_keeping(at);
+            return;
+        }
+        let Running { task, since, waited, woken } = ran;
+        self.timeline.slices.push(Slice { task, cpu, start: since, end: at, waited, woken, off });
+    }
+
+    /// Cuts every CPU at the same instant, so that the timeline has no ragged end.
+    fn stop_keeping(&mut self, at: u64) {
+        if self.timeline.left_out == 0 {
+            self.timeline.end = self.timeline.slices.last().map_or(at, |s| s.end);
+        }
+        self.timeline.left_out += 1;
+    }
+
+    fn requeue(&mut self, at: u64, task: TaskId, to: Option<CpuId>) {
+        let from = std::mem::replace(&mut self.waiting.admit(task).queued_on, to);
+        if from == to {
+            return;
+        }
+        if let Some(cpu) = from {
+            self.count(at, cpu, self.queued[cpu.index()] - 1);
+        }
+        if let Some(cpu) = to {
+            self.count(at, cpu, self.queued[cpu.index()] + 1);
+        }
+    }
+
+    fn count(&mut self, at: u64, cpu: CpuId, tasks: u32) {
+        self.queued[cpu.index()] = tasks;
+        if self.with_queues && self.timeline.left_out == 0 {
+            self.timeline.queues.push(QueueLength { at, cpu, tasks });
+        }
+    }
+
+    fn switch(&mut self, at: u64, cpu: CpuId, prev: Option<(TaskId, Off)>, next: Option<TaskId>) {
+        self.close(at, cpu, prev.map(|(_, off)| off));
+        if let Some((task, off)) = prev {
+            let since = off.is_runnable().then_some(at);
+            *self.waiting.admit(task) = Waiting { since, queued_on: self.waiting[task].queued_on, woken: false };
+            self.requeue(at, task, off.is_runnable().then_some(cpu));
+        }
+        if let Some(task) = next {
+            self.requeue(at, task, None);
+            let Waiting { since, woken, .. } = self.waiting[task];
+            let waited = since.map_or(0, |s| at - s);
+            self.running[cpu.index()] = Some(Running { task, since: at, waited, woken });
+            *self.waiting.admit(task) = Waiting::default();
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn observe(&mut self, at: Time, event: &Event) {
+        let at = at.ns();
+        match *event {
+            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev.map(|task| (task, off)), next),
+            Event::Wakeup { task, cpu, .. } => {
+                let waiting = self.waiting.admit(task);
+                waiting.since = Some(at);
+                waiting.woken = true;
+                self.requeue(at, task, Some(cpu));
+            }
+            Event::Migrate { task, to, .. } => {
+                if self.waiting.admit(task).queued_on.is_some() {
+                    self.requeue(at, task, Some(to));
+                }
+            }
+            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } | Event::Served { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::WakeSource;
+
+    const A: TaskId = TaskId(0);
+    const B: TaskId = TaskId(1);
+    const CPU: CpuId = CpuId(0);
+
+    fn wake(task: TaskId, cpu: CpuId) -> Event {
+        Event::Wakeup { task, waker: None, cpu, from: WakeSource::Interrupt }
+    }
+
+    fn switch(prev: Option<TaskId>, off: Off, next: Option<TaskId>) -> Event {
+        Event::Switch { cpu: CPU, prev, off, next }
+    }
+
+    fn watch(recorder: Recorder, events: &[(u64, Event)], end: u64) -> Timeline {
+        let mut recorder = recorder;
+        for (at, event) in events {
+            recorder.observe(Time(*at), event);
+        }
+        recorder.finish(Time(end), 0, Vec::new())
+    }
+
+    fn a_then_b() -> Vec<(u64, Event)> {
+        vec![
+            (0, wake(A, CPU)),
+            (0, switch(None, Off::Sleeping, Some(A))),
+            (4, wake(B, CPU)),
+            (10, switch(Some(A), Off::Preempted, Some(B))),
+            (15, switch(Some(B), Off::Sleeping, Some(A))),
+            (20, switch(Some(A), Off::Exited, None)),
+        ]
+    }
+
+    #[test]
+    fn a_slice_knows_when_where_how_long_it_waited_and_how_it_ended() {
+        let timeline = watch(Recorder::new(1, 100), &a_then_b(), 30);
+        let shown: Vec<_> =
+            timeline.slices.iter().map(|s| (s.task, s.start, s.end, s.waited, s.woken, s.off)).collect();
+        assert_eq!(
+            shown,
+            [
+                (A, 0, 10, 0, true, Some(Off::Preempted)),
+                (B, 10, 15, 6, true, Some(Off::Sleeping)),
+                (A, 15, 20, 5, false, Some(Off::Exited)),
+            ]
+        );
+        assert_eq!((timeline.end, timeline.left_out), (30, 0));
+    }
+
+    #[test]
+    fn a_task_still_running_at_the_end_is_shown_up_to_there() {
+        let timeline = watch(Recorder::new(1, 100), &a_then_b()[..2], 30);
+        assert_eq!(timeline.slices.len(), 1);
+        assert_eq!((timeline.slices[0].end, timeline.slices[0].off), (30, None));
+    }
+
+    #[test]
+    fn beyond_the_cap_slices_are_counted_and_the_end_says_where_it_was_reached() {
+        let timeline = watch(Recorder::new(1, 1), &a_then_b(), 30);
+        assert_eq!((timeline.slices.len(), timeline.left_out, timeline.end), (1, 2, 10));
+    }
+
+    #[test]
+    fn queue_lengths_follow_wakeups_switches_and_migrations() {
+        let other = CpuId(1);
+        let events = [
+            (0, wake(A, CPU)),
+            (0, switch(None, Off::Sleeping, Some(A))),
+            (2, wake(B, CPU)),
+            (3, Event::Migrate { task: B, from: CPU, to: other }),
+            (5, switch(Some(A), Off::Yielded, None)),
+        ];
+        let timeline = watch(Recorder::new(2, 100).with_queues(), &events, 9);
+        let shown: Vec<_> = timeline.queues.iter().map(|q| (q.at, q.cpu.0, q.tasks)).collect();
+        assert_eq!(shown, [(0, 0, 1), (0, 0, 0), (2, 0, 1), (3, 0, 0), (3, 1, 1), (5, 0, 1)]);
+        assert!(watch(Recorder::new(2, 100), &events, 9).queues.is_empty(), "kept only when asked for");
+    }
+
+    #[test]
+    fn a_migration_at_a_wakeup_does_not_count_twice() {
+        let events = [(0, Event::Migrate { task: A, from: CpuId(1), to: CPU }), (0, wake(A, CPU)), (4, wake(A, CPU))];
+        let timeline = watch(Recorder::new(2, 100).with_queues(), &events, 9);
+        assert_eq!(timeline.queues, [QueueLength { at: 0, cpu: CPU, tasks: 1 }]);
+    }
+}

@@ -1,0 +1,158 @@
+//! The terminal form of a report.
+
+use goodness_report::model::{
+    Better, Counted, Details, Fidelity, FidelityMetric, Input, InputKind, MachineSummary, MetricSummary, PolicyReport,
+    TaskReport, Verdict, Violation, VsReference,
+};
+use goodness_report::{Report, text};
+
+const METRICS: [&str; 6] =
+    ["wakeup_latency_p99", "wakeup_latency_p999", "throughput", "migrations", "share_error", "jain_index"];
+
+fn policy(name: &str, p99: Option<f64>, verdict: Option<Verdict>) -> PolicyReport {
+    let vs_reference = verdict.map(|verdict| VsReference { ratio: Some(0.8125), ci95: Some([0.7, 0.91]), verdict });
+    let metric = |name: &&str| MetricSummary {
+        name: (*name).into(),
+        unit: "ns".into(),
+        better: if **name == *"throughput" { Better::Higher } else { Better::Lower },
+        value: p99,
+        ci95: p99.map(|v| [v * 0.9, v * 1.1]),
+        samples: 100,
+        vs_reference,
+    };
+    PolicyReport {
+        name: name.into(),
+        is_reference: verdict.is_none() && p99.is_some(),
+        metrics: METRICS.iter().map(metric).collect(),
+        ..PolicyReport::default()
+    }
+}
+
+fn report() -> Report {
+    let task = |i: u64| TaskReport {
+        name: format!("mariadbd-worker-{i}"),
+        id: 1_000_000 + i,
+        cpu_time_ns: i,
+        ..Default::default()
+    };
+    let mut policies = vec![
+        policy("eevdf", Some(1.5e6), None),
+        policy("a-policy-with-a-name-far-too-long-for-any-terminal", Some(1.2e6), Some(Verdict::Better)),
+        policy("rr", Some(9e6), Some(Verdict::Worse)),
+        policy("fifo", None, None),
+    ];
+    policies[0].tasks = (0..20).map(task).collect();
+    Report {
+        input: Input { kind: InputKind::Trace, name: "web.trace".into(), lost_events: Some(12), sha256: None },
+        machine: MachineSummary { name: "host.toml".into(), cpus: 2, hz: 250 },
+        seed: 42,
+        runs_per_policy: 10,
+        simulated_ns: 10_000_000_000,
+        policies,
+        ..Report::default()
+    }
+}
+
+fn line<'a>(text: &'a str, containing: &str) -> &'a str {
+    text.lines().find(|l| l.contains(containing)).unwrap_or_else(|| panic!("no line with {containing:?} in\n{text}"))
+}
+
+#[test]
+fn the_best_comes_first_with_interval_ratio_and_verdict_and_the_unmeasured_last() {
+    let text = text::render(&report(), 120, false);
+    let places: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("#  policy")).skip(1).take(5).collect();
+    let first = line(&text, "better");
+    assert!(text.contains("Ranking by wakeup_latency_p99 (lower is better)"));
+    assert!(line(&text, "1.20 ms").starts_with("1  a-policy"), "{text}");
+    assert!(line(&text, "0.81× 0.70…0.91").contains("1.08…1.32 ms"), "{first}");
+    assert!(line(&text, "reference").contains("eevdf"));
+    let last = places.iter().rfind(|l| !l.is_empty()).unwrap();
+    assert!(last.starts_with("–  fifo"), "{places:?}");
+}
+
+#[test]
+fn every_line_fits_into_eighty_columns_but_the_command_that_is_copied() {
+    let mut report = report();
+    let long = "a sentence that goes on and on so that nothing but breaking it can make it fit into a line";
+    report.fidelity = Some(Fidelity {
+        policy: "eevdf".into(),
+        metrics: vec![FidelityMetric {
+            name: "involuntary_switches".into(),
+            unit: "count".into(),
+            recorded: Some(1e7),
+            replayed: Some(1.1e7),
+            error: Some(0.1),
+            tolerance: Some(0.05),
+        }],
+    });
+    report.details = Details {
+        command: Some("goodness compare ".repeat(10)),
+        what_varies: Some(long.into()),
+        warnings: vec![long.into()],
+        workload_notes: vec![long.into()],
+        repairs: vec![Counted { what: long.into(), count: 3 }],
+        ..Details::default()
+    };
+    for wide in text::render(&report, 80, false).lines().filter(|l| !l.starts_with("reproduce:")) {
+        assert!(wide.chars().count() <= 80, "{} columns: {wide}", wide.chars().count());
+    }
+}
+
+#[test]
+fn without_colour_there_is_no_escape_sequence_and_with_it_there_is() {
+    assert!(!text::render(&report(), 80, false).contains('\u{1b}'));
+    assert!(text::render(&report(), 80, true).contains("\u{1b}["));
+}
+
+#[test]
+fn a_name_from_outside_cannot_command_the_terminal() {
+    let mut report = report();
+    report.policies[0].tasks[19].name = "evil\u{1b}[2J\u{9b}31m\r\n".into();
+    report.input.name = "web\u{7}.trace".into();
+    let text = text::render(&report, 80, false);
+    assert!(text.contains("evil"), "{text}");
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
+fn a_replay_without_a_measured_fidelity_says_so_and_a_missed_promise_too() {
+    let mut report = report();
+    assert!(text::render(&report, 80, false).contains("Not measured"));
+    let metric = FidelityMetric {
+        name: "context_switches".into(),
+        error: Some(0.2),
+        tolerance: Some(0.1),
+        ..Default::default()
+    };
+    report.fidelity = Some(Fidelity { policy: "eevdf".into(), metrics: vec![metric] });
+    assert!(line(&text::render(&report, 80, false), "context_switches").ends_with("≤ 10 %, missed"));
+}
+
+#[test]
+fn lost_events_repairs_unknowns_and_violations_are_shown() {
+    let mut report = report();
+    report.details.repairs = vec![Counted { what: "switches out of order".into(), count: 3 }];
+    report.details.unknowns = vec![Counted { what: "waits of unknown cause".into(), count: 17 }];
+    report.policies[2].violations = vec![Violation {
+        checker: "affinity".into(),
+        at_ns: 1_204_000,
+        message: "task 7 ran on cpu 3".into(),
+        reproduce: "goodness run web.trace -p rr --seed 42".into(),
+    }];
+    let text = text::render(&report, 80, false);
+    for expected in [
+        "the recording lost 12 events",
+        "repaired: 3 switches out of order",
+        "not known: 17 waits of unknown cause",
+        "VIOLATED affinity under rr at 1.20 ms: task 7 ran on cpu 3",
+        "reproduce: goodness run web.trace -p rr --seed 42",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is missing in\n{text}");
+    }
+    assert!(line(&text, "9 ms").ends_with("VIOLATED"), "a run that broke an invariant has no verdict");
+}
+
+#[test]
+fn a_report_of_nothing_is_still_a_sentence() {
+    assert!(text::render(&Report::default(), 80, false).contains("Nothing that could rank"));
+}
