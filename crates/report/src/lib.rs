@@ -10,6 +10,7 @@ pub mod json;
 mod keyed;
 pub mod model;
 mod ranking;
+pub mod stats;
 
 pub mod text;
 pub mod timeline;

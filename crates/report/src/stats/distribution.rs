@@ -1,0 +1,143 @@
+//! The distribution functions the other files need: normal, Student's t, binomial.
+//!
+//! A thin face over `statrs`, so that only this file knows where they come from and the tests
+//! against SciPy have one place to look. Student's quantile is solved for here, because the library's own inverse is
+//! off by half in the far tails that a corrected comparison asks for.
+
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
+use statrs::function::beta::beta_reg;
+
+/// Most steps Student's quantile may take: bisection alone is exact to the last bit in fewer.
+const STEPS: usize = 120;
+
+/// Probability that a standard normal variable is at most `z`.
+pub fn normal_cdf(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+/// The `z` that a standard normal variable stays below with probability `p`;
+/// infinite at 0 and 1.
+///
+/// # Panics
+/// If `p` is not a probability.
+pub fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
+
+/// Probability that Student's t with `freedom` degrees lies at least `t` away from 0 on either side.
+///
+/// # Panics
+/// If `freedom` is not positive or `t` is NaN.
+pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
+    assert!(
+        freedom > 0.0 && !t.is_nan(),
+        "Student's t needs positive degrees of freedom and a number"
+    );
+    let square = t * t;
+    if square.is_infinite() {
+        return 0.0;
+    }
+    beta_reg(freedom / 2.0, 0.5, freedom / (freedom + square))
+}
+
+/// The distance from 0 beyond which Student's t with `freedom` degrees lies with probability
+/// `alpha`, both sides together: the factor of a confidence interval.
+///
+/// # Panics
+/// If `freedom` is not positive or `alpha` not strictly between 0 and 1.
+pub fn student_critical(alpha: f64, freedom: f64) -> f64 {
+    assert!(
+        alpha > 0.0 && alpha < 1.0,
+        "alpha = {alpha} is outside 0 .. 1"
+    );
+    let student = StudentsT::new(0.0, 1.0, freedom).expect("degrees of freedom are positive");
+    let mut high = 1.0;
+    while student_two_sided(high, freedom) > alpha {
+        high *= 2.0;
+    }
+    let (mut low, mut t) = (0.0, high);
+    for _ in 0..STEPS {
+        let error = student_two_sided(t, freedom) - alpha;
+        if error > 0.0 {
+            low = t
+        } else {
+            high = t
+        }
+        let newton = t + error / (2.0 * student.pdf(t));
+        let next = if low < newton && newton < high {
+            newton
+        } else {
+            low + (high - low) / 2.0
+        };
+        if (next - t).abs() <= f64::EPSILON * t {
+            break;
+        }
+        t = next;
+    }
+    t
+}
+
+/// Probability of at most `k` successes in `n` trials that each succeed with probability `p`.
+pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
+    if k >= n {
+        return 1.0;
+    }
+    if p <= 0.0 {
+        return 1.0;
+    }
+    if p >= 1.0 {
+        return 0.0;
+    }
+    beta_reg((n - k) as f64, (k + 1) as f64, 1.0 - p)
+}
+
+/// Smallest `k` for which [`binomial_cdf`] reaches `probability`.
+pub fn binomial_quantile(probability: f64, n: u64, p: f64) -> u64 {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if binomial_cdf(middle, n, p) >= probability {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_undoes_its_distribution() {
+        for p in [1e-9, 0.001, 0.025, 0.5, 0.9] {
+            assert!((normal_cdf(normal_quantile(p)) / p - 1.0).abs() < 1e-10);
+            for freedom in [1.0, 2.0, 4.5, 9.0, 100.0, 1e5] {
+                let back = student_two_sided(student_critical(p, freedom), freedom);
+                assert!(
+                    (back / p - 1.0).abs() < 1e-9,
+                    "alpha {p}, {freedom} degrees: {back}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_binomial_quantile_is_the_first_to_reach_the_probability() {
+        for n in [1_u64, 7, 40] {
+            for probability in [0.01, 0.3, 0.975] {
+                let k = binomial_quantile(probability, n, 0.3);
+                assert!(binomial_cdf(k, n, 0.3) >= probability);
+                assert!(k == 0 || binomial_cdf(k - 1, n, 0.3) < probability);
+            }
+        }
+    }
+
+    #[test]
+    fn certain_and_impossible_trials_need_no_series() {
+        assert_eq!(binomial_cdf(3, 10, 0.0), 1.0);
+        assert_eq!(binomial_cdf(3, 10, 1.0), 0.0);
+        assert_eq!(student_two_sided(f64::INFINITY, 3.0), 0.0);
+    }
+}
