@@ -28,10 +28,7 @@ pub struct Resampling {
 
 impl Default for Resampling {
     fn default() -> Self {
-        Self {
-            resamples: 10_000,
-            seed: 1,
-        }
+        Self { resamples: 10_000, seed: 1 }
     }
 }
 
@@ -77,11 +74,7 @@ impl Bootstrap {
     ///
     /// # Panics
     /// If a value is not finite, `resamples` is 0, or the statistic yields NaN.
-    pub fn of(
-        values: &[f64],
-        statistic: impl Fn(&[f64]) -> f64,
-        resampling: &Resampling,
-    ) -> Option<Self> {
+    pub fn of(values: &[f64], statistic: impl Fn(&[f64]) -> f64, resampling: &Resampling) -> Option<Self> {
         require_finite(values);
         let mut drawn = Vec::with_capacity(values.len());
         Self::of_indices(values.len(), resampling, |chosen| {
@@ -101,11 +94,7 @@ impl Bootstrap {
         statistic: impl Fn(&[f64], &[f64]) -> f64,
         resampling: &Resampling,
     ) -> Option<Self> {
-        assert_eq!(
-            a.len(),
-            b.len(),
-            "paired runs must be as many on both sides"
-        );
+        assert_eq!(a.len(), b.len(), "paired runs must be as many on both sides");
         require_finite(a);
         require_finite(b);
         let (mut drawn_a, mut drawn_b) = (Vec::new(), Vec::new());
@@ -118,15 +107,8 @@ impl Bootstrap {
         })
     }
 
-    fn of_indices(
-        n: usize,
-        resampling: &Resampling,
-        statistic: impl FnMut(&[usize]) -> f64,
-    ) -> Option<Self> {
-        assert!(
-            resampling.resamples > 0,
-            "a bootstrap needs at least one resample"
-        );
+    fn of_indices(n: usize, resampling: &Resampling, statistic: impl FnMut(&[usize]) -> f64) -> Option<Self> {
+        assert!(resampling.resamples > 0, "a bootstrap needs at least one resample");
         if n < 2 {
             return None;
         }
@@ -137,9 +119,7 @@ impl Bootstrap {
         let mut chosen = all.clone();
         let mut resampled: Vec<f64> = (0..resampling.resamples)
             .map(|_| {
-                chosen
-                    .iter_mut()
-                    .for_each(|index| *index = below(&mut rng, n));
+                chosen.iter_mut().for_each(|index| *index = below(&mut rng, n));
                 statistic(&chosen)
             })
             .collect();
@@ -151,29 +131,20 @@ impl Bootstrap {
             })
             .collect();
         let correction = Correction::of(estimate, &resampled, &without_one);
-        Some(Self {
-            estimate,
-            resampled,
-            correction,
-        })
+        Some(Self { estimate, resampled, correction })
     }
 
     /// The interval of the statistic at a level.
     pub fn interval(&self, confidence: Confidence, method: BootstrapMethod) -> BootstrapInterval {
         let tail = confidence.alpha() / 2.0;
         let (low, high, method) = match (method, self.correction) {
-            (BootstrapMethod::Bca, Some(correction)) => (
-                correction.adjust(tail),
-                correction.adjust(1.0 - tail),
-                BootstrapMethod::Bca,
-            ),
+            (BootstrapMethod::Bca, Some(correction)) => {
+                (correction.adjust(tail), correction.adjust(1.0 - tail), BootstrapMethod::Bca)
+            }
             _ => (tail, 1.0 - tail, BootstrapMethod::Percentile),
         };
         let (low, high) = (self.resampled_at(low), self.resampled_at(high));
-        BootstrapInterval {
-            interval: Interval::new(low.min(high), high.max(low)),
-            method,
-        }
+        BootstrapInterval { interval: Interval::new(low.min(high), high.max(low)), method }
     }
 
     /// Two-sided p-value of the hypothesis that the true statistic is `hypothesis`: the level at
@@ -182,11 +153,7 @@ impl Bootstrap {
     pub fn p_value(&self, hypothesis: f64, method: BootstrapMethod) -> f64 {
         let count = self.resampled.len() as f64;
         if self.resampled.iter().all(|&value| value == self.estimate) {
-            return if self.estimate == hypothesis {
-                1.0
-            } else {
-                0.0
-            };
+            return if self.estimate == hypothesis { 1.0 } else { 0.0 };
         }
         let floor = 1.0 / (count + 1.0);
         let below = share_below(&self.resampled, hypothesis).clamp(floor, 1.0 - floor);
@@ -200,15 +167,8 @@ impl Bootstrap {
     /// The resampled value at a fraction, interpolated linearly between neighbours.
     fn resampled_at(&self, fraction: f64) -> f64 {
         let position = fraction.clamp(0.0, 1.0) * (self.resampled.len() - 1) as f64;
-        let (lower, upper) = (
-            self.resampled[position.floor() as usize],
-            self.resampled[position.ceil() as usize],
-        );
-        if lower == upper {
-            lower
-        } else {
-            lower + (upper - lower) * position.fract()
-        }
+        let (lower, upper) = (self.resampled[position.floor() as usize], self.resampled[position.ceil() as usize]);
+        if lower == upper { lower } else { lower + (upper - lower) * position.fract() }
     }
 }
 
@@ -218,11 +178,7 @@ impl Correction {
         let mean = without_one.iter().sum::<f64>() / without_one.len() as f64;
         let squares: f64 = without_one.iter().map(|value| (mean - value).powi(2)).sum();
         let cubes: f64 = without_one.iter().map(|value| (mean - value).powi(3)).sum();
-        let acceleration = if squares > 0.0 {
-            cubes / (6.0 * squares.powf(1.5))
-        } else {
-            0.0
-        };
+        let acceleration = if squares > 0.0 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 };
         (bias.is_finite() && acceleration.is_finite()).then_some(Self { bias, acceleration })
     }
 
@@ -293,17 +249,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_interval_and_another_seed_another() {
-        let draw = |seed| {
-            Bootstrap::of(
-                &VALUES,
-                mean_of,
-                &Resampling {
-                    resamples: 500,
-                    seed,
-                },
-            )
-            .unwrap()
-        };
+        let draw = |seed| Bootstrap::of(&VALUES, mean_of, &Resampling { resamples: 500, seed }).unwrap();
         assert_eq!(draw(3), draw(3));
         assert_ne!(draw(3), draw(4));
     }
@@ -312,14 +258,8 @@ mod tests {
     fn values_that_do_not_vary_are_known_exactly() {
         for method in [BootstrapMethod::Percentile, BootstrapMethod::Bca] {
             let same = Bootstrap::of(&[0.1; 5], mean_of, &Resampling::default()).unwrap();
-            assert_eq!(
-                same.interval(Confidence::P95, method).interval,
-                Interval::exact(0.1)
-            );
-            assert_eq!(
-                (same.p_value(0.1, method), same.p_value(0.2, method)),
-                (1.0, 0.0)
-            );
+            assert_eq!(same.interval(Confidence::P95, method).interval, Interval::exact(0.1));
+            assert_eq!((same.p_value(0.1, method), same.p_value(0.2, method)), (1.0, 0.0));
         }
     }
 
@@ -332,30 +272,18 @@ mod tests {
     #[test]
     fn bca_reaches_further_into_the_long_tail_than_percentiles() {
         let boot = Bootstrap::of(&VALUES, mean_of, &Resampling::default()).unwrap();
-        let plain = boot
-            .interval(Confidence::P95, BootstrapMethod::Percentile)
-            .interval;
-        let bca = boot
-            .interval(Confidence::P95, BootstrapMethod::Bca)
-            .interval;
-        assert!(
-            bca.low > plain.low && bca.high > plain.high,
-            "{bca:?} against {plain:?}"
-        );
+        let plain = boot.interval(Confidence::P95, BootstrapMethod::Percentile).interval;
+        let bca = boot.interval(Confidence::P95, BootstrapMethod::Bca).interval;
+        assert!(bca.low > plain.low && bca.high > plain.high, "{bca:?} against {plain:?}");
     }
 
     #[test]
     fn the_p_value_is_the_level_at_which_the_interval_ends() {
         let boot = Bootstrap::of(&VALUES, mean_of, &Resampling::default()).unwrap();
         for method in [BootstrapMethod::Percentile, BootstrapMethod::Bca] {
-            let ends = boot
-                .interval(Confidence::new(0.9).unwrap(), method)
-                .interval;
+            let ends = boot.interval(Confidence::new(0.9).unwrap(), method).interval;
             for end in [ends.low, ends.high] {
-                assert!(
-                    (boot.p_value(end, method) - 0.1).abs() < 0.005,
-                    "{method:?} {end}"
-                );
+                assert!((boot.p_value(end, method) - 0.1).abs() < 0.005, "{method:?} {end}");
             }
         }
     }
@@ -364,17 +292,10 @@ mod tests {
     fn a_statistic_at_the_edge_of_its_resamples_falls_back_to_percentiles_and_says_so() {
         let largest = |values: &[f64]| values.iter().copied().fold(f64::MIN, f64::max);
         let never_above = |values: &[f64]| {
-            if values == VALUES {
-                100.0
-            } else {
-                largest(values)
-            }
+            if values == VALUES { 100.0 } else { largest(values) }
         };
         let boot = Bootstrap::of(&VALUES, never_above, &Resampling::default()).unwrap();
-        assert_eq!(
-            boot.interval(Confidence::P95, BootstrapMethod::Bca).method,
-            BootstrapMethod::Percentile
-        );
+        assert_eq!(boot.interval(Confidence::P95, BootstrapMethod::Bca).method, BootstrapMethod::Percentile);
     }
 
     #[test]
@@ -382,9 +303,6 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
         let mut counts = [0_u32; 7];
         (0..70_000).for_each(|_| counts[below(&mut rng, 7)] += 1);
-        assert!(
-            counts.iter().all(|count| (9_600..10_400).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
     }
 }

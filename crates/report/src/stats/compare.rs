@@ -3,13 +3,21 @@
 //! The verdict follows from one interval: that of the ratio candidate / reference, at the level
 //! Holm's correction leaves this comparison, widened on both sides by the replay's own error.
 //! Beyond 1 it is better or worse; inside the margin of equivalence it is the same; anything else is
-//! inconclusive. `docs/statistics.md` explains it without symbols.
+//! inconclusive. `docs/statistics.md` explains it step by step.
+//!
+//! ```
+//! use goodness_report::stats::compare::{Direction, Settings, Verdict, compare};
+//!
+//! let latency_us = [100.0, 140.0, 95.0, 180.0, 120.0].map(Some);
+//! let candidate = [82.0, 113.0, 75.0, 148.0, 94.0].map(Some);
+//! let found = compare(&latency_us, &candidate, &Settings::new(Direction::LowerIsBetter));
+//! assert_eq!(found.verdict, Verdict::Better);
+//! assert!(found.interval.unwrap().high < 0.85);
+//! ```
 
 use super::bootstrap::Resampling;
 use super::holm::holm;
-use super::rank::{
-    RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon,
-};
+use super::rank::{RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon};
 use super::ratio::{Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
@@ -78,16 +86,9 @@ impl Settings {
     }
 
     fn check(&self) {
-        assert!(
-            self.margin >= 0.0 && self.margin.is_finite(),
-            "margin = {} is not a fraction from 0",
-            self.margin
-        );
+        assert!(self.margin >= 0.0 && self.margin.is_finite(), "margin = {} is not a fraction from 0", self.margin);
         let error = self.fidelity_error.unwrap_or(0.0);
-        assert!(
-            error >= 0.0 && error.is_finite(),
-            "fidelity_error = {error} is not a fraction from 0"
-        );
+        assert!(error >= 0.0 && error.is_finite(), "fidelity_error = {error} is not a fraction from 0");
     }
 }
 
@@ -170,11 +171,7 @@ pub struct Comparison {
 }
 
 /// Compares one candidate with the reference; see [`compare_family`].
-pub fn compare(
-    reference: &[Option<f64>],
-    candidate: &[Option<f64>],
-    settings: &Settings,
-) -> Comparison {
+pub fn compare(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &Settings) -> Comparison {
     compare_family(reference, &[candidate], settings).remove(0)
 }
 
@@ -192,15 +189,9 @@ pub fn compare_family(
     settings: &Settings,
 ) -> Vec<Comparison> {
     settings.check();
-    let sides: Vec<Sides> = candidates
-        .iter()
-        .map(|candidate| Sides::of(reference, candidate, settings))
-        .collect();
+    let sides: Vec<Sides> = candidates.iter().map(|candidate| Sides::of(reference, candidate, settings)).collect();
     let ratios: Vec<Option<Ratio>> = sides.iter().map(|sides| sides.ratio(settings)).collect();
-    let p_values: Vec<Option<f64>> = ratios
-        .iter()
-        .map(|ratio| ratio.as_ref().map(Ratio::p_value))
-        .collect();
+    let p_values: Vec<Option<f64>> = ratios.iter().map(|ratio| ratio.as_ref().map(Ratio::p_value)).collect();
     let corrected = holm(&p_values, settings.confidence);
     let decided = sides.iter().zip(&ratios).zip(corrected);
     decided
@@ -233,29 +224,20 @@ impl Sides {
             Pairing::Paired => measured_pairs(reference, candidate),
             Pairing::Independent => (measured(reference), measured(candidate)),
         };
-        Self {
-            reference,
-            candidate,
-        }
+        Self { reference, candidate }
     }
 
     fn ratio(&self, settings: &Settings) -> Option<Ratio> {
         let (reference, candidate) = (&self.reference, &self.candidate);
         match (settings.runs, settings.decide, settings.pairing) {
             (Runs::Deterministic, _, _) => Ratio::of_exact(reference, candidate),
-            (_, Decide::Bca(resampling), Pairing::Paired) => {
-                Ratio::of_samples_bca(reference, candidate, &resampling)
-            }
+            (_, Decide::Bca(resampling), Pairing::Paired) => Ratio::of_samples_bca(reference, candidate, &resampling),
             (_, _, pairing) => Ratio::of_samples(reference, candidate, pairing),
         }
     }
 
     fn differences(&self) -> Vec<f64> {
-        self.candidate
-            .iter()
-            .zip(&self.reference)
-            .map(|(c, r)| c - r)
-            .collect()
+        self.candidate.iter().zip(&self.reference).map(|(c, r)| c - r).collect()
     }
 
     /// All that does not depend on the other comparisons of the family.
@@ -264,8 +246,7 @@ impl Sides {
             Pairing::Paired => wilcoxon(&self.differences()),
             Pairing::Independent => mann_whitney(&self.candidate, &self.reference),
         };
-        let of_means =
-            Ratio::of_exact(&self.reference, &self.candidate).and_then(|ratio| ratio.estimate);
+        let of_means = Ratio::of_exact(&self.reference, &self.candidate).and_then(|ratio| ratio.estimate);
         Comparison {
             runs_used: (self.reference.len(), self.candidate.len()),
             // One run is enough to show a ratio, though not to judge it.
@@ -290,11 +271,7 @@ impl Sides {
             Pairing::Independent => hodges_lehmann(&self.reference, &self.candidate)?,
         };
         let cliffs_delta = cliffs_delta(&self.reference, &self.candidate)?;
-        Some(Effect {
-            standardized: self.standardized(pairing),
-            cliffs_delta,
-            shift,
-        })
+        Some(Effect { standardized: self.standardized(pairing), cliffs_delta, shift })
     }
 
     fn standardized(&self, pairing: Pairing) -> Option<f64> {
@@ -303,8 +280,7 @@ impl Sides {
             Pairing::Paired => standard_deviation(&self.differences())?,
             Pairing::Independent => {
                 let freedom = |values: &[f64]| values.len() as f64 - 1.0;
-                let squares =
-                    |values: &[f64]| Some(standard_deviation(values)?.powi(2) * freedom(values));
+                let squares = |values: &[f64]| Some(standard_deviation(values)?.powi(2) * freedom(values));
                 let pooled = squares(&self.reference)? + squares(&self.candidate)?;
                 (pooled / (freedom(&self.reference) + freedom(&self.candidate))).sqrt()
             }
@@ -316,11 +292,9 @@ impl Sides {
     fn identical(&self, pairing: Pairing) -> bool {
         match pairing {
             Pairing::Paired => self.reference == self.candidate,
-            Pairing::Independent => self
-                .reference
-                .iter()
-                .chain(&self.candidate)
-                .all(|&value| value == self.reference[0]),
+            Pairing::Independent => {
+                self.reference.iter().chain(&self.candidate).all(|&value| value == self.reference[0])
+            }
         }
     }
 }
@@ -348,8 +322,7 @@ fn decide(sides: &Sides, comparison: &Comparison, settings: &Settings) -> (Verdi
         return (Verdict::Inconclusive, Because::IntervalTooWide);
     }
     let error = settings.fidelity_error.unwrap_or(0.0);
-    reading(&interval, settings, error)
-        .unwrap_or((Verdict::Inconclusive, Because::WithinReplayError))
+    reading(&interval, settings, error).unwrap_or((Verdict::Inconclusive, Because::WithinReplayError))
 }
 
 /// What an interval of the ratio says when a replay may be off by `error` either way; `None` when
@@ -363,12 +336,7 @@ fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verd
     }
     let larger = low > 1.0;
     let smaller = high < 1.0;
-    (larger || smaller).then(|| {
-        (
-            one_sided(larger, settings.direction),
-            Because::IntervalExcludesEquality,
-        )
-    })
+    (larger || smaller).then(|| (one_sided(larger, settings.direction), Because::IntervalExcludesEquality))
 }
 
 /// The means differ for certain, but the reference's is so near 0 that no factor has an interval.
@@ -381,16 +349,9 @@ fn without_interval(sides: &Sides, settings: &Settings) -> (Verdict, Because) {
     if difference.abs() <= error * reference.abs() {
         return (Verdict::Inconclusive, Because::WithinReplayError);
     }
-    (
-        one_sided(difference > 0.0, settings.direction),
-        Because::IntervalExcludesEquality,
-    )
+    (one_sided(difference > 0.0, settings.direction), Because::IntervalExcludesEquality)
 }
 
 fn one_sided(larger: bool, direction: Direction) -> Verdict {
-    if larger == (direction == Direction::HigherIsBetter) {
-        Verdict::Better
-    } else {
-        Verdict::Worse
-    }
+    if larger == (direction == Direction::HigherIsBetter) { Verdict::Better } else { Verdict::Worse }
 }

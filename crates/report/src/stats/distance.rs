@@ -85,19 +85,13 @@ mod tests {
     #[test]
     fn the_same_values_in_another_order_are_no_distance_apart() {
         let apart = distance(&[1.0, 2.0, 4.0], &[4.0, 1.0, 2.0]).unwrap();
-        assert_eq!(
-            (apart.kolmogorov_smirnov, apart.wasserstein, apart.demerit),
-            (0.0, 0.0, 0.0)
-        );
+        assert_eq!((apart.kolmogorov_smirnov, apart.wasserstein, apart.demerit), (0.0, 0.0, 0.0));
     }
 
     #[test]
     fn a_shift_is_its_own_distance() {
         let apart = distance(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]).unwrap();
-        assert_eq!(
-            (apart.kolmogorov_smirnov, apart.wasserstein, apart.demerit),
-            (1.0, 10.0, 10.0)
-        );
+        assert_eq!((apart.kolmogorov_smirnov, apart.wasserstein, apart.demerit), (1.0, 10.0, 10.0));
         assert_eq!(apart.relative_demerit, Some(5.0));
     }
 

@@ -15,10 +15,7 @@ use super::require_finite;
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     require_finite(shares);
     if let Some(at) = shares.iter().position(|&share| share < 0.0) {
-        panic!(
-            "share {at} is {}, and a share cannot be negative",
-            shares[at]
-        );
+        panic!("share {at} is {}, and a share cannot be negative", shares[at]);
     }
     let largest = shares.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {

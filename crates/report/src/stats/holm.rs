@@ -24,16 +24,10 @@ pub struct Corrected {
 /// # Panics
 /// If a p-value is not a probability.
 pub fn holm(p_values: &[Option<f64>], family: Confidence) -> Vec<Option<Corrected>> {
-    let mut order: Vec<(usize, f64)> = p_values
-        .iter()
-        .enumerate()
-        .filter_map(|(index, p)| p.map(|p| (index, p)))
-        .collect();
+    let mut order: Vec<(usize, f64)> =
+        p_values.iter().enumerate().filter_map(|(index, p)| p.map(|p| (index, p))).collect();
     for (index, p) in &order {
-        assert!(
-            (0.0..=1.0).contains(p),
-            "p-value {index} is {p}, outside 0 ..= 1"
-        );
+        assert!((0.0..=1.0).contains(p), "p-value {index} is {p}, outside 0 ..= 1");
     }
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut corrected = vec![None; p_values.len()];
@@ -45,10 +39,7 @@ pub fn holm(p_values: &[Option<f64>], family: Confidence) -> Vec<Option<Correcte
             stopped_at = Some(remaining);
         }
         let confidence = family.shared_among(stopped_at.unwrap_or(remaining));
-        corrected[index] = Some(Corrected {
-            p_value: largest,
-            confidence,
-        });
+        corrected[index] = Some(Corrected { p_value: largest, confidence });
     }
     corrected
 }
@@ -59,10 +50,7 @@ mod tests {
 
     fn levels(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
         let share = |corrected: Corrected| (0.05 / corrected.confidence.alpha()).round();
-        holm(p_values, Confidence::P95)
-            .into_iter()
-            .map(|corrected| corrected.map(share))
-            .collect()
+        holm(p_values, Confidence::P95).into_iter().map(|corrected| corrected.map(share)).collect()
     }
 
     #[test]
@@ -81,10 +69,7 @@ mod tests {
     #[test]
     fn corrected_values_never_fall_below_an_earlier_one() {
         let corrected = holm(&[Some(0.01), Some(0.011), Some(0.9)], Confidence::P95);
-        let p: Vec<f64> = corrected
-            .into_iter()
-            .map(|corrected| corrected.unwrap().p_value)
-            .collect();
+        let p: Vec<f64> = corrected.into_iter().map(|corrected| corrected.unwrap().p_value).collect();
         assert_eq!(p, [0.03, 0.03, 0.9]);
     }
 }

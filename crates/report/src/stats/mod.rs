@@ -105,10 +105,7 @@ impl Confidence {
     /// # Panics
     /// If `tests` is 0.
     pub fn shared_among(self, tests: usize) -> Self {
-        assert!(
-            tests > 0,
-            "a confidence level cannot be shared among no tests"
-        );
+        assert!(tests > 0, "a confidence level cannot be shared among no tests");
         Self(1.0 - self.alpha() / tests as f64)
     }
 }
@@ -129,11 +126,7 @@ pub fn measured(values: &[Option<f64>]) -> Vec<f64> {
 /// # Panics
 /// If the two slices differ in length: run `i` of one belongs to run `i` of the other.
 pub fn measured_pairs(a: &[Option<f64>], b: &[Option<f64>]) -> (Vec<f64>, Vec<f64>) {
-    assert_eq!(
-        a.len(),
-        b.len(),
-        "paired runs must be as many on both sides"
-    );
+    assert_eq!(a.len(), b.len(), "paired runs must be as many on both sides");
     a.iter().zip(b).filter_map(|(a, b)| a.zip(*b)).unzip()
 }
 

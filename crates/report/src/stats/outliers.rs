@@ -43,11 +43,7 @@ pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     values
         .iter()
         .enumerate()
-        .map(|(index, &value)| Outlier {
-            index,
-            value,
-            score: (value - centre) / unit,
-        })
+        .map(|(index, &value)| Outlier { index, value, score: (value - centre) / unit })
         .filter(|outlier| outlier.score.abs() > LIMIT)
         .collect()
 }
@@ -82,12 +78,6 @@ mod tests {
     #[test]
     fn one_stray_among_equal_values_is_found_by_the_mean_deviation() {
         let found = outliers(&[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 9.0]);
-        assert_eq!(
-            found
-                .iter()
-                .map(|outlier| outlier.index)
-                .collect::<Vec<_>>(),
-            [6]
-        );
+        assert_eq!(found.iter().map(|outlier| outlier.index).collect::<Vec<_>>(), [6]);
     }
 }

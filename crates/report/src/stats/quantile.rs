@@ -84,11 +84,7 @@ fn rank_of(q: f64, n: usize) -> usize {
     assert!((0.0..=1.0).contains(&q), "quantile {q} is outside 0 ..= 1");
     let rank = ((q * n as f64).ceil() as usize).clamp(1, n);
     // 0.1 * 30 rounds to a little over 3; the third value is still the right one.
-    if rank > 1 && (rank - 1) as f64 / n as f64 >= q {
-        rank - 1
-    } else {
-        rank
-    }
+    if rank > 1 && (rank - 1) as f64 / n as f64 >= q { rank - 1 } else { rank }
 }
 
 #[cfg(test)]
@@ -112,36 +108,22 @@ mod tests {
     #[test]
     fn the_99th_percentile_needs_368_values_for_an_interval() {
         assert_eq!(count_to(367).quantile_interval(0.99, Confidence::P95), None);
-        assert!(
-            count_to(368)
-                .quantile_interval(0.99, Confidence::P95)
-                .is_some()
-        );
+        assert!(count_to(368).quantile_interval(0.99, Confidence::P95).is_some());
     }
 
     #[test]
     fn coverage_is_at_least_what_was_asked_for() {
         for n in [10, 50, 400, 5_000] {
             let bracket = count_to(n).quantile_interval(0.5, Confidence::P95).unwrap();
-            assert!(
-                (0.95..0.985).contains(&bracket.coverage),
-                "{n}: {}",
-                bracket.coverage
-            );
+            assert!((0.95..0.985).contains(&bracket.coverage), "{n}: {}", bracket.coverage);
         }
     }
 
     #[test]
     fn a_million_values_are_bracketed_closely() {
-        let bracket = count_to(1_000_000)
-            .quantile_interval(0.999, Confidence::P95)
-            .unwrap();
+        let bracket = count_to(1_000_000).quantile_interval(0.999, Confidence::P95).unwrap();
         assert!(bracket.interval.contains(999_000.0));
-        assert!(
-            (120.0..128.0).contains(&bracket.interval.width()),
-            "{:?}",
-            bracket.interval
-        );
+        assert!((120.0..128.0).contains(&bracket.interval.width()), "{:?}", bracket.interval);
     }
 
     #[test]

@@ -39,26 +39,14 @@ pub struct RankTest {
 /// If a difference is not finite.
 pub fn wilcoxon(differences: &[f64]) -> Option<RankTest> {
     require_finite(differences);
-    let differences: Vec<f64> = differences
-        .iter()
-        .copied()
-        .filter(|&difference| difference != 0.0)
-        .collect();
+    let differences: Vec<f64> = differences.iter().copied().filter(|&difference| difference != 0.0).collect();
     if differences.is_empty() {
         return None;
     }
-    let sizes: Vec<f64> = differences
-        .iter()
-        .map(|difference| difference.abs())
-        .collect();
+    let sizes: Vec<f64> = differences.iter().map(|difference| difference.abs()).collect();
     let ranks = DoubledRanks::of(&sizes);
-    let positive: usize = ranks
-        .doubled
-        .iter()
-        .zip(&differences)
-        .filter(|(_, difference)| **difference > 0.0)
-        .map(|(rank, _)| rank)
-        .sum();
+    let positive: usize =
+        ranks.doubled.iter().zip(&differences).filter(|(_, difference)| **difference > 0.0).map(|(rank, _)| rank).sum();
     let exact = differences.len() <= EXACT_PAIRS;
     let p_value = if exact {
         tail_doubled(&subset_sums(&ranks.doubled), positive)
@@ -68,11 +56,7 @@ pub fn wilcoxon(differences: &[f64]) -> Option<RankTest> {
         let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ranks.ties / 48.0;
         two_sided_normal((positive as f64 / 2.0 - mean).abs() / variance.sqrt())
     };
-    Some(RankTest {
-        statistic: positive as f64 / 2.0,
-        p_value,
-        exact,
-    })
+    Some(RankTest { statistic: positive as f64 / 2.0, p_value, exact })
 }
 
 /// The Mann–Whitney U test that neither of two independent sides tends to be larger.
@@ -96,17 +80,9 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<RankTest> {
     } else {
         let variance = n * m / 12.0 * ((all + 1.0) - ranks.ties / (all * (all - 1.0)));
         let distance = ((statistic - n * m / 2.0).abs() - 0.5).max(0.0);
-        if variance > 0.0 {
-            two_sided_normal(distance / variance.sqrt())
-        } else {
-            1.0
-        }
+        if variance > 0.0 { two_sided_normal(distance / variance.sqrt()) } else { 1.0 }
     };
-    Some(RankTest {
-        statistic,
-        p_value,
-        exact,
-    })
+    Some(RankTest { statistic, p_value, exact })
 }
 
 /// Hodges and Lehmann's shift of paired differences: the median of the means of all pairs of them,
@@ -119,11 +95,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<RankTest> {
 pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
     let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (i, first) in differences.iter().enumerate() {
-        means.extend(
-            differences[i..]
-                .iter()
-                .map(|second| first + (second - first) / 2.0),
-        );
+        means.extend(differences[i..].iter().map(|second| first + (second - first) / 2.0));
     }
     median(&means)
 }
@@ -136,10 +108,7 @@ pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
 /// # Panics
 /// If a value is not finite.
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
-    let differences: Vec<f64> = a
-        .iter()
-        .flat_map(|a| b.iter().map(move |b| b - a))
-        .collect();
+    let differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     median(&differences)
 }
 
@@ -178,9 +147,7 @@ impl DoubledRanks {
         let mut start = 0;
         for group in order.chunk_by(|&i, &j| values[i] == values[j]) {
             // Ranks start+1 ..= start+t average to start + (t+1)/2.
-            group
-                .iter()
-                .for_each(|&index| doubled[index] = 2 * start + group.len() + 1);
+            group.iter().for_each(|&index| doubled[index] = 2 * start + group.len() + 1);
             let t = group.len() as f64;
             ties += t * t * t - t;
             start += group.len();
@@ -237,19 +204,13 @@ mod tests {
     #[test]
     fn five_pairs_cannot_reach_five_percent() {
         let test = wilcoxon(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
-        assert_eq!(
-            (test.statistic, test.p_value, test.exact),
-            (15.0, 0.0625, true)
-        );
+        assert_eq!((test.statistic, test.p_value, test.exact), (15.0, 0.0625, true));
     }
 
     #[test]
     fn pairs_without_a_difference_say_nothing() {
         assert_eq!(wilcoxon(&[0.0, 0.0]), None);
-        assert_eq!(
-            wilcoxon(&[0.0, 1.0, -2.0, 3.0]),
-            wilcoxon(&[1.0, -2.0, 3.0])
-        );
+        assert_eq!(wilcoxon(&[0.0, 1.0, -2.0, 3.0]), wilcoxon(&[1.0, -2.0, 3.0]));
     }
 
     #[test]
@@ -268,14 +229,8 @@ mod tests {
 
     #[test]
     fn one_stalled_run_hardly_moves_the_shift() {
-        assert_eq!(
-            hodges_lehmann_paired(&[1.0, 1.0, 1.0, 1.0, 900.0]),
-            Some(1.0)
-        );
-        assert_eq!(
-            hodges_lehmann(&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.0]),
-            Some(1.0)
-        );
+        assert_eq!(hodges_lehmann_paired(&[1.0, 1.0, 1.0, 1.0, 900.0]), Some(1.0));
+        assert_eq!(hodges_lehmann(&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.0]), Some(1.0));
     }
 
     #[test]

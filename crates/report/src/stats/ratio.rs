@@ -84,11 +84,7 @@ impl Ratio {
         }
         let Some(logs) = logs_of(reference, candidate) else {
             let estimate = means.ratio();
-            return Some(Self {
-                estimate,
-                method: RatioMethod::Fieller,
-                spread: Spread::Means(means),
-            });
+            return Some(Self { estimate, method: RatioMethod::Fieller, spread: Spread::Means(means) });
         };
         let (mean, error, freedom) = match pairing {
             Pairing::Paired => paired_logs(&logs.0, &logs.1),
@@ -96,47 +92,23 @@ impl Ratio {
         };
         let estimate = Some(mean.exp());
         if error == 0.0 {
-            return Some(Self {
-                estimate,
-                method: RatioMethod::Exact,
-                spread: Spread::None,
-            });
+            return Some(Self { estimate, method: RatioMethod::Exact, spread: Spread::None });
         }
-        Some(Self {
-            estimate,
-            method: RatioMethod::LogStudent,
-            spread: Spread::Logs {
-                mean,
-                error,
-                freedom,
-            },
-        })
+        Some(Self { estimate, method: RatioMethod::LogStudent, spread: Spread::Logs { mean, error, freedom } })
     }
 
     /// As [`Ratio::of_samples`] for paired runs, but with BCa intervals where they can be had:
     /// all values positive and varying. Elsewhere the answer of [`Ratio::of_samples`].
-    pub fn of_samples_bca(
-        reference: &[f64],
-        candidate: &[f64],
-        resampling: &Resampling,
-    ) -> Option<Self> {
+    pub fn of_samples_bca(reference: &[f64], candidate: &[f64], resampling: &Resampling) -> Option<Self> {
         let ratio = Self::of_samples(reference, candidate, Pairing::Paired)?;
         if ratio.method != RatioMethod::LogStudent {
             return Some(ratio);
         }
         let (reference, candidate) = logs_of(reference, candidate)?;
-        let differences: Vec<f64> = candidate
-            .iter()
-            .zip(&reference)
-            .map(|(c, r)| c - r)
-            .collect();
+        let differences: Vec<f64> = candidate.iter().zip(&reference).map(|(c, r)| c - r).collect();
         let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let bootstrap = Bootstrap::of(&differences, mean_of, resampling)?;
-        Some(Self {
-            method: RatioMethod::LogBca,
-            spread: Spread::Resampled(bootstrap),
-            ..ratio
-        })
+        Some(Self { method: RatioMethod::LogBca, spread: Spread::Resampled(bootstrap), ..ratio })
     }
 
     /// The ratio of runs that are not samples: deterministic, so that one says all.
@@ -145,30 +117,20 @@ impl Ratio {
     pub fn of_exact(reference: &[f64], candidate: &[f64]) -> Option<Self> {
         let (reference, candidate) = (mean(reference)?, mean(candidate)?);
         let estimate = ratio_of(reference, candidate);
-        Some(Self {
-            estimate,
-            method: RatioMethod::Exact,
-            spread: Spread::None,
-        })
+        Some(Self { estimate, method: RatioMethod::Exact, spread: Spread::None })
     }
 
     /// The interval of the ratio; `None` where it has no ends or there is no ratio.
     pub fn interval(&self, confidence: Confidence) -> Option<Interval> {
         match &self.spread {
             Spread::None => self.estimate.map(Interval::exact),
-            Spread::Logs {
-                mean,
-                error,
-                freedom,
-            } => {
+            Spread::Logs { mean, error, freedom } => {
                 let half = student_critical(confidence.alpha(), *freedom) * error;
                 let (low, high) = ((mean - half).exp(), (mean + half).exp());
                 high.is_finite().then(|| Interval::new(low, high))
             }
             Spread::Resampled(bootstrap) => {
-                let logs = bootstrap
-                    .interval(confidence, BootstrapMethod::Bca)
-                    .interval;
+                let logs = bootstrap.interval(confidence, BootstrapMethod::Bca).interval;
                 Some(Interval::new(logs.low.exp(), logs.high.exp()))
             }
             Spread::Means(means) => means.fieller(confidence),
@@ -180,11 +142,7 @@ impl Ratio {
     pub fn p_value(&self) -> f64 {
         match &self.spread {
             Spread::None => f64::from(u8::from(self.estimate == Some(1.0))),
-            Spread::Logs {
-                mean,
-                error,
-                freedom,
-            } => student_two_sided(mean / error, *freedom),
+            Spread::Logs { mean, error, freedom } => student_two_sided(mean / error, *freedom),
             Spread::Resampled(bootstrap) => bootstrap.p_value(0.0, BootstrapMethod::Bca),
             Spread::Means(means) => means.equality(),
         }
@@ -195,29 +153,16 @@ impl Means {
     fn of(reference: &[f64], candidate: &[f64], pairing: Pairing) -> Self {
         let centre = |values| mean(values).expect("each side has runs");
         let (r, c) = (centre(reference), centre(candidate));
-        let variance = |values: &[f64]| {
-            standard_deviation(values).map_or(0.0, |sd| sd * sd / values.len() as f64)
-        };
+        let variance = |values: &[f64]| standard_deviation(values).map_or(0.0, |sd| sd * sd / values.len() as f64);
         let n = reference.len() as f64;
-        let together: f64 = reference
-            .iter()
-            .zip(candidate)
-            .map(|(x, y)| (x - r) * (y - c))
-            .sum();
+        let together: f64 = reference.iter().zip(candidate).map(|(x, y)| (x - r) * (y - c)).sum();
         let (covariance, freedom) = match pairing {
             Pairing::Paired => (together / (n - 1.0) / n, n - 1.0),
             // The smaller side's degrees never overstate what the two know together.
             Pairing::Independent => (0.0, reference.len().min(candidate.len()) as f64 - 1.0),
         };
         let (reference_variance, candidate_variance) = (variance(reference), variance(candidate));
-        Self {
-            reference: r,
-            candidate: c,
-            reference_variance,
-            candidate_variance,
-            covariance,
-            freedom,
-        }
+        Self { reference: r, candidate: c, reference_variance, candidate_variance, covariance, freedom }
     }
 
     fn vary_not_at_all(&self) -> bool {
@@ -238,20 +183,14 @@ impl Means {
             return None;
         }
         // The estimate itself is always covered, so only rounding can make this negative.
-        let root = (half_linear * half_linear - square * constant)
-            .max(0.0)
-            .sqrt();
-        Some(Interval::new(
-            (half_linear - root) / square,
-            (half_linear + root) / square,
-        ))
+        let root = (half_linear * half_linear - square * constant).max(0.0).sqrt();
+        Some(Interval::new((half_linear - root) / square, (half_linear + root) / square))
     }
 
     /// The t test of equal means: Fieller's question at the factor 1.
     fn equality(&self) -> f64 {
         let difference = self.candidate - self.reference;
-        let variance =
-            (self.candidate_variance + self.reference_variance - 2.0 * self.covariance).max(0.0);
+        let variance = (self.candidate_variance + self.reference_variance - 2.0 * self.covariance).max(0.0);
         if difference == 0.0 {
             return 1.0;
         }
@@ -277,11 +216,7 @@ fn logs_of(reference: &[f64], candidate: &[f64]) -> Option<(Vec<f64>, Vec<f64>)>
 
 /// Mean difference of paired logs, its standard error and degrees of freedom.
 fn paired_logs(reference: &[f64], candidate: &[f64]) -> (f64, f64, f64) {
-    let differences: Vec<f64> = candidate
-        .iter()
-        .zip(reference)
-        .map(|(c, r)| c - r)
-        .collect();
+    let differences: Vec<f64> = candidate.iter().zip(reference).map(|(c, r)| c - r).collect();
     let n = differences.len() as f64;
     let mean = mean(&differences).expect("there are runs");
     let sd = standard_deviation(&differences).expect("there are two runs");
@@ -292,17 +227,11 @@ fn paired_logs(reference: &[f64], candidate: &[f64]) -> (f64, f64, f64) {
 fn welch(reference: &[f64], candidate: &[f64]) -> (f64, f64, f64) {
     let part = |values: &[f64]| {
         let sd = standard_deviation(values).expect("there are two runs");
-        (
-            mean(values).expect("there are runs"),
-            sd * sd / values.len() as f64,
-            values.len() as f64 - 1.0,
-        )
+        (mean(values).expect("there are runs"), sd * sd / values.len() as f64, values.len() as f64 - 1.0)
     };
-    let ((r, r_variance, r_freedom), (c, c_variance, c_freedom)) =
-        (part(reference), part(candidate));
+    let ((r, r_variance, r_freedom), (c, c_variance, c_freedom)) = (part(reference), part(candidate));
     let variance = r_variance + c_variance;
-    let freedom =
-        variance.powi(2) / (r_variance.powi(2) / r_freedom + c_variance.powi(2) / c_freedom);
+    let freedom = variance.powi(2) / (r_variance.powi(2) / r_freedom + c_variance.powi(2) / c_freedom);
     (c - r, variance.sqrt(), freedom)
 }
 
@@ -310,11 +239,7 @@ fn check(reference: &[f64], candidate: &[f64], pairing: Pairing) {
     require_finite(reference);
     require_finite(candidate);
     if pairing == Pairing::Paired {
-        assert_eq!(
-            reference.len(),
-            candidate.len(),
-            "paired runs must be as many on both sides"
-        );
+        assert_eq!(reference.len(), candidate.len(), "paired runs must be as many on both sides");
     }
 }
 
@@ -329,10 +254,7 @@ mod tests {
     #[test]
     fn runs_that_do_not_vary_have_an_exact_ratio() {
         let ratio = paired(&[4.0; 3], &[2.0; 3]);
-        assert_eq!(
-            (ratio.method, ratio.estimate),
-            (RatioMethod::Exact, Some(0.5))
-        );
+        assert_eq!((ratio.method, ratio.estimate), (RatioMethod::Exact, Some(0.5)));
         assert_eq!(ratio.interval(Confidence::P95), Some(Interval::exact(0.5)));
         assert_eq!(ratio.p_value(), 0.0);
     }
@@ -341,10 +263,7 @@ mod tests {
     fn nothing_against_nothing_is_equal_and_something_against_nothing_has_no_ratio() {
         assert_eq!(paired(&[0.0; 3], &[0.0; 3]).estimate, Some(1.0));
         let ratio = paired(&[0.0; 4], &[1.0, 2.0, 1.5, 1.2]);
-        assert_eq!(
-            (ratio.estimate, ratio.interval(Confidence::P95)),
-            (None, None)
-        );
+        assert_eq!((ratio.estimate, ratio.interval(Confidence::P95)), (None, None));
         assert!(ratio.p_value() < 0.01);
     }
 
@@ -353,10 +272,7 @@ mod tests {
         let ratio = paired(&[10.0, 12.0, 11.0, 9.0, 10.0], &[1.0, 0.0, 2.0, 1.0, 0.0]);
         assert_eq!(ratio.method, RatioMethod::Fieller);
         let interval = ratio.interval(Confidence::P95).unwrap();
-        assert!(
-            interval.contains(ratio.estimate.unwrap()) && interval.high < 0.3,
-            "{interval:?}"
-        );
+        assert!(interval.contains(ratio.estimate.unwrap()) && interval.high < 0.3, "{interval:?}");
     }
 
     #[test]
@@ -364,19 +280,9 @@ mod tests {
         let (reference, candidate) = ([10.0, 12.0, 11.0, 9.0], [11.0, 12.5, 13.0, 9.1]);
         let with_zero = ([0.0, 12.0, 11.0, 9.0], [0.0, 12.5, 13.0, 9.1]);
         let independent = Ratio::of_samples(&reference, &candidate, Pairing::Independent).unwrap();
-        for ratio in [
-            paired(&reference, &candidate),
-            independent,
-            paired(&with_zero.0, &with_zero.1),
-        ] {
-            let interval = ratio
-                .interval(Confidence::new(1.0 - ratio.p_value()).unwrap())
-                .unwrap();
-            assert!(
-                (interval.low - 1.0).abs() < 1e-9,
-                "{:?}: {interval:?}",
-                ratio.method
-            );
+        for ratio in [paired(&reference, &candidate), independent, paired(&with_zero.0, &with_zero.1)] {
+            let interval = ratio.interval(Confidence::new(1.0 - ratio.p_value()).unwrap()).unwrap();
+            assert!((interval.low - 1.0).abs() < 1e-9, "{:?}: {interval:?}", ratio.method);
         }
     }
 

@@ -39,14 +39,7 @@ pub fn summarise(values: &[f64], confidence: Confidence) -> Option<Summary> {
     });
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Some(Summary {
-        count,
-        mean,
-        sd,
-        min,
-        max,
-        interval,
-    })
+    Some(Summary { count, mean, sd, min, max, interval })
 }
 
 /// Half the width of the t interval of a mean of `count` values with deviation `sd`.

@@ -33,18 +33,12 @@ pub struct Warmup {
 /// If a value is not finite.
 pub fn warmup(series: &[f64]) -> Option<Warmup> {
     require_finite(series);
-    let batches: Vec<f64> = series
-        .chunks_exact(BATCH)
-        .map(|batch| batch.iter().sum::<f64>() / BATCH as f64)
-        .collect();
+    let batches: Vec<f64> = series.chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
     if batches.len() < FEWEST_BATCHES {
         return None;
     }
     let cut = best_cut(&batches);
-    Some(Warmup {
-        observations: cut * BATCH,
-        settled: cut <= batches.len() / 2,
-    })
+    Some(Warmup { observations: cut * BATCH, settled: cut <= batches.len() / 2 })
 }
 
 /// The number of leading batches to drop: the smallest one that minimises the standard error.
@@ -78,9 +72,7 @@ mod tests {
 
     #[test]
     fn a_ramp_at_the_start_is_left_out() {
-        let series: Vec<f64> = (0..500)
-            .map(|i| if i < 60 { (60 - i) as f64 } else { 0.0 } + wobble(i))
-            .collect();
+        let series: Vec<f64> = (0..500).map(|i| if i < 60 { (60 - i) as f64 } else { 0.0 } + wobble(i)).collect();
         let found = warmup(&series).unwrap();
         assert!((55..=75).contains(&found.observations), "{found:?}");
         assert!(found.settled);
@@ -94,13 +86,7 @@ mod tests {
 
     #[test]
     fn a_constant_series_needs_no_warm_up() {
-        assert_eq!(
-            warmup(&[2.0; 100]),
-            Some(Warmup {
-                observations: 0,
-                settled: true
-            })
-        );
+        assert_eq!(warmup(&[2.0; 100]), Some(Warmup { observations: 0, settled: true }));
     }
 
     #[test]

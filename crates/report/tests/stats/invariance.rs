@@ -19,10 +19,7 @@ const UNIT: f64 = 1024.0;
 
 fn values(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
     // Whole numbers among the rest, so that ties and zeros occur.
-    prop::collection::vec(
-        prop_oneof![0.001..1e6_f64, (0_u32..20).prop_map(f64::from)],
-        count,
-    )
+    prop::collection::vec(prop_oneof![0.001..1e6_f64, (0_u32..20).prop_map(f64::from)], count)
 }
 
 fn pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
