@@ -6,11 +6,14 @@
 //! | FIFO lists over shared links | `list.rs` | O(1) | O(1) | O(1) |
 //! | bitmap with find-first | `bitmap.rs` | O(1) | O(1) | O(words) |
 //! | timing wheel | `wheel.rs` | O(1) | only the first | O(1) amortised |
+//! | ordered tree with subtree minima | `tree.rs` | O(log n) | O(log n) | O(1) |
 
 pub mod bitmap;
 pub mod list;
+pub mod tree;
 pub mod wheel;
 
 pub use bitmap::Bitmap;
 pub use list::{Link, Links, List};
+pub use tree::{Nodes, Tree};
 pub use wheel::Wheel;
