@@ -236,6 +236,7 @@ def main():
         ],
         "wilcoxon": [
             wilcoxon(difference), wilcoxon([1.0, -1.0, 2.0, 2.0, 0.0, 3.0, -4.0, 5.0, 5.0, 6.0]), wilcoxon(many),
+            wilcoxon([v - 6.5 for v in big["integers_60"]]),
         ],
         "mann_whitney": [
             mann_whitney(SKEWED, [0.5, 1.5, 2.2, 2.8, 4.0, 6.0]), mann_whitney(TIED_A, TIED_B),

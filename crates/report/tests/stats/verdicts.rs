@@ -125,6 +125,28 @@ fn never_happening_on_both_sides_is_the_same_and_starting_to_happen_is_worse() {
 }
 
 #[test]
+fn without_a_factor_the_difference_itself_must_exceed_the_replays_error() {
+    let (rare, often) = ([0.0, 0.0, 0.0, 5.0, 0.0], [4.0, 4.0, 4.0, 9.0, 4.0]);
+    let replay = |error| Settings { fidelity_error: Some(error), ..latency() };
+    let found = judge(&rare, &often, &replay(3.0));
+    assert_eq!((found.verdict, found.interval, found.ratio), (Verdict::Worse, None, Some(5.0)));
+    let found = judge(&rare, &often, &replay(5.0));
+    assert_eq!((found.verdict, found.because), (Verdict::Inconclusive, Because::WithinReplayError));
+}
+
+#[test]
+fn a_negative_reference_has_no_factor_but_its_difference_is_judged() {
+    let found = judge(&[-5.0, -6.0, -5.5, -5.2], &[-10.0, -11.0, -10.4, -10.3], &latency());
+    assert_eq!((found.verdict, found.ratio, found.interval), (Verdict::Better, None, None));
+}
+
+#[test]
+fn two_runs_that_disagree_wildly_have_no_interval_rather_than_an_infinite_one() {
+    let found = judge(&[1.0, 1e150], &[1e150, 1.0], &latency());
+    assert_eq!((found.verdict, found.interval), (Verdict::Inconclusive, None));
+}
+
+#[test]
 fn a_lucky_difference_among_many_candidates_is_not_a_finding() {
     let lucky = runs(&scaled(0.982, 1.0));
     let others: Vec<Vec<Option<f64>>> = (0..29).map(|i| runs(&scaled(1.0 + f64::from(i) * 1e-4, 1.0))).collect();
