@@ -1,0 +1,387 @@
+//! Events as recorded, decoded through the kernel's format files.
+
+use std::collections::BTreeMap;
+
+use super::format::{EventFormat, Field, StateLetters};
+
+/// A task as an event names it. `prio` is the kernel's: 120 is nice 0, below 100 is real time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskRef<'a> {
+    /// Name, not necessarily UTF-8.
+    pub comm: &'a [u8],
+    /// Thread id.
+    pub pid: i32,
+    /// Kernel priority.
+    pub prio: i32,
+}
+
+/// Which of the wake-up events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// `sched_waking`: the waker decided.
+    Waking,
+    /// `sched_wakeup`: the task is on a runqueue.
+    Wakeup,
+    /// `sched_wakeup_new`: a new task is on a runqueue for the first time.
+    New,
+}
+
+/// Which of the block events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// A request entered the elevator.
+    Insert,
+    /// A request went to the device.
+    Issue,
+    /// The device finished a request.
+    Complete,
+    /// A block I/O entered the block layer.
+    BioQueue,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What<'a> {
+    /// A CPU went from `prev` to `next`.
+    Switch {
+        /// Was running.
+        prev: TaskRef<'a>,
+        /// Its state when it left, as bits.
+        state: i64,
+        /// Runs now.
+        next: TaskRef<'a>,
+    },
+    /// A task was woken.
+    Wake {
+        /// At which stage.
+        stage: Wake,
+        /// The task woken.
+        task: TaskRef<'a>,
+        /// The CPU it was put on.
+        target_cpu: i64,
+    },
+    /// A task was made. Priorities are not part of the event and are 0.
+    Fork {
+        /// Its maker.
+        parent: TaskRef<'a>,
+        /// The new task.
+        child: TaskRef<'a>,
+    },
+    /// A process became another program.
+    Exec {
+        /// Path as given to exec.
+        file: &'a [u8],
+        /// Thread id now.
+        pid: i32,
+        /// Thread id of the thread that called exec.
+        old_pid: i32,
+    },
+    /// A task ended.
+    Exit {
+        /// Which.
+        task: TaskRef<'a>,
+        /// Whether it was the last thread of its process, where the kernel says so.
+        group_dead: Option<bool>,
+    },
+    /// A task moved between CPUs.
+    Migrate {
+        /// Which.
+        task: TaskRef<'a>,
+        /// From this CPU.
+        from: i64,
+        /// To this one.
+        to: i64,
+    },
+    /// A block-layer event.
+    Block {
+        /// Which stage.
+        stage: Block,
+        /// The request.
+        request: BlockRequest<'a>,
+    },
+}
+
+/// The fields of a block event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockRequest<'a> {
+    /// Device number: major << 20 | minor.
+    pub device: u32,
+    /// Operation letters, such as `WS`.
+    pub operation: &'a [u8],
+    /// Bytes; absent in `block_bio_queue` and `block_rq_complete`.
+    pub bytes: Option<i64>,
+    /// First 512-byte sector.
+    pub sector: i64,
+    /// Sectors.
+    pub sectors: i64,
+    /// I/O priority word, where the kernel records it.
+    pub ioprio: Option<i64>,
+    /// Name of the task that logged it; absent in completions.
+    pub comm: Option<&'a [u8]>,
+    /// Error number; completions only.
+    pub error: Option<i64>,
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// The task that was running on the CPU that logged it.
+    pub pid: i32,
+    /// The kernel's `common_flags`.
+    pub flags: u8,
+    /// The kernel's `common_preempt_count`: preempt depth in the low four bits, migrate-disable depth in the high.
+    pub depth: u8,
+    /// What happened.
+    pub what: What<'a>,
+}
+
+/// How to read one task out of an event.
+#[derive(Debug, Clone, Copy)]
+struct TaskFields {
+    comm: Field,
+    pid: Field,
+    prio: Option<Field>,
+}
+
+impl TaskFields {
+    fn find(format: &EventFormat, prefix: &str) -> Result<Self, String> {
+        Ok(Self {
+            comm: format.field(&format!("{prefix}comm"))?,
+            pid: format.field(&format!("{prefix}pid"))?,
+            prio: format.optional(&format!("{prefix}prio")),
+        })
+    }
+
+    fn read<'a>(&self, event: &'a [u8]) -> Option<TaskRef<'a>> {
+        let prio = match self.prio {
+            Some(field) => field.number(event)? as i32,
+            None => 0,
+        };
+        Some(TaskRef {
+            comm: self.comm.text(event)?,
+            pid: self.pid.number(event)? as i32,
+            prio,
+        })
+    }
+}
+
+/// How to read one kind of event.
+#[derive(Debug, Clone)]
+enum Plan {
+    Switch {
+        prev: TaskFields,
+        state: Field,
+        next: TaskFields,
+    },
+    Wake {
+        stage: Wake,
+        task: TaskFields,
+        target_cpu: Field,
+    },
+    Fork {
+        parent: TaskFields,
+        child: TaskFields,
+    },
+    Exec {
+        file: Field,
+        pid: Field,
+        old_pid: Field,
+    },
+    Exit {
+        task: TaskFields,
+        group_dead: Option<Field>,
+    },
+    Migrate {
+        task: TaskFields,
+        from: Field,
+        to: Field,
+    },
+    Block {
+        stage: Block,
+        fields: Box<BlockFields>,
+    },
+}
+
+#[derive(Debug, Clone)]
+struct BlockFields {
+    device: Field,
+    operation: Field,
+    bytes: Option<Field>,
+    sector: Field,
+    sectors: Field,
+    ioprio: Option<Field>,
+    comm: Option<Field>,
+    error: Option<Field>,
+}
+
+impl Plan {
+    fn of(format: &EventFormat) -> Result<Option<Self>, String> {
+        let field = |name: &str| format.field(name);
+        let wake = |stage| -> Result<Self, String> {
+            Ok(Self::Wake {
+                stage,
+                task: TaskFields::find(format, "")?,
+                target_cpu: field("target_cpu")?,
+            })
+        };
+        let block = |stage| -> Result<Self, String> {
+            Ok(Self::Block {
+                stage,
+                fields: Box::new(BlockFields::find(format)?),
+            })
+        };
+        Ok(Some(match format.name.as_str() {
+            "sched_switch" => Self::Switch {
+                prev: TaskFields::find(format, "prev_")?,
+                state: field("prev_state")?,
+                next: TaskFields::find(format, "next_")?,
+            },
+            "sched_waking" => wake(Wake::Waking)?,
+            "sched_wakeup" => wake(Wake::Wakeup)?,
+            "sched_wakeup_new" => wake(Wake::New)?,
+            "sched_process_fork" => Self::Fork {
+                parent: TaskFields::find(format, "parent_")?,
+                child: TaskFields::find(format, "child_")?,
+            },
+            "sched_process_exec" => Self::Exec {
+                file: field("filename")?,
+                pid: field("pid")?,
+                old_pid: field("old_pid")?,
+            },
+            "sched_process_exit" => Self::Exit {
+                task: TaskFields::find(format, "")?,
+                group_dead: format.optional("group_dead"),
+            },
+            "sched_migrate_task" => Self::Migrate {
+                task: TaskFields::find(format, "")?,
+                from: field("orig_cpu")?,
+                to: field("dest_cpu")?,
+            },
+            "block_rq_insert" => block(Block::Insert)?,
+            "block_rq_issue" => block(Block::Issue)?,
+            "block_rq_complete" => block(Block::Complete)?,
+            "block_bio_queue" => block(Block::BioQueue)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn read<'a>(&self, event: &'a [u8]) -> Option<What<'a>> {
+        Some(match self {
+            Self::Switch { prev, state, next } => What::Switch {
+                prev: prev.read(event)?,
+                state: state.number(event)?,
+                next: next.read(event)?,
+            },
+            Self::Wake {
+                stage,
+                task,
+                target_cpu,
+            } => What::Wake {
+                stage: *stage,
+                task: task.read(event)?,
+                target_cpu: target_cpu.number(event)?,
+            },
+            Self::Fork { parent, child } => What::Fork {
+                parent: parent.read(event)?,
+                child: child.read(event)?,
+            },
+            Self::Exec { file, pid, old_pid } => What::Exec {
+                file: file.text(event)?,
+                pid: pid.number(event)? as i32,
+                old_pid: old_pid.number(event)? as i32,
+            },
+            Self::Exit { task, group_dead } => What::Exit {
+                task: task.read(event)?,
+                group_dead: group_dead
+                    .and_then(|field| field.number(event))
+                    .map(|dead| dead != 0),
+            },
+            Self::Migrate { task, from, to } => What::Migrate {
+                task: task.read(event)?,
+                from: from.number(event)?,
+                to: to.number(event)?,
+            },
+            Self::Block { stage, fields } => What::Block {
+                stage: *stage,
+                request: fields.read(event)?,
+            },
+        })
+    }
+}
+
+impl BlockFields {
+    fn find(format: &EventFormat) -> Result<Self, String> {
+        Ok(Self {
+            device: format.field("dev")?,
+            operation: format.field("rwbs")?,
+            bytes: format.optional("bytes"),
+            sector: format.field("sector")?,
+            sectors: format.field("nr_sector")?,
+            ioprio: format.optional("ioprio"),
+            comm: format.optional("comm"),
+            error: format.optional("error"),
+        })
+    }
+
+    fn read<'a>(&self, event: &'a [u8]) -> Option<BlockRequest<'a>> {
+        let maybe = |field: Option<Field>| field.and_then(|field| field.number(event));
+        Some(BlockRequest {
+            device: self.device.number(event)? as u32,
+            operation: self.operation.text(event)?,
+            bytes: maybe(self.bytes),
+            sector: self.sector.number(event)?,
+            sectors: self.sectors.number(event)?,
+            ioprio: maybe(self.ioprio),
+            comm: self.comm.and_then(|field| field.text(event)),
+            error: maybe(self.error),
+        })
+    }
+}
+
+/// Turns raw bytes into events, for one kernel's formats.
+#[derive(Debug)]
+pub struct Decoder {
+    kind: Field,
+    flags: Field,
+    depth: Field,
+    pid: Field,
+    plans: BTreeMap<u16, Plan>,
+    /// The letters of `prev_state`.
+    pub states: StateLetters,
+}
+
+impl Decoder {
+    /// From the formats of the events switched on; `sched_switch` must be among them.
+    ///
+    /// # Errors
+    /// Says which event lacks what.
+    pub fn new(formats: &[EventFormat]) -> Result<Self, String> {
+        let switch = formats.iter().find(|format| format.name == "sched_switch");
+        let switch = switch.ok_or("sched_switch is not described")?;
+        let mut plans = BTreeMap::new();
+        for format in formats {
+            if let Some(plan) = Plan::of(format)? {
+                plans.insert(format.id, plan);
+            }
+        }
+        Ok(Self {
+            kind: switch.field("common_type")?,
+            flags: switch.field("common_flags")?,
+            depth: switch.field("common_preempt_count")?,
+            pid: switch.field("common_pid")?,
+            plans,
+            states: StateLetters::parse(switch)?,
+        })
+    }
+
+    /// Decodes one event; `None` when it is of a kind nobody asked for, or too short for its own format.
+    pub fn decode<'a>(&self, event: &'a [u8]) -> Option<Event<'a>> {
+        let plan = self.plans.get(&(self.kind.number(event)? as u16))?;
+        Some(Event {
+            pid: self.pid.number(event)? as i32,
+            flags: self.flags.number(event)? as u8,
+            depth: self.depth.number(event)? as u8,
+            what: plan.read(event)?,
+        })
+    }
+}

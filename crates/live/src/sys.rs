@@ -1,0 +1,236 @@
+//! The system calls recording needs and the standard library lacks, each behind a safe function.
+
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Bytes of the affinity masks we exchange with the kernel: room for 8192 CPUs, the largest `NR_CPUS` Linux builds
+/// with.
+const MASK_BYTES: usize = 1024;
+
+/// The effective user id of this process.
+pub fn effective_user() -> u32 {
+    // SAFETY: takes no arguments, cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Nanoseconds on `CLOCK_MONOTONIC`, the clock the trace uses.
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is a valid timespec to write to; CLOCK_MONOTONIC always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Ticks a second in which `/proc/stat` counts.
+pub fn user_hz() -> u64 {
+    // SAFETY: sysconf reads a constant.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).unwrap_or(100).max(1)
+}
+
+/// The CPUs the thread `tid` may run on, ascending. `None` when the thread is gone.
+pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
+    let mut mask = [0u8; MASK_BYTES];
+    // The raw call, because the libc wrapper's fixed cpu_set_t fails on machines with more than 1024 CPUs.
+    // SAFETY: the kernel writes at most MASK_BYTES bytes to `mask`.
+    let written = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            tid,
+            MASK_BYTES,
+            mask.as_mut_ptr(),
+        )
+    };
+    let written = usize::try_from(written).ok()?;
+    let cpus = (0..written * 8).filter(|cpu| mask[cpu / 8] & (1 << (cpu % 8)) != 0);
+    Some(cpus.map(|cpu| cpu as u32).collect())
+}
+
+/// Makes `command` start confined to `cpus`; its children inherit that.
+pub fn confine(command: &mut Command, cpus: &[u32]) {
+    let mut mask = [0u8; MASK_BYTES];
+    for &cpu in cpus.iter().filter(|&&cpu| (cpu as usize) < MASK_BYTES * 8) {
+        mask[cpu as usize / 8] |= 1 << (cpu % 8);
+    }
+    let set = move || {
+        // SAFETY: reads MASK_BYTES bytes of `mask`, which the closure owns.
+        match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, MASK_BYTES, mask.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    unsafe { command.pre_exec(set) };
+}
+
+/// A descriptor that becomes readable when process `pid` ends. `None` on kernels before 5.3.
+pub fn process_descriptor(pid: u32) -> Option<OwnedFd> {
+    // SAFETY: no pointers; the returned descriptor is new and ours.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = RawFd::try_from(fd).ok().filter(|&fd| fd >= 0)?;
+    // SAFETY: just returned by the kernel, owned by nobody else.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Sends `signal` to process `pid`; a process that is already gone is not an error.
+pub fn send_signal(pid: u32, signal: i32) {
+    // SAFETY: no pointers.
+    unsafe { libc::kill(pid as libc::pid_t, signal) };
+}
+
+/// Waits until child `pid` has ended, without reaping it, so that its `/proc` entry stays readable. False when it is
+/// still running.
+pub fn has_ended(pid: u32) -> bool {
+    // SAFETY: siginfo_t is plain memory for which all zeroes is valid; the kernel fills it.
+    let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `seen` outlives the call.
+    let answer = unsafe { libc::waitid(libc::P_PID, pid, &raw mut seen, how) };
+    // SAFETY: si_pid is set by waitid, or still zero when nothing has ended.
+    answer == 0 && unsafe { seen.si_pid() } != 0
+}
+
+/// Waits until one of `descriptors` is readable or `patience` is over; tells which are readable.
+///
+/// # Errors
+/// What poll(2) reports; an interrupting signal counts as nothing readable.
+pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Vec<bool>> {
+    let mut asked: Vec<libc::pollfd> = descriptors
+        .iter()
+        .map(|&fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: `asked` is a live array of the length given.
+    let answer = unsafe {
+        libc::poll(
+            asked.as_mut_ptr(),
+            asked.len() as libc::nfds_t,
+            milliseconds,
+        )
+    };
+    if answer < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+        return Ok(vec![false; descriptors.len()]);
+    }
+    Ok(asked.iter().map(|fd| fd.revents != 0).collect())
+}
+
+/// Mounts a tracefs on the existing folder `at`.
+///
+/// # Errors
+/// What mount(2) reports.
+pub fn mount_tracefs(at: &Path) -> io::Result<()> {
+    let target = c_path(at.as_os_str())?;
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    let kind = c"tracefs".as_ptr();
+    // SAFETY: all pointers are NUL-terminated strings that outlive the call.
+    match unsafe { libc::mount(kind, target.as_ptr(), kind, flags, std::ptr::null()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Undoes [`mount_tracefs`], also while something still has files open below it.
+///
+/// # Errors
+/// What umount2(2) reports.
+pub fn unmount(at: &Path) -> io::Result<()> {
+    let target = c_path(at.as_os_str())?;
+    // SAFETY: a NUL-terminated string that outlives the call.
+    match unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `text` as the kernel wants paths.
+///
+/// # Errors
+/// When it holds a NUL byte.
+pub fn c_path(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
+}
+
+/// A pipe whose ends programs started later do not inherit: (read, write).
+///
+/// # Errors
+/// What pipe2(2) reports.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends: [RawFd; 2] = [-1, -1];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both were just made and belong to nobody else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// Writes one byte to `end`; a reader that has gone is not an error.
+pub fn write_byte(end: &OwnedFd, byte: u8) {
+    // SAFETY: one byte from a live variable.
+    unsafe { libc::write(end.as_raw_fd(), (&raw const byte).cast(), 1) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_affinity_of_this_thread_names_at_least_one_cpu() {
+        assert!(!affinity_of(0).expect("this thread exists").is_empty());
+    }
+
+    #[test]
+    fn a_confined_command_sees_only_its_cpus() {
+        let allowed = affinity_of(0).expect("this thread exists");
+        let last = *allowed.last().expect("at least one");
+        let mut command = Command::new("sh");
+        command.args(["-c", "grep Cpus_allowed_list /proc/self/status"]);
+        confine(&mut command, &[last]);
+        let shown = String::from_utf8(command.output().expect("sh runs").stdout).expect("text");
+        assert_eq!(
+            shown.split_whitespace().last(),
+            Some(last.to_string().as_str())
+        );
+    }
+
+    #[test]
+    fn an_ended_child_is_noticed_and_can_still_be_reaped() {
+        let mut child = Command::new("true").spawn().expect("true runs");
+        while !has_ended(child.id()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(child.wait().expect("still there to reap").success());
+    }
+
+    #[test]
+    fn a_written_byte_makes_the_other_end_readable() {
+        let (read, write) = pipe().expect("pipe");
+        assert_eq!(
+            wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"),
+            [false]
+        );
+        write_byte(&write, b'x');
+        assert_eq!(
+            wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"),
+            [true]
+        );
+    }
+}
