@@ -1,0 +1,63 @@
+//! Starvation: the longest time a task was runnable but did not run. A report; a violation only above a bound
+//! that was asked for.
+
+use super::Invariant;
+use crate::tracker::Tracker;
+use goodness_core::{Span, State, TaskId, Time};
+
+pub(super) const INVARIANT: Invariant =
+    Invariant { name: "bounded_wait", summary: "No runnable task waits for a CPU longer than the bound asked for." };
+
+/// A time during which a task was runnable but did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Who.
+    pub task: TaskId,
+    /// Since when.
+    pub since: Time,
+    /// How long.
+    pub span: Span,
+    /// Whether the task ran in the end; otherwise the run ended first.
+    pub over: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct BoundedWait {
+    pub bound: Span,
+    pub longest: Option<Wait>,
+    longest_span: Span,
+}
+
+impl Default for BoundedWait {
+    fn default() -> Self {
+        BoundedWait { bound: Span::MAX, longest: None, longest_span: Span::ZERO }
+    }
+}
+
+impl BoundedWait {
+    /// The task ran at last.
+    #[inline]
+    pub fn waited(&mut self, task: TaskId, since: Time, at: Time) -> Option<String> {
+        let span = at.since(since);
+        if span <= self.longest_span && span <= self.bound {
+            return None;
+        }
+        self.enter(Wait { task, since, span, over: true })
+    }
+
+    fn enter(&mut self, wait: Wait) -> Option<String> {
+        if wait.span > self.longest_span {
+            self.longest_span = wait.span;
+            self.longest = Some(wait);
+        }
+        let Wait { task, since, span, .. } = wait;
+        (span > self.bound).then(|| format!("{task} waited {span} since {since}, longer than {}", self.bound))
+    }
+
+    /// Looks at those who still wait; tells of the one who waits longest.
+    pub fn at_end<T: Default>(&mut self, end: Time, tracker: &Tracker<T>) -> Option<String> {
+        let waiting = tracker.tasks().filter(|(_, t)| t.state == State::Queued);
+        let (task, track) = waiting.min_by_key(|(_, t)| t.since)?;
+        self.enter(Wait { task, since: track.since, span: end.since(track.since), over: false })
+    }
+}

@@ -1,0 +1,81 @@
+//! CPU time in = work out: the time CPUs were occupied equals the CPU time tasks got, a CPU spends no more on
+//! overhead than there was time, and the clock never goes back.
+
+use super::Invariant;
+use crate::tracker::Tracker;
+use goodness_core::{CpuId, Span, Time};
+
+pub(super) const INVARIANT: Invariant = Invariant {
+    name: "conservation",
+    summary: "The time CPUs were occupied equals the CPU time tasks got, and the clock never goes back.",
+};
+
+/// One CPU's side of the account, kept apart from the tracker's: it asks only whether somebody runs, not who.
+#[derive(Clone, Copy, Debug, Default)]
+struct Occupation {
+    /// Meaningful while occupied.
+    since: Time,
+    occupied: bool,
+    overhead: Span,
+    /// The latest overhead, which may reach beyond the end of the run.
+    latest: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Conservation {
+    cpus: Vec<Occupation>,
+    by_cpus: u128,
+    by_tasks: u128,
+}
+
+impl Conservation {
+    pub fn new(cpus: usize) -> Conservation {
+        Conservation { cpus: vec![Occupation::default(); cpus], by_cpus: 0, by_tasks: 0 }
+    }
+
+    /// `cpu` was, and is, occupied.
+    #[inline]
+    pub fn switched(&mut self, at: Time, cpu: CpuId, was: bool, is: bool) {
+        let it = &mut self.cpus[cpu.index()];
+        if was && it.occupied {
+            self.by_cpus += u128::from(at.since(it.since).ns());
+        }
+        it.since = at;
+        it.occupied = is;
+    }
+
+    /// A task's stint of this length ended.
+    #[inline]
+    pub fn ran(&mut self, span: Span) {
+        self.by_tasks += u128::from(span.ns());
+    }
+
+    /// The host used `span` of `cpu` itself.
+    #[inline]
+    pub fn spent(&mut self, cpu: CpuId, span: Span) {
+        let it = &mut self.cpus[cpu.index()];
+        it.overhead += span;
+        it.latest = span;
+    }
+
+    /// Balances the account.
+    pub fn at_end<T: Default>(&mut self, end: Time, tracker: &Tracker<T>) -> Option<String> {
+        for cpu in (0..self.cpus.len()).map(|cpu| CpuId(cpu as u32)) {
+            self.switched(end, cpu, true, false);
+            if let Some(track) = tracker.running_on(cpu).and_then(|task| tracker.task(task)) {
+                self.by_tasks += u128::from(end.since(track.since).ns());
+            }
+            let it = self.cpus[cpu.index()];
+            if it.overhead.saturating_sub(it.latest).ns() > end.ns() {
+                return Some(format!("{cpu} spent {} on overhead in {end}", it.overhead));
+            }
+        }
+        let (cpus, tasks) = (self.by_cpus, self.by_tasks);
+        (cpus != tasks).then(|| format!("CPUs were occupied for {cpus} ns, but tasks ran for {tasks} ns"))
+    }
+}
+
+#[cold]
+pub(super) fn clock_went_back(from: Time, to: Time) -> String {
+    format!("the clock went back from {from} to {to}")
+}

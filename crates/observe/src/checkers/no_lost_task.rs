@@ -1,0 +1,41 @@
+//! A runnable task is queued or running until it blocks, and only a runnable task runs.
+
+use super::Invariant;
+use crate::tracker::{TaskTrack, Tracker};
+use goodness_core::{CpuId, State, TaskId};
+
+pub(super) const INVARIANT: Invariant = Invariant {
+    name: "no_lost_task",
+    summary: "A runnable task is queued or running until it blocks, and only a runnable task runs.",
+};
+
+/// A task that is runnable already cannot become runnable.
+#[inline]
+pub(super) fn wakeup<T>(task: TaskId, track: &TaskTrack<T>) -> Option<String> {
+    let runnable = matches!(track.state, State::Queued | State::Running);
+    runnable.then(|| format!("{task} was woken although it is {:?} on {}", track.state, track.cpu()))
+}
+
+/// Nobody made the task runnable.
+#[inline]
+pub(super) fn switch_in<T>(task: TaskId, cpu: CpuId, track: &TaskTrack<T>) -> Option<String> {
+    let asleep = matches!(track.state, State::New | State::Blocked);
+    asleep.then(|| format!("{cpu} switched to {task}, which is {:?}: nobody woke it", track.state))
+}
+
+/// The task that leaves is the one that runs there.
+#[inline]
+pub(super) fn switch_out(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskId>) -> Option<String> {
+    #[cold]
+    fn sentence(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskId>) -> String {
+        let name = |task: Option<TaskId>| task.map_or_else(|| "idle".to_string(), |task| task.to_string());
+        format!("{cpu} switched away from {} although it runs {}", name(prev), name(running))
+    }
+    (prev != running).then(|| sentence(cpu, prev, running))
+}
+
+/// Nothing is left to happen, so nobody may be waiting.
+pub(super) fn at_end<T: Default>(tracker: &Tracker<T>) -> Option<String> {
+    let (task, track) = tracker.tasks().find(|(_, t)| t.state == State::Queued)?;
+    Some(format!("{task} still waits on {} since {}, and nothing is left to happen", track.cpu(), track.since))
+}

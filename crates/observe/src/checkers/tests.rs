@@ -1,0 +1,199 @@
+use super::stream::Stream;
+use super::*;
+use goodness_core::CpuSet;
+
+fn anywhere(tasks: usize) -> Vec<Subject> {
+    vec![Subject::default(); tasks]
+}
+
+fn pinned(cpu: u32) -> Subject {
+    Subject { affinity: CpuSet::of(&[CpuId(cpu)]), ..Subject::default() }
+}
+
+/// Exactly the violations expected: name, time and a part of the sentence.
+#[track_caller]
+fn assert_found(checked: &Checked, expected: &[(&str, u64, &str)]) {
+    let said: Vec<String> = checked.violations.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), expected.len(), "{said:#?}");
+    for (violation, (name, at, part)) in checked.violations.iter().zip(expected) {
+        assert!(
+            violation.checker == *name && violation.at == Time(*at) && violation.sentence.contains(part),
+            "{violation}, not {name} at {at}: {part}"
+        );
+        assert!(CHECKERS.iter().any(|c| c.name == *name), "{name} is not listed");
+    }
+}
+
+/// Two CPUs; 0 runs, is preempted by 1, moves, exits; 1 sleeps.
+fn good() -> Stream {
+    Stream::new(2, &[Subject::default(), pinned(0)])
+        .wake(1, 0, 0)
+        .overhead(1, 0, 1)
+        .start(2, 0, 0)
+        .wake(5, 1, 0)
+        .switch(5, 0, 0, Off::Preempted, 1)
+        .migrate(5, 0, 0, 1)
+        .start(6, 1, 0)
+        .stop(8, 0, 1, Off::Sleeping)
+        .exit(9, 0)
+        .stop(9, 1, 0, Off::Exited)
+}
+
+#[test]
+fn a_good_stream_violates_nothing() {
+    let checked = good().quiet(20);
+    assert_found(&checked, &[]);
+    let longest = Wait { task: TaskId(0), since: Time(1), span: Span(1), over: true };
+    assert_eq!((checked.longest_wait, checked.longest_idling), (Some(longest), Some(Span(1))));
+}
+
+#[test]
+fn a_clock_that_goes_back_is_found() {
+    let checked = Stream::new(1, &anywhere(1)).wake(9, 0, 0).start(7, 0, 0).end(20);
+    assert_found(&checked, &[("conservation", 7, "from 9ns to 7ns")]);
+}
+
+#[test]
+fn cpu_time_that_no_task_got_is_found() {
+    let broken = Stream::new(1, &anywhere(2)).wake(1, 0, 0).wake(1, 1, 0).start(1, 0, 0);
+    let checked = broken.stop(10, 0, 1, Off::Sleeping).end(15);
+    let unbalanced = "CPUs were occupied for 9 ns, but tasks ran for 14 ns";
+    assert_found(&checked, &[("no_lost_task", 10, "task 1"), ("conservation", 15, unbalanced)]);
+}
+
+#[test]
+fn more_overhead_than_time_is_found() {
+    let checked = Stream::new(1, &anywhere(1)).overhead(5, 0, 30).overhead(6, 0, 1).end(20);
+    assert_found(&checked, &[("conservation", 20, "overhead")]);
+}
+
+#[test]
+fn a_task_on_two_cpus_is_found() {
+    let checked = Stream::new(2, &anywhere(1)).wake(1, 0, 0).start(1, 0, 0).start(5, 1, 0).end(5);
+    let twice = ("one_cpu_per_task", 5, "on cpu 1 while it runs on cpu 0");
+    assert_found(&checked, &[twice, ("conservation", 5, "occupied for 4 ns")]);
+}
+
+#[test]
+fn waking_a_runnable_task_is_found() {
+    let woken = Stream::new(1, &anywhere(1)).wake(1, 0, 0);
+    assert_found(&woken.wake(3, 0, 0).end(9), &[("no_lost_task", 3, "Queued")]);
+    let running = Stream::new(1, &anywhere(1)).wake(1, 0, 0).start(2, 0, 0);
+    assert_found(&running.wake(3, 0, 0).end(9), &[("no_lost_task", 3, "Running")]);
+}
+
+#[test]
+fn running_a_task_that_nobody_woke_is_found() {
+    let never = Stream::new(1, &anywhere(1)).start(2, 0, 0);
+    assert_found(&never.end(9), &[("no_lost_task", 2, "New")]);
+    let asleep = Stream::new(1, &anywhere(1)).wake(1, 0, 0).start(1, 0, 0).stop(4, 0, 0, Off::Sleeping);
+    assert_found(&asleep.start(5, 0, 0).end(9), &[("no_lost_task", 5, "Blocked")]);
+}
+
+#[test]
+fn leaving_idle_while_a_task_runs_is_found() {
+    let broken = Stream::new(1, &anywhere(2)).wake(1, 0, 0).wake(1, 1, 0).start(1, 0, 0).start(5, 0, 1);
+    let checked = broken.end(5);
+    assert_eq!(checked.violations[0].sentence, "cpu 0 switched away from idle although it runs task 0");
+}
+
+#[test]
+fn a_task_forgotten_in_a_queue_is_found_when_nothing_is_left_to_happen() {
+    let waiting = || Stream::new(1, &anywhere(1)).wake(3, 0, 0);
+    assert_found(&waiting().quiet(9), &[("no_lost_task", 9, "task 0 still waits")]);
+    assert_found(&waiting().end(9), &[]);
+}
+
+#[test]
+fn running_waking_and_moving_outside_the_affinity_are_found() {
+    let subjects = [pinned(0)];
+    let run = Stream::new(2, &subjects).wake(1, 0, 0).start(2, 1, 0).end(3);
+    assert_found(&run, &[("affinity", 2, "cpu 1")]);
+    let wake = Stream::new(2, &subjects).wake(1, 0, 1).end(3);
+    assert_found(&wake, &[("affinity", 1, "cpu 1")]);
+    let moved = Stream::new(2, &subjects).wake(1, 0, 0).migrate(2, 0, 0, 1).end(3);
+    assert_found(&moved, &[("affinity", 2, "cpu 1")]);
+}
+
+#[test]
+fn a_cpu_that_does_not_exist_is_found() {
+    let checked = Stream::new(2, &anywhere(1)).wake(1, 0, 2).start(2, 7, 0).overhead(3, 2, 1).end(4);
+    let all = [("affinity", 1, "cpu 2"), ("affinity", 2, "cpu 7"), ("affinity", 3, "cpu 2")];
+    assert_found(&checked, &all);
+}
+
+fn exited() -> Stream {
+    Stream::new(1, &anywhere(1)).wake(1, 0, 0).start(1, 0, 0).exit(5, 0).stop(5, 0, 0, Off::Exited)
+}
+
+#[test]
+fn nothing_follows_an_exit() {
+    let created = Event::Fork { parent: None, child: TaskId(0) };
+    let served = Event::Served { task: TaskId(0), latency: Span(1) };
+    assert_found(&exited().wake(6, 0, 0).end(9), &[("exit_final", 6, "woken")]);
+    assert_found(&exited().start(6, 0, 0).end(9), &[("exit_final", 6, "given a CPU")]);
+    assert_found(&exited().migrate(6, 0, 0, 0).end(9), &[("exit_final", 6, "moved")]);
+    assert_found(&exited().exit(6, 0).end(9), &[("exit_final", 6, "again")]);
+    assert_found(&exited().event(6, created).end(9), &[("exit_final", 6, "created")]);
+    assert_found(&exited().event(6, served).end(9), &[("exit_final", 6, "served")]);
+}
+
+#[test]
+fn an_exit_and_its_switch_belong_together() {
+    let running = || Stream::new(1, &anywhere(1)).wake(1, 0, 0).start(1, 0, 0);
+    let silent = running().stop(5, 0, 0, Off::Exited);
+    assert_found(&silent.end(9), &[("exit_final", 5, "without an exit")]);
+    let late = running().exit(5, 0).stop(7, 0, 0, Off::Exited);
+    assert_found(&late.end(9), &[("exit_final", 7, "kept its CPU")]);
+    let asleep = running().exit(5, 0).stop(5, 0, 0, Off::Sleeping);
+    assert_found(&asleep.end(9), &[("exit_final", 5, "Sleeping")]);
+    assert_found(&running().exit(5, 0).end(9), &[("exit_final", 9, "never left")]);
+}
+
+#[test]
+fn a_wait_beyond_the_bound_is_found_finished_or_not() {
+    let bounded = || Stream::of(Checkers::new(1, &anywhere(2)).with_wait_bound(Span(10)));
+    let run = bounded().wake(0, 0, 0).start(10, 0, 0).wake(12, 1, 0).switch(23, 0, 0, Off::Preempted, 1);
+    let checked = run.end(50);
+    let all = [("bounded_wait", 23, "task 1 waited 11ns"), ("bounded_wait", 50, "task 0 waited 27ns")];
+    assert_found(&checked, &all);
+    let longest = Wait { task: TaskId(0), since: Time(23), span: Span(27), over: false };
+    assert_eq!(checked.longest_wait, Some(longest));
+}
+
+#[test]
+fn idling_beyond_the_tolerance_is_found_finished_or_not() {
+    let strict = || Stream::of(Checkers::new(2, &anywhere(2)).with_work_conserving(Span(3)));
+    let finished = strict().wake(1, 0, 0).start(4, 0, 0).wake(6, 1, 0).start(10, 1, 1).end(20);
+    assert_found(&finished, &[("work_conserving", 20, "4ns since 6ns")]);
+    assert_eq!(finished.longest_idling, Some(Span(4)));
+    let unfinished = strict().wake(1, 0, 0).end(20);
+    assert_found(&unfinished, &[("work_conserving", 20, "19ns since 1ns")]);
+}
+
+#[test]
+fn only_the_first_violations_are_kept_but_all_are_counted() {
+    let mut stream = Stream::new(1, &anywhere(1)).wake(1, 0, 0);
+    for at in 0..100 {
+        stream = stream.wake(2 + at, 0, 0);
+    }
+    let checked = stream.end(200);
+    assert_eq!((checked.violations.len(), checked.count), (Checkers::KEPT, 100));
+}
+
+#[test]
+fn the_first_violation_is_known_while_the_run_goes_on() {
+    let mut checkers = Checkers::new(1, &anywhere(1));
+    assert_eq!(checkers.first(), None);
+    checkers.observe(Time(4), &Event::Exit { task: TaskId(0) });
+    checkers.observe(Time(5), &Event::Exit { task: TaskId(0) });
+    let said = checkers.first().map(ToString::to_string);
+    assert_eq!(said.as_deref(), Some("exit_final violated at 5ns: task 0 ended again after it had ended"));
+}
+
+#[test]
+fn every_invariant_has_its_own_name_and_a_sentence() {
+    let names: std::collections::BTreeSet<_> = CHECKERS.iter().map(|c| c.name).collect();
+    assert_eq!(names.len(), CHECKERS.len());
+    assert!(CHECKERS.iter().all(|c| c.summary.ends_with('.')));
+}

@@ -1,0 +1,97 @@
+//! The list of metrics.
+
+/// Which direction is an improvement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Larger is better.
+    Higher,
+    /// Smaller is better.
+    Lower,
+    /// Neither: it describes the run.
+    Neither,
+}
+
+impl Better {
+    /// `higher`, `lower` or `none`, as in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+            Better::Neither => "none",
+        }
+    }
+}
+
+/// What a metric says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Name, without unit.
+    pub name: &'static str,
+    /// Unit; `1` for ratios and counts.
+    pub unit: &'static str,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// Turns declarations into the list: `distribution` gives mean, p50, p95, p99, p999 and max of one quantity.
+macro_rules! metrics {
+    (@ [$($done:expr,)*]) => { &[$($done),*] };
+    (@ [$($done:expr,)*] distribution $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {
+        metrics!(@ [$($done,)*
+            metrics!(# concat!($name, "_mean"), $unit, $better, concat!("Mean of ", $what, ".")),
+            metrics!(# concat!($name, "_p50"), $unit, $better, concat!("Median of ", $what, ".")),
+            metrics!(# concat!($name, "_p95"), $unit, $better, concat!("95th percentile of ", $what, ".")),
+            metrics!(# concat!($name, "_p99"), $unit, $better, concat!("99th percentile of ", $what, ".")),
+            metrics!(# concat!($name, "_p999"), $unit, $better, concat!("99.9th percentile of ", $what, ".")),
+            metrics!(# concat!($name, "_max"), $unit, $better, concat!("Largest of ", $what, ".")),
+        ] $($rest)*)
+    };
+    (@ [$($done:expr,)*] $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {
+        metrics!(@ [$($done,)* metrics!(# $name, $unit, $better, $what),] $($rest)*)
+    };
+    (# $name:expr, $unit:expr, $better:ident, $what:expr) => {
+        About { name: $name, unit: $unit, better: Better::$better, summary: $what }
+    };
+}
+
+/// Every metric of a CPU run, in the order of reports.
+pub const METRICS: &[About] = metrics!(@ []
+    distribution "wakeup_latency", "ns", Lower, "the time from the first waking of a wait to the switch-in that follows";
+    distribution "request_latency", "ns", Lower, "the time from a request's arrival to its completion";
+    "throughput", "1/s", Higher, "Requests served, or cycles of programmes completed, per second.";
+    "completion_time", "ns", Lower, "Time from the start of measuring until the last judged task ended, if all did.";
+    "turnaround", "ns", Lower, "Mean time from a judged task's first wake-up to its end, for tasks that ended.";
+    distribution "slice_length", "ns", Neither, "the time from a switch-in to the next switch-out";
+    "context_switches", "1", Neither, "How often a task left a CPU to another task or to idle.";
+    "involuntary_switches", "1", Neither, "How often a task that was still runnable left a CPU, preempted or yielding.";
+    "migrations", "1", Neither, "How often a task began a stint on another CPU than its previous one.";
+    "cpu_share", "1", Neither, "CPU time of the judged tasks as a share of the CPU time there was.";
+    "share_error", "1", Lower, "Sum of the judged tasks' deviations from their weighted fair share, over the sum of the shares.";
+    "jain_index", "1", Higher, "Jain's fairness index of the judged tasks' CPU time over their weighted fair share.";
+    "scheduler_share", "1", Lower, "CPU time spent deciding, switching, waking, ticking and refilling caches, over busy CPU time.";
+    "idle_while_queued", "ns", Lower, "Time during which a CPU idled while a task waited that may run there.";
+    "runqueue_length_mean", "1", Neither, "Runnable tasks of a CPU, running one included: mean over time and CPUs.";
+    "runqueue_length_p99", "1", Neither, "Runnable tasks of a CPU, running one included: 99th percentile over time and CPUs.";
+    "runqueue_length_max", "1", Neither, "Runnable tasks of a CPU, running one included: largest number.";
+    "utilisation", "1", Neither, "Share of the CPU time there was during which CPUs were not idle.";
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_its_own_name_without_unit_and_a_sentence() {
+        let mut names = std::collections::BTreeSet::new();
+        for about in METRICS {
+            assert!(names.insert(about.name), "{} is listed twice", about.name);
+            assert!(about.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
+            assert!(!about.name.ends_with("_ns"), "{}", about.name);
+            assert!(about.summary.ends_with('.') && !about.unit.is_empty(), "{}", about.name);
+        }
+        assert!(names.contains("wakeup_latency_p999") && names.contains("jain_index"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The results of a run's metrics.
+
+use super::about::{About, METRICS};
+use super::{Window, overhead};
+use crate::histogram::Histogram;
+use goodness_core::{Span, TaskId, Time};
+
+/// One metric's result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Which metric.
+    pub about: &'static About,
+    /// In the metric's unit; `None` when it could not be measured.
+    pub value: Option<f64>,
+    /// How many observations it rests on: values of a distribution, tasks of a share, events of a count.
+    pub samples: u64,
+}
+
+/// One task's results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskMeasured {
+    /// Which task.
+    pub task: TaskId,
+    /// Whether it belongs to what is being judged.
+    pub judged: bool,
+    /// CPU time, from switch-in to switch-out, overhead charged to it included.
+    pub cpu_time: Span,
+    /// Time runnable but not running.
+    pub wait: Span,
+    /// The rest of its life since its first wake-up.
+    pub sleep: Span,
+    /// Switch-outs because it slept, waited or ended.
+    pub voluntary_switches: u32,
+    /// Switch-outs while still runnable.
+    pub involuntary_switches: u32,
+    /// Stints on another CPU than the previous one.
+    pub migrations: u32,
+    /// Times it became runnable.
+    pub wakeups: u32,
+    /// Median of its wake-up latencies; `None` without any, or beyond the tasks that have a histogram.
+    pub wakeup_latency_p50: Option<Span>,
+    /// 99th percentile of its wake-up latencies, likewise.
+    pub wakeup_latency_p99: Option<Span>,
+    /// Its longest wake-up latency, exact; `None` without any.
+    pub wakeup_latency_max: Option<Span>,
+    /// When it was first woken; `None` if it never was.
+    pub arrived: Option<Time>,
+    /// When it ended; `None` if it did not.
+    pub ended: Option<Time>,
+}
+
+/// The distributions behind the percentiles.
+#[derive(Clone, Debug)]
+pub struct Distributions {
+    /// Wake-up latencies of judged tasks, nanoseconds.
+    pub wakeup_latency: Histogram,
+    /// Request latencies of judged tasks, nanoseconds.
+    pub request_latency: Histogram,
+    /// Stints of judged tasks, nanoseconds.
+    pub slice_length: Histogram,
+    /// Runnable tasks of a CPU, each length weighted with the nanoseconds it lasted.
+    pub runqueue_length: Histogram,
+}
+
+/// What a run was like.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What part of the run it is about.
+    pub window: Window,
+    /// One entry for each of [`METRICS`], in that order.
+    pub values: Vec<Value>,
+    /// One entry for each task ever heard of, by number.
+    pub tasks: Vec<TaskMeasured>,
+    /// The distributions behind the percentiles.
+    pub distributions: Distributions,
+    /// Waits of judged tasks that a waking began and the end cut off: in no latency.
+    pub unfinished_waits: u64,
+    /// CPU time of the host's own work by kind, in the order of `Overhead::ALL`.
+    pub overhead: [Span; overhead::KINDS],
+}
+
+impl Measured {
+    /// The result of the metric called `name`.
+    ///
+    /// # Panics
+    /// When there is no such metric; names that people type are checked against [`METRICS`] first.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Value {
+        let found = self.values.iter().find(|v| v.about.name == name);
+        *found.unwrap_or_else(|| panic!("\"{name}\" is not in METRICS"))
+    }
+}
+
+/// Collects results by name; each metric exactly once.
+#[derive(Debug, Default)]
+pub struct Values(Vec<Value>);
+
+impl Values {
+    /// Enters the result of the metric `name`.
+    pub(super) fn set(&mut self, name: &str, value: Option<f64>, samples: u64) {
+        let about = METRICS.iter().find(|m| m.name == name);
+        let about = about.unwrap_or_else(|| panic!("\"{name}\" is measured but not in METRICS"));
+        self.0.push(Value { about, value, samples });
+    }
+
+    /// Enters mean, percentiles and maximum of the quantity `name`.
+    pub(super) fn set_distribution(&mut self, name: &str, from: &Histogram) {
+        let samples = from.count();
+        let quantile = |per_10k| from.quantile(per_10k).map(|v| v as f64);
+        self.set(&format!("{name}_mean"), from.mean(), samples);
+        for (suffix, per_10k) in [("p50", 5_000), ("p95", 9_500), ("p99", 9_900), ("p999", 9_990)] {
+            self.set(&format!("{name}_{suffix}"), quantile(per_10k), samples);
+        }
+        self.set(&format!("{name}_max"), from.max().map(|v| v as f64), samples);
+    }
+
+    /// The results in the order of [`METRICS`].
+    pub(super) fn into_list(self) -> Vec<Value> {
+        let entered = |about: &About| {
+            let mut of_it = self.0.iter().filter(|v| v.about.name == about.name);
+            match (of_it.next(), of_it.next()) {
+                (Some(value), None) => *value,
+                (None, _) => panic!("\"{}\" is in METRICS but nobody measures it", about.name),
+                (Some(_), Some(_)) => panic!("\"{}\" is measured twice", about.name),
+            }
+        };
+        METRICS.iter().map(entered).collect()
+    }
+}

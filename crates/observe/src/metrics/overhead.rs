@@ -1,0 +1,49 @@
+//! Scheduler share: CPU time the host spent on its own account over all busy CPU time. Overhead on a CPU that runs
+//! a task lies within that task's stint and is busy time already; overhead on an idle CPU is added to it.
+
+use super::measured::Values;
+use super::usage::Usage;
+use goodness_core::{Overhead, Span};
+
+/// How many kinds of overhead there are.
+pub const KINDS: usize = Overhead::ALL.len();
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct SchedulerTime {
+    by_kind: [Span; KINDS],
+    on_idle: Span,
+    events: u64,
+}
+
+impl SchedulerTime {
+    #[inline]
+    pub fn spent(&mut self, kind: Overhead, span: Span, within_stint: bool) {
+        self.by_kind[kind as usize] += span;
+        self.events += 1;
+        if !within_stint {
+            self.on_idle += span;
+        }
+    }
+
+    pub fn by_kind(&self) -> [Span; KINDS] {
+        self.by_kind
+    }
+
+    pub fn report(&self, usage: &Usage, values: &mut Values) {
+        let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
+        let busy = usage.busy() + self.on_idle.ns() as f64;
+        values.set("scheduler_share", (busy > 0.0).then(|| spent / busy), self.events);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_kept_in_the_order_of_the_list() {
+        for (index, kind) in Overhead::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Runqueue length: the runnable tasks of a CPU, the running one included, as Linux's `nr_running`. Each length
+//! weighs as much as it lasted. Under a policy with one queue for all CPUs a waiting task counts where its
+//! wake-up or its last stint was, so only the mean is meaningful there.
+
+use super::measured::Values;
+use crate::histogram::Histogram;
+use goodness_core::{CpuId, Time};
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    since: Time,
+    length: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RunQueues {
+    pub distribution: Histogram,
+    cpus: Vec<Queue>,
+}
+
+impl RunQueues {
+    pub fn new(cpus: usize, from: Time) -> RunQueues {
+        RunQueues { distribution: Histogram::default(), cpus: vec![Queue { since: from, length: 0 }; cpus] }
+    }
+
+    /// The length `cpu` had until now lasted until `at`. Before the warm-up `since` lies in the future.
+    #[inline]
+    fn settle(&mut self, at: Time, cpu: CpuId) -> &mut u32 {
+        let queue = &mut self.cpus[cpu.index()];
+        if at > queue.since {
+            self.distribution.record_weighted(u64::from(queue.length), at.ns() - queue.since.ns());
+            queue.since = at;
+        }
+        &mut queue.length
+    }
+
+    /// A task became runnable on `cpu`.
+    #[inline]
+    pub fn join(&mut self, at: Time, cpu: CpuId) {
+        *self.settle(at, cpu) += 1;
+    }
+
+    /// A task of `cpu` is runnable no more.
+    #[inline]
+    pub fn leave(&mut self, at: Time, cpu: CpuId) {
+        *self.settle(at, cpu) -= 1;
+    }
+
+    /// A runnable task moved.
+    #[inline]
+    pub fn shift(&mut self, at: Time, from: CpuId, to: CpuId) {
+        if from != to {
+            self.leave(at, from);
+            self.join(at, to);
+        }
+    }
+
+    pub fn report(&mut self, end: Time, values: &mut Values) {
+        for cpu in 0..self.cpus.len() {
+            self.settle(end, CpuId(cpu as u32));
+        }
+        let samples = self.distribution.count();
+        let lengths = &self.distribution;
+        values.set("runqueue_length_mean", lengths.mean(), samples);
+        values.set("runqueue_length_p99", lengths.quantile(9_900).map(|v| v as f64), samples);
+        values.set("runqueue_length_max", lengths.max().map(|v| v as f64), samples);
+    }
+}

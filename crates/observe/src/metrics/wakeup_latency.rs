@@ -1,0 +1,54 @@
+//! Wake-up latency: from the first waking of a wait to the switch-in that follows. A wait that the end of the run
+//! cuts off has no latency yet; it is counted apart.
+
+use super::measured::Values;
+use super::task_account::TaskAccount;
+use crate::histogram::{Histogram, PerTaskHistograms};
+use crate::tracker::TaskTrack;
+use goodness_core::{Span, TaskId};
+
+/// Latencies of the judged tasks together, and of each task.
+#[derive(Clone, Debug)]
+pub(super) struct WakeupLatency {
+    pub distribution: Histogram,
+    per_task: PerTaskHistograms,
+    unfinished: u64,
+}
+
+impl WakeupLatency {
+    pub fn new(tasks: usize) -> WakeupLatency {
+        WakeupLatency {
+            distribution: Histogram::default(),
+            per_task: PerTaskHistograms::with_capacity(tasks),
+            unfinished: 0,
+        }
+    }
+
+    #[inline]
+    pub fn record(&mut self, task: TaskId, latency: Span, track: &mut TaskTrack<TaskAccount>) {
+        if track.is_judged() {
+            self.distribution.record(latency.ns());
+        }
+        self.per_task.record(task, latency.ns());
+        // Stored one larger, so that 0 stands for none.
+        track.own.longest_latency = track.own.longest_latency.max(latency.ns() + 1);
+    }
+
+    /// A wait that began with a waking is not over at the end.
+    pub fn cut_off(&mut self) {
+        self.unfinished += 1;
+    }
+
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// A percentile of one task; `longest` is its exact maximum.
+    pub fn of_task(&self, task: TaskId, per_10k: u32, longest: Option<Span>) -> Option<Span> {
+        self.per_task.quantile(task, per_10k, longest?.ns()).map(Span)
+    }
+
+    pub fn report(&self, values: &mut Values) {
+        values.set_distribution("wakeup_latency", &self.distribution);
+    }
+}

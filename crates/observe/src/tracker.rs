@@ -1,0 +1,516 @@
+//! Who runs where, who waits, since when: the state that all measures and invariants share.
+//!
+//! The tracker follows the stream and believes what is possible: an event that contradicts what went before
+//! (say, a switch away from a task that does not run there) changes only what it can, without a stint or a
+//! wait being made up. Finding such contradictions is the work of the checkers.
+
+use crate::subject::Subject;
+use goodness_core::{CpuId, CpuSet, Off, State, TaskId, Time};
+use std::collections::HashMap;
+
+/// Marks of a task, one bit each.
+mod mark {
+    pub const JUDGED: u8 = 1;
+    pub const WOKEN: u8 = 2;
+    pub const ENDED: u8 = 4;
+    pub const RAN: u8 = 8;
+    pub const ARRIVED: u8 = 16;
+    pub const DESCRIBED: u8 = 32;
+}
+
+/// What is known of one task. `T` is what the tracker's owner keeps beside it, on the same cache line.
+#[derive(Clone, Debug, Default)]
+pub struct TaskTrack<T> {
+    /// When it entered its present state; for a queued task, when it became runnable or lost its CPU.
+    pub since: Time,
+    /// Its first wake-up.
+    pub arrived: Time,
+    /// What the owner keeps.
+    pub own: T,
+    cpu: u16,
+    ran_on: u16,
+    set: u16,
+    /// Where it stands.
+    pub state: State,
+    marks: u8,
+}
+
+impl<T> TaskTrack<T> {
+    fn has(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    /// The CPU it runs on or is queued on.
+    #[must_use]
+    pub fn cpu(&self) -> CpuId {
+        CpuId(u32::from(self.cpu))
+    }
+
+    /// Whether it belongs to what is being judged.
+    #[inline]
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.has(mark::JUDGED)
+    }
+
+    /// Whether it is queued because it was woken, and not because it lost its CPU.
+    #[must_use]
+    pub fn is_woken(&self) -> bool {
+        self.has(mark::WOKEN)
+    }
+
+    /// Whether its exit was seen; it may still be about to leave its CPU.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.has(mark::ENDED)
+    }
+
+    /// Whether it was woken at least once.
+    #[must_use]
+    pub fn has_arrived(&self) -> bool {
+        self.has(mark::ARRIVED)
+    }
+}
+
+/// A stint that ended.
+pub struct Ended<'a, T> {
+    /// When it began.
+    pub began: Time,
+    /// The task, in its new state.
+    pub task: &'a mut TaskTrack<T>,
+}
+
+/// A stint that begins.
+pub struct Began<'a, T> {
+    /// Since when the task waited; `None` if it was not known to wait.
+    pub waited_since: Option<Time>,
+    /// Whether that wait began with a wake-up.
+    pub woken: bool,
+    /// Whose runqueue counted it: where it waited, or ran as far as was known; `None` if it was not runnable.
+    pub counted_on: Option<CpuId>,
+    /// Where its previous stint was.
+    pub ran_on: Option<CpuId>,
+    /// The task, running.
+    pub task: &'a mut TaskTrack<T>,
+}
+
+/// The state of the machine after the events so far.
+#[derive(Clone, Debug)]
+pub struct Tracker<T> {
+    tasks: Vec<TaskTrack<T>>,
+    running: Vec<Option<TaskId>>,
+    sets: Sets,
+    waiting: Waiting,
+}
+
+impl<T: Default> Tracker<T> {
+    /// A machine of `cpus` idle CPUs and the tasks known beforehand.
+    ///
+    /// # Panics
+    /// With more than 65 536 CPUs, or more than 65 535 different affinities.
+    #[must_use]
+    pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
+        assert!(cpus <= 65_536, "{cpus} CPUs are more than the 65536 that are supported");
+        let mut tracker = Tracker {
+            tasks: Vec::with_capacity(subjects.len()),
+            running: vec![None; cpus],
+            sets: Sets::new(cpus),
+            waiting: Waiting::new(cpus),
+        };
+        for (index, subject) in subjects.iter().enumerate() {
+            tracker.describe(TaskId(index as u32), subject);
+        }
+        tracker
+    }
+
+    /// Says what no event tells of `task`; call it before the task first becomes runnable.
+    pub fn describe(&mut self, task: TaskId, subject: &Subject) {
+        let set = self.sets.number_of(&subject.affinity);
+        self.waiting.make_room(set, &subject.affinity);
+        let track = self.task_mut(task);
+        track.set = set;
+        track.marks = track.marks & !mark::JUDGED | mark::DESCRIBED | if subject.judged { mark::JUDGED } else { 0 };
+    }
+
+    /// A task began to exist. One that nobody described takes after its parent; without one it is judged and
+    /// may run anywhere.
+    pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
+        let (set, judged) = match parent {
+            Some(parent) => {
+                let parent = self.task_mut(parent);
+                (parent.set, parent.marks & mark::JUDGED)
+            }
+            None => (0, mark::JUDGED),
+        };
+        let track = self.task_mut(child);
+        if !track.has(mark::DESCRIBED) {
+            track.set = set;
+            track.marks = track.marks & !mark::JUDGED | judged | mark::DESCRIBED;
+        }
+    }
+
+    /// The task became runnable, on the runqueue of `cpu`; `None` if it was runnable or gone already.
+    #[inline]
+    pub fn wake(&mut self, at: Time, task: TaskId, cpu: CpuId) -> Option<&mut TaskTrack<T>> {
+        let track = task_mut(&mut self.tasks, task);
+        if !matches!(track.state, State::New | State::Blocked) {
+            return None;
+        }
+        track.state = State::Queued;
+        track.since = at;
+        track.cpu = cpu.0 as u16;
+        if !track.has(mark::ARRIVED) {
+            track.arrived = at;
+        }
+        track.marks |= mark::WOKEN | mark::ARRIVED;
+        self.waiting.queue(track.set);
+        Some(track)
+    }
+
+    /// A task never heard of lost `cpu`: it was there before the first event, and waits since `at` if it is still
+    /// runnable. Returns whether it now waits.
+    pub fn appear(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> bool {
+        let track = task_mut(&mut self.tasks, task);
+        if track.state != State::New {
+            return false;
+        }
+        track.since = at;
+        track.cpu = cpu.0 as u16;
+        track.state = if off.is_runnable() { State::Queued } else { State::Blocked };
+        if off.is_runnable() {
+            self.waiting.queue(track.set);
+        }
+        off.is_runnable()
+    }
+
+    /// `task` left `cpu`; `None` if it was not what ran there.
+    #[inline]
+    pub fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> Option<Ended<'_, T>> {
+        if self.running[cpu.index()] != Some(task) {
+            return None;
+        }
+        self.running[cpu.index()] = None;
+        self.waiting.idle(cpu);
+        let track = task_mut(&mut self.tasks, task);
+        let began = std::mem::replace(&mut track.since, at);
+        track.state = match off {
+            Off::Preempted | Off::Yielded => {
+                self.waiting.queue(track.set);
+                State::Queued
+            }
+            Off::Sleeping | Off::Uninterruptible => State::Blocked,
+            Off::Exited => State::Exited,
+        };
+        Some(Ended { began, task: track })
+    }
+
+    /// `task` begins to run on `cpu`. What the tracker believed to run there is left without a stint, and a
+    /// task that runs elsewhere is taken from there.
+    #[inline]
+    pub fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) -> Began<'_, T> {
+        if self.running[cpu.index()].is_some() {
+            self.forget(cpu);
+        }
+        let track = task_mut(&mut self.tasks, task);
+        let queued_on = track.cpu();
+        let counted_on = matches!(track.state, State::Queued | State::Running).then_some(queued_on);
+        let waited_since = (track.state == State::Queued).then_some(track.since);
+        match track.state {
+            State::Queued => self.waiting.unqueue(track.set),
+            State::Running => {
+                self.running[queued_on.index()] = None;
+                self.waiting.idle(queued_on);
+            }
+            State::New | State::Blocked | State::Exited => {}
+        }
+        let woken = track.has(mark::WOKEN) && waited_since.is_some();
+        let ran_on = track.has(mark::RAN).then_some(CpuId(u32::from(track.ran_on)));
+        track.marks = track.marks & !mark::WOKEN | mark::RAN;
+        track.state = State::Running;
+        track.since = at;
+        track.cpu = cpu.0 as u16;
+        track.ran_on = cpu.0 as u16;
+        self.running[cpu.index()] = Some(task);
+        self.waiting.busy(cpu);
+        Began { waited_since, woken, counted_on, ran_on, task: track }
+    }
+
+    /// The queued `task` moved to the runqueue of `to`; returns where it was if that is another one.
+    #[inline]
+    pub fn migrate(&mut self, task: TaskId, to: CpuId) -> Option<CpuId> {
+        let track = self.task_mut(task);
+        let from = track.cpu();
+        if track.state != State::Queued || from == to {
+            return None;
+        }
+        track.cpu = to.0 as u16;
+        Some(from)
+    }
+
+    /// `task` ended. If it runs, its CPU's switch is still to come. Returns it unless it had ended before.
+    pub fn exit(&mut self, at: Time, task: TaskId) -> Option<&mut TaskTrack<T>> {
+        let track = task_mut(&mut self.tasks, task);
+        if track.has(mark::ENDED) {
+            return None;
+        }
+        track.marks |= mark::ENDED;
+        if track.state == State::Queued {
+            self.waiting.unqueue(track.set);
+        }
+        if track.state != State::Running {
+            track.state = State::Exited;
+            track.since = at;
+        }
+        Some(track)
+    }
+
+    #[cold]
+    fn forget(&mut self, cpu: CpuId) {
+        if let Some(task) = self.running[cpu.index()].take() {
+            self.task_mut(task).state = State::Blocked;
+            self.waiting.idle(cpu);
+        }
+    }
+
+    /// The task, made if it was never heard of: judged, and free to run anywhere.
+    #[inline]
+    pub fn task_mut(&mut self, task: TaskId) -> &mut TaskTrack<T> {
+        task_mut(&mut self.tasks, task)
+    }
+}
+
+impl<T> Tracker<T> {
+    /// The task, if it was ever heard of.
+    #[inline]
+    #[must_use]
+    pub fn task(&self, task: TaskId) -> Option<&TaskTrack<T>> {
+        self.tasks.get(task.index())
+    }
+
+    /// All tasks ever heard of, by number.
+    pub fn tasks(&self) -> impl Iterator<Item = (TaskId, &TaskTrack<T>)> {
+        self.tasks.iter().enumerate().map(|(index, track)| (TaskId(index as u32), track))
+    }
+
+    /// How many CPUs there are.
+    #[must_use]
+    pub fn cpu_count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// What runs on `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
+        self.running[cpu.index()]
+    }
+
+    /// How many CPUs run a task.
+    #[inline]
+    #[must_use]
+    pub fn running(&self) -> u64 {
+        self.running.len() as u64 - u64::from(self.waiting.idle)
+    }
+
+    /// Whether `task` may run on `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn may_run(&self, task: TaskId, cpu: CpuId) -> bool {
+        match self.tasks.get(task.index()) {
+            Some(track) if track.set != 0 => self.sets.list[track.set as usize - 1].contains(cpu),
+            _ => true,
+        }
+    }
+
+    /// Whether a CPU idles while a task waits that may run there; `None` where that is not known, see
+    /// [`Waiting`].
+    #[inline]
+    #[must_use]
+    pub fn idles_while_queued(&self) -> Option<bool> {
+        self.waiting.idles_while_queued()
+    }
+}
+
+#[inline]
+fn task_mut<T: Default>(tasks: &mut Vec<TaskTrack<T>>, task: TaskId) -> &mut TaskTrack<T> {
+    #[cold]
+    fn grow<T: Default>(tasks: &mut Vec<TaskTrack<T>>, len: usize) {
+        tasks.resize_with(len, || TaskTrack { marks: mark::JUDGED, ..TaskTrack::default() });
+    }
+    if task.index() >= tasks.len() {
+        grow(tasks, task.index() + 1);
+    }
+    &mut tasks[task.index()]
+}
+
+/// The different affinities of a run, numbered from 1; 0 stands for every CPU.
+#[derive(Clone, Debug)]
+struct Sets {
+    cpus: usize,
+    list: Vec<CpuSet>,
+    numbers: HashMap<Vec<u64>, u16>,
+}
+
+impl Sets {
+    fn new(cpus: usize) -> Sets {
+        Sets { cpus, list: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn number_of(&mut self, set: &CpuSet) -> u16 {
+        let words = match set {
+            CpuSet::All => return 0,
+            CpuSet::Small(bits) => vec![*bits],
+            CpuSet::Large(words) => words.to_vec(),
+        };
+        if let Some(&number) = self.numbers.get(&words) {
+            return number;
+        }
+        if (0..self.cpus).all(|cpu| set.contains(CpuId(cpu as u32))) {
+            self.numbers.insert(words, 0);
+            return 0;
+        }
+        self.list.push(set.clone());
+        let number = u16::try_from(self.list.len()).expect("at most 65535 different affinities");
+        self.numbers.insert(words, number);
+        number
+    }
+}
+
+/// How many tasks wait and how many CPUs idle, in total and for each affinity.
+///
+/// Without restricted tasks two counters answer whether a CPU idles that could serve a waiting task. With them
+/// the answer needs the idle CPUs as a set: it is known for up to 64 CPUs and 64 different affinities.
+#[derive(Clone, Debug)]
+struct Waiting {
+    /// Waiting tasks that may run anywhere.
+    anywhere: u32,
+    /// For each affinity: its CPUs, and how many waiting tasks have it.
+    restricted: Vec<(u64, u32)>,
+    cpus: usize,
+    idle: u32,
+    idle_set: u64,
+    /// At most 64 CPUs and 64 affinities, or no restricted task at all.
+    known: bool,
+}
+
+impl Waiting {
+    fn new(cpus: usize) -> Waiting {
+        let idle_set = if cpus >= 64 { u64::MAX } else { (1 << cpus) - 1 };
+        Waiting { anywhere: 0, restricted: Vec::new(), cpus, idle: cpus as u32, idle_set, known: true }
+    }
+
+    fn make_room(&mut self, set: u16, cpus: &CpuSet) {
+        if set as usize <= self.restricted.len() {
+            return;
+        }
+        let bits = match cpus {
+            CpuSet::All => u64::MAX,
+            CpuSet::Small(bits) => *bits,
+            CpuSet::Large(words) => words.first().copied().unwrap_or(0),
+        };
+        self.restricted.push((bits, 0));
+        self.known = self.restricted.len() <= 64 && self.cpus <= 64;
+    }
+
+    #[inline]
+    fn queue(&mut self, set: u16) {
+        match set {
+            0 => self.anywhere += 1,
+            _ => self.restricted[set as usize - 1].1 += 1,
+        }
+    }
+
+    #[inline]
+    fn unqueue(&mut self, set: u16) {
+        match set {
+            0 => self.anywhere -= 1,
+            _ => self.restricted[set as usize - 1].1 -= 1,
+        }
+    }
+
+    #[inline]
+    fn busy(&mut self, cpu: CpuId) {
+        self.idle -= 1;
+        self.idle_set &= !(1u64 << (cpu.0 & 63));
+    }
+
+    #[inline]
+    fn idle(&mut self, cpu: CpuId) {
+        self.idle += 1;
+        self.idle_set |= 1u64 << (cpu.0 & 63);
+    }
+
+    #[inline]
+    fn idles_while_queued(&self) -> Option<bool> {
+        if self.idle == 0 {
+            return Some(false);
+        }
+        if self.anywhere > 0 {
+            return Some(true);
+        }
+        if self.restricted.is_empty() {
+            return Some(false);
+        }
+        self.known.then(|| self.restricted.iter().any(|(cpus, waiting)| *waiting > 0 && cpus & self.idle_set != 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tracker(cpus: usize, affinities: &[&[u32]]) -> Tracker<()> {
+        let subject = |cpus: &&[u32]| Subject {
+            affinity: CpuSet::of(&cpus.iter().map(|c| CpuId(*c)).collect::<Vec<_>>()),
+            ..Subject::default()
+        };
+        Tracker::new(cpus, &affinities.iter().map(subject).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_idle_cpu_counts_only_for_tasks_that_may_run_there() {
+        let mut t = tracker(2, &[&[0], &[0], &[0, 1]]);
+        t.wake(Time(1), TaskId(0), CpuId(0));
+        t.start(Time(1), CpuId(0), TaskId(0));
+        t.wake(Time(2), TaskId(1), CpuId(0));
+        assert_eq!(t.idles_while_queued(), Some(false), "cpu 1 is forbidden to task 1");
+        t.wake(Time(3), TaskId(2), CpuId(0));
+        assert_eq!(t.idles_while_queued(), Some(true), "both CPUs of the machine are no restriction");
+        t.start(Time(4), CpuId(1), TaskId(2));
+        assert_eq!(t.idles_while_queued(), Some(false));
+    }
+
+    #[test]
+    fn a_restricted_task_on_a_large_machine_makes_idling_unknown() {
+        let mut t = tracker(100, &[&[70]]);
+        t.wake(Time(1), TaskId(0), CpuId(70));
+        assert_eq!(t.idles_while_queued(), None);
+    }
+
+    #[test]
+    fn a_child_takes_after_its_parent_unless_described() {
+        let mut t = tracker(2, &[&[1]]);
+        t.task_mut(TaskId(0)).marks &= !mark::JUDGED;
+        t.fork(Some(TaskId(0)), TaskId(1));
+        assert!(!t.may_run(TaskId(1), CpuId(0)));
+        assert!(!t.task(TaskId(1)).unwrap().is_judged());
+        t.describe(TaskId(2), &Subject::default());
+        t.fork(Some(TaskId(0)), TaskId(2));
+        assert!(t.may_run(TaskId(2), CpuId(0)) && t.task(TaskId(2)).unwrap().is_judged());
+    }
+
+    #[test]
+    fn a_switch_away_from_another_task_is_no_stint() {
+        let mut t = tracker(1, &[]);
+        t.start(Time(1), CpuId(0), TaskId(0));
+        assert!(t.stop(Time(2), CpuId(0), TaskId(1), Off::Sleeping).is_none());
+        assert_eq!(t.running_on(CpuId(0)), Some(TaskId(0)));
+        t.start(Time(3), CpuId(0), TaskId(1));
+        assert_eq!((t.running(), t.running_on(CpuId(0))), (1, Some(TaskId(1))));
+    }
+
+    #[test]
+    fn a_metrics_task_fits_one_cache_line() {
+        assert!(size_of::<TaskTrack<[u64; 5]>>() <= 64);
+    }
+}
