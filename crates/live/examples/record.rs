@@ -15,19 +15,10 @@ fn main() -> ExitCode {
         let mut value = || words.next().expect("a value after the flag");
         match word.as_str() {
             "-o" => options.output = PathBuf::from(value()),
-            "--cpus" => {
-                options.confine_to = Some(
-                    value()
-                        .split(',')
-                        .map(|cpu| cpu.parse().expect("a CPU"))
-                        .collect(),
-                )
-            }
+            "--cpus" => options.confine_to = Some(value().split(',').map(|cpu| cpu.parse().expect("a CPU")).collect()),
             "--comm" => options.comms.push(value()),
             "--pid" => options.pids.push(value().parse().expect("a process id")),
-            "-d" => {
-                options.duration = Some(Duration::from_secs_f64(value().parse().expect("seconds")))
-            }
+            "-d" => options.duration = Some(Duration::from_secs_f64(value().parse().expect("seconds"))),
             "--buffer" => options.buffer_bytes = Some(value().parse().expect("bytes")),
             "--level" => options.compression = value().parse().expect("a zstd level"),
             "--anonymize" => options.anonymize = true,

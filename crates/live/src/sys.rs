@@ -21,10 +21,7 @@ pub fn effective_user() -> u32 {
 
 /// Nanoseconds on `CLOCK_MONOTONIC`, the clock the trace uses.
 pub fn monotonic_ns() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec to write to; CLOCK_MONOTONIC always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -42,14 +39,7 @@ pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
     let mut mask = [0u8; MASK_BYTES];
     // The raw call, because the libc wrapper's fixed cpu_set_t fails on machines with more than 1024 CPUs.
     // SAFETY: the kernel writes at most MASK_BYTES bytes to `mask`.
-    let written = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getaffinity,
-            tid,
-            MASK_BYTES,
-            mask.as_mut_ptr(),
-        )
-    };
+    let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, MASK_BYTES, mask.as_mut_ptr()) };
     let written = usize::try_from(written).ok()?;
     let cpus = (0..written * 8).filter(|cpu| mask[cpu / 8] & (1 << (cpu % 8)) != 0);
     Some(cpus.map(|cpu| cpu as u32).collect())
@@ -104,23 +94,11 @@ pub fn has_ended(pid: u32) -> bool {
 /// # Errors
 /// What poll(2) reports; an interrupting signal counts as nothing readable.
 pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Vec<bool>> {
-    let mut asked: Vec<libc::pollfd> = descriptors
-        .iter()
-        .map(|&fd| libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
+    let mut asked: Vec<libc::pollfd> =
+        descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: `asked` is a live array of the length given.
-    let answer = unsafe {
-        libc::poll(
-            asked.as_mut_ptr(),
-            asked.len() as libc::nfds_t,
-            milliseconds,
-        )
-    };
+    let answer = unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
     if answer < 0 {
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
@@ -164,8 +142,7 @@ pub fn unmount(at: &Path) -> io::Result<()> {
 /// # Errors
 /// When it holds a NUL byte.
 pub fn c_path(text: &OsStr) -> io::Result<CString> {
-    CString::new(text.as_bytes())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
+    CString::new(text.as_bytes()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
 }
 
 /// A pipe whose ends programs started later do not inherit: (read, write).
@@ -205,10 +182,7 @@ mod tests {
         command.args(["-c", "grep Cpus_allowed_list /proc/self/status"]);
         confine(&mut command, &[last]);
         let shown = String::from_utf8(command.output().expect("sh runs").stdout).expect("text");
-        assert_eq!(
-            shown.split_whitespace().last(),
-            Some(last.to_string().as_str())
-        );
+        assert_eq!(shown.split_whitespace().last(), Some(last.to_string().as_str()));
     }
 
     #[test]
@@ -223,14 +197,8 @@ mod tests {
     #[test]
     fn a_written_byte_makes_the_other_end_readable() {
         let (read, write) = pipe().expect("pipe");
-        assert_eq!(
-            wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"),
-            [false]
-        );
+        assert_eq!(wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"), [false]);
         write_byte(&write, b'x');
-        assert_eq!(
-            wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"),
-            [true]
-        );
+        assert_eq!(wait_readable(&[read.as_raw_fd()], Duration::ZERO).expect("poll"), [true]);
     }
 }

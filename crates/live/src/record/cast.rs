@@ -74,17 +74,8 @@ pub struct Cast {
 
 impl Cast {
     /// From what `/proc` showed, the command's process and the threads of selected servers.
-    pub fn new(
-        census: &Census,
-        command: Option<i32>,
-        selected: BTreeSet<i32>,
-        privacy: Privacy,
-    ) -> Self {
-        let kernel = census
-            .tasks
-            .iter()
-            .filter(|(_, task)| task.kernel)
-            .map(|(tid, _)| *tid);
+    pub fn new(census: &Census, command: Option<i32>, selected: BTreeSet<i32>, privacy: Privacy) -> Self {
+        let kernel = census.tasks.iter().filter(|(_, task)| task.kernel).map(|(tid, _)| *tid);
         Self {
             command: command.into_iter().collect(),
             selected,
@@ -114,9 +105,7 @@ impl Cast {
                     }
                 }
             }
-            What::Wake { task, .. } | What::Exit { task, .. } | What::Migrate { task, .. } => {
-                self.appear(task.pid)
-            }
+            What::Wake { task, .. } | What::Exit { task, .. } | What::Migrate { task, .. } => self.appear(task.pid),
             What::Exec { .. } | What::Block { .. } => {}
         }
     }
@@ -130,13 +119,7 @@ impl Cast {
 
     /// Decides which strangers get which alias, now that everybody is known.
     pub fn name_strangers(&mut self, census: &Census) {
-        for pid in self
-            .met
-            .iter()
-            .chain(census.tasks.keys())
-            .copied()
-            .collect::<Vec<_>>()
-        {
+        for pid in self.met.iter().chain(census.tasks.keys()).copied().collect::<Vec<_>>() {
             let stranger = pid != 0 && self.role(pid) == Role::Other;
             if stranger && !self.aliases.contains_key(&pid) {
                 let alias = format!("other-{}", self.aliases.len() + 1);
@@ -163,9 +146,7 @@ impl Cast {
                 keep(prev);
                 keep(next);
             }
-            What::Wake { task, .. } | What::Exit { task, .. } | What::Migrate { task, .. } => {
-                keep(task)
-            }
+            What::Wake { task, .. } | What::Exit { task, .. } | What::Migrate { task, .. } => keep(task),
             What::Fork { parent, child } => {
                 keep(parent);
                 keep(child);
@@ -211,9 +192,7 @@ impl Cast {
 impl Names for Cast {
     fn shown<'a>(&'a self, pid: i32, comm: &'a [u8]) -> &'a [u8] {
         match (self.privacy, self.role(pid)) {
-            (Privacy::Anonymous, Role::Other) if pid != 0 => {
-                self.aliases.get(&pid).map_or(b"other", Vec::as_slice)
-            }
+            (Privacy::Anonymous, Role::Other) if pid != 0 => self.aliases.get(&pid).map_or(b"other", Vec::as_slice),
             (Privacy::Anonymous, Role::Kernel) => machinery(comm),
             _ => comm,
         }
@@ -231,19 +210,8 @@ impl Names for Cast {
 /// A kernel thread's name without what may tell about disks, file systems or devices: machinery keeps its name and
 /// number up to a second `/`, anything else what precedes the first.
 fn machinery(comm: &[u8]) -> &[u8] {
-    let kept = if MACHINERY
-        .iter()
-        .any(|start| comm.starts_with(start.as_bytes()))
-    {
-        2
-    } else {
-        1
-    };
-    let end = comm
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'/')
-        .nth(kept - 1);
+    let kept = if MACHINERY.iter().any(|start| comm.starts_with(start.as_bytes())) { 2 } else { 1 };
+    let end = comm.iter().enumerate().filter(|(_, byte)| **byte == b'/').nth(kept - 1);
     end.map_or(comm, |(at, _)| &comm[..at])
 }
 
@@ -252,37 +220,16 @@ mod tests {
     use super::*;
 
     fn task(pid: i32, comm: &'static [u8]) -> TaskRef<'static> {
-        TaskRef {
-            comm,
-            pid,
-            prio: 120,
-        }
+        TaskRef { comm, pid, prio: 120 }
     }
 
     fn fork(parent: i32, child: i32) -> Event<'static> {
-        let what = What::Fork {
-            parent: task(parent, b"p"),
-            child: task(child, b"c"),
-        };
-        Event {
-            pid: parent,
-            flags: 0,
-            depth: 0,
-            what,
-        }
+        let what = What::Fork { parent: task(parent, b"p"), child: task(child, b"c") };
+        Event { pid: parent, flags: 0, depth: 0, what }
     }
 
     fn switch(prev: TaskRef<'static>, next: TaskRef<'static>) -> Event<'static> {
-        Event {
-            pid: prev.pid,
-            flags: 0,
-            depth: 0,
-            what: What::Switch {
-                prev,
-                state: 1,
-                next,
-            },
-        }
+        Event { pid: prev.pid, flags: 0, depth: 0, what: What::Switch { prev, state: 1, next } }
     }
 
     fn cast(privacy: Privacy) -> Cast {
@@ -326,10 +273,7 @@ mod tests {
         let cast = cast(Privacy::Anonymous);
         assert_eq!(cast.shown(13, b"kworker/1:2"), b"kworker/1:2");
         assert_eq!(cast.shown(13, b"jbd2/bobs-disk-8"), b"jbd2");
-        assert_eq!(
-            cast.shown(13, b"kworker/R-xfs-buf/bobs-disk"),
-            b"kworker/R-xfs-buf"
-        );
+        assert_eq!(cast.shown(13, b"kworker/R-xfs-buf/bobs-disk"), b"kworker/R-xfs-buf");
     }
 
     #[test]

@@ -38,9 +38,7 @@ impl Running {
             sys::confine(&mut command, cpus);
         }
         let name = options.command[0].to_string_lossy().into_owned();
-        let child = command
-            .spawn()
-            .map_err(|source| RecordError::Command { name, source })?;
+        let child = command.spawn().map_err(|source| RecordError::Command { name, source })?;
         let ended = sys::process_descriptor(child.id());
         Ok(Self { child, ended })
     }
@@ -90,10 +88,7 @@ impl Drop for Running {
 }
 
 fn exit_of(status: ExitStatus) -> Option<Exit> {
-    status
-        .code()
-        .map(Exit::Code)
-        .or_else(|| status.signal().map(Exit::Signal))
+    status.code().map(Exit::Code).or_else(|| status.signal().map(Exit::Signal))
 }
 
 /// The signals that end a recording early.
@@ -117,16 +112,12 @@ impl Signals {
     /// # Errors
     /// [`RecordError::System`] when the system refuses.
     pub fn listen() -> Result<Self, RecordError> {
-        let failed = |source: io::Error| RecordError::System {
-            what: "listening for signals",
-            source,
-        };
+        let failed = |source: io::Error| RecordError::System { what: "listening for signals", source };
         let mut count = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
         if IDLE.get().is_none() {
             let idle = Arc::new(AtomicBool::new(true));
             for signal in ENDING {
-                signal_hook::flag::register_conditional_default(signal, Arc::clone(&idle))
-                    .map_err(failed)?;
+                signal_hook::flag::register_conditional_default(signal, Arc::clone(&idle)).map_err(failed)?;
             }
             IDLE.get_or_init(|| idle);
         }
@@ -182,11 +173,7 @@ mod tests {
 
     fn running(words: &[&str]) -> Running {
         let command = words.iter().map(Into::into).collect();
-        Running::start(&Options {
-            command,
-            ..Options::default()
-        })
-        .expect("starts")
+        Running::start(&Options { command, ..Options::default() }).expect("starts")
     }
 
     #[test]
@@ -209,16 +196,7 @@ mod tests {
     #[test]
     fn a_misspelt_command_is_named() {
         let command = vec!["no-such-program".into()];
-        let error = Running::start(&Options {
-            command,
-            ..Options::default()
-        })
-        .expect_err("not there");
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot start `no-such-program`"),
-            "{error}"
-        );
+        let error = Running::start(&Options { command, ..Options::default() }).expect_err("not there");
+        assert!(error.to_string().starts_with("cannot start `no-such-program`"), "{error}");
     }
 }

@@ -41,25 +41,14 @@ impl Drain {
             let failed = |source| RecordError::Drain { cpu, source };
             let raw = instance.open_raw(cpu).map_err(failed)?;
             let spool = tempfile::tempfile_in(folder).map_err(failed)?;
-            Ok(CpuBuffer {
-                cpu,
-                raw,
-                spool,
-                bytes: 0,
-            })
+            Ok(CpuBuffer { cpu, raw, spool, bytes: 0 })
         };
-        Ok(Self {
-            buffers: cpus.iter().map(open).collect::<Result<_, _>>()?,
-            layout: instance.layout,
-        })
+        Ok(Self { buffers: cpus.iter().map(open).collect::<Result<_, _>>()?, layout: instance.layout })
     }
 
     /// What to poll: each becomes readable when its buffer is half full.
     pub fn descriptors(&self) -> Vec<RawFd> {
-        self.buffers
-            .iter()
-            .map(|buffer| buffer.raw.as_raw_fd())
-            .collect()
+        self.buffers.iter().map(|buffer| buffer.raw.as_raw_fd()).collect()
     }
 
     /// Moves what there is from the buffers at these positions (see [`descriptors`](Self::descriptors)).
@@ -71,9 +60,7 @@ impl Drain {
         for at in which {
             let buffer = &mut self.buffers[at];
             let cpu = buffer.cpu;
-            buffer
-                .empty_into_spool(&mut page)
-                .map_err(|source| RecordError::Drain { cpu, source })?;
+            buffer.empty_into_spool(&mut page).map_err(|source| RecordError::Drain { cpu, source })?;
         }
         Ok(())
     }
@@ -84,15 +71,8 @@ impl Drain {
     /// [`RecordError::Drain`] naming the CPU.
     pub fn finish(mut self) -> Result<Spools, RecordError> {
         self.take(0..self.buffers.len())?;
-        let files = self
-            .buffers
-            .into_iter()
-            .map(|buffer| (buffer.cpu, buffer.spool))
-            .collect();
-        Ok(Spools {
-            files,
-            layout: self.layout,
-        })
+        let files = self.buffers.into_iter().map(|buffer| (buffer.cpu, buffer.spool)).collect();
+        Ok(Spools { files, layout: self.layout })
     }
 
     /// Bytes taken out of the kernel so far.
@@ -183,10 +163,7 @@ impl Spools {
     ///
     /// # Errors
     /// [`RecordError::Drain`] when a temporary file cannot be read, or what `visit` returns.
-    pub fn walk(
-        &mut self,
-        mut visit: impl FnMut(Record) -> Result<(), RecordError>,
-    ) -> Result<(), RecordError> {
+    pub fn walk(&mut self, mut visit: impl FnMut(Record) -> Result<(), RecordError>) -> Result<(), RecordError> {
         let layout = self.layout;
         let mut reels = Vec::new();
         let mut heads = BinaryHeap::new();
@@ -195,14 +172,7 @@ impl Spools {
             file.seek(SeekFrom::Start(0)).map_err(failed)?;
             let file = BufReader::with_capacity(1 << 18, &*file);
             let bytes = vec![0; layout.page_size];
-            let mut reel = Reel {
-                cpu: *cpu,
-                file,
-                bytes,
-                page: Page::default(),
-                next: 0,
-                lost: None,
-            };
+            let mut reel = Reel { cpu: *cpu, file, bytes, page: Page::default(), next: 0, lost: None };
             if let Some(time) = reel.peek(&layout).map_err(failed)? {
                 heads.push(Reverse((time, reels.len())));
             }
@@ -215,16 +185,9 @@ impl Spools {
                 visit(Record::Lost { cpu, lost })?;
             }
             let event = reel.page.events[reel.next];
-            visit(Record::Event {
-                time_ns,
-                cpu,
-                bytes: &reel.bytes[event.start..event.end],
-            })?;
+            visit(Record::Event { time_ns, cpu, bytes: &reel.bytes[event.start..event.end] })?;
             reel.next += 1;
-            if let Some(time) = reel
-                .peek(&layout)
-                .map_err(|source| RecordError::Drain { cpu, source })?
-            {
+            if let Some(time) = reel.peek(&layout).map_err(|source| RecordError::Drain { cpu, source })? {
                 heads.push(Reverse((time, at)));
             }
         }
@@ -245,11 +208,7 @@ mod tests {
         let mut bytes = time.to_ne_bytes().to_vec();
         bytes.extend(((deltas.len() as u64 * 8) | flags).to_ne_bytes());
         for delta in deltas {
-            let head = if cfg!(target_endian = "little") {
-                1 | delta << 5
-            } else {
-                1 << 27 | delta
-            };
+            let head = if cfg!(target_endian = "little") { 1 | delta << 5 } else { 1 << 27 | delta };
             bytes.extend(head.to_ne_bytes());
             bytes.extend(delta.to_ne_bytes());
         }
@@ -259,9 +218,7 @@ mod tests {
 
     fn spool(pages: &[Vec<u8>]) -> File {
         let mut file = tempfile::tempfile().expect("scratch");
-        pages
-            .iter()
-            .for_each(|page| file.write_all(page).expect("scratch"));
+        pages.iter().for_each(|page| file.write_all(page).expect("scratch"));
         file
     }
 
@@ -283,10 +240,7 @@ mod tests {
         let zero = spool(&[page(10, 0, &[0, 5]), page(40, 1 << 31, &[0])]);
         let one = spool(&[page(5, 0, &[5, 2, 20]), page(0, 0, &[])]);
         let layout = Layout::parse(HEADER_PAGE).expect("good");
-        let mut spools = Spools {
-            files: vec![(0, zero), (1, one)],
-            layout,
-        };
+        let mut spools = Spools { files: vec![(0, zero), (1, one)], layout };
         let expected = ["10@0", "10@1", "12@1", "15@0", "32@1", "Unknown@0", "40@0"];
         assert_eq!(walked(&mut spools), expected);
         assert_eq!(walked(&mut spools), expected, "a second walk sees the same");

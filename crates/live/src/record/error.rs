@@ -9,9 +9,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// Tracing is for root.
-    #[error(
-        "recording needs root, and this process runs as user {uid}. Run the same command with `sudo`."
-    )]
+    #[error("recording needs root, and this process runs as user {uid}. Run the same command with `sudo`.")]
     NotRoot {
         /// The effective user id.
         uid: u32,
@@ -49,9 +47,7 @@ pub enum RecordError {
         remedy: &'static str,
     },
     /// The kernel describes an event or page in a way this version does not understand.
-    #[error(
-        "{path}: {problem}. This kernel's trace format is new to goodness; please report it with that file."
-    )]
+    #[error("{path}: {problem}. This kernel's trace format is new to goodness; please report it with that file.")]
     Format {
         /// The format file.
         path: PathBuf,
@@ -67,9 +63,7 @@ pub enum RecordError {
         reason: String,
     },
     /// The command could not be started.
-    #[error(
-        "cannot start `{name}`: {source}. Nothing was recorded; check the spelling and the PATH."
-    )]
+    #[error("cannot start `{name}`: {source}. Nothing was recorded; check the spelling and the PATH.")]
     Command {
         /// Its first word.
         name: String,
@@ -77,9 +71,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// A server to select is not running.
-    #[error(
-        "no running process matches {what}. See `ps -e` for what runs, and start the server first."
-    )]
+    #[error("no running process matches {what}. See `ps -e` for what runs, and start the server first.")]
     NoServer {
         /// `--pid N` or `--comm NAME`.
         what: String,
@@ -119,9 +111,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// A second signal arrived while the file was being written.
-    #[error(
-        "interrupted again while writing {path}: nothing was saved. Record again, and let it finish writing."
-    )]
+    #[error("interrupted again while writing {path}: nothing was saved. Record again, and let it finish writing.")]
     Interrupted {
         /// The file that was not written.
         path: PathBuf,
@@ -143,10 +133,7 @@ impl RecordError {
             | Self::NoServer { .. }
             | Self::NoCpu { .. }
             | Self::Duration { .. } => 2,
-            Self::Tracefs { .. }
-            | Self::Format { .. }
-            | Self::Drain { .. }
-            | Self::System { .. } => 1,
+            Self::Tracefs { .. } | Self::Format { .. } | Self::Drain { .. } | Self::System { .. } => 1,
             Self::Interrupted { signal, .. } => 128 + signal,
         }
     }

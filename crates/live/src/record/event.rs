@@ -157,49 +157,20 @@ impl TaskFields {
             Some(field) => field.number(event)? as i32,
             None => 0,
         };
-        Some(TaskRef {
-            comm: self.comm.text(event)?,
-            pid: self.pid.number(event)? as i32,
-            prio,
-        })
+        Some(TaskRef { comm: self.comm.text(event)?, pid: self.pid.number(event)? as i32, prio })
     }
 }
 
 /// How to read one kind of event.
 #[derive(Debug, Clone)]
 enum Plan {
-    Switch {
-        prev: TaskFields,
-        state: Field,
-        next: TaskFields,
-    },
-    Wake {
-        stage: Wake,
-        task: TaskFields,
-        target_cpu: Field,
-    },
-    Fork {
-        parent: TaskFields,
-        child: TaskFields,
-    },
-    Exec {
-        file: Field,
-        pid: Field,
-        old_pid: Field,
-    },
-    Exit {
-        task: TaskFields,
-        group_dead: Option<Field>,
-    },
-    Migrate {
-        task: TaskFields,
-        from: Field,
-        to: Field,
-    },
-    Block {
-        stage: Block,
-        fields: Box<BlockFields>,
-    },
+    Switch { prev: TaskFields, state: Field, next: TaskFields },
+    Wake { stage: Wake, task: TaskFields, target_cpu: Field },
+    Fork { parent: TaskFields, child: TaskFields },
+    Exec { file: Field, pid: Field, old_pid: Field },
+    Exit { task: TaskFields, group_dead: Option<Field> },
+    Migrate { task: TaskFields, from: Field, to: Field },
+    Block { stage: Block, fields: Box<BlockFields> },
 }
 
 #[derive(Debug, Clone)]
@@ -218,18 +189,10 @@ impl Plan {
     fn of(format: &EventFormat) -> Result<Option<Self>, String> {
         let field = |name: &str| format.field(name);
         let wake = |stage| -> Result<Self, String> {
-            Ok(Self::Wake {
-                stage,
-                task: TaskFields::find(format, "")?,
-                target_cpu: field("target_cpu")?,
-            })
+            Ok(Self::Wake { stage, task: TaskFields::find(format, "")?, target_cpu: field("target_cpu")? })
         };
-        let block = |stage| -> Result<Self, String> {
-            Ok(Self::Block {
-                stage,
-                fields: Box::new(BlockFields::find(format)?),
-            })
-        };
+        let block =
+            |stage| -> Result<Self, String> { Ok(Self::Block { stage, fields: Box::new(BlockFields::find(format)?) }) };
         Ok(Some(match format.name.as_str() {
             "sched_switch" => Self::Switch {
                 prev: TaskFields::find(format, "prev_")?,
@@ -239,24 +202,18 @@ impl Plan {
             "sched_waking" => wake(Wake::Waking)?,
             "sched_wakeup" => wake(Wake::Wakeup)?,
             "sched_wakeup_new" => wake(Wake::New)?,
-            "sched_process_fork" => Self::Fork {
-                parent: TaskFields::find(format, "parent_")?,
-                child: TaskFields::find(format, "child_")?,
-            },
-            "sched_process_exec" => Self::Exec {
-                file: field("filename")?,
-                pid: field("pid")?,
-                old_pid: field("old_pid")?,
-            },
-            "sched_process_exit" => Self::Exit {
-                task: TaskFields::find(format, "")?,
-                group_dead: format.optional("group_dead"),
-            },
-            "sched_migrate_task" => Self::Migrate {
-                task: TaskFields::find(format, "")?,
-                from: field("orig_cpu")?,
-                to: field("dest_cpu")?,
-            },
+            "sched_process_fork" => {
+                Self::Fork { parent: TaskFields::find(format, "parent_")?, child: TaskFields::find(format, "child_")? }
+            }
+            "sched_process_exec" => {
+                Self::Exec { file: field("filename")?, pid: field("pid")?, old_pid: field("old_pid")? }
+            }
+            "sched_process_exit" => {
+                Self::Exit { task: TaskFields::find(format, "")?, group_dead: format.optional("group_dead") }
+            }
+            "sched_migrate_task" => {
+                Self::Migrate { task: TaskFields::find(format, "")?, from: field("orig_cpu")?, to: field("dest_cpu")? }
+            }
             "block_rq_insert" => block(Block::Insert)?,
             "block_rq_issue" => block(Block::Issue)?,
             "block_rq_complete" => block(Block::Complete)?,
@@ -267,24 +224,13 @@ impl Plan {
 
     fn read<'a>(&self, event: &'a [u8]) -> Option<What<'a>> {
         Some(match self {
-            Self::Switch { prev, state, next } => What::Switch {
-                prev: prev.read(event)?,
-                state: state.number(event)?,
-                next: next.read(event)?,
-            },
-            Self::Wake {
-                stage,
-                task,
-                target_cpu,
-            } => What::Wake {
-                stage: *stage,
-                task: task.read(event)?,
-                target_cpu: target_cpu.number(event)?,
-            },
-            Self::Fork { parent, child } => What::Fork {
-                parent: parent.read(event)?,
-                child: child.read(event)?,
-            },
+            Self::Switch { prev, state, next } => {
+                What::Switch { prev: prev.read(event)?, state: state.number(event)?, next: next.read(event)? }
+            }
+            Self::Wake { stage, task, target_cpu } => {
+                What::Wake { stage: *stage, task: task.read(event)?, target_cpu: target_cpu.number(event)? }
+            }
+            Self::Fork { parent, child } => What::Fork { parent: parent.read(event)?, child: child.read(event)? },
             Self::Exec { file, pid, old_pid } => What::Exec {
                 file: file.text(event)?,
                 pid: pid.number(event)? as i32,
@@ -292,19 +238,12 @@ impl Plan {
             },
             Self::Exit { task, group_dead } => What::Exit {
                 task: task.read(event)?,
-                group_dead: group_dead
-                    .and_then(|field| field.number(event))
-                    .map(|dead| dead != 0),
+                group_dead: group_dead.and_then(|field| field.number(event)).map(|dead| dead != 0),
             },
-            Self::Migrate { task, from, to } => What::Migrate {
-                task: task.read(event)?,
-                from: from.number(event)?,
-                to: to.number(event)?,
-            },
-            Self::Block { stage, fields } => What::Block {
-                stage: *stage,
-                request: fields.read(event)?,
-            },
+            Self::Migrate { task, from, to } => {
+                What::Migrate { task: task.read(event)?, from: from.number(event)?, to: to.number(event)? }
+            }
+            Self::Block { stage, fields } => What::Block { stage: *stage, request: fields.read(event)? },
         })
     }
 }

@@ -27,16 +27,9 @@ pub struct Field {
 impl Field {
     /// Reads one `field:` line: its name and place. `None` for any other line.
     pub fn parse(line: &str) -> Option<(String, Self)> {
-        let mut parts = line
-            .trim()
-            .strip_prefix("field:")?
-            .split(';')
-            .map(str::trim);
+        let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
         let declaration = parts.next()?;
-        let number = |part: &str| {
-            part.split_once(':')
-                .and_then(|(_, value)| value.trim().parse::<usize>().ok())
-        };
+        let number = |part: &str| part.split_once(':').and_then(|(_, value)| value.trim().parse::<usize>().ok());
         let (offset, size) = (number(parts.next()?)?, number(parts.next()?)?);
         let signed = parts.next().and_then(number) == Some(1);
         let shape = match declaration.split_whitespace().next()? {
@@ -44,20 +37,8 @@ impl Field {
             "__rel_loc" => Shape::LocatedAfter,
             _ => Shape::Plain,
         };
-        let name = declaration
-            .rsplit([' ', '\t', '*'])
-            .next()?
-            .split('[')
-            .next()?;
-        Some((
-            name.to_string(),
-            Self {
-                offset,
-                size,
-                signed,
-                shape,
-            },
-        ))
+        let name = declaration.rsplit([' ', '\t', '*']).next()?.split('[').next()?;
+        Some((name.to_string(), Self { offset, size, signed, shape }))
     }
 
     /// The number this field holds in `event`; `None` when the event is too short.
@@ -80,13 +61,8 @@ impl Field {
         let whole = match self.shape {
             Shape::Plain => event.get(self.offset..self.offset + self.size)?,
             Shape::Located | Shape::LocatedAfter => {
-                let word =
-                    u32::from_ne_bytes(event.get(self.offset..self.offset + 4)?.try_into().ok()?);
-                let base = if self.shape == Shape::LocatedAfter {
-                    self.offset + 4
-                } else {
-                    0
-                };
+                let word = u32::from_ne_bytes(event.get(self.offset..self.offset + 4)?.try_into().ok()?);
+                let base = if self.shape == Shape::LocatedAfter { self.offset + 4 } else { 0 };
                 let start = base + (word & 0xffff) as usize;
                 event.get(start..start + (word >> 16) as usize)?
             }
@@ -112,22 +88,11 @@ impl EventFormat {
     /// # Errors
     /// Says what is missing.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let value = |key: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(key))
-                .map(str::trim)
-        };
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let name = value("name:").ok_or("it gives no name")?.to_string();
-        let id = value("ID:")
-            .and_then(|id| id.parse().ok())
-            .ok_or("it gives no numeric ID")?;
+        let id = value("ID:").and_then(|id| id.parse().ok()).ok_or("it gives no numeric ID")?;
         let fields = text.lines().filter_map(Field::parse).collect();
-        Ok(Self {
-            name,
-            id,
-            fields,
-            print: value("print fmt:").unwrap_or_default().to_string(),
-        })
+        Ok(Self { name, id, fields, print: value("print fmt:").unwrap_or_default().to_string() })
     }
 
     /// The field `name`.
@@ -135,8 +100,7 @@ impl EventFormat {
     /// # Errors
     /// Names the missing field.
     pub fn field(&self, name: &str) -> Result<Field, String> {
-        self.optional(name)
-            .ok_or_else(|| format!("event {} has no field `{name}`", self.name))
+        self.optional(name).ok_or_else(|| format!("event {} has no field `{name}`", self.name))
     }
 
     /// The field `name` where this kernel has it.
@@ -176,14 +140,8 @@ impl StateLetters {
             }
         }
         let highest = letters.iter().map(|(bit, _)| *bit).max();
-        let preempted = highest
-            .and_then(|bit| bit.checked_mul(2))
-            .ok_or("it lists no letters for prev_state")?;
-        Ok(Self {
-            letters,
-            mask: preempted - 1,
-            preempted,
-        })
+        let preempted = highest.and_then(|bit| bit.checked_mul(2)).ok_or("it lists no letters for prev_state")?;
+        Ok(Self { letters, mask: preempted - 1, preempted })
     }
 
     /// Appends the text of `state`, as the kernel prints it.
@@ -226,43 +184,22 @@ mod tests {
     #[test]
     fn fields_of_both_text_kinds_and_numbers_are_read() {
         let format = EventFormat::parse(FORK).expect("a good format");
-        assert_eq!(
-            (format.name.as_str(), format.id),
-            ("sched_process_fork", 366)
-        );
+        assert_eq!((format.name.as_str(), format.id), ("sched_process_fork", 366));
         let mut event = vec![0u8; 32];
         event[8..12].copy_from_slice(&(32u32 | 5 << 16).to_ne_bytes());
         event[12..16].copy_from_slice(&(-3i32).to_ne_bytes());
         event[16..19].copy_from_slice(b"ab ");
         event.extend(b"init\0");
-        assert_eq!(
-            format.field("parent_comm").expect("there").text(&event),
-            Some(b"init".as_slice())
-        );
-        assert_eq!(
-            format.field("child_comm").expect("there").text(&event),
-            Some(b"ab ".as_slice())
-        );
-        assert_eq!(
-            format.field("parent_pid").expect("there").number(&event),
-            Some(-3)
-        );
-        assert_eq!(
-            format
-                .field("parent_pid")
-                .expect("there")
-                .number(&event[..13]),
-            None
-        );
+        assert_eq!(format.field("parent_comm").expect("there").text(&event), Some(b"init".as_slice()));
+        assert_eq!(format.field("child_comm").expect("there").text(&event), Some(b"ab ".as_slice()));
+        assert_eq!(format.field("parent_pid").expect("there").number(&event), Some(-3));
+        assert_eq!(format.field("parent_pid").expect("there").number(&event[..13]), None);
     }
 
     #[test]
     fn a_missing_field_is_named() {
         let format = EventFormat::parse(FORK).expect("a good format");
-        assert_eq!(
-            format.field("prio"),
-            Err("event sched_process_fork has no field `prio`".to_string())
-        );
+        assert_eq!(format.field("prio"), Err("event sched_process_fork has no field `prio`".to_string()));
     }
 
     fn letters(print: &str) -> StateLetters {
@@ -278,9 +215,7 @@ mod tests {
 
     #[test]
     fn state_letters_follow_the_kernels_own_list() {
-        let new = letters(
-            r#"{ 0x00000001, "S" }, { 0x00000002, "D" }, { 0x00000010, "X" }, { 0x00000080, "I" }"#,
-        );
+        let new = letters(r#"{ 0x00000001, "S" }, { 0x00000002, "D" }, { 0x00000010, "X" }, { 0x00000080, "I" }"#);
         assert_eq!(shown(&new, 0), "R");
         assert_eq!(shown(&new, 1), "S");
         assert_eq!(shown(&new, 0x100), "R+");

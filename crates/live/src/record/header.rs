@@ -151,9 +151,7 @@ impl CpuTime {
     pub fn read_all() -> Vec<Self> {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         let tick = 1_000_000_000 / crate::sys::user_hz();
-        text.lines()
-            .filter_map(|line| Self::parse(line, tick))
-            .collect()
+        text.lines().filter_map(|line| Self::parse(line, tick)).collect()
     }
 
     /// One `cpuN` line of `/proc/stat`, whose ticks are `tick` nanoseconds long.
@@ -162,13 +160,7 @@ impl CpuTime {
         let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
         let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0) * tick;
-        Some(Self {
-            cpu,
-            steal_ns: at(7),
-            idle_ns: at(3) + at(4),
-            irq_ns: at(5),
-            softirq_ns: at(6),
-        })
+        Some(Self { cpu, steal_ns: at(7), idle_ns: at(3) + at(4), irq_ns: at(5), softirq_ns: at(6) })
     }
 
     /// What passed between two readings.
@@ -198,26 +190,17 @@ pub fn write_line(kind: &str, value: serde_json::Value, out: &mut Vec<u8>) {
 
 /// Appends a line for each task that took part or was alive at the start.
 pub fn write_tasks(census: &Census, cast: &Cast, out: &mut Vec<u8>) {
-    let mut tids: Vec<i32> = cast
-        .everybody()
-        .chain(census.tasks.keys().copied())
-        .collect();
+    let mut tids: Vec<i32> = cast.everybody().chain(census.tasks.keys().copied()).collect();
     tids.sort_unstable();
     tids.dedup();
     for tid in tids {
         let known = census.tasks.get(&tid);
         let met = cast.switches.contains_key(&tid);
-        if !met
-            && known.is_some_and(|task| task.seen != Seen::Start)
-            && cast.role(tid) == Role::Other
-        {
+        if !met && known.is_some_and(|task| task.seen != Seen::Start) && cast.role(tid) == Role::Other {
             continue;
         }
-        let name = if met {
-            cast.current(tid)
-        } else {
-            known.map_or(b"".as_slice(), |task| cast.shown(tid, &task.comm))
-        };
+        let name =
+            if met { cast.current(tid) } else { known.map_or(b"".as_slice(), |task| cast.shown(tid, &task.comm)) };
         let task = json!({
             "pid": tid,
             "tgid": known.map(|task| task.tgid),
@@ -242,16 +225,9 @@ mod tests {
     #[test]
     fn a_line_is_one_json_object_with_one_key() {
         let mut out = Vec::new();
-        write_line(
-            "recording",
-            json!({"version": VERSION, "command": {"exit": Exit::Code(0)}}),
-            &mut out,
-        );
+        write_line("recording", json!({"version": VERSION, "command": {"exit": Exit::Code(0)}}), &mut out);
         let text = String::from_utf8(out).expect("text");
-        assert_eq!(
-            text,
-            "# goodness: {\"recording\":{\"version\":1,\"command\":{\"exit\":{\"code\":0}}}}\n"
-        );
+        assert_eq!(text, "# goodness: {\"recording\":{\"version\":1,\"command\":{\"exit\":{\"code\":0}}}}\n");
     }
 
     #[test]
@@ -259,15 +235,8 @@ mod tests {
         let before = CpuTime::parse("cpu1 10 0 5 100 1 2 3 4 0 0", 10_000_000).expect("a cpu line");
         let after = CpuTime::parse("cpu1 10 0 5 110 1 2 4 7 0 0", 10_000_000).expect("a cpu line");
         let passed = CpuTime::between(&[before], &[after]);
-        assert_eq!(
-            (passed[0].cpu, passed[0].steal_ns, passed[0].idle_ns),
-            (1, 30_000_000, 100_000_000)
-        );
+        assert_eq!((passed[0].cpu, passed[0].steal_ns, passed[0].idle_ns), (1, 30_000_000, 100_000_000));
         assert_eq!(passed[0].softirq_ns, 10_000_000);
-        assert_eq!(
-            CpuTime::parse("cpu 1 2 3", 1),
-            None,
-            "the sum over all CPUs is not a CPU"
-        );
+        assert_eq!(CpuTime::parse("cpu 1 2 3", 1), None, "the sum over all CPUs is not a CPU");
     }
 }

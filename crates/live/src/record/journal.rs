@@ -36,21 +36,14 @@ impl Entry {
     /// Undoes what the entry names, and nothing that does not carry our mark. True when nothing is left of it.
     fn undo(&self) -> bool {
         let ours = |path: &Path| {
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             name.trim_start_matches('.').starts_with(MARK)
         };
         let mut clean = true;
         if ours(&self.instance) && self.instance.exists() {
             clean &= remove_instance(&self.instance).is_ok();
         }
-        if let Some(mounted) = self
-            .mounted
-            .as_deref()
-            .filter(|path| ours(path) && path.exists())
-        {
+        if let Some(mounted) = self.mounted.as_deref().filter(|path| ours(path) && path.exists()) {
             // Not mounted any more is as good as unmounted.
             let _ = crate::sys::unmount(mounted);
             clean &= fs::remove_dir(mounted).is_ok();
@@ -92,11 +85,7 @@ impl Drop for Journal {
 /// Where journals are kept: memory-backed `/run`, which a reboot clears together with what they describe.
 pub fn folder() -> PathBuf {
     let run = Path::new("/run");
-    if run.is_dir() {
-        run.join("goodness")
-    } else {
-        std::env::temp_dir().join("goodness-journal")
-    }
+    if run.is_dir() { run.join("goodness") } else { std::env::temp_dir().join("goodness-journal") }
 }
 
 /// Cleans up after recorders that died without doing so: first by their journals in `folder`, then instances of
@@ -104,9 +93,7 @@ pub fn folder() -> PathBuf {
 pub fn clean_stale(folder: &Path, tracefs: Option<&Path>) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     for path in listed(folder) {
-        let entry = fs::read(&path)
-            .ok()
-            .and_then(|text| serde_json::from_slice::<Entry>(&text).ok());
+        let entry = fs::read(&path).ok().and_then(|text| serde_json::from_slice::<Entry>(&text).ok());
         match entry {
             Some(entry) if entry.owner_lives() => {}
             Some(entry) if entry.undo() => {
@@ -122,10 +109,7 @@ pub fn clean_stale(folder: &Path, tracefs: Option<&Path>) -> Vec<PathBuf> {
             }
         }
     }
-    for instance in tracefs
-        .map(|root| listed(&root.join("instances")))
-        .unwrap_or_default()
-    {
+    for instance in tracefs.map(|root| listed(&root.join("instances"))).unwrap_or_default() {
         let dead = owner_named(&instance).is_some_and(|pid| process_start(pid).is_none());
         if dead && remove_instance(&instance).is_ok() {
             removed.push(instance);
@@ -139,10 +123,7 @@ pub fn clean_stale(folder: &Path, tracefs: Option<&Path>) -> Vec<PathBuf> {
 /// # Errors
 /// What rmdir(2) reports.
 pub fn remove_instance(instance: &Path) -> io::Result<()> {
-    if let Ok(mut switch) = fs::OpenOptions::new()
-        .write(true)
-        .open(instance.join("tracing_on"))
-    {
+    if let Ok(mut switch) = fs::OpenOptions::new().write(true).open(instance.join("tracing_on")) {
         let _ = switch.write_all(b"0");
     }
     fs::remove_dir(instance)
@@ -152,12 +133,7 @@ pub fn remove_instance(instance: &Path) -> io::Result<()> {
 pub fn process_start(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // Fields are counted from behind the name, which may itself hold spaces and parentheses.
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(19)?
-        .parse()
-        .ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// The process id in a name such as `goodness-812` or `goodness-812-2.json`.
@@ -167,8 +143,7 @@ fn owner_named(path: &Path) -> Option<u32> {
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
     let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
     paths.sort();
     paths
@@ -186,13 +161,7 @@ mod tests {
         let unfinished = folder.join(format!(".{MARK}{pid}.part"));
         fs::create_dir(&instance).expect("scratch folder");
         fs::write(&unfinished, "half").expect("scratch file");
-        Entry {
-            pid,
-            started: process_start(pid),
-            instance,
-            mounted: None,
-            unfinished,
-        }
+        Entry { pid, started: process_start(pid), instance, mounted: None, unfinished }
     }
 
     #[test]
@@ -204,16 +173,9 @@ mod tests {
         let stuck = left.instance.join("busy");
         fs::create_dir(&stuck).expect("scratch");
         assert!(clean_stale(&folder, None).is_empty());
-        assert_eq!(
-            listed(&folder).len(),
-            1,
-            "what cannot be undone yet stays noted"
-        );
+        assert_eq!(listed(&folder).len(), 1, "what cannot be undone yet stays noted");
         fs::remove_dir(&stuck).expect("scratch");
-        assert_eq!(
-            clean_stale(&folder, None),
-            std::slice::from_ref(&left.instance)
-        );
+        assert_eq!(clean_stale(&folder, None), std::slice::from_ref(&left.instance));
         assert!(!left.instance.exists() && !left.unfinished.exists() && listed(&folder).is_empty());
     }
 

@@ -91,25 +91,12 @@ impl Kernel {
         if config.is_none() {
             unreadable.push(Unreadable {
                 what: format!("/boot/config-{release}"),
-                why: "neither /proc/config.gz nor this file could be read, so HZ is unknown"
-                    .to_string(),
+                why: "neither /proc/config.gz nor this file could be read, so HZ is unknown".to_string(),
             });
         }
-        let hz = config
-            .as_ref()
-            .and_then(|facts| facts.get("HZ"))
-            .and_then(|hz| hz.parse().ok());
-        let preempt = preempt_mode(
-            tunables.get("sched/preempt").map(String::as_str),
-            config.as_ref(),
-        );
-        Self {
-            release,
-            machine: machine_name(),
-            hz,
-            preempt,
-            config,
-        }
+        let hz = config.as_ref().and_then(|facts| facts.get("HZ")).and_then(|hz| hz.parse().ok());
+        let preempt = preempt_mode(tunables.get("sched/preempt").map(String::as_str), config.as_ref());
+        Self { release, machine: machine_name(), hz, preempt, config }
     }
 }
 
@@ -119,18 +106,13 @@ fn machine_name() -> String {
 }
 
 fn config_text(release: &str) -> Option<String> {
-    let plain = [
-        format!("/boot/config-{release}"),
-        format!("/lib/modules/{release}/config"),
-    ];
+    let plain = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
     if let Some(text) = plain.iter().find_map(|path| fs::read_to_string(path).ok()) {
         return Some(text);
     }
     let packed = fs::File::open("/proc/config.gz").ok()?;
     let mut text = String::new();
-    flate2::read::GzDecoder::new(packed)
-        .read_to_string(&mut text)
-        .ok()?;
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -139,9 +121,7 @@ fn config_facts(text: &str) -> BTreeMap<String, String> {
     for line in text.lines() {
         let fact = match line.strip_prefix("# CONFIG_") {
             Some(off) => off.strip_suffix(" is not set").map(|name| (name, "n")),
-            None => line
-                .strip_prefix("CONFIG_")
-                .and_then(|on| on.split_once('=')),
+            None => line.strip_prefix("CONFIG_").and_then(|on| on.split_once('=')),
         };
         if let Some((name, value)) = fact.filter(|(name, _)| CONFIG_FACTS.contains(name)) {
             facts.insert(name.to_string(), value.trim_matches('"').to_string());
@@ -153,48 +133,29 @@ fn config_facts(text: &str) -> BTreeMap<String, String> {
 /// The mode in force. Debugfs shows the choice in parentheses. Without it only a kernel that cannot change its mode
 /// at run time is known.
 fn preempt_mode(shown: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Option<String> {
-    if let Some(mode) = shown
-        .and_then(|text| text.split('(').nth(1))
-        .and_then(|rest| rest.split(')').next())
-    {
+    if let Some(mode) = shown.and_then(|text| text.split('(').nth(1)).and_then(|rest| rest.split(')').next()) {
         return Some(mode.to_string());
     }
-    let set =
-        |name: &str| config.is_some_and(|facts| facts.get(name).is_some_and(|value| value == "y"));
+    let set = |name: &str| config.is_some_and(|facts| facts.get(name).is_some_and(|value| value == "y"));
     if set("PREEMPT_DYNAMIC") {
         return None;
     }
-    let modes = [
-        ("PREEMPT_NONE", "none"),
-        ("PREEMPT_VOLUNTARY", "voluntary"),
-        ("PREEMPT_LAZY", "lazy"),
-        ("PREEMPT", "full"),
-    ];
-    modes
-        .iter()
-        .find(|(name, _)| set(name))
-        .map(|(_, mode)| mode.to_string())
+    let modes =
+        [("PREEMPT_NONE", "none"), ("PREEMPT_VOLUNTARY", "voluntary"), ("PREEMPT_LAZY", "lazy"), ("PREEMPT", "full")];
+    modes.iter().find(|(name, _)| set(name)).map(|(_, mode)| mode.to_string())
 }
 
 /// CPUs that are online, ascending.
 pub fn online() -> Vec<u32> {
     let text = trimmed("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = cpu_list(&text);
-    if cpus.is_empty() {
-        crate::sys::affinity_of(0).unwrap_or_else(|| vec![0])
-    } else {
-        cpus
-    }
+    if cpus.is_empty() { crate::sys::affinity_of(0).unwrap_or_else(|| vec![0]) } else { cpus }
 }
 
 /// Numbers of a list such as `0-3,8`.
 pub fn cpu_list(text: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
-    for part in text
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
             cpus.extend(first..=last);
@@ -206,21 +167,13 @@ pub fn cpu_list(text: &str) -> Vec<u32> {
 /// Which of `cpus` share what.
 pub fn topology(cpus: &[u32]) -> Vec<Cpu> {
     let root = Path::new("/sys/devices/system/cpu");
-    cpus.iter()
-        .map(|&cpu| cpu_facts(&root.join(format!("cpu{cpu}")), cpu))
-        .collect()
+    cpus.iter().map(|&cpu| cpu_facts(&root.join(format!("cpu{cpu}")), cpu)).collect()
 }
 
 fn cpu_facts(folder: &Path, cpu: u32) -> Cpu {
     let text = |file: &str| trimmed(folder.join("topology").join(file));
     let siblings = text("core_cpus_list").or_else(|| text("thread_siblings_list"));
-    let node = listed(folder).iter().find_map(|path| {
-        path.file_name()?
-            .to_str()?
-            .strip_prefix("node")?
-            .parse()
-            .ok()
-    });
+    let node = listed(folder).iter().find_map(|path| path.file_name()?.to_str()?.strip_prefix("node")?.parse().ok());
     Cpu {
         cpu,
         node,
@@ -238,9 +191,7 @@ fn last_level_cache(folder: &Path) -> Option<Vec<u32>> {
         let data = trimmed(index.join("type"))? != "Instruction";
         data.then_some((level, trimmed(index.join("shared_cpu_list"))?))
     });
-    caches
-        .max_by_key(|(level, _)| *level)
-        .map(|(_, list)| cpu_list(&list))
+    caches.max_by_key(|(level, _)| *level).map(|(_, list)| cpu_list(&list))
 }
 
 /// The scheduler's tunables, by path below debugfs or `/proc/sys`.
@@ -250,18 +201,13 @@ pub fn tunables(unreadable: &mut Vec<Unreadable>) -> BTreeMap<String, String> {
     if listed(&debug.join("sched")).is_empty() {
         unreadable.push(Unreadable {
             what: "/sys/kernel/debug/sched".to_string(),
-            why: "debugfs is not mounted, or this kernel hides the folder even from root"
-                .to_string(),
+            why: "debugfs is not mounted, or this kernel hides the folder even from root".to_string(),
         });
     }
     gather(&debug.join("sched"), debug, 3, &mut found, unreadable);
     let proc_sys = Path::new("/proc/sys");
     for path in listed(&proc_sys.join("kernel")) {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with("sched_") {
             read_tunable(&path, proc_sys, &mut found, unreadable);
         }
@@ -286,34 +232,20 @@ fn gather(
     }
 }
 
-fn read_tunable(
-    path: &Path,
-    base: &Path,
-    found: &mut BTreeMap<String, String>,
-    unreadable: &mut Vec<Unreadable>,
-) {
+fn read_tunable(path: &Path, base: &Path, found: &mut BTreeMap<String, String>, unreadable: &mut Vec<Unreadable>) {
     match fs::read_to_string(path) {
         Ok(text) => {
-            let name = path
-                .strip_prefix(base)
-                .unwrap_or(path)
-                .to_string_lossy()
-                .into_owned();
+            let name = path.strip_prefix(base).unwrap_or(path).to_string_lossy().into_owned();
             found.insert(name, text.trim().to_string());
         }
-        Err(error) => unreadable.push(Unreadable {
-            what: path.display().to_string(),
-            why: error.to_string(),
-        }),
+        Err(error) => unreadable.push(Unreadable { what: path.display().to_string(), why: error.to_string() }),
     }
 }
 
 /// Memory that could be had without hurting others, in bytes.
 pub fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
@@ -324,8 +256,7 @@ pub fn trimmed(path: impl AsRef<Path>) -> Option<String> {
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
     let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
     paths.sort();
     paths
@@ -343,8 +274,7 @@ mod tests {
 
     #[test]
     fn configuration_facts_are_kept_and_the_rest_dropped() {
-        let text =
-            "CONFIG_HZ=250\n# CONFIG_PREEMPT_RT is not set\nCONFIG_DEFAULT_HOSTNAME=\"secret\"\n";
+        let text = "CONFIG_HZ=250\n# CONFIG_PREEMPT_RT is not set\nCONFIG_DEFAULT_HOSTNAME=\"secret\"\n";
         let facts = config_facts(text);
         assert_eq!(facts.get("HZ").map(String::as_str), Some("250"));
         assert_eq!(facts.get("PREEMPT_RT").map(String::as_str), Some("n"));
@@ -354,20 +284,10 @@ mod tests {
     #[test]
     fn the_preemption_mode_in_force_wins_over_the_built_in_one() {
         let facts = config_facts("CONFIG_PREEMPT_NONE=y\nCONFIG_PREEMPT_DYNAMIC=y\n");
-        assert_eq!(
-            preempt_mode(Some("none voluntary (full) lazy"), Some(&facts)).as_deref(),
-            Some("full")
-        );
-        assert_eq!(
-            preempt_mode(None, Some(&facts)),
-            None,
-            "it may have been changed at boot"
-        );
+        assert_eq!(preempt_mode(Some("none voluntary (full) lazy"), Some(&facts)).as_deref(), Some("full"));
+        assert_eq!(preempt_mode(None, Some(&facts)), None, "it may have been changed at boot");
         let fixed = config_facts("CONFIG_PREEMPT_VOLUNTARY=y\n");
-        assert_eq!(
-            preempt_mode(None, Some(&fixed)).as_deref(),
-            Some("voluntary")
-        );
+        assert_eq!(preempt_mode(None, Some(&fixed)).as_deref(), Some("voluntary"));
     }
 
     #[test]
@@ -375,11 +295,6 @@ mod tests {
         let cpus = online();
         let topology = topology(&cpus);
         assert!(!cpus.is_empty() && topology.len() == cpus.len());
-        assert!(
-            topology[0]
-                .smt
-                .as_ref()
-                .is_none_or(|smt| smt.contains(&cpus[0]))
-        );
+        assert!(topology[0].smt.as_ref().is_none_or(|smt| smt.contains(&cpus[0])));
     }
 }

@@ -23,10 +23,7 @@ impl Output {
     /// # Errors
     /// [`RecordError::Output`] with the reason.
     pub fn prepare(path: &Path) -> Result<Self, RecordError> {
-        let refuse = |reason: String| RecordError::Output {
-            path: path.to_path_buf(),
-            reason,
-        };
+        let refuse = |reason: String| RecordError::Output { path: path.to_path_buf(), reason };
         // A link is followed, so that the rename replaces what it points at and not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         if fs::metadata(&target).is_ok_and(|existing| !existing.is_file()) {
@@ -35,20 +32,11 @@ impl Output {
         if target.file_name().is_none() {
             return Err(refuse("it names no file".to_string()));
         }
-        let folder = target
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let prefix = format!(".{MARK}{}-", std::process::id());
-        let made = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".part")
-            .tempfile_in(folder);
+        let made = tempfile::Builder::new().prefix(&prefix).suffix(".part").tempfile_in(folder);
         let unfinished = made.map_err(|error| refuse(in_words(folder, &error)))?;
-        Ok(Self {
-            unfinished,
-            path: target,
-        })
+        Ok(Self { unfinished, path: target })
     }
 
     /// Where the unfinished file is, for the journal.
@@ -72,10 +60,7 @@ impl Output {
         write: impl FnOnce(&mut dyn Write) -> Result<(), RecordError>,
     ) -> Result<u64, RecordError> {
         let path = self.path.clone();
-        let failed = |error: io::Error| RecordError::Output {
-            path: path.clone(),
-            reason: error.to_string(),
-        };
+        let failed = |error: io::Error| RecordError::Output { path: path.clone(), reason: error.to_string() };
         let file = self.unfinished.as_file_mut();
         let mut packed = zstd::Encoder::new(&mut *file, level).map_err(failed)?;
         packed.include_checksum(true).map_err(failed)?;
@@ -85,13 +70,9 @@ impl Output {
         let bytes = file.metadata().map_err(failed)?.len();
         readable_by_all(file).map_err(failed)?;
         let folder = self.folder().to_path_buf();
-        self.unfinished
-            .persist(&self.path)
-            .map_err(|error| failed(error.error))?;
+        self.unfinished.persist(&self.path).map_err(|error| failed(error.error))?;
         // The name itself is durable only once the folder is.
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Ok(bytes)
     }
 }
@@ -117,9 +98,7 @@ mod tests {
     use super::*;
 
     fn reason(path: &Path) -> String {
-        Output::prepare(path)
-            .expect_err("must be refused")
-            .to_string()
+        Output::prepare(path).expect_err("must be refused").to_string()
     }
 
     #[test]
@@ -137,10 +116,7 @@ mod tests {
         let path = scratch.path().join("a.ftrace.zst");
         fs::write(&path, "old").expect("scratch");
         let output = Output::prepare(&path).expect("writable");
-        let stop = || RecordError::Interrupted {
-            path: path.clone(),
-            signal: 2,
-        };
+        let stop = || RecordError::Interrupted { path: path.clone(), signal: 2 };
         let result = output.finish(1, |out| {
             out.write_all(b"half").expect("room");
             Err(stop())
@@ -153,10 +129,7 @@ mod tests {
     #[test]
     fn a_finished_file_unpacks_to_what_was_written_through_a_link() {
         let scratch = tempfile::tempdir().expect("scratch");
-        let (path, link) = (
-            scratch.path().join("a.zst"),
-            scratch.path().join("link.zst"),
-        );
+        let (path, link) = (scratch.path().join("a.zst"), scratch.path().join("link.zst"));
         fs::write(&path, "old").expect("scratch");
         std::os::unix::fs::symlink(&path, &link).expect("scratch");
         let output = Output::prepare(&link).expect("writable");
@@ -167,10 +140,7 @@ mod tests {
             })
             .expect("finished");
         let packed = fs::read(&path).expect("there");
-        assert_eq!(
-            zstd::decode_all(packed.as_slice()).expect("whole"),
-            b"whole"
-        );
+        assert_eq!(zstd::decode_all(packed.as_slice()).expect("whole"), b"whole");
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
     }
 }

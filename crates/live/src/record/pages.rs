@@ -39,13 +39,8 @@ impl Layout {
     /// Names the field that is missing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let field = |name: &str| {
-            let found = text
-                .lines()
-                .filter_map(super::format::Field::parse)
-                .find(|(field, _)| field == name);
-            found
-                .map(|(_, field)| field)
-                .ok_or_else(|| format!("it describes no field `{name}`"))
+            let found = text.lines().filter_map(super::format::Field::parse).find(|(field, _)| field == name);
+            found.map(|(_, field)| field).ok_or_else(|| format!("it describes no field `{name}`"))
         };
         let (commit, payload) = (field("commit")?, field("data")?);
         if field("timestamp")?.size != 8 || !matches!(commit.size, 4 | 8) {
@@ -125,11 +120,7 @@ fn walk(bytes: &[u8], mut at: usize, page: &mut Page) {
     while at + 4 <= bytes.len() {
         let head = word32(bytes, at);
         let (kind, delta) = kind_and_delta(head);
-        let extra = if at + 8 <= bytes.len() {
-            Some(word32(bytes, at + 4))
-        } else {
-            None
-        };
+        let extra = if at + 8 <= bytes.len() { Some(word32(bytes, at + 4)) } else { None };
         let next = match (kind, extra) {
             (PADDING, _) if delta == 0 => return,
             (PADDING, Some(length)) => {
@@ -166,11 +157,7 @@ fn walk(bytes: &[u8], mut at: usize, page: &mut Page) {
 }
 
 fn push(page: &mut Page, time_ns: u64, start: usize, end: usize) -> usize {
-    page.events.push(RawEvent {
-        time_ns,
-        start,
-        end,
-    });
+    page.events.push(RawEvent { time_ns, start, end });
     end
 }
 
@@ -202,33 +189,21 @@ mod tests {
         \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
     fn head(kind: u32, delta: u32) -> u32 {
-        if cfg!(target_endian = "little") {
-            kind | (delta << 5)
-        } else {
-            (kind << 27) | delta
-        }
+        if cfg!(target_endian = "little") { kind | (delta << 5) } else { (kind << 27) | delta }
     }
 
     fn page_of(time: u64, flags: u64, words: &[u32], behind: &[u64]) -> Vec<u8> {
         let mut bytes = time.to_ne_bytes().to_vec();
         bytes.extend(((words.len() * 4) as u64 | flags).to_ne_bytes());
-        words
-            .iter()
-            .for_each(|word| bytes.extend(word.to_ne_bytes()));
-        behind
-            .iter()
-            .for_each(|word| bytes.extend(word.to_ne_bytes()));
+        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        behind.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
         bytes.resize(4096, 0);
         bytes
     }
 
     fn split_page(bytes: &[u8]) -> Page {
         let mut page = Page::default();
-        split(
-            &Layout::parse(HEADER_PAGE).expect("a good description"),
-            bytes,
-            &mut page,
-        );
+        split(&Layout::parse(HEADER_PAGE).expect("a good description"), bytes, &mut page);
         page
     }
 
@@ -239,51 +214,27 @@ mod tests {
     #[test]
     fn the_layout_comes_from_the_kernels_description() {
         let layout = Layout::parse(HEADER_PAGE).expect("a good description");
-        assert_eq!(
-            (layout.page_size, layout.payload_offset, layout.commit_size),
-            (4096, 16, 8)
-        );
-        assert_eq!(
-            Layout::parse("nothing"),
-            Err("it describes no field `commit`".to_string())
-        );
+        assert_eq!((layout.page_size, layout.payload_offset, layout.commit_size), (4096, 16, 8));
+        assert_eq!(Layout::parse("nothing"), Err("it describes no field `commit`".to_string()));
     }
 
     #[test]
     fn deltas_add_up_from_the_pages_own_time() {
-        let page = split_page(&page_of(
-            1_000,
-            0,
-            &[head(1, 0), 7, head(2, 50), 8, 9, head(1, 25), 1],
-            &[],
-        ));
+        let page = split_page(&page_of(1_000, 0, &[head(1, 0), 7, head(2, 50), 8, 9, head(1, 25), 1], &[]));
         assert_eq!(times(&page), [1_000, 1_050, 1_075]);
-        assert_eq!(
-            (page.events[1].start, page.events[1].end),
-            (16 + 12, 16 + 20)
-        );
+        assert_eq!((page.events[1].start, page.events[1].end), (16 + 12, 16 + 20));
         assert!(!page.damaged && page.lost.is_none());
     }
 
     #[test]
     fn a_time_extension_carries_the_high_bits_of_a_long_gap() {
-        let page = split_page(&page_of(
-            5,
-            0,
-            &[head(TIME_EXTEND, 3), 2, head(1, 1), 0],
-            &[],
-        ));
+        let page = split_page(&page_of(5, 0, &[head(TIME_EXTEND, 3), 2, head(1, 1), 0], &[]));
         assert_eq!(times(&page), [5 + (2 << 27) + 3 + 1]);
     }
 
     #[test]
     fn an_absolute_stamp_keeps_the_top_bits_of_the_page() {
-        let page = split_page(&page_of(
-            (1 << 60) | 77,
-            0,
-            &[head(TIME_STAMP, 9), 1, head(1, 0), 0],
-            &[],
-        ));
+        let page = split_page(&page_of((1 << 60) | 77, 0, &[head(TIME_STAMP, 9), 1, head(1, 0), 0], &[]));
         assert_eq!(times(&page), [(1 << 60) | ((1 << 27) + 9)]);
     }
 
@@ -299,34 +250,17 @@ mod tests {
 
     #[test]
     fn a_discarded_event_is_skipped_and_empty_padding_ends_the_page() {
-        let words = [
-            head(PADDING, 10),
-            4,
-            head(1, 1),
-            0,
-            head(PADDING, 0),
-            0,
-            head(1, 1),
-            0,
-        ];
+        let words = [head(PADDING, 10), 4, head(1, 1), 0, head(PADDING, 0), 0, head(1, 1), 0];
         let page = split_page(&page_of(100, 0, &words, &[]));
         assert_eq!(times(&page), [111]);
     }
 
     #[test]
     fn lost_events_are_counted_where_the_kernel_counted_them() {
-        let page = split_page(&page_of(
-            0,
-            MISSED | MISSED_STORED,
-            &[head(1, 1), 0],
-            &[412],
-        ));
+        let page = split_page(&page_of(0, MISSED | MISSED_STORED, &[head(1, 1), 0], &[412]));
         assert_eq!(page.lost, Some(Lost::Known(412)));
         assert_eq!(times(&page), [1]);
-        assert_eq!(
-            split_page(&page_of(0, MISSED, &[head(1, 1), 0], &[])).lost,
-            Some(Lost::Unknown)
-        );
+        assert_eq!(split_page(&page_of(0, MISSED, &[head(1, 1), 0], &[])).lost, Some(Lost::Unknown));
     }
 
     #[test]

@@ -11,49 +11,30 @@ use super::event::Decoder;
 use super::header::{self, CommandLine, Cpus, Header, Loss, Selected};
 use super::machine::{self, Kernel};
 use super::output::Output;
+use super::stage::Tape;
 use super::text::{self, Place};
-use super::{Options, Progress, RecordError, Recorded, Tape, tracefs};
+use super::{Options, Progress, RecordError, Recorded, tracefs};
 
 /// Events between two looks at signals and two reports of progress.
 const STRIDE: u64 = 65_536;
 
 /// Writes the recording.
-pub(super) fn save(
+pub fn save(
     options: &Options,
     mut tape: Tape,
     output: Output,
     signals: &mut Signals,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Recorded, RecordError> {
-    let decoder = Decoder::new(&tape.formats).map_err(|problem| RecordError::Format {
-        path: "events/sched".into(),
-        problem,
-    })?;
+    let decoder =
+        Decoder::new(&tape.formats).map_err(|problem| RecordError::Format { path: "events/sched".into(), problem })?;
     let (mut cast, total) = meet_everybody(options, &mut tape, &decoder)?;
     let header = header_of(options, &tape, &cast);
-    let mut head = b"# tracer: nop\n".to_vec();
-    let value = serde_json::to_value(&header).map_err(|error| RecordError::System {
-        what: "writing the header",
-        source: error.into(),
-    })?;
-    header::write_line("recording", value, &mut head);
-    // Task lines carry last names, which a walk without writing has learned.
-    header::write_tasks(&tape.census, &cast, &mut head);
+    let head = head_of(&header, &tape, &cast, total)?;
     cast.rewind(&tape.census);
-    let lost: u64 = tape.lost.iter().map(Loss::total).sum();
-    let counts = format!(
-        "#\n# entries-in-buffer/entries-written: {total}/{}   #P:{}\n#\n",
-        total + lost,
-        tape.cpus.len()
-    );
-    head.extend(counts.bytes());
-    head.extend(text::LEGEND.bytes());
     let path = options.output.clone();
     let bytes = output.finish(options.compression, |out| {
-        let failed = |error: std::io::Error| RecordError::Output {
-            path: path.clone(),
-            reason: error.to_string(),
-        };
+        let failed = |error: std::io::Error| RecordError::Output { path: path.clone(), reason: error.to_string() };
         out.write_all(&head).map_err(failed)?;
         let mut line = Vec::with_capacity(512);
         let mut done = 0;
@@ -61,30 +42,17 @@ pub(super) fn save(
             line.clear();
             match record {
                 Record::Lost { cpu, lost } => text::write_lost(cpu, lost, &mut line),
-                Record::Event {
-                    time_ns,
-                    cpu,
-                    bytes,
-                } => {
+                Record::Event { time_ns, cpu, bytes } => {
                     let Some(event) = decoder.decode(bytes) else {
                         return Ok(());
                     };
-                    text::write_event(
-                        Place { time_ns, cpu },
-                        &event,
-                        &decoder.states,
-                        &cast,
-                        &mut line,
-                    );
+                    text::write_event(Place { time_ns, cpu }, &event, &decoder.states, &cast, &mut line);
                     cast.learn(&event);
                     done += 1;
                     if done % STRIDE == 0 {
                         progress(Progress::Writing { done, total });
                         if let Some(signal) = signals.take() {
-                            return Err(RecordError::Interrupted {
-                                path: path.clone(),
-                                signal,
-                            });
+                            return Err(RecordError::Interrupted { path: path.clone(), signal });
                         }
                     }
                 }
@@ -96,23 +64,10 @@ pub(super) fn save(
 }
 
 /// Walks all events once: who took part, what they were last called, how many there are.
-fn meet_everybody(
-    options: &Options,
-    tape: &mut Tape,
-    decoder: &Decoder,
-) -> Result<(Cast, u64), RecordError> {
-    let privacy = if options.anonymize {
-        Privacy::Anonymous
-    } else {
-        Privacy::Open
-    };
+fn meet_everybody(options: &Options, tape: &mut Tape, decoder: &Decoder) -> Result<(Cast, u64), RecordError> {
+    let privacy = if options.anonymize { Privacy::Anonymous } else { Privacy::Open };
     let command = tape.command.map(|(pid, _)| pid as i32);
-    let mut cast = Cast::new(
-        &tape.census,
-        command,
-        std::mem::take(&mut tape.selected),
-        privacy,
-    );
+    let mut cast = Cast::new(&tape.census, command, std::mem::take(&mut tape.selected), privacy);
     let mut total = 0;
     tape.spools.walk(|record| {
         if let Record::Event { bytes, .. } = record
@@ -128,6 +83,22 @@ fn meet_everybody(
     Ok((cast, total))
 }
 
+/// The comment lines above the events.
+fn head_of(header: &Header, tape: &Tape, cast: &Cast, total: u64) -> Result<Vec<u8>, RecordError> {
+    let mut head = b"# tracer: nop\n".to_vec();
+    let value = serde_json::to_value(header)
+        .map_err(|error| RecordError::System { what: "writing the header", source: error.into() })?;
+    header::write_line("recording", value, &mut head);
+    // Called while `cast` still has the names of the recording's end, which task lines carry.
+    header::write_tasks(&tape.census, cast, &mut head);
+    let lost: u64 = tape.lost.iter().map(Loss::total).sum();
+    let counts =
+        format!("#\n# entries-in-buffer/entries-written: {total}/{}   #P:{}\n#\n", total + lost, tape.cpus.len());
+    head.extend(counts.bytes());
+    head.extend(text::LEGEND.bytes());
+    Ok(head)
+}
+
 fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
     let mut unreadable = Vec::new();
     let tunables = machine::tunables(&mut unreadable);
@@ -136,10 +107,7 @@ fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
         version: header::VERSION,
         tool: concat!("goodness ", env!("CARGO_PKG_VERSION")).to_string(),
         kernel,
-        cpus: Cpus {
-            online: tape.cpus.clone(),
-            topology: machine::topology(&tape.cpus),
-        },
+        cpus: Cpus { online: tape.cpus.clone(), topology: machine::topology(&tape.cpus) },
         clock: tracefs::CLOCK,
         time: tape.window,
         stopped_by: tape.stopped_by.name(),
@@ -147,26 +115,18 @@ fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
         recorder: std::process::id(),
         command: tape.command.map(|(pid, exit)| CommandLine {
             name: base_name(&options.command[0]),
-            arguments: (!options.anonymize).then(|| {
-                options.command[1..]
-                    .iter()
-                    .map(|word| word.to_string_lossy().into_owned())
-                    .collect()
-            }),
+            arguments: (!options.anonymize)
+                .then(|| options.command[1..].iter().map(|word| word.to_string_lossy().into_owned()).collect()),
             pid,
             confined_to: options.confine_to.clone(),
             exit,
         }),
-        selected: Selected {
-            pids: options.pids.clone(),
-            comms: options.comms.clone(),
-        },
+        selected: Selected { pids: options.pids.clone(), comms: options.comms.clone() },
         members: cast.members(),
         events: tape.events.clone(),
         lost: tape.lost.clone(),
         steal: tape.cpu_time.clone(),
-        autogroup: machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled")
-            .and_then(|text| text.parse().ok()),
+        autogroup: machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled").and_then(|text| text.parse().ok()),
         same_group: tape.census.same_group(),
         tunables,
         unreadable,
@@ -189,10 +149,6 @@ fn recorded(options: &Options, tape: &Tape, header: &Header, bytes: u64, events:
         exit: tape.command.and_then(|(_, exit)| exit),
         members: header.members.len(),
         cpu_time: tape.cpu_time.clone(),
-        unreadable: header
-            .unreadable
-            .iter()
-            .map(|part| format!("{}: {}.", part.what, part.why))
-            .collect(),
+        unreadable: header.unreadable.iter().map(|part| format!("{}: {}.", part.what, part.why)).collect(),
     }
 }

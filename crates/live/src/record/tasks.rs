@@ -71,14 +71,9 @@ impl Census {
             let process = met[next];
             next += 1;
             for thread in numbered(&Path::new("/proc").join(process.to_string()).join("task")) {
-                let children =
-                    fs::read_to_string(format!("/proc/{process}/task/{thread}/children"));
+                let children = fs::read_to_string(format!("/proc/{process}/task/{thread}/children"));
                 let children = children.unwrap_or_default();
-                met.extend(
-                    children
-                        .split_whitespace()
-                        .filter_map(|pid| pid.parse::<i32>().ok()),
-                );
+                met.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
             }
             self.look_at(process, seen);
             self.note_group(process);
@@ -110,27 +105,18 @@ impl Census {
     /// the leading thread.
     pub fn trees(&self, wanted: impl Fn(i32, &Task) -> bool) -> BTreeSet<i32> {
         let leaders = self.tasks.iter().filter(|(tid, task)| **tid == task.tgid);
-        let mut processes: BTreeSet<i32> = leaders
-            .filter(|(tgid, task)| wanted(**tgid, task))
-            .map(|(tgid, _)| *tgid)
-            .collect();
+        let mut processes: BTreeSet<i32> =
+            leaders.filter(|(tgid, task)| wanted(**tgid, task)).map(|(tgid, _)| *tgid).collect();
         loop {
             let before = processes.len();
-            let children = self
-                .tasks
-                .values()
-                .filter(|task| processes.contains(&task.parent));
+            let children = self.tasks.values().filter(|task| processes.contains(&task.parent));
             let children: Vec<i32> = children.map(|task| task.tgid).collect();
             processes.extend(children);
             if processes.len() == before {
                 break;
             }
         }
-        self.tasks
-            .iter()
-            .filter(|(_, task)| processes.contains(&task.tgid))
-            .map(|(tid, _)| *tid)
-            .collect()
+        self.tasks.iter().filter(|(_, task)| processes.contains(&task.tgid)).map(|(tid, _)| *tid).collect()
     }
 
     /// Whether all trees looked at share one scheduling group; `None` when nothing was readable.
@@ -191,11 +177,7 @@ fn scheduling_group(pid: i32) -> Option<String> {
 
 /// The cpu controller's group: the version 1 hierarchy that has it, else version 2's.
 fn cpu_cgroup(text: &str) -> Option<&str> {
-    let split = |line: &'_ str| {
-        line.split(':')
-            .nth(1)
-            .map(|list| list.split(',').any(|name| name == "cpu"))
-    };
+    let split = |line: &'_ str| line.split(':').nth(1).map(|list| list.split(',').any(|name| name == "cpu"));
     let line = text.lines().find(|line| split(line) == Some(true));
     let line = line.or_else(|| text.lines().find(|line| line.starts_with("0::")))?;
     line.splitn(3, ':').nth(2)
@@ -204,9 +186,7 @@ fn cpu_cgroup(text: &str) -> Option<&str> {
 /// Entries of `folder` whose names are numbers.
 fn numbered(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -227,14 +207,8 @@ mod tests {
             stat.extend(format!(" {value}").bytes());
         }
         let task = parse_stat(&stat, 42, Seen::Start).expect("a whole line");
-        assert_eq!(
-            (task.comm.as_slice(), task.parent, task.kernel),
-            (b"a) b (c)".as_slice(), 7, true)
-        );
-        assert_eq!(
-            (task.policy, task.nice, task.rt_priority),
-            (Some("rr"), -5, 50)
-        );
+        assert_eq!((task.comm.as_slice(), task.parent, task.kernel), (b"a) b (c)".as_slice(), 7, true));
+        assert_eq!((task.policy, task.nice, task.rt_priority), (Some("rr"), -5, 50));
         assert_eq!(parse_stat(b"42 (half", 42, Seen::Start), None);
     }
 
@@ -244,20 +218,14 @@ mod tests {
         let me = std::process::id() as i32;
         assert!(census.look_at_tree(me, Seen::Start).contains(&me));
         let task = &census.tasks[&me];
-        assert_eq!(
-            (task.tgid, task.kernel, task.seen),
-            (me, false, Seen::Start)
-        );
+        assert_eq!((task.tgid, task.kernel, task.seen), (me, false, Seen::Start));
         assert!(task.affinity.as_ref().is_some_and(|cpus| !cpus.is_empty()));
         assert!(census.trees(|tgid, _| tgid == me).contains(&me));
     }
 
     #[test]
     fn the_cpu_controller_of_either_version_is_found() {
-        assert_eq!(
-            cpu_cgroup("4:memory:/m\n1:cpu,cpuacct:/web\n0::/u\n"),
-            Some("/web")
-        );
+        assert_eq!(cpu_cgroup("4:memory:/m\n1:cpu,cpuacct:/web\n0::/u\n"), Some("/web"));
         assert_eq!(cpu_cgroup("0::/user.slice\n"), Some("/user.slice"));
         assert_eq!(cpu_cgroup(""), None);
     }

@@ -54,27 +54,15 @@ pub fn write_lost(cpu: u32, lost: Lost, out: &mut Vec<u8>) {
 }
 
 /// Appends one event as a line.
-pub fn write_event(
-    place: Place,
-    event: &Event,
-    states: &StateLetters,
-    names: &dyn Names,
-    out: &mut Vec<u8>,
-) {
+pub fn write_event(place: Place, event: &Event, states: &StateLetters, names: &dyn Names, out: &mut Vec<u8>) {
     let comm = names.current(event.pid);
-    out.extend(std::iter::repeat_n(
-        b' ',
-        16usize.saturating_sub(comm.len()),
-    ));
+    out.extend(std::iter::repeat_n(b' ', 16usize.saturating_sub(comm.len())));
     write_name(comm, out);
     let (seconds, nanoseconds) = (place.time_ns / 1_000_000_000, place.time_ns % 1_000_000_000);
     let columns = flag_columns(event.flags, event.depth);
     let columns = std::str::from_utf8(&columns).expect("ASCII");
     let (pid, cpu) = (event.pid, place.cpu);
-    print(
-        out,
-        format_args!("-{pid:<7} [{cpu:03}] {columns} {seconds:5}.{nanoseconds:09}: "),
-    );
+    print(out, format_args!("-{pid:<7} [{cpu:03}] {columns} {seconds:5}.{nanoseconds:09}: "));
     write_what(event, states, names, out);
     out.push(b'\n');
 }
@@ -90,21 +78,14 @@ fn write_what(event: &Event, states: &StateLetters, names: &dyn Names, out: &mut
             write_task("next_", next, names, out);
             print(out, format_args!(" next_prio={}", next.prio));
         }
-        What::Wake {
-            stage,
-            task,
-            target_cpu,
-        } => {
+        What::Wake { stage, task, target_cpu } => {
             out.extend(match stage {
                 Wake::Waking => b"sched_waking: ".as_slice(),
                 Wake::Wakeup => b"sched_wakeup: ",
                 Wake::New => b"sched_wakeup_new: ",
             });
             write_task("", task, names, out);
-            print(
-                out,
-                format_args!(" prio={} target_cpu={target_cpu:03}", task.prio),
-            );
+            print(out, format_args!(" prio={} target_cpu={target_cpu:03}", task.prio));
         }
         What::Fork { parent, child } => {
             out.extend(b"sched_process_fork: ");
@@ -129,10 +110,7 @@ fn write_what(event: &Event, states: &StateLetters, names: &dyn Names, out: &mut
         What::Migrate { task, from, to } => {
             out.extend(b"sched_migrate_task: ");
             write_task("", task, names, out);
-            print(
-                out,
-                format_args!(" prio={} orig_cpu={from} dest_cpu={to}", task.prio),
-            );
+            print(out, format_args!(" prio={} orig_cpu={from} dest_cpu={to}", task.prio));
         }
         What::Block { stage, request } => write_block(*stage, request, event.pid, names, out),
     }
@@ -141,50 +119,29 @@ fn write_what(event: &Event, states: &StateLetters, names: &dyn Names, out: &mut
 fn write_task(prefix: &str, task: &TaskRef, names: &dyn Names, out: &mut Vec<u8>) {
     print(out, format_args!("{prefix}comm="));
     // The kernel calls the idle task swapper/N in fields and <idle> in the first column.
-    let shown = if task.pid == 0 {
-        task.comm
-    } else {
-        names.shown(task.pid, task.comm)
-    };
+    let shown = if task.pid == 0 { task.comm } else { names.shown(task.pid, task.comm) };
     write_name(shown, out);
     print(out, format_args!(" {prefix}pid={}", task.pid));
 }
 
-fn write_block(
-    stage: Block,
-    request: &BlockRequest,
-    logger: i32,
-    names: &dyn Names,
-    out: &mut Vec<u8>,
-) {
+fn write_block(stage: Block, request: &BlockRequest, logger: i32, names: &dyn Names, out: &mut Vec<u8>) {
     out.extend(match stage {
         Block::Insert => b"block_rq_insert: ".as_slice(),
         Block::Issue => b"block_rq_issue: ",
         Block::Complete => b"block_rq_complete: ",
         Block::BioQueue => b"block_bio_queue: ",
     });
-    print(
-        out,
-        format_args!("{},{} ", request.device >> 20, request.device & 0xf_ffff),
-    );
+    print(out, format_args!("{},{} ", request.device >> 20, request.device & 0xf_ffff));
     write_name(request.operation, out);
     match (stage, request.bytes) {
         (Block::BioQueue, _) => {}
         (_, Some(bytes)) => print(out, format_args!(" {bytes} ()")),
         (_, None) => out.extend(b" ()"),
     }
-    print(
-        out,
-        format_args!(" {} + {}", request.sector as u64, request.sectors),
-    );
+    print(out, format_args!(" {} + {}", request.sector as u64, request.sectors));
     if let Some(word) = request.ioprio {
-        let class = ["none", "rt", "be", "idle"]
-            .get((word >> 13 & 7) as usize)
-            .unwrap_or(&"invalid");
-        print(
-            out,
-            format_args!(" {class},{},{}", word >> 3 & 0x3ff, word & 7),
-        );
+        let class = ["none", "rt", "be", "idle"].get((word >> 13 & 7) as usize).unwrap_or(&"invalid");
+        print(out, format_args!(" {class},{},{}", word >> 3 & 0x3ff, word & 7));
     }
     match (request.error, request.comm) {
         (Some(error), _) => print(out, format_args!(" [{error}]")),
@@ -206,13 +163,7 @@ fn write_name(name: &[u8], out: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(name);
     out.extend(
         text.chars()
-            .flat_map(|c| {
-                if c.is_control() || c == '\u{fffd}' {
-                    vec!['?']
-                } else {
-                    vec![c]
-                }
-            })
+            .flat_map(|c| if c.is_control() || c == '\u{fffd}' { vec!['?'] } else { vec![c] })
             .collect::<String>()
             .bytes(),
     );
@@ -246,19 +197,9 @@ fn flag_columns(flags: u8, depth: u8) -> [u8; 5] {
         (false, false, false) => b'.',
     };
     let digit = |value: u8| {
-        if value == 0 {
-            b'.'
-        } else {
-            b"0123456789abcdef"[value as usize]
-        }
+        if value == 0 { b'.' } else { b"0123456789abcdef"[value as usize] }
     };
-    [
-        interrupts,
-        resched,
-        context,
-        digit(depth & 15),
-        digit(depth >> 4),
-    ]
+    [interrupts, resched, context, digit(depth & 15), digit(depth >> 4)]
 }
 
 fn print(out: &mut Vec<u8>, text: std::fmt::Arguments) {
@@ -276,56 +217,25 @@ mod tests {
             comm
         }
         fn current(&self, pid: i32) -> &[u8] {
-            if pid == 0 {
-                b"<idle>"
-            } else {
-                b"Web Content-1"
-            }
+            if pid == 0 { b"<idle>" } else { b"Web Content-1" }
         }
     }
 
     fn line(event: &Event) -> String {
         let text = "name: sched_switch\nID: 1\nprint fmt: { 0x1, \"S\" }, { 0x80, \"I\" }\n";
-        let states =
-            StateLetters::parse(&EventFormat::parse(text).expect("format")).expect("letters");
+        let states = StateLetters::parse(&EventFormat::parse(text).expect("format")).expect("letters");
         let mut out = Vec::new();
-        write_event(
-            Place {
-                time_ns: 1_042_218_400_123,
-                cpu: 1,
-            },
-            event,
-            &states,
-            &Plain,
-            &mut out,
-        );
+        write_event(Place { time_ns: 1_042_218_400_123, cpu: 1 }, event, &states, &Plain, &mut out);
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn a_switch_looks_as_the_kernel_prints_it_but_with_nanoseconds() {
-        let prev = TaskRef {
-            comm: b"Web Content-1",
-            pid: 811,
-            prio: 120,
-        };
-        let next = TaskRef {
-            comm: b"swapper/1",
-            pid: 0,
-            prio: 120,
-        };
-        let what = What::Switch {
-            prev,
-            state: 1,
-            next,
-        };
+        let prev = TaskRef { comm: b"Web Content-1", pid: 811, prio: 120 };
+        let next = TaskRef { comm: b"swapper/1", pid: 0, prio: 120 };
+        let what = What::Switch { prev, state: 1, next };
         assert_eq!(
-            line(&Event {
-                pid: 811,
-                flags: 0x01,
-                depth: 2,
-                what
-            }),
+            line(&Event { pid: 811, flags: 0x01, depth: 2, what }),
             "   Web Content-1-811     [001] d..2.  1042.218400123: sched_switch: prev_comm=Web Content-1 prev_pid=811 \
              prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
         );
@@ -333,61 +243,24 @@ mod tests {
 
     #[test]
     fn an_exec_carries_no_path() {
-        let what = What::Exec {
-            file: b"/home/someone/secret/ab",
-            pid: 9,
-            old_pid: 9,
-        };
-        let shown = line(&Event {
-            pid: 9,
-            flags: 0,
-            depth: 0,
-            what,
-        });
-        assert!(
-            shown.ends_with("sched_process_exec: filename=ab pid=9 old_pid=9\n"),
-            "{shown}"
-        );
+        let what = What::Exec { file: b"/home/someone/secret/ab", pid: 9, old_pid: 9 };
+        let shown = line(&Event { pid: 9, flags: 0, depth: 0, what });
+        assert!(shown.ends_with("sched_process_exec: filename=ab pid=9 old_pid=9\n"), "{shown}");
     }
 
     #[test]
     fn a_name_with_a_line_break_stays_on_its_line() {
-        let task = TaskRef {
-            comm: b"a\nb\xff",
-            pid: 9,
-            prio: 120,
-        };
-        let what = What::Wake {
-            stage: Wake::Waking,
-            task,
-            target_cpu: 1,
-        };
-        let shown = line(&Event {
-            pid: 0,
-            flags: 0x09,
-            depth: 0x11,
-            what,
-        });
-        assert!(
-            shown.contains("<idle>-0       [001] d.h11  1042."),
-            "{shown}"
-        );
-        assert!(
-            shown.ends_with("sched_waking: comm=a?b? pid=9 prio=120 target_cpu=001\n"),
-            "{shown}"
-        );
+        let task = TaskRef { comm: b"a\nb\xff", pid: 9, prio: 120 };
+        let what = What::Wake { stage: Wake::Waking, task, target_cpu: 1 };
+        let shown = line(&Event { pid: 0, flags: 0x09, depth: 0x11, what });
+        assert!(shown.contains("<idle>-0       [001] d.h11  1042."), "{shown}");
+        assert!(shown.ends_with("sched_waking: comm=a?b? pid=9 prio=120 target_cpu=001\n"), "{shown}");
     }
 
     #[test]
     fn flag_columns_tell_interrupt_context() {
-        assert_eq!(
-            &flag_columns(SOFT_IRQ | IRQS_OFF | SOFT_IRQ_OFF, 0x23),
-            b"D.s32"
-        );
-        assert_eq!(
-            &flag_columns(HARD_IRQ | SOFT_IRQ | RESCHED | PREEMPT_RESCHED, 0),
-            b".NH.."
-        );
+        assert_eq!(&flag_columns(SOFT_IRQ | IRQS_OFF | SOFT_IRQ_OFF, 0x23), b"D.s32");
+        assert_eq!(&flag_columns(HARD_IRQ | SOFT_IRQ | RESCHED | PREEMPT_RESCHED, 0), b".NH..");
         assert_eq!(&flag_columns(NMI | HARD_IRQ | RESCHED_LAZY, 0), b".lZ..");
     }
 
@@ -411,18 +284,7 @@ mod tests {
             comm: Some(b"mariadbd"),
             error: None,
         };
-        let shown = line(&Event {
-            pid: 9,
-            flags: 0,
-            depth: 0,
-            what: What::Block {
-                stage: Block::Issue,
-                request,
-            },
-        });
-        assert!(
-            shown.ends_with("block_rq_issue: 254,3 WS 4096 () 2048 + 8 be,0,4 [mariadbd]\n"),
-            "{shown}"
-        );
+        let shown = line(&Event { pid: 9, flags: 0, depth: 0, what: What::Block { stage: Block::Issue, request } });
+        assert!(shown.ends_with("block_rq_issue: 254,3 WS 4096 () 2048 + 8 be,0,4 [mariadbd]\n"), "{shown}");
     }
 }

@@ -23,12 +23,8 @@ const WELCOME: [&str; 6] = [
     "sched/sched_migrate_task",
 ];
 /// Switched on for block I/O, where the kernel has them.
-const BLOCK: [&str; 4] = [
-    "block/block_rq_insert",
-    "block/block_rq_issue",
-    "block/block_rq_complete",
-    "block/block_bio_queue",
-];
+const BLOCK: [&str; 4] =
+    ["block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete", "block/block_bio_queue"];
 /// Smallest ring buffer worth recording into, per CPU.
 const SMALLEST_BUFFER: u64 = 1 << 20;
 const CLOSE_OTHERS: &str = "Close other tracing tools, or see `dmesg` for the kernel's reason.";
@@ -49,14 +45,8 @@ impl Tracefs {
     /// [`RecordError::NoTracefs`] when neither works.
     pub fn find(name: &str) -> Result<Self, RecordError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        if let Some(root) = mounted_at(&mounts)
-            .into_iter()
-            .find(|root| root.join("instances").is_dir())
-        {
-            return Ok(Self {
-                root,
-                mounted: None,
-            });
+        if let Some(root) = mounted_at(&mounts).into_iter().find(|root| root.join("instances").is_dir()) {
+            return Ok(Self { root, mounted: None });
         }
         let at = journal::folder().join(format!("{name}.tracefs"));
         let mount = fs::create_dir_all(&at).and_then(|()| sys::mount_tracefs(&at));
@@ -64,10 +54,7 @@ impl Tracefs {
             let _ = fs::remove_dir(&at);
             return Err(RecordError::NoTracefs { source });
         }
-        Ok(Self {
-            root: at.clone(),
-            mounted: Some(at),
-        })
+        Ok(Self { root: at.clone(), mounted: Some(at) })
     }
 }
 
@@ -82,13 +69,9 @@ impl Drop for Tracefs {
 
 /// Where a table of mounts says tracefs is.
 fn mounted_at(mounts: &str) -> Vec<PathBuf> {
-    let fields = mounts
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let fields = mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let traced = fields.filter(|fields| fields.len() > 2 && fields[2] == "tracefs");
-    traced
-        .map(|fields| PathBuf::from(fields[1].replace("\\040", " ")))
-        .collect()
+    traced.map(|fields| PathBuf::from(fields[1].replace("\\040", " "))).collect()
 }
 
 /// Our instance: its own buffers, events and clock. Removed on drop.
@@ -114,30 +97,14 @@ impl Instance {
     ///
     /// # Errors
     /// Which file refused what; the instance is gone again by then.
-    pub fn create(
-        tracefs: &Path,
-        name: &str,
-        block: bool,
-        buffer_bytes: u64,
-    ) -> Result<Self, RecordError> {
+    pub fn create(tracefs: &Path, name: &str, block: bool, buffer_bytes: u64) -> Result<Self, RecordError> {
         require_events(tracefs)?;
         let root = tracefs.join("instances").join(name);
-        fs::create_dir(&root)
-            .map_err(|source| refused(&root, "create a trace instance", source, CLOSE_OTHERS))?;
+        fs::create_dir(&root).map_err(|source| refused(&root, "create a trace instance", source, CLOSE_OTHERS))?;
         let layout = Layout::default();
-        let mut instance = Self {
-            root,
-            events: Vec::new(),
-            formats: Vec::new(),
-            layout,
-            buffer_bytes: 0,
-        };
+        let mut instance = Self { root, events: Vec::new(), formats: Vec::new(), layout, buffer_bytes: 0 };
         instance.set("tracing_on", "0", "stop the trace")?;
-        instance.set(
-            "options/overwrite",
-            "1",
-            "choose what happens when a buffer is full",
-        )?;
+        instance.set("options/overwrite", "1", "choose what happens when a buffer is full")?;
         // Only our own reader wants names, and it has them from the events.
         let _ = instance.set("options/record-cmd", "0", "");
         // Wake the reader when a buffer is half full; kernels before 5.0 wake it earlier, which costs but works.
@@ -158,11 +125,9 @@ impl Instance {
                 continue;
             }
             let path = folder.join("format");
-            let text = fs::read_to_string(&path).map_err(|source| {
-                refused(&path, "read how an event is laid out", source, CLOSE_OTHERS)
-            })?;
-            let format = EventFormat::parse(&text)
-                .map_err(|problem| RecordError::Format { path, problem })?;
+            let text = fs::read_to_string(&path)
+                .map_err(|source| refused(&path, "read how an event is laid out", source, CLOSE_OTHERS))?;
+            let format = EventFormat::parse(&text).map_err(|problem| RecordError::Format { path, problem })?;
             self.set(&format!("events/{event}/enable"), "1", "switch an event on")?;
             self.events.push(format.name.clone());
             self.formats.push(format);
@@ -188,14 +153,8 @@ impl Instance {
 
     fn read_layout(&self) -> Result<Layout, RecordError> {
         let path = self.root.join("events/header_page");
-        let text = read_at_once(&path).map_err(|source| {
-            refused(
-                &path,
-                "read how trace pages are laid out",
-                source,
-                CLOSE_OTHERS,
-            )
-        })?;
+        let text = read_at_once(&path)
+            .map_err(|source| refused(&path, "read how trace pages are laid out", source, CLOSE_OTHERS))?;
         Layout::parse(&text).map_err(|problem| RecordError::Format { path, problem })
     }
 
@@ -204,11 +163,7 @@ impl Instance {
     /// # Errors
     /// When the kernel refuses.
     pub fn switch(&self, on: bool) -> Result<(), RecordError> {
-        self.set(
-            "tracing_on",
-            if on { "1" } else { "0" },
-            "start or stop the trace",
-        )
+        self.set("tracing_on", if on { "1" } else { "0" }, "start or stop the trace")
     }
 
     fn set(&self, file: &str, value: &str, action: &'static str) -> Result<(), RecordError> {
@@ -222,10 +177,7 @@ impl Instance {
     /// What open(2) reports.
     pub fn open_raw(&self, cpu: u32) -> io::Result<File> {
         let path = self.root.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-        OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open(path)
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
     }
 
     /// The kernel's own count of what CPU `cpu` lost: (overrun, dropped, commit overrun).
@@ -268,33 +220,17 @@ fn require_events(tracefs: &Path) -> Result<(), RecordError> {
     Ok(())
 }
 
-fn refused(
-    path: &Path,
-    action: &'static str,
-    source: io::Error,
-    remedy: &'static str,
-) -> RecordError {
-    RecordError::Tracefs {
-        path: path.to_path_buf(),
-        action,
-        source,
-        remedy,
-    }
+fn refused(path: &Path, action: &'static str, source: io::Error, remedy: &'static str) -> RecordError {
+    RecordError::Tracefs { path: path.to_path_buf(), action, source, remedy }
 }
 
 /// Reads a `per_cpu/cpuN/stats` file.
 fn parse_stats(text: &str) -> Option<(u64, u64, u64)> {
     let value = |key: &str| {
-        let line = text
-            .lines()
-            .find(|line| line.split(':').next() == Some(key))?;
+        let line = text.lines().find(|line| line.split(':').next() == Some(key))?;
         line.split(':').nth(1)?.trim().parse::<u64>().ok()
     };
-    Some((
-        value("overrun")?,
-        value("dropped events")?,
-        value("commit overrun")?,
-    ))
+    Some((value("overrun")?, value("dropped events")?, value("commit overrun")?))
 }
 
 #[cfg(test)]
@@ -305,13 +241,7 @@ mod tests {
     fn tracefs_is_found_among_other_mounts() {
         let mounts = "proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n\
                       tracefs /mnt/my\\040trace tracefs rw 0 0\nshort\n";
-        assert_eq!(
-            mounted_at(mounts),
-            [
-                PathBuf::from("/sys/kernel/tracing"),
-                PathBuf::from("/mnt/my trace")
-            ]
-        );
+        assert_eq!(mounted_at(mounts), [PathBuf::from("/sys/kernel/tracing"), PathBuf::from("/mnt/my trace")]);
     }
 
     #[test]
@@ -325,12 +255,7 @@ mod tests {
     fn a_kernel_without_scheduler_events_is_named_as_such() {
         let scratch = tempfile::tempdir().expect("scratch");
         let error = require_events(scratch.path()).expect_err("nothing there");
-        assert!(
-            error
-                .to_string()
-                .contains("has no trace event `sched_switch`"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("has no trace event `sched_switch`"), "{error}");
         assert_eq!(error.exit_code(), 2);
     }
 }

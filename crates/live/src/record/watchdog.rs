@@ -73,13 +73,7 @@ unsafe fn watch(listen: i32, orders: &Orders) -> ! {
     unsafe {
         // A group of its own, and deaf to the signals that end a recorder: Ctrl-C goes to a whole group.
         libc::setpgid(0, 0);
-        for signal in [
-            libc::SIGINT,
-            libc::SIGTERM,
-            libc::SIGHUP,
-            libc::SIGQUIT,
-            libc::SIGPIPE,
-        ] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
             libc::signal(signal, libc::SIG_IGN);
         }
         keep_only(listen);
@@ -121,15 +115,10 @@ unsafe fn restore(orders: &Orders) {
         }
         // The recorder's own descriptors close one by one as it dies; the instance is busy until the last has.
         for _ in 0..500 {
-            if libc::rmdir(orders.instance.as_ptr()) == 0
-                || *libc::__errno_location() == libc::ENOENT
-            {
+            if libc::rmdir(orders.instance.as_ptr()) == 0 || *libc::__errno_location() == libc::ENOENT {
                 break;
             }
-            let pause = libc::timespec {
-                tv_sec: 0,
-                tv_nsec: 10_000_000,
-            };
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
             libc::nanosleep(&raw const pause, std::ptr::null_mut());
         }
         if let Some(mounted) = &orders.mounted {
