@@ -6,12 +6,13 @@
 
 pub mod atomic;
 pub mod figure;
+pub mod html;
 pub mod json;
 mod keyed;
 pub mod model;
+mod pack;
 mod ranking;
 pub mod stats;
-
 pub mod text;
 pub mod timeline;
 

@@ -1,22 +1,23 @@
 //! Writes a report about a made-up schedule, to look at and to test the renderers with: nothing in it was
 //! measured.
 //!
-//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json` and
+//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json` and `report.html` and
 //! prints the text form.
 
 mod measure;
 mod schedule;
 
-use goodness_report::{atomic, json, text};
+use goodness_report::{atomic, html, json, text};
 use std::path::Path;
 
 fn main() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.next().ok_or("name a directory: sample_report DIRECTORY [SLICES]")?;
     let slices = arguments.next().map_or(Ok(1_000_000), |n| n.parse()).map_err(|e| format!("SLICES: {e}"))?;
-    let (report, _timelines) = measure::sample(slices);
+    let (report, timelines) = measure::sample(slices);
     let directory = Path::new(&directory);
     atomic::write(&directory.join("report.json"), json::render(&report).as_bytes())?;
+    atomic::write(&directory.join("report.html"), html::render(&report, &timelines).as_bytes())?;
     print!("{}", text::render(&report, 80, std::env::var_os("NO_COLOR").is_none()));
     Ok(())
 }

@@ -10,8 +10,9 @@ use goodness_report::{Report, Timeline};
 const MS: u64 = 1_000_000;
 const REFERENCE: usize = 0;
 
-/// Name, settings, and how the made-up schedule behaves.
-const POLICIES: [(&str, &[(&str, &str)], u64, bool); 7] = [
+/// Name, settings, timeslice in ms, and whether who wakes goes first.
+type Sample = (&'static str, &'static [(&'static str, &'static str)], u64, bool);
+const POLICIES: [Sample; 7] = [
     ("eevdf", &[("kernel", "6.12"), ("base_slice", "3ms"), ("run_to_parity", "on")], 3, false),
     ("eevdf", &[("kernel", "6.6"), ("base_slice", "3ms"), ("run_to_parity", "on")], 4, false),
     ("cfs", &[("kernel", "6.1"), ("sched_latency", "12ms"), ("min_granularity", "1.5ms")], 5, false),

@@ -1,0 +1,187 @@
+//! A timeline packed for a page: columns of varints, deflated, in base64.
+//!
+//! Slices are grouped by CPU in order of start. Columns: `gap` since the previous slice's end on the CPU,
+//! `length`, `task`, `waited` (all in ns), and `flags` (low three bits: how it left, bit 3: was woken).
+
+use crate::timeline::{Slice, Timeline};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use goodness_core::Off;
+use serde::Serialize;
+use std::io::Write;
+
+/// The packed form; the page's script unpacks it.
+#[derive(Serialize)]
+pub struct Packed<'a> {
+    /// End of the timeline in ns.
+    pub end: u64,
+    /// Slices that the timeline left out.
+    pub left_out: u64,
+    /// Names and numbers of the tasks.
+    pub tasks: Vec<PackedTask<'a>>,
+    /// Slices of each CPU.
+    pub counts: Vec<usize>,
+    /// The columns, each base64 of zlib of varints.
+    pub columns: Columns,
+}
+
+/// A task of a packed timeline.
+#[derive(Serialize)]
+pub struct PackedTask<'a> {
+    name: &'a str,
+    id: u64,
+}
+
+/// One text for each column.
+#[derive(Serialize, Default)]
+pub struct Columns {
+    gap: String,
+    length: String,
+    task: String,
+    waited: String,
+    flags: String,
+}
+
+/// Packs a timeline.
+#[must_use]
+pub fn pack(timeline: &Timeline) -> Packed<'_> {
+    let mut rows: Vec<Vec<&Slice>> = vec![Vec::new(); timeline.cpus as usize];
+    for slice in &timeline.slices {
+        rows[slice.cpu.index()].push(slice);
+    }
+    // A CPU's slices follow each other, so the order of their ends is the order of their starts.
+    let ordered = || rows.iter().flatten();
+    let gaps = rows.iter().flat_map(|row| {
+        let ends = std::iter::once(0).chain(row.iter().map(|s| s.end));
+        row.iter().zip(ends).map(|(s, end)| s.start - end)
+    });
+    let columns = Columns {
+        gap: column(gaps),
+        length: column(ordered().map(|s| s.end - s.start)),
+        task: column(ordered().map(|s| u64::from(s.task.0))),
+        waited: column(ordered().map(|s| s.waited)),
+        flags: column(ordered().map(|s| flags(s))),
+    };
+    let tasks = timeline.tasks.iter().map(|t| PackedTask { name: &t.name, id: t.id }).collect();
+    let counts = rows.iter().map(Vec::len).collect();
+    Packed { end: timeline.end, left_out: timeline.left_out, tasks, counts, columns }
+}
+
+fn flags(slice: &Slice) -> u64 {
+    let off = match slice.off {
+        None => 0,
+        Some(Off::Preempted) => 1,
+        Some(Off::Yielded) => 2,
+        Some(Off::Sleeping) => 3,
+        Some(Off::Uninterruptible) => 4,
+        Some(Off::Exited) => 5,
+    };
+    off | u64::from(slice.woken) << 3
+}
+
+fn column(values: impl Iterator<Item = u64>) -> String {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut bytes = Vec::new();
+    for value in values {
+        put_varint(&mut bytes, value);
+        if bytes.len() > 1 << 16 {
+            encoder.write_all(&bytes).expect("a Vec takes all bytes");
+            bytes.clear();
+        }
+    }
+    encoder.write_all(&bytes).expect("a Vec takes all bytes");
+    base64(&encoder.finish().expect("a Vec takes all bytes"))
+}
+
+/// Seven bits a byte, the lowest first; the eighth bit says that more follow.
+pub fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 128 {
+        bytes.push(value as u8 | 128);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// RFC 4648, section 4, with padding.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().fold(0u32, |w, b| w << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= chunk.len() { digit as char } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::{CpuId, TaskId};
+    use std::io::Read;
+
+    fn unbase64(text: &str) -> Vec<u8> {
+        let digit = |c: u8| match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            _ => 63,
+        };
+        let mut bytes = Vec::new();
+        for four in text.as_bytes().chunks(4) {
+            let kept = four.iter().filter(|c| **c != b'=').count();
+            let word = four.iter().fold(0u32, |w, c| w << 6 | u32::from(digit(*c) & 63));
+            bytes.extend(&word.to_be_bytes()[1..kept]);
+        }
+        bytes
+    }
+
+    fn numbers(column: &str) -> Vec<u64> {
+        let mut bytes = Vec::new();
+        flate2::read::ZlibDecoder::new(&unbase64(column)[..]).read_to_end(&mut bytes).unwrap();
+        let (mut numbers, mut value, mut shift) = (Vec::new(), 0u64, 0);
+        for byte in bytes {
+            value |= u64::from(byte & 127) << shift;
+            shift += 7;
+            if byte < 128 {
+                numbers.push(value);
+                (value, shift) = (0, 0);
+            }
+        }
+        numbers
+    }
+
+    #[test]
+    fn base64_agrees_with_the_examples_of_rfc_4648() {
+        let examples = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (plain, coded) in examples {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn columns_hold_each_cpu_in_turn_with_gaps_and_lengths() {
+        let slice = |cpu, task, start, end| Slice {
+            task: TaskId(task),
+            cpu: CpuId(cpu),
+            start,
+            end,
+            waited: u64::from(task),
+            woken: task == 300,
+            off: Some(Off::Preempted),
+        };
+        let slices = vec![slice(1, 300, 5, 10), slice(0, 1, 0, 1 << 40), slice(1, 2, 17, 18)];
+        let timeline = Timeline { cpus: 2, slices, ..Timeline::default() };
+        let packed = pack(&timeline);
+        assert_eq!(packed.counts, [1, 2]);
+        assert_eq!(numbers(&packed.columns.gap), [0, 5, 7]);
+        assert_eq!(numbers(&packed.columns.length), [1 << 40, 5, 1]);
+        assert_eq!(numbers(&packed.columns.task), [1, 300, 2]);
+        assert_eq!(numbers(&packed.columns.waited), [1, 300, 2]);
+        assert_eq!(numbers(&packed.columns.flags), [1, 9, 1]);
+    }
+}

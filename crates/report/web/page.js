@@ -1,0 +1,54 @@
+// Building blocks shared by all sections. Text reaches the page only as text nodes, never as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const byId = (id) => document.getElementById(id);
+
+/** An HTML element with attributes and children (elements or text). */
+function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** An SVG element with attributes and children. */
+function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "colour") node.style.color = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((c) => c !== null && c !== undefined));
+  return node;
+}
+
+/** A table. `head` is a list of header cells, `rows` of rows; the first cell of a row should be a row header. */
+function table(caption, head, rows) {
+  return el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows));
+}
+
+const headCell = (text, kind = "") => el("th", { scope: "col", class: kind }, text);
+
+/** A box that scrolls sideways can be reached and scrolled with the keyboard. */
+function putScrollable(box, name, content) {
+  box.replaceChildren(content);
+  const fit = () => {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    if (wide) fill(box, { tabindex: "0", role: "region", "aria-label": name }, []);
+    else for (const a of ["tabindex", "role", "aria-label"]) box.removeAttribute(a);
+  };
+  fit();
+  box.resize?.disconnect();
+  box.resize = new ResizeObserver(fit);
+  box.resize.observe(box);
+}
+
+function fillSelect(select, options, chosen) {
+  select.replaceChildren(...options.map(([value, text]) => el("option", { value }, text)));
+  select.value = String(chosen);
+}
+
+const colourOf = (policy) => `var(--c${policy % 10})`;
+const dashOf = (policy) => ["", "7 3", "2 3"][Math.floor(policy / 10) % 3];
+const spaced = (name) => name.replaceAll("_", " ");

@@ -1,0 +1,207 @@
+// Ranking, all metrics, fidelity, and what is needed to reproduce the report.
+
+const VERDICTS = {
+  better: ["▲", "better"], worse: ["▼", "worse"], same: ["=", ""], inconclusive: ["?", "unsure"],
+};
+
+function ranked(report, name) {
+  const of = (p) => p.metrics[name];
+  const value = (p) => (of(p) && measured(of(p).value) ? of(p).value : null);
+  const sign = report.policies.some((p) => of(p)?.better === "higher") ? -1 : 1;
+  const order = report.policies.map((_, i) => i);
+  return order.sort((a, b) => {
+    const [x, y] = [value(report.policies[a]), value(report.policies[b])];
+    if (x === null || y === null) return (x === null) - (y === null) || a - b;
+    return sign * (x - y) || a - b;
+  });
+}
+
+function verdictCell(policy, metric) {
+  if (policy.violations.length) return el("td", { class: "verdict violated-word" }, "VIOLATED");
+  if (policy.is_reference) return el("td", { class: "verdict" }, "reference");
+  const verdict = metric?.vs_reference?.verdict;
+  if (!verdict) return el("td", { class: "verdict quiet" }, NOT_MEASURED);
+  const [mark, kind] = VERDICTS[verdict];
+  return el("td", { class: `verdict ${kind}` }, `${mark} ${verdict}`);
+}
+
+/** Where values stand in the plot: a linear scale over all intervals, with some air. */
+function plotScale(report, name) {
+  const metrics = report.policies.map((p) => p.metrics[name]).filter((m) => m && measured(m.value));
+  const values = metrics.flatMap((m) => [m.value, ...(m.ci95 ?? [])]);
+  let [low, high] = [Math.min(...values), Math.max(...values)];
+  // Intervals that span little are shown large; others start at zero, so that lengths compare.
+  if (low > 0 && low < 0.6 * high) low = 0;
+  const air = (high - low || Math.abs(high) || 1) * 0.06;
+  [low, high] = [low === 0 ? 0 : low - air, high + air];
+  return { low, high, at: (v) => `${((v - low) / (high - low)) * 100}%`, unit: metrics[0]?.unit ?? "" };
+}
+
+function plotCell(report, policy, metric, scale, name) {
+  const reference = report.policies.find((p) => p.is_reference)?.metrics[name];
+  const parts = [];
+  if (reference && measured(reference.value)) {
+    if (reference.ci95) {
+      const [a, b] = reference.ci95.map((v) => parseFloat(scale.at(v)));
+      parts.push(svg("rect", { class: "reference-band", x: `${a}%`, width: `${b - a}%`, y: 0, height: 34 }));
+    }
+    const x = scale.at(reference.value);
+    parts.push(svg("line", { class: "reference-line", x1: x, x2: x, y1: 0, y2: 34 }));
+  }
+  if (metric && measured(metric.value)) {
+    if (metric.ci95) {
+      const [x1, x2] = metric.ci95.map(scale.at);
+      parts.push(svg("line", { class: "whisker", x1, x2, y1: 17, y2: 17 }));
+      for (const x of [x1, x2]) parts.push(svg("line", { class: "whisker", x1: x, x2: x, y1: 13, y2: 21 }));
+    }
+    parts.push(svg("circle", { class: "dot", cx: scale.at(metric.value), cy: 17, r: 4.5 }));
+  }
+  const drawing = svg("svg", { height: 34, "aria-hidden": "true", focusable: "false" }, parts);
+  drawing.style.color = colourOf(report.policies.indexOf(policy));
+  return el("td", { class: "plot" }, drawing);
+}
+
+function plotHead(scale) {
+  const { ticks } = linearTicks(scale.low, scale.high, 3);
+  const marks = ticks.flatMap((t) => [
+    svg("line", { class: "axis", x1: scale.at(t), x2: scale.at(t), y1: 16, y2: 20 }),
+    svg("text", { x: scale.at(t), y: 11, "text-anchor": t === 0 ? "start" : "middle" }, t === 0 ? "0" : show(t, scale.unit)),
+  ]);
+  const drawing = svg("svg", { height: 20, "aria-hidden": "true", focusable: "false" }, marks);
+  return el("th", { scope: "col", class: "plot" }, el("span", { class: "visually-hidden" }, "plot"), drawing);
+}
+
+function drawRanking(report, labels, name) {
+  const about = report.details?.metrics?.find((m) => m.name === name)?.summary;
+  const any = report.policies.map((p) => p.metrics[name]).find(Boolean);
+  const direction = { lower: "Lower is better.", higher: "Higher is better.", neither: "Neither direction is better in itself." };
+  const samples = report.policies.reduce((sum, p) => sum + (p.metrics[name]?.samples ?? 0), 0);
+  byId("rank-about").textContent = [about, direction[any?.better], `${samples.toLocaleString("en")} observations in all.`]
+    .filter(Boolean).join(" ");
+  const scale = plotScale(report, name);
+  const head = [headCell("#", "number"), headCell("policy"), headCell("value", "number"), plotHead(scale),
+    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"), headCell("95 %", "number wide-only"), headCell("verdict")];
+  const rows = ranked(report, name).map((index, place) => {
+    const policy = report.policies[index];
+    const metric = policy.metrics[name];
+    const has = metric && measured(metric.value);
+    return el("tr", { class: policy.is_reference ? "reference" : null },
+      el("td", { class: "number quiet" }, has ? String(place + 1) : NOT_MEASURED),
+      el("th", { scope: "row", class: "name" }, labels[index]),
+      el("td", { class: "number" }, show(metric?.value, metric?.unit)),
+      plotCell(report, policy, metric, scale, name),
+      el("td", { class: "number quiet wide-only" }, showInterval(metric?.ci95, metric?.unit)),
+      el("td", { class: "number" }, metric?.vs_reference ? showRatio(metric.vs_reference.ratio) : ""),
+      el("td", { class: "number quiet wide-only" }, showRatioInterval(metric?.vs_reference?.ci95)),
+      verdictCell(policy, metric));
+  });
+  const caption = `Policies by ${name}: estimate, 95 % confidence interval, and ratio to the reference, paired by seed.`;
+  putScrollable(byId("rank-table"), "Ranking", table(caption, head, rows));
+}
+
+function drawMetrics(report, labels) {
+  const names = metricNames(report);
+  const head = [headCell("metric"), ...labels.map((l) => headCell(l, "number name"))];
+  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name), report.policies.map((policy) => {
+    const metric = policy.metrics[name];
+    const [mark, kind] = VERDICTS[metric?.vs_reference?.verdict] ?? ["", ""];
+    const word = metric?.vs_reference?.verdict;
+    const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
+    return el("td", { class: "number" }, show(metric?.value, metric?.unit), sign);
+  })));
+  putScrollable(byId("metrics-table"), "All metrics", table("Every metric of every policy.", head, rows));
+}
+
+function metricNames(report) {
+  const names = report.policies.flatMap((p) => Object.keys(p.metrics));
+  const seen = new Set(names);
+  return [...seen].filter((n) => report.policies.some((p) => measured(p.metrics[n]?.value)));
+}
+
+function drawFidelity(report) {
+  const box = byId("fidelity-box");
+  if (!report.fidelity) {
+    const recorded = report.input.kind === "trace";
+    box.append(el("p", { class: recorded ? "notice" : "about" }, recorded
+      ? "Not measured: trust no difference before `goodness verify` has been run on this recording."
+      : "The input is not a recording, so there is nothing to be faithful to."));
+    return;
+  }
+  const { policy, metrics } = report.fidelity;
+  box.append(el("p", { class: "about" }, `The recording was replayed under ${policy}, which stands in for the kernel that made it, ` +
+    "and compared with itself. A difference between policies smaller than this error is inconclusive."));
+  const rows = Object.entries(metrics).map(([name, m]) => {
+    const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
+    const promise = measured(m.tolerance) ? `≤ ${showShare(m.tolerance)}${missed ? ", missed" : ""}` : "";
+    return el("tr", {}, el("th", { scope: "row" }, name),
+      el("td", { class: "number" }, show(m.recorded, m.unit)), el("td", { class: "number" }, show(m.replayed, m.unit)),
+      el("td", { class: "number" }, showShare(m.error)), el("td", { class: missed ? "unsure" : "" }, promise));
+  });
+  const head = [headCell("metric"), headCell("recorded", "number"), headCell("replayed", "number"), headCell("error", "number"), headCell("promised")];
+  const scroll = el("div", { class: "scroll" });
+  box.append(scroll);
+  putScrollable(scroll, "Fidelity", table("Recorded and replayed, metric by metric.", head, rows));
+}
+
+const counted = (list) => el("ul", { class: "plain" }, list.map((c) => el("li", {}, `${c.count.toLocaleString("en")} ${c.what}`)));
+const sentences = (list) => el("ul", { class: "plain" }, list.map((s) => el("li", {}, s)));
+
+function drawReproduce(report, labels) {
+  const box = byId("reproduce-box");
+  const d = report.details ?? {};
+  if (d.command) box.append(el("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, el("code", {}, d.command)));
+  const facts = [
+    ["Input", `${report.input.name} (${report.input.kind})`],
+    ["SHA-256", report.input.sha256],
+    ["Lost events", report.input.lost_events === null ? "not known" : report.input.lost_events.toLocaleString("en")],
+    ["Machine", `${report.machine.name}: ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"}, ${report.machine.hz} Hz`],
+    ["Seed", String(report.seed)],
+    ["Runs", `${report.runs_per_policy} for each policy, of ${showTime(report.simulated_ns)} each`],
+    ["Between runs", d.what_varies],
+    ["Program", `goodness ${report.goodness.version}${report.goodness.commit ? ` (${report.goodness.commit})` : ""}`],
+  ];
+  box.append(el("dl", {}, facts.filter(([, v]) => v).flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])));
+  const parts = [["About the work", d.workload_notes, sentences], ["About the machine", d.machine_notes, sentences],
+    ["Repaired in the recording", d.repairs, counted], ["Not known from the recording", d.unknowns, counted]];
+  for (const [title, list, form] of parts) if (list?.length) box.append(el("h3", {}, title), form(list));
+  drawSettings(report, labels, box);
+}
+
+function drawSettings(report, labels, box) {
+  const rows = report.policies.map((policy, index) => el("tr", { class: policy.is_reference ? "reference" : null },
+    el("th", { scope: "row", class: "name" }, labels[index]),
+    el("td", {}, Object.entries(policy.settings).map(([k, v]) => `${k}=${v}`).join(", ") || "no tunables"),
+    el("td", { class: "number" }, policy.decisions === null ? NOT_MEASURED : policy.decisions.toLocaleString("en")),
+    el("td", { class: "number" }, showTime(policy.simulation_wall_ns))));
+  const head = [headCell("policy"), headCell("settings"), headCell("decisions", "number"), headCell("simulated in", "number")];
+  const scroll = el("div", { class: "scroll" });
+  box.append(el("h3", {}, "Settings"), scroll);
+  putScrollable(scroll, "Settings", table("All tunables with the values used, and what the simulation took.", head, rows));
+}
+
+function drawNotices(report, labels) {
+  const box = byId("notices");
+  report.policies.forEach((policy, index) => policy.violations.forEach((v) => box.append(el("p", { class: "notice violated" },
+    el("b", { class: "violated-word" }, "Violated: "), `${v.checker} under ${labels[index]} at ${showTime(v.at_ns)}: ${v.message} `,
+    el("code", {}, v.reproduce)))));
+  for (const warning of report.details?.warnings ?? []) box.append(el("p", { class: "notice" }, warning));
+  if (report.input.lost_events) {
+    box.append(el("p", { class: "notice" }, `The recording lost ${report.input.lost_events.toLocaleString("en")} events.`));
+  }
+}
+
+/** One sentence: what the ranking metric says. */
+function conclude(report, labels, name) {
+  const reference = report.policies.findIndex((p) => p.is_reference);
+  if (!name) return "Nothing that could rank the policies was measured.";
+  if (reference < 0 || report.policies.length < 2) return "";
+  const better = ranked(report, name).filter((i) => {
+    const p = report.policies[i];
+    return !p.violations.length && p.metrics[name]?.vs_reference?.verdict === "better";
+  });
+  const of = (i) => report.policies[i].metrics[name].vs_reference;
+  if (!better.length) return `In ${name}, no policy is better than ${labels[reference]} beyond doubt.`;
+  const interval = of(better[0]).ci95 ? `, 95 % interval ${showRatioInterval(of(better[0]).ci95)}` : "";
+  const others = better.length > 1 ? ` ${better.length - 1} more ${better.length > 2 ? "are" : "is"} better, too.` : "";
+  return `In ${name}, ${labels[better[0]]} is better than ${labels[reference]}: ${showRatio(of(better[0]).ratio)} of its value${interval}.${others}`;
+}

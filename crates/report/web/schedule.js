@@ -1,0 +1,130 @@
+// The schedule of one run: unpacked into typed arrays, with what makes any zoom level cheap to draw.
+//
+// Per CPU: slices by start; `busy[i]` = CPU time of the slices before i, so that the occupancy of any interval
+// is two look-ups; `longest` = a pyramid of the longest slice among 2, 4, 8 … neighbours, so that the slice
+// that stands for a crowd is found in a few steps.
+
+const LEFT = ["still running", "preempted", "yielded", "slept", "waited uninterruptibly", "exited"];
+const WOKEN = 8;
+
+async function inflate(base64) {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Numbers of seven bits a byte, the lowest first; the eighth bit says that more follow. */
+function varints(bytes, count) {
+  const numbers = new Float64Array(count);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    let [value, factor] = [0, 1];
+    for (;;) {
+      const byte = bytes[at++];
+      value += (byte & 127) * factor;
+      if (byte < 128) break;
+      factor *= 128;
+    }
+    numbers[i] = value;
+  }
+  return numbers;
+}
+
+class Schedule {
+  /** From the packed form that the report carries. */
+  static async unpack(packed) {
+    const total = packed.counts.reduce((a, b) => a + b, 0);
+    const names = ["gap", "length", "task", "waited", "flags"];
+    const columns = await Promise.all(names.map(async (n) => varints(await inflate(packed.columns[n]), total)));
+    return new Schedule(packed, Object.fromEntries(names.map((n, i) => [n, columns[i]])), total);
+  }
+
+  constructor(packed, columns, total) {
+    Object.assign(this, { tasks: packed.tasks, end: Math.max(packed.end, 1), leftOut: packed.left_out, total });
+    let from = 0;
+    this.rows = packed.counts.map((count) => {
+      const row = Schedule.row(columns, from, count);
+      from += count;
+      return row;
+    });
+  }
+
+  static row(columns, from, count) {
+    const part = (name) => columns[name].subarray(from, from + count);
+    const [gap, length] = [part("gap"), part("length")];
+    const [start, end, busy] = [new Float64Array(count), new Float64Array(count), new Float64Array(count + 1)];
+    for (let i = 0, at = 0; i < count; i++) {
+      start[i] = at + gap[i];
+      at = end[i] = start[i] + length[i];
+      busy[i + 1] = busy[i] + length[i];
+    }
+    const row = { count, start, end, busy, task: Uint32Array.from(part("task")), waited: part("waited"), flags: Uint8Array.from(part("flags")) };
+    row.longest = Schedule.pyramid(row);
+    return row;
+  }
+
+  static pyramid({ count, start, end }) {
+    const levels = [Uint32Array.from({ length: count }, (_, i) => i)];
+    while (levels.at(-1).length > 1) {
+      const below = levels.at(-1);
+      const level = new Uint32Array((below.length + 1) >> 1);
+      for (let i = 0; i < level.length; i++) {
+        const [a, b] = [below[2 * i], below[Math.min(2 * i + 1, below.length - 1)]];
+        level[i] = end[b] - start[b] > end[a] - start[a] ? b : a;
+      }
+      levels.push(level);
+    }
+    return levels;
+  }
+
+  /** Index of the first slice that ends after `t`. */
+  static firstAfter(row, t) { return lowerBound(row.end, t, 0); }
+
+  /** The longest of the slices from..to. */
+  static longestOf(row, from, to) {
+    let best = from;
+    const take = (i) => { if (row.end[i] - row.start[i] > row.end[best] - row.start[best]) best = i; };
+    let [low, high] = [from, to];
+    for (let level = 0; low < high; level++) {
+      if (low & 1) take(row.longest[level][low++]);
+      if (high & 1) take(row.longest[level][--high]);
+      low >>= 1;
+      high >>= 1;
+    }
+    return best;
+  }
+
+  /** CPU time used before `t`. */
+  static busyBefore(row, t) {
+    const i = Schedule.firstAfter(row, t);
+    return row.busy[i] + (i < row.count ? Math.max(0, t - row.start[i]) : 0);
+  }
+
+  /** The slice of a row that covers `t`, or -1. */
+  static at(row, t) {
+    const i = Schedule.firstAfter(row, t);
+    return i < row.count && row.start[i] <= t ? i : -1;
+  }
+
+  label(task) {
+    const known = this.tasks[task];
+    return known ? `${known.name} ${known.id}` : `task ${task}`;
+  }
+}
+
+/** First index at or after `from` whose value is greater than `t`; the values ascend. Near answers are found fast. */
+function lowerBound(values, t, from) {
+  let step = 1;
+  let low = from;
+  while (low + step < values.length && values[low + step - 1] <= t) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(values.length, low + step);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= t) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,70 @@
+// The tasks of one policy: sortable, filtered.
+
+const TASK_ROWS = 500;
+const COLUMNS = [
+  ["task", (t) => t.name, (t) => `${t.name} ${t.id}`, "name"],
+  ["nice", (t) => t.nice, (t) => (t.nice === null ? "rt" : String(t.nice).replace("-", "−")), "number"],
+  ["on CPU", (t) => t.cpu_time_ns, (t) => showTime(t.cpu_time_ns), "number"],
+  ["waiting", (t) => t.wait_ns, (t) => showTime(t.wait_ns), "number"],
+  ["asleep", (t) => t.sleep_ns, (t) => showTime(t.sleep_ns), "number wide-only"],
+  ["switches", (t) => t.switches, (t) => t.switches.toLocaleString("en"), "number"],
+  ["wake-ups", (t) => t.wakeups, (t) => t.wakeups.toLocaleString("en"), "number wide-only"],
+  ["latency p50", (t) => t.wakeup_latency_p50_ns, (t) => showTime(t.wakeup_latency_p50_ns), "number wide-only"],
+  ["p99", (t) => t.wakeup_latency_p99_ns, (t) => showTime(t.wakeup_latency_p99_ns), "number"],
+  ["max", (t) => t.wakeup_latency_max_ns, (t) => showTime(t.wakeup_latency_max_ns), "number"],
+];
+
+class Tasks {
+  constructor(report, labels) {
+    Object.assign(this, { report, labels, column: 2, ascending: false, all: false });
+    const withTasks = report.policies.flatMap((p, i) => (p.tasks.length ? [[i, labels[i]]] : []));
+    const reference = report.policies.findIndex((p) => p.is_reference && p.tasks.length);
+    fillSelect(byId("task-policy"), withTasks, reference < 0 ? withTasks[0][0] : reference);
+    byId("task-policy").addEventListener("change", () => this.drawRows());
+    byId("task-filter").addEventListener("input", () => this.drawRows());
+    this.build();
+    this.drawRows();
+  }
+
+  build() {
+    this.heads = COLUMNS.map(([title, , , kind], i) => el("th", { scope: "col", class: kind, "aria-sort": "none" },
+      el("button", { type: "button", onclick: () => this.sortBy(i) }, title)));
+    this.caption = el("caption", {}, "");
+    this.body = el("tbody");
+    const whole = el("table", {}, this.caption, el("thead", {}, el("tr", {}, this.heads)), this.body);
+    putScrollable(byId("task-table"), "Tasks", whole);
+  }
+
+  sortBy(column) {
+    this.ascending = column === this.column ? !this.ascending : column === 0;
+    this.column = column;
+    this.drawRows();
+  }
+
+  matching() {
+    const policy = this.report.policies[Number(byId("task-policy").value)];
+    const wanted = byId("task-filter").value.trim().toLowerCase();
+    const of = COLUMNS[this.column][1];
+    const sign = this.ascending ? 1 : -1;
+    const order = (a, b) => {
+      const [x, y] = [of(a), of(b)];
+      // What was not measured comes last whichever way the column is sorted.
+      if (x === null || y === null) return (x === null) - (y === null) || a.id - b.id;
+      return sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || a.id - b.id;
+    };
+    return policy.tasks.filter((t) => `${t.name} ${t.id}`.toLowerCase().includes(wanted)).sort(order);
+  }
+
+  drawRows() {
+    this.heads.forEach((h, i) => h.setAttribute("aria-sort", i !== this.column ? "none" : this.ascending ? "ascending" : "descending"));
+    const index = Number(byId("task-policy").value);
+    const total = this.report.policies[index].tasks.length;
+    const tasks = this.matching();
+    const shown = tasks.slice(0, TASK_ROWS);
+    this.caption.textContent = `Tasks under ${this.labels[index]}, first run.`;
+    this.body.replaceChildren(...shown.map((t) => el("tr", {}, COLUMNS.map(([, , form, kind], i) =>
+      i === 0 ? el("th", { scope: "row", class: kind }, form(t)) : el("td", { class: kind }, form(t))))));
+    const cut = tasks.length > shown.length ? `, the first ${shown.length} of them shown` : "";
+    byId("task-count").textContent = `${tasks.length} of ${total} tasks${cut}`;
+  }
+}
