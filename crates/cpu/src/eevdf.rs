@@ -1,0 +1,577 @@
+//! EEVDF, the fair class of Linux since 6.6: earliest eligible virtual deadline first.
+//!
+//! Idea: every task has a virtual runtime that advances inversely to its weight. The queue's average V is what an
+//! ideal machine would have given everyone; a task is eligible while it is not ahead of V. Of the eligible ones
+//! the earliest virtual deadline runs, where a deadline is one slice of virtual time away: so slices set
+//! latency and weights set shares, independently. What a task is owed when it leaves (its lag) is kept.
+//!
+//! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
+//! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at
+//! ticks, yield gives the slice away); `6.15` and `6.18` likewise.
+//! Deviations: no task groups, bandwidth limits or core scheduling; load balance weighs queues by their current
+//! weight instead of the decayed average.
+//! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
+
+use crate::fair::weight::{Weight, scaling};
+use crate::fair::{Join, Leave, Order, Stack};
+use goodness_core::{About, Class, Context, CpuId, Effort, Machine, Needs, PerTask, Span, TaskId};
+use goodness_queues::{Nodes, Tree};
+
+goodness_core::choices! {
+    /// Kernel whose fair class is modelled.
+    pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Kernel whose behaviour and defaults apply; `6.12` is the stable kernel with its backports.
+        kernel: Kernel = Kernel::V6_12;
+        /// Slice of a task that asks for none, before scaling by the number of CPUs.
+        base_slice: Option<Span> = None, in Span::from_us(100) => Span::from_ms(100);
+        /// Whether a task keeps what it was owed, or owes, while it sleeps.
+        place_lag: Option<bool> = None;
+        /// Whether a new task's first deadline is half a slice away.
+        place_deadline_initial: Option<bool> = None;
+        /// Whether migration and renice keep the distance to the deadline.
+        place_rel_deadline: Option<bool> = None;
+        /// Whether a task that was picked is protected until its slice is used, while eligible.
+        run_to_parity: Option<bool> = None;
+        /// Whether a woken task with a shorter slice ends that protection.
+        preempt_short: Option<bool> = None;
+        /// Whether a task that sleeps owing CPU time stays queued until it has worked that off.
+        delay_dequeue: Option<bool> = None;
+        /// Whether such a task gets nothing for having waited longer than it owed.
+        delay_zero: Option<bool> = None;
+        /// Whether woken tasks may preempt.
+        wakeup_preemption: bool = true;
+        /// Whether the task woken last is favoured by the next pick.
+        next_buddy: bool = false;
+        /// Whether a task that has used up its protection is reconsidered at every tick, not only at its deadline.
+        expire_protection: Option<bool> = None;
+        /// Whether a yielding task gives its whole slice away, instead of only delaying its deadline.
+        yield_forfeits: Option<bool> = None;
+    }
+}
+
+/// EEVDF below the real-time classes.
+pub type Eevdf = Stack<VirtualDeadlines>;
+
+const NOBODY: u32 = u32::MAX;
+/// SCHED_IDLE.
+const IDLE_WEIGHT: u64 = 3;
+/// Values kept in the tree: virtual runtime and slice.
+const RUNTIME: usize = 0;
+const SLICE: usize = 1;
+
+/// The profile's answers to what the settings leave open.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    base_slice: u64,
+    place_lag: bool,
+    place_deadline_initial: bool,
+    place_rel_deadline: bool,
+    run_to_parity: bool,
+    preempt_short: bool,
+    delay_dequeue: bool,
+    delay_zero: bool,
+    wakeup_preemption: bool,
+    next_buddy: bool,
+    expire_protection: bool,
+    yield_forfeits: bool,
+    /// Whether the lag is limited by slice + tick instead of max(2 slices, tick).
+    lag_by_slice_and_tick: bool,
+    fair_server: bool,
+    tick: u64,
+}
+
+impl Rules {
+    fn new(machine: &Machine, settings: &Settings) -> Rules {
+        let (delays, current) = (settings.kernel >= Kernel::V6_12_0, settings.kernel >= Kernel::V6_12);
+        let slice = settings.base_slice.unwrap_or(Span::from_us(if current { 700 } else { 750 }));
+        Rules {
+            base_slice: slice.0 * scaling(machine.cpu_count()),
+            place_lag: settings.place_lag.unwrap_or(true),
+            place_deadline_initial: settings.place_deadline_initial.unwrap_or(true),
+            place_rel_deadline: settings.place_rel_deadline.unwrap_or(delays),
+            run_to_parity: settings.run_to_parity.unwrap_or(true),
+            preempt_short: settings.preempt_short.unwrap_or(delays),
+            delay_dequeue: settings.delay_dequeue.unwrap_or(delays),
+            delay_zero: settings.delay_zero.unwrap_or(delays),
+            wakeup_preemption: settings.wakeup_preemption,
+            next_buddy: settings.next_buddy,
+            expire_protection: settings.expire_protection.unwrap_or(current),
+            yield_forfeits: settings.yield_forfeits.unwrap_or(current),
+            lag_by_slice_and_tick: current,
+            fair_server: delays,
+            tick: machine.tick().0,
+        }
+    }
+}
+
+/// What is known of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entity {
+    /// Virtual runtime.
+    runtime: i64,
+    /// Virtual deadline; while `relative`, its distance from the virtual runtime.
+    deadline: i64,
+    /// What it was owed when it last left a queue, in virtual time.
+    lag: i64,
+    /// Until which virtual runtime it is protected since it was picked.
+    protected: i64,
+    slice: u64,
+    weight: Weight,
+    cpu: CpuId,
+    queued: bool,
+    /// Sleeps, but stays queued until it has worked off what it owes.
+    delayed: bool,
+    relative: bool,
+    idle_class: bool,
+}
+
+/// The entities of one CPU. The current one is not in the tree but counts in all sums.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    tree: Tree,
+    current: u32,
+    next: u32,
+    /// Sums are kept relative to this virtual time.
+    base: i64,
+    /// Σ weight · (runtime − base) over the tree.
+    sum: i128,
+    /// Σ weight over the tree.
+    load: u64,
+    /// Entities queued, the current and the delayed ones included.
+    count: u32,
+    delayed: u32,
+}
+
+/// The fair queues of all CPUs, ordered by virtual deadline.
+#[derive(Debug)]
+pub struct VirtualDeadlines {
+    rules: Rules,
+    nodes: Nodes<2>,
+    entities: PerTask<Entity>,
+    queues: Vec<Queue>,
+}
+
+impl VirtualDeadlines {
+    /// Σ weight · (runtime − base) and Σ weight over all entities, the current one included.
+    #[inline]
+    fn totals(&self, cpu: CpuId) -> (i128, u64) {
+        let queue = &self.queues[cpu.index()];
+        let (mut sum, mut load) = (queue.sum, queue.load);
+        if let Some(current) = self.current(cpu) {
+            sum += i128::from(current.runtime - queue.base) * i128::from(current.weight.value);
+            load += current.weight.value;
+        }
+        (sum, load)
+    }
+
+    /// The entity that runs on `cpu`, if it is still queued there.
+    #[inline]
+    fn current(&self, cpu: CpuId) -> Option<&Entity> {
+        let current = self.queues[cpu.index()].current;
+        if current == NOBODY {
+            return None;
+        }
+        Some(&self.entities[TaskId(current)]).filter(|e| e.queued && e.cpu == cpu)
+    }
+
+    /// V, rounded down; of an empty queue, where it last stood.
+    fn average(&mut self, cpu: CpuId) -> i64 {
+        let (sum, load) = self.totals(cpu);
+        let queue = &mut self.queues[cpu.index()];
+        if load == 0 {
+            return queue.base;
+        }
+        let relative = match i64::try_from(sum) {
+            Ok(small) => small.div_euclid(load as i64),
+            Err(_) => sum.div_euclid(i128::from(load)) as i64,
+        };
+        queue.base += relative;
+        queue.sum -= i128::from(queue.load) * i128::from(relative);
+        queue.base
+    }
+
+    /// A test for "not ahead of V" that needs no division.
+    #[inline]
+    fn eligibility(&self, cpu: CpuId) -> impl Fn(i64) -> bool + use<> {
+        let (sum, load) = self.totals(cpu);
+        let base = self.queues[cpu.index()].base;
+        move |runtime| sum >= i128::from(runtime - base) * i128::from(load)
+    }
+
+    fn tree_insert(&mut self, cx: &Context, cpu: CpuId, task: u32) {
+        let it = &self.entities[TaskId(task)];
+        let queue = &mut self.queues[cpu.index()];
+        queue.sum += i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
+        queue.load += it.weight.value;
+        let levels = queue.tree.insert(&mut self.nodes, task, it.deadline, [it.runtime, it.slice as i64]);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    fn tree_remove(&mut self, cx: &Context, cpu: CpuId, task: u32) {
+        let it = &self.entities[TaskId(task)];
+        let queue = &mut self.queues[cpu.index()];
+        queue.sum -= i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
+        queue.load -= it.weight.value;
+        let levels = queue.tree.remove(&mut self.nodes, task);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    /// Notes what `task` is owed: V − runtime, within limits.
+    fn note_lag(&mut self, cpu: CpuId, task: TaskId) {
+        let average = self.average(cpu);
+        let longest = self.entities[task].slice;
+        let it = &mut self.entities[task];
+        let span = if self.rules.lag_by_slice_and_tick {
+            longest + self.rules.tick
+        } else {
+            (2 * it.slice).max(self.rules.tick)
+        };
+        let limit = it.weight.virtual_time(span);
+        it.lag = (average - it.runtime).clamp(-limit, limit);
+    }
+
+    /// Gives `task`, which is not counted in the queue's sums, its virtual runtime and deadline.
+    fn place(&mut self, cpu: CpuId, task: TaskId, initial: bool) {
+        let average = self.average(cpu);
+        let (_, load) = self.totals(cpu);
+        let others = self.queues[cpu.index()].count;
+        let rules = self.rules;
+        let it = &mut self.entities[task];
+        let mut lag = 0;
+        if rules.place_lag && others > 0 && it.lag != 0 {
+            // Joining moves V towards the newcomer; the lag is inflated so that it holds afterwards.
+            let whole = i128::from(it.lag) * i128::from(load + it.weight.value);
+            lag = (whole / i128::from(load.max(1))) as i64;
+        }
+        it.runtime = average - lag;
+        if std::mem::take(&mut it.relative) {
+            it.deadline += it.runtime;
+            return;
+        }
+        let slice = it.weight.virtual_time(it.slice);
+        let half = initial && rules.place_deadline_initial;
+        it.deadline = it.runtime + if half { slice / 2 } else { slice };
+    }
+
+    /// Follows class, nice and slice of the task. What is kept in virtual time is rescaled to the new weight.
+    fn refresh(&mut self, cx: &Context, task: TaskId) {
+        let it = &cx.tasks[task];
+        let weight = Weight::of_task(it, IDLE_WEIGHT);
+        let entity = &mut self.entities[task];
+        entity.idle_class = it.class == Class::Idle;
+        entity.slice = it.slice.map_or(self.rules.base_slice, |s| s.0.clamp(100_000, 100_000_000));
+        if entity.weight != weight {
+            entity.lag = entity.lag * entity.weight.value as i64 / weight.value as i64;
+            if entity.relative {
+                entity.deadline = entity.deadline * entity.weight.value as i64 / weight.value as i64;
+            }
+            entity.weight = weight;
+        }
+    }
+
+    /// The election. `protect`: whether the current entity may insist on its slice.
+    fn elect(&self, cx: &Context, cpu: CpuId, protect: bool) -> Option<TaskId> {
+        let queue = &self.queues[cpu.index()];
+        let current = self.current(cpu).map(|it| (TaskId(queue.current), it));
+        if queue.count == 1 {
+            return current.map(|c| c.0).or(queue.tree.first().map(TaskId));
+        }
+        let eligible = self.eligibility(cpu);
+        if protect && queue.next != NOBODY && eligible(self.entities[TaskId(queue.next)].runtime) {
+            return Some(TaskId(queue.next));
+        }
+        let current = current.filter(|(_, it)| eligible(it.runtime));
+        if let Some((task, it)) = current
+            && protect
+            && it.protected > it.runtime
+        {
+            return Some(task);
+        }
+        let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, &eligible);
+        cx.examined(Effort::Search, levels);
+        match (current, best) {
+            (Some((_, it)), Some(best)) if it.deadline >= self.nodes.key(best) => Some(TaskId(best)),
+            (Some((task, _)), _) => Some(task),
+            (None, best) => best.map(TaskId),
+        }
+    }
+
+    /// The smallest slice anyone on `cpu` asks for.
+    fn least_slice(&self, cpu: CpuId) -> u64 {
+        let queue = &self.queues[cpu.index()];
+        let waiting = queue.tree.least(&self.nodes, SLICE).map_or(u64::MAX, |s| s as u64);
+        self.current(cpu).map_or(waiting, |it| waiting.min(it.slice))
+    }
+
+    /// Begins the protection of the current entity, which was just switched in.
+    fn protect(&mut self, cpu: CpuId) {
+        let least = if self.rules.run_to_parity { self.least_slice(cpu) } else { self.rules.base_slice };
+        let current = TaskId(self.queues[cpu.index()].current);
+        let rules = self.rules;
+        let it = &mut self.entities[current];
+        it.protected = match (rules.expire_protection, rules.run_to_parity) {
+            (false, false) => it.runtime,
+            (true, _) if least < it.slice => it.deadline.min(it.runtime + it.weight.virtual_time(least)),
+            _ => it.deadline,
+        };
+    }
+
+    /// Takes a task out of the queue for good; its lag is noted.
+    fn detach(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.note_lag(cpu, task);
+        let is_current = self.queues[cpu.index()].current == task.0;
+        if !is_current {
+            self.tree_remove(cx, cpu, task.0);
+        }
+        let it = &mut self.entities[task];
+        it.queued = false;
+        let delayed = std::mem::take(&mut it.delayed);
+        if delayed && self.rules.delay_zero {
+            it.lag = it.lag.min(0);
+        }
+        let queue = &mut self.queues[cpu.index()];
+        queue.count -= 1;
+        queue.delayed -= u32::from(delayed);
+        if queue.next == task.0 {
+            queue.next = NOBODY;
+        }
+    }
+
+    /// Puts the current entity back into the tree, if it is still queued.
+    fn put_back(&mut self, cx: &Context, cpu: CpuId) {
+        let still_queued = self.current(cpu).is_some();
+        let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);
+        if still_queued {
+            self.tree_insert(cx, cpu, current);
+        }
+    }
+
+    /// Makes `task` the current entity of `cpu`.
+    fn switch_to(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        if self.queues[cpu.index()].current == task.0 {
+            return;
+        }
+        self.put_back(cx, cpu);
+        self.tree_remove(cx, cpu, task.0);
+        let queue = &mut self.queues[cpu.index()];
+        queue.current = task.0;
+        if queue.next == task.0 {
+            queue.next = NOBODY;
+        }
+        self.protect(cpu);
+    }
+}
+
+impl Order for VirtualDeadlines {
+    const ABOUT: About = About {
+        name: "eevdf",
+        summary: "Linux since 6.6: of the tasks that are not ahead of their share, the earliest virtual deadline.",
+        source: "specs section 5.2-5.7; Stoica and Abdel-Wahab 1995",
+        needs: Needs { tick: true, timer: true, balance: true, global_lock: false },
+    };
+    type Settings = Settings;
+
+    fn new(machine: &Machine, settings: &Settings) -> Self {
+        let empty = Queue {
+            tree: Tree::default(),
+            current: NOBODY,
+            next: NOBODY,
+            base: 0,
+            sum: 0,
+            load: 0,
+            count: 0,
+            delayed: 0,
+        };
+        VirtualDeadlines {
+            rules: Rules::new(machine, settings),
+            nodes: Nodes::default(),
+            entities: PerTask::default(),
+            queues: vec![empty; machine.cpu_count()],
+        }
+    }
+
+    fn has_fair_server(&self) -> bool {
+        self.rules.fair_server
+    }
+
+    fn admit(&mut self, _: &Context, task: TaskId) {
+        self.nodes.reserve(task.index() + 1);
+        self.entities.admit(task);
+    }
+
+    fn home(&self, task: TaskId) -> Option<CpuId> {
+        let it = &self.entities[task];
+        it.queued.then_some(it.cpu)
+    }
+
+    fn queued(&self, cpu: CpuId) -> u32 {
+        self.queues[cpu.index()].count
+    }
+
+    fn runnable(&self, cpu: CpuId) -> u32 {
+        let queue = &self.queues[cpu.index()];
+        queue.count - queue.delayed
+    }
+
+    fn join(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Join) {
+        self.refresh(cx, task);
+        if how == Join::Fork {
+            self.entities[task].lag = 0;
+            self.entities[task].relative = false;
+        }
+        self.place(cpu, task, how == Join::Fork);
+        let it = &mut self.entities[task];
+        it.queued = true;
+        it.cpu = cpu;
+        self.queues[cpu.index()].count += 1;
+        if self.queues[cpu.index()].current != task.0 {
+            self.tree_insert(cx, cpu, task.0);
+        }
+    }
+
+    fn leave(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Leave) {
+        if how == Leave::Sleep && self.rules.delay_dequeue {
+            let eligible = self.eligibility(cpu);
+            let it = &mut self.entities[task];
+            if !eligible(it.runtime) {
+                it.delayed = true;
+                self.queues[cpu.index()].delayed += 1;
+                return;
+            }
+        }
+        self.detach(cx, cpu, task);
+        let it = &mut self.entities[task];
+        if how == Leave::Move && self.rules.place_rel_deadline {
+            it.deadline -= it.runtime;
+            it.relative = true;
+        }
+    }
+
+    fn rewake(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.note_lag(cpu, task);
+        let it = &mut self.entities[task];
+        it.delayed = false;
+        self.queues[cpu.index()].delayed -= 1;
+        if self.rules.delay_zero && self.entities[task].lag > 0 {
+            self.queues[cpu.index()].count -= 1;
+            let is_current = self.queues[cpu.index()].current == task.0;
+            if !is_current {
+                self.tree_remove(cx, cpu, task.0);
+            }
+            let it = &mut self.entities[task];
+            it.lag = 0;
+            it.queued = false;
+            self.place(cpu, task, false);
+            self.entities[task].queued = true;
+            if !is_current {
+                self.tree_insert(cx, cpu, task.0);
+            }
+            self.queues[cpu.index()].count += 1;
+        }
+    }
+
+    fn account(&mut self, cpu: CpuId, ran: Span) -> bool {
+        let queue = &self.queues[cpu.index()];
+        if queue.current == NOBODY {
+            return false;
+        }
+        let alone = queue.count == 1;
+        let it = &mut self.entities[TaskId(queue.current)];
+        it.runtime += it.weight.virtual_time(ran.0);
+        let finished = it.runtime >= it.deadline;
+        if finished {
+            it.deadline = it.runtime + it.weight.virtual_time(it.slice);
+        }
+        let unprotected = self.rules.expire_protection && it.protected <= it.runtime;
+        let again = !alone && (finished || unprotected);
+        if again {
+            self.queues[cpu.index()].next = NOBODY;
+        }
+        again
+    }
+
+    fn tick(&mut self, _: &Context, _: CpuId) -> bool {
+        false
+    }
+
+    fn yields(&mut self, cpu: CpuId) {
+        let queue = &self.queues[cpu.index()];
+        if queue.count <= 1 || queue.current == NOBODY {
+            return;
+        }
+        let current = TaskId(queue.current);
+        let eligible = self.eligibility(cpu)(self.entities[current].runtime);
+        let it = &mut self.entities[current];
+        let slice = it.weight.virtual_time(it.slice);
+        if !self.rules.yield_forfeits {
+            it.deadline += slice;
+        } else if eligible {
+            it.runtime = it.deadline;
+            it.deadline += slice;
+        }
+    }
+
+    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> bool {
+        let queue = &mut self.queues[cpu.index()];
+        if queue.current == NOBODY {
+            return false;
+        }
+        if self.rules.next_buddy && !is_fork {
+            queue.next = woken.0;
+        }
+        let (current, it) = (TaskId(queue.current), self.entities[woken]);
+        if !self.rules.wakeup_preemption || (it.idle_class && !self.entities[current].idle_class) {
+            return false;
+        }
+        if self.entities[current].idle_class && !it.idle_class {
+            let running = &mut self.entities[current];
+            running.protected = running.protected.min(running.runtime);
+            return true;
+        }
+        if cx.tasks[woken].class != Class::Normal {
+            return false;
+        }
+        let shorter = self.rules.preempt_short
+            && it.slice < self.entities[current].slice
+            && self.eligibility(cpu)(it.runtime);
+        if self.elect(cx, cpu, !shorter) == Some(woken) {
+            if shorter {
+                let running = &mut self.entities[current];
+                running.protected = running.protected.min(running.runtime);
+            }
+            return true;
+        }
+        if self.rules.run_to_parity && self.rules.expire_protection {
+            let least = self.least_slice(cpu);
+            let running = &mut self.entities[current];
+            running.protected = running.protected.min(running.runtime + running.weight.virtual_time(least));
+        }
+        false
+    }
+
+    fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        while self.queues[cpu.index()].count > 0 {
+            let Some(task) = self.elect(cx, cpu, true) else { break };
+            if !self.entities[task].delayed {
+                self.switch_to(cx, cpu, task);
+                return Some(task);
+            }
+            self.detach(cx, cpu, task);
+        }
+        self.put_back(cx, cpu);
+        None
+    }
+
+    fn put_current(&mut self, cx: &Context, cpu: CpuId) {
+        self.put_back(cx, cpu);
+    }
+
+    fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId> {
+        let tree = &self.queues[cpu.index()].tree;
+        tree.iter(&self.nodes).map(TaskId).find(|task| !self.entities[*task].delayed && accepts(*task))
+    }
+}
