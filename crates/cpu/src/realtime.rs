@@ -273,7 +273,7 @@ impl FairServer {
             return false;
         }
         if self.running {
-            self.deadline = self.deadline + PERIOD;
+            self.deadline += PERIOD;
             self.budget += SERVED.0 as i64;
         }
         self.running = true;
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn the_fair_server_steps_in_after_950_ms_and_leaves_after_50() {
         let mut server = FairServer::new(true);
-        let at = |ms| Time(ms * 1_000_000);
+        let at = |ms: u64| Time(ms * 1_000_000);
         server.start(at(0));
         assert_eq!(server.next_timer(), at(950));
         assert!(!server.timer(at(949)));

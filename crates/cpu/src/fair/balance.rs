@@ -88,7 +88,8 @@ impl<O: Order> Stack<O> {
         let mut looked_at = 0;
         let task = self.order.first_waiting(from, &mut |task| {
             looked_at += 1;
-            let hot = cx.now.since(self.placement.ran_at(task)) < MIGRATION_COST && self.placement.ran_at(task) > Time::ZERO;
+            let hot =
+                cx.now.since(self.placement.ran_at(task)) < MIGRATION_COST && self.placement.ran_at(task) > Time::ZERO;
             let weight = crate::fair::weight::Weight::of_task(&cx.tasks[task], 3).value;
             !hot && weight / 2 <= most && cx.tasks[task].affinity.contains(to) && looked_at <= 32
         });
@@ -115,7 +116,8 @@ impl<O: Order> Stack<O> {
             }
             cx.examined(Effort::Balance, group.len() as u32);
             let mine = self.placement.weight(cpu);
-            let Some(busiest) = group.iter().copied().max_by_key(|c| (self.placement.weight(*c), std::cmp::Reverse(*c)))
+            let Some(busiest) =
+                group.iter().copied().max_by_key(|c| (self.placement.weight(*c), std::cmp::Reverse(*c)))
             else {
                 continue;
             };

@@ -38,7 +38,8 @@ impl Average {
         let step = HALF_LIFE / 8;
         while passed > 0 {
             let part = passed.min(step);
-            away -= (i128::from(away) * i128::from(part) * 83 / (i128::from(HALF_LIFE) * 120 + i128::from(part) * 40)) as i64;
+            away -= (i128::from(away) * i128::from(part) * 83 / (i128::from(HALF_LIFE) * 120 + i128::from(part) * 40))
+                as i64;
             passed -= part;
         }
         self.value = target + away;
