@@ -25,6 +25,7 @@ pub mod histogram;
 pub mod metrics;
 pub mod subject;
 pub mod tracker;
+mod waiting;
 
 pub use checkers::{CHECKERS, Checked, Checkers, Ending, Violation, Wait};
 pub use histogram::Histogram;

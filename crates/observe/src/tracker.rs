@@ -5,8 +5,8 @@
 //! wait being made up. Finding such contradictions is the work of the checkers.
 
 use crate::subject::Subject;
-use goodness_core::{CpuId, CpuSet, Off, State, TaskId, Time};
-use std::collections::HashMap;
+use crate::waiting::{Sets, Waiting};
+use goodness_core::{CpuId, Off, State, TaskId, Time};
 
 /// Marks of a task, one bit each.
 mod mark {
@@ -309,7 +309,7 @@ impl<T> Tracker<T> {
     #[inline]
     #[must_use]
     pub fn running(&self) -> u64 {
-        self.running.len() as u64 - u64::from(self.waiting.idle)
+        self.running.len() as u64 - u64::from(self.waiting.idle_cpus())
     }
 
     /// Whether `task` may run on `cpu`.
@@ -317,13 +317,13 @@ impl<T> Tracker<T> {
     #[must_use]
     pub fn may_run(&self, task: TaskId, cpu: CpuId) -> bool {
         match self.tasks.get(task.index()) {
-            Some(track) if track.set != 0 => self.sets.list[track.set as usize - 1].contains(cpu),
+            Some(track) if track.set != 0 => self.sets.contains(track.set, cpu),
             _ => true,
         }
     }
 
-    /// Whether a CPU idles while a task waits that may run there; `None` where that is not known, see
-    /// [`Waiting`].
+    /// Whether a CPU idles while a task waits that may run there; `None` where that is not known: with
+    /// restricted tasks on more than 64 CPUs, or with more than 64 different affinities.
     #[inline]
     #[must_use]
     pub fn idles_while_queued(&self) -> Option<bool> {
@@ -343,121 +343,10 @@ fn task_mut<T: Default>(tasks: &mut Vec<TaskTrack<T>>, task: TaskId) -> &mut Tas
     &mut tasks[task.index()]
 }
 
-/// The different affinities of a run, numbered from 1; 0 stands for every CPU.
-#[derive(Clone, Debug)]
-struct Sets {
-    cpus: usize,
-    list: Vec<CpuSet>,
-    numbers: HashMap<Vec<u64>, u16>,
-}
-
-impl Sets {
-    fn new(cpus: usize) -> Sets {
-        Sets { cpus, list: Vec::new(), numbers: HashMap::new() }
-    }
-
-    fn number_of(&mut self, set: &CpuSet) -> u16 {
-        let words = match set {
-            CpuSet::All => return 0,
-            CpuSet::Small(bits) => vec![*bits],
-            CpuSet::Large(words) => words.to_vec(),
-        };
-        if let Some(&number) = self.numbers.get(&words) {
-            return number;
-        }
-        if (0..self.cpus).all(|cpu| set.contains(CpuId(cpu as u32))) {
-            self.numbers.insert(words, 0);
-            return 0;
-        }
-        self.list.push(set.clone());
-        let number = u16::try_from(self.list.len()).expect("at most 65535 different affinities");
-        self.numbers.insert(words, number);
-        number
-    }
-}
-
-/// How many tasks wait and how many CPUs idle, in total and for each affinity.
-///
-/// Without restricted tasks two counters answer whether a CPU idles that could serve a waiting task. With them
-/// the answer needs the idle CPUs as a set: it is known for up to 64 CPUs and 64 different affinities.
-#[derive(Clone, Debug)]
-struct Waiting {
-    /// Waiting tasks that may run anywhere.
-    anywhere: u32,
-    /// For each affinity: its CPUs, and how many waiting tasks have it.
-    restricted: Vec<(u64, u32)>,
-    cpus: usize,
-    idle: u32,
-    idle_set: u64,
-    /// At most 64 CPUs and 64 affinities, or no restricted task at all.
-    known: bool,
-}
-
-impl Waiting {
-    fn new(cpus: usize) -> Waiting {
-        let idle_set = if cpus >= 64 { u64::MAX } else { (1 << cpus) - 1 };
-        Waiting { anywhere: 0, restricted: Vec::new(), cpus, idle: cpus as u32, idle_set, known: true }
-    }
-
-    fn make_room(&mut self, set: u16, cpus: &CpuSet) {
-        if set as usize <= self.restricted.len() {
-            return;
-        }
-        let bits = match cpus {
-            CpuSet::All => u64::MAX,
-            CpuSet::Small(bits) => *bits,
-            CpuSet::Large(words) => words.first().copied().unwrap_or(0),
-        };
-        self.restricted.push((bits, 0));
-        self.known = self.restricted.len() <= 64 && self.cpus <= 64;
-    }
-
-    #[inline]
-    fn queue(&mut self, set: u16) {
-        match set {
-            0 => self.anywhere += 1,
-            _ => self.restricted[set as usize - 1].1 += 1,
-        }
-    }
-
-    #[inline]
-    fn unqueue(&mut self, set: u16) {
-        match set {
-            0 => self.anywhere -= 1,
-            _ => self.restricted[set as usize - 1].1 -= 1,
-        }
-    }
-
-    #[inline]
-    fn busy(&mut self, cpu: CpuId) {
-        self.idle -= 1;
-        self.idle_set &= !(1u64 << (cpu.0 & 63));
-    }
-
-    #[inline]
-    fn idle(&mut self, cpu: CpuId) {
-        self.idle += 1;
-        self.idle_set |= 1u64 << (cpu.0 & 63);
-    }
-
-    #[inline]
-    fn idles_while_queued(&self) -> Option<bool> {
-        if self.idle == 0 {
-            return Some(false);
-        }
-        if self.anywhere > 0 {
-            return Some(true);
-        }
-        if self.restricted.is_empty() {
-            return Some(false);
-        }
-        self.known.then(|| self.restricted.iter().any(|(cpus, waiting)| *waiting > 0 && cpus & self.idle_set != 0))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use goodness_core::CpuSet;
 
     fn tracker(cpus: usize, affinities: &[&[u32]]) -> Tracker<()> {
         let subject = |cpus: &&[u32]| Subject {

@@ -165,10 +165,10 @@ impl Checkers {
         self.tracker.task(task).map_or(Span::ZERO, |t| t.own)
     }
 
-    /// Ends the run at `end`.
+    /// Ends the run at `end`, or at its last event if that is later.
     #[must_use]
     pub fn finish(mut self, end: Time, ending: Ending) -> Checked {
-        self.pass(end);
+        self.pass(end.max(self.now));
         let end = self.now;
         self.found.enter(&exit_final::INVARIANT, end, self.exits.at_end());
         if ending == Ending::Quiet {

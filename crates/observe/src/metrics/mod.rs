@@ -104,7 +104,7 @@ impl Metrics {
         }
     }
 
-    /// Ends the run at `end` and says what was measured.
+    /// Ends the run at `end`, or at its last event if that is later, and says what was measured.
     #[must_use]
     pub fn finish(mut self, end: Time) -> Measured {
         let end = end.max(self.now);
