@@ -65,6 +65,13 @@ impl<T> TaskTrack<T> {
         self.has(mark::ENDED)
     }
 
+    /// Whether it may run anywhere and has not ended: then its state alone says what it may do next.
+    #[inline]
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.set == 0 && !self.has(mark::ENDED)
+    }
+
     /// Whether it was woken at least once.
     #[must_use]
     pub fn has_arrived(&self) -> bool {
@@ -204,8 +211,8 @@ impl<T: Default> Tracker<T> {
         Some(Ended { began, task: track })
     }
 
-    /// `task` begins to run on `cpu`. What the tracker believed to run there is left without a stint, and a
-    /// task that runs elsewhere is taken from there.
+    /// `task` begins to run on `cpu`. What the tracker still believes to run there is [forgotten](Self::forget),
+    /// and a task that runs elsewhere is taken from there.
     #[inline]
     pub fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) -> Began<'_, T> {
         if self.running[cpu.index()].is_some() {
@@ -213,17 +220,16 @@ impl<T: Default> Tracker<T> {
         }
         let track = task_mut(&mut self.tasks, task);
         let queued_on = track.cpu();
-        let counted_on = matches!(track.state, State::Queued | State::Running).then_some(queued_on);
-        let waited_since = (track.state == State::Queued).then_some(track.since);
-        match track.state {
-            State::Queued => self.waiting.unqueue(track.set),
-            State::Running => {
-                self.running[queued_on.index()] = None;
-                self.waiting.idle(queued_on);
-            }
-            State::New | State::Blocked | State::Exited => {}
+        let (mut waited_since, mut counted_on) = (None, None);
+        if track.state == State::Queued {
+            self.waiting.unqueue(track.set);
+            (waited_since, counted_on) = (Some(track.since), Some(queued_on));
+        } else if track.state == State::Running {
+            counted_on = Some(queued_on);
+            self.running[queued_on.index()] = None;
+            self.waiting.idle(queued_on);
         }
-        let woken = track.has(mark::WOKEN) && waited_since.is_some();
+        let woken = track.has(mark::WOKEN);
         let ran_on = track.has(mark::RAN).then_some(CpuId(u32::from(track.ran_on)));
         track.marks = track.marks & !mark::WOKEN | mark::RAN;
         track.state = State::Running;
@@ -264,11 +270,23 @@ impl<T: Default> Tracker<T> {
         Some(track)
     }
 
+    /// What is believed to run on `cpu` does not, and nobody knows since when: it has no stint, and sleeps.
     #[cold]
-    fn forget(&mut self, cpu: CpuId) {
+    pub fn forget(&mut self, cpu: CpuId) {
         if let Some(task) = self.running[cpu.index()].take() {
             self.task_mut(task).state = State::Blocked;
             self.waiting.idle(cpu);
+        }
+    }
+
+    /// Forgets what went before `at`, except who runs and who waits: stints and waits count from there, and
+    /// those waits are no longer taken as begun by a waking.
+    pub fn begin_at(&mut self, at: Time) {
+        for track in &mut self.tasks {
+            if matches!(track.state, State::Queued | State::Running) {
+                track.since = track.since.max(at);
+                track.marks &= !mark::WOKEN;
+            }
         }
     }
 

@@ -35,14 +35,15 @@ impl Default for BoundedWait {
 }
 
 impl BoundedWait {
-    /// The task ran at last.
+    /// Whether a wait that ends now is the longest so far or beyond the bound.
     #[inline]
+    pub fn is_remarkable(&self, since: Time, at: Time) -> bool {
+        at.since(since) > self.longest_span.min(self.bound)
+    }
+
+    /// The task ran at last, after a remarkable wait.
     pub fn waited(&mut self, task: TaskId, since: Time, at: Time) -> Option<String> {
-        let span = at.since(since);
-        if span <= self.longest_span && span <= self.bound {
-            return None;
-        }
-        self.enter(Wait { task, since, span, over: true })
+        self.enter(Wait { task, since, span: at.since(since), over: true })
     }
 
     fn enter(&mut self, wait: Wait) -> Option<String> {

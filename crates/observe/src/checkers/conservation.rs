@@ -33,8 +33,7 @@ impl Conservation {
         Conservation { cpus: vec![Occupation::default(); cpus], by_cpus: 0, by_tasks: 0 }
     }
 
-    /// `cpu` was, and is, occupied.
-    #[inline]
+    /// `cpu` was, and is, occupied. A switch from one task to another changes nothing here.
     pub fn switched(&mut self, at: Time, cpu: CpuId, was: bool, is: bool) {
         let it = &mut self.cpus[cpu.index()];
         if was && it.occupied {

@@ -16,7 +16,6 @@ pub(super) struct ExitFinal {
 }
 
 /// The task does something, in words; it may not if it ended.
-#[inline]
 pub(super) fn acts<T>(task: TaskId, track: &TaskTrack<T>, deed: &str) -> Option<String> {
     track.has_ended().then(|| format!("{task} {deed} after it had ended"))
 }
@@ -29,16 +28,14 @@ impl ExitFinal {
         }
     }
 
-    /// The task left its CPU in the manner `off`.
+    /// Whether a switch-out in the manner `off` has anything to do with an exit.
     #[inline]
-    pub fn left(&mut self, at: Time, task: TaskId, off: Off) -> Option<String> {
-        if self.leaving.is_empty() && off != Off::Exited {
-            return None;
-        }
-        self.matched(at, task, off)
+    pub fn concerns(&self, off: Off) -> bool {
+        off == Off::Exited || !self.leaving.is_empty()
     }
 
-    fn matched(&mut self, at: Time, task: TaskId, off: Off) -> Option<String> {
+    /// The task left its CPU in the manner `off`.
+    pub fn left(&mut self, at: Time, task: TaskId, off: Off) -> Option<String> {
         let found = self.leaving.iter().position(|(leaving, _)| *leaving == task);
         match found.map(|index| self.leaving.swap_remove(index)) {
             None if off == Off::Exited => Some(format!("{task} left its CPU as exited without an exit")),

@@ -16,7 +16,7 @@ use crate::tracker::Tracker;
 use bounded_wait::BoundedWait;
 use conservation::Conservation;
 use exit_final::ExitFinal;
-use goodness_core::{CpuId, Event, Observer, Off, Span, TaskId, Time};
+use goodness_core::{CpuId, Event, Observer, Off, Span, State, TaskId, Time};
 use std::fmt;
 use work_conserving::WorkConserving;
 
@@ -190,7 +190,7 @@ impl Checkers {
     #[inline]
     fn pass(&mut self, at: Time) {
         if at > self.now {
-            let idled = self.idling.pass(self.now, at, &self.tracker);
+            let idled = self.idling.pass(self.now, &self.tracker);
             self.found.enter(&work_conserving::INVARIANT, at, idled);
             self.now = at;
         } else if at < self.now {
@@ -201,9 +201,10 @@ impl Checkers {
     /// Whether `cpu` exists; an event that names another one is a violation and not followed any further.
     #[inline]
     fn exists(&mut self, cpu: CpuId) -> bool {
-        let sentence = affinity::unknown_cpu(cpu, &self.tracker);
-        let exists = sentence.is_none();
-        self.found.enter(&affinity::INVARIANT, self.now, sentence);
+        let exists = cpu.index() < self.tracker.cpu_count();
+        if !exists {
+            self.found.enter(&affinity::INVARIANT, self.now, affinity::unknown_cpu(cpu, &self.tracker));
+        }
         exists
     }
 
@@ -212,12 +213,19 @@ impl Checkers {
         if !self.exists(cpu) {
             return;
         }
-        let at = self.now;
         let track = self.tracker.task_mut(task);
+        if !(matches!(track.state, State::New | State::Blocked) && track.is_free()) {
+            self.look_at_wakeup(task, cpu);
+        }
+        self.tracker.wake(self.now, task, cpu);
+    }
+
+    /// What [`Self::wakeup`] could not see to be sound at a glance.
+    fn look_at_wakeup(&mut self, task: TaskId, cpu: CpuId) {
+        let (at, track) = (self.now, self.tracker.task_mut(task));
         self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::wakeup(task, track));
         self.found.enter(&exit_final::INVARIANT, at, exit_final::acts(task, track, "was woken"));
         self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, &self.tracker));
-        self.tracker.wake(at, task, cpu);
     }
 
     #[inline]
@@ -227,11 +235,17 @@ impl Checkers {
         }
         let at = self.now;
         let running = self.tracker.running_on(cpu);
-        self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_out(cpu, prev, running));
-        self.conservation.switched(at, cpu, prev.is_some(), next.is_some());
+        if running != prev {
+            self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_out(cpu, prev, running));
+        }
+        if prev.is_some() != next.is_some() || running != prev {
+            self.conservation.switched(at, cpu, prev.is_some(), next.is_some());
+        }
         if let Some(prev) = prev {
-            let left = self.exits.left(at, prev, off);
-            self.found.enter(&exit_final::INVARIANT, at, left);
+            if self.exits.concerns(off) {
+                let left = self.exits.left(at, prev, off);
+                self.found.enter(&exit_final::INVARIANT, at, left);
+            }
             if let Some(ended) = self.tracker.stop(at, cpu, prev, off) {
                 let ran = at.since(ended.began);
                 ended.task.own += ran;
@@ -246,15 +260,25 @@ impl Checkers {
     #[inline]
     fn switch_in(&mut self, at: Time, cpu: CpuId, task: TaskId) {
         let track = self.tracker.task_mut(task);
+        if !(track.state == State::Queued && track.is_free()) {
+            self.look_at_switch_in(at, cpu, task);
+        }
+        let began = self.tracker.start(at, cpu, task);
+        if let Some(since) = began.waited_since
+            && self.waits.is_remarkable(since, at)
+        {
+            let waited = self.waits.waited(task, since, at);
+            self.found.enter(&bounded_wait::INVARIANT, at, waited);
+        }
+    }
+
+    /// What [`Self::switch_in`] could not see to be sound at a glance.
+    fn look_at_switch_in(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+        let track = self.tracker.task_mut(task);
         self.found.enter(&one_cpu_per_task::INVARIANT, at, one_cpu_per_task::switch_in(task, cpu, track));
         self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_in(task, cpu, track));
         self.found.enter(&exit_final::INVARIANT, at, exit_final::acts(task, track, "was given a CPU"));
         self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, &self.tracker));
-        let began = self.tracker.start(at, cpu, task);
-        if let Some(since) = began.waited_since {
-            let waited = self.waits.waited(task, since, at);
-            self.found.enter(&bounded_wait::INVARIANT, at, waited);
-        }
     }
 
     fn migrate(&mut self, task: TaskId, to: CpuId) {

@@ -10,28 +10,22 @@ pub(super) const INVARIANT: Invariant = Invariant {
 };
 
 /// A task that is runnable already cannot become runnable.
-#[inline]
 pub(super) fn wakeup<T>(task: TaskId, track: &TaskTrack<T>) -> Option<String> {
     let runnable = matches!(track.state, State::Queued | State::Running);
     runnable.then(|| format!("{task} was woken although it is {:?} on {}", track.state, track.cpu()))
 }
 
 /// Nobody made the task runnable.
-#[inline]
 pub(super) fn switch_in<T>(task: TaskId, cpu: CpuId, track: &TaskTrack<T>) -> Option<String> {
     let asleep = matches!(track.state, State::New | State::Blocked);
     asleep.then(|| format!("{cpu} switched to {task}, which is {:?}: nobody woke it", track.state))
 }
 
 /// The task that leaves is the one that runs there.
-#[inline]
 pub(super) fn switch_out(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskId>) -> Option<String> {
-    #[cold]
-    fn sentence(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskId>) -> String {
-        let name = |task: Option<TaskId>| task.map_or_else(|| "idle".to_string(), |task| task.to_string());
-        format!("{cpu} switched away from {} although it runs {}", name(prev), name(running))
-    }
-    (prev != running).then(|| sentence(cpu, prev, running))
+    let name = |task: Option<TaskId>| task.map_or_else(|| "idle".to_string(), |task| task.to_string());
+    let says = || format!("{cpu} switched away from {} although it runs {}", name(prev), name(running));
+    (prev != running).then(says)
 }
 
 /// Nothing is left to happen, so nobody may be waiting.

@@ -7,7 +7,6 @@ use goodness_core::{CpuId, State, TaskId};
 pub(super) const INVARIANT: Invariant =
     Invariant { name: "one_cpu_per_task", summary: "No task runs on two CPUs at once." };
 
-#[inline]
 pub(super) fn switch_in<T>(task: TaskId, cpu: CpuId, track: &TaskTrack<T>) -> Option<String> {
     (track.state == State::Running).then(|| format!("{task} was put on {cpu} while it runs on {}", track.cpu()))
 }

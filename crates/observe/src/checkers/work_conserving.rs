@@ -26,21 +26,24 @@ impl Default for WorkConserving {
 }
 
 impl WorkConserving {
-    /// The state that the tracker shows lasted from `from` to `to`.
+    /// The state that the tracker shows has lasted since `from`, and time passes.
     #[inline]
-    pub fn pass<T: Default>(&mut self, from: Time, to: Time, tracker: &Tracker<T>) -> Option<String> {
+    pub fn pass<T: Default>(&mut self, from: Time, tracker: &Tracker<T>) -> Option<String> {
         match tracker.idles_while_queued() {
-            Some(true) => {
-                self.since.get_or_insert(from);
-                None
-            }
             Some(false) if self.since.is_none() => None,
-            idles => {
-                self.unknown |= idles.is_none();
-                let since = self.since.take()?;
-                self.idled(since, from.min(to))
-            }
+            idles => self.changed(from, idles),
         }
+    }
+
+    /// From `at` on a CPU idles while a task waits, or no longer does, or it cannot be known.
+    fn changed(&mut self, at: Time, idles: Option<bool>) -> Option<String> {
+        if idles == Some(true) {
+            self.since.get_or_insert(at);
+            return None;
+        }
+        self.unknown |= idles.is_none();
+        let since = self.since.take()?;
+        self.idled(since, at)
     }
 
     fn idled(&mut self, since: Time, until: Time) -> Option<String> {

@@ -13,7 +13,7 @@ use super::measured::Values;
 use super::task_account::TaskAccount;
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use goodness_core::{Class, CpuSet, Span, State, TaskId};
+use goodness_core::{Class, CpuSet, State, TaskId, Time};
 
 /// Weight of a task of nice 0.
 const NICE_0_WEIGHT: f64 = 1024.0;
@@ -38,8 +38,13 @@ impl Default for Claim {
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
+    /// Whether any task is a real-time task.
+    realtime: bool,
     claims: Vec<Claim>,
+    /// Value of the clock at `then`; since then it advances by `rate` per nanosecond.
     clock: f64,
+    then: Time,
+    rate: f64,
     /// Weight of all runnable tasks.
     weight: f64,
     /// CPUs that do not run a real-time task.
@@ -50,17 +55,29 @@ pub(super) struct Fairness {
 
 impl Fairness {
     pub fn new(cpus: usize, subjects: &[Subject]) -> Fairness {
-        let claims: Vec<Claim> = subjects.iter().map(|s| Claim { weight: weight(s), clock: 0.0 }).collect();
+        let claims: Vec<Claim> = subjects.iter().map(|s| Claim { weight: weight(s), ..Claim::default() }).collect();
         let mut weights = claims.iter().map(|c| c.weight).filter(|w| *w > 0.0);
         let common = weights.next().unwrap_or(NICE_0_WEIGHT);
         let equal = weights.all(|w| w == common) && subjects.iter().all(|s| s.affinity == CpuSet::All);
         Fairness {
             measurable: cpus == 1 || equal,
+            realtime: claims.iter().any(|c| c.weight == 0.0),
             claims,
             clock: 0.0,
+            then: Time::ZERO,
+            rate: 0.0,
             weight: 0.0,
             capacity: cpus as f64,
             fastest: if cpus == 1 { f64::INFINITY } else { 1.0 / common },
+        }
+    }
+
+    /// Claims count from `at`.
+    pub fn begin_at(&mut self, at: Time, tracker: &Tracker<TaskAccount>) {
+        let clock = self.clock_at(at);
+        for (task, track) in tracker.tasks() {
+            let runnable = matches!(track.state, State::Queued | State::Running);
+            self.claim(task).clock = if runnable { -clock } else { 0.0 };
         }
     }
 
@@ -84,28 +101,36 @@ impl Fairness {
         &mut self.claims[task.index()]
     }
 
+    /// Brings the clock up to `at`.
     #[inline]
-    pub fn pass(&mut self, span: Span) {
-        if self.measurable && self.weight > 0.0 {
-            self.clock += span.ns() as f64 * (self.capacity / self.weight).min(self.fastest);
-        }
+    fn clock_at(&mut self, at: Time) -> f64 {
+        self.clock += at.since(self.then).ns() as f64 * self.rate;
+        self.then = at;
+        self.clock
+    }
+
+    /// Weight or capacity changed.
+    #[inline]
+    fn set_rate(&mut self) {
+        self.rate = if self.weight > 0.0 { (self.capacity / self.weight).min(self.fastest) } else { 0.0 };
     }
 
     #[inline]
-    pub fn runnable(&mut self, task: TaskId) {
+    pub fn runnable(&mut self, at: Time, task: TaskId) {
         if self.measurable {
-            let clock = self.clock;
+            let clock = self.clock_at(at);
             let claim = self.claim(task);
             claim.clock -= clock;
             let weight = claim.weight;
             self.weight += weight;
+            self.set_rate();
         }
     }
 
     #[inline]
-    pub fn blocked(&mut self, task: TaskId) {
+    pub fn blocked(&mut self, at: Time, task: TaskId) {
         if self.measurable {
-            let clock = self.clock;
+            let clock = self.clock_at(at);
             let claim = self.claim(task);
             claim.clock += clock;
             let weight = claim.weight;
@@ -114,28 +139,39 @@ impl Fairness {
                 // Rounding must not leave a weight behind when nobody is runnable.
                 self.weight = 0.0;
             }
+            self.set_rate();
         }
     }
 
     #[inline]
-    pub fn started(&mut self, task: TaskId) {
-        if self.measurable && self.claim(task).weight == 0.0 {
-            self.capacity -= 1.0;
+    pub fn started(&mut self, at: Time, task: TaskId) {
+        if self.realtime {
+            self.take(at, task, -1.0);
         }
     }
 
     #[inline]
-    pub fn stopped(&mut self, task: TaskId) {
-        if self.measurable && self.claim(task).weight == 0.0 {
-            self.capacity += 1.0;
+    pub fn stopped(&mut self, at: Time, task: TaskId) {
+        if self.realtime {
+            self.take(at, task, 1.0);
+        }
+    }
+
+    /// A real-time task gives its CPU back (+1) or takes one (-1).
+    fn take(&mut self, at: Time, task: TaskId, cpus: f64) {
+        if self.claim(task).weight == 0.0 {
+            self.clock_at(at);
+            self.capacity += cpus;
+            self.set_rate();
         }
     }
 
     /// Settles the claims of tasks that are runnable at the end.
-    pub fn close(&mut self, tracker: &Tracker<TaskAccount>) {
+    pub fn close(&mut self, end: Time, tracker: &Tracker<TaskAccount>) {
+        self.clock_at(end);
         for (task, track) in tracker.tasks() {
             if matches!(track.state, State::Queued | State::Running) {
-                self.blocked(task);
+                self.blocked(end, task);
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::Window;
 use super::measured::Values;
 use crate::tracker::Tracker;
-use goodness_core::Span;
+use goodness_core::{Span, Time};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct IdleWhileQueued {
@@ -14,11 +14,12 @@ pub(super) struct IdleWhileQueued {
 }
 
 impl IdleWhileQueued {
+    /// The state that the tracker shows lasted from `from` to `to`.
     #[inline]
-    pub fn pass<T: Default>(&mut self, span: Span, tracker: &Tracker<T>) {
+    pub fn pass<T: Default>(&mut self, from: Time, to: Time, tracker: &Tracker<T>) {
         match tracker.idles_while_queued() {
             Some(false) => {}
-            Some(true) => self.total += span,
+            Some(true) => self.total += to.since(from),
             None => self.unknown = true,
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! Conventions, shared by simulated and recorded runs:
 //!
-//! - Measurements begin at the warm-up instant. Times are clipped to it, events before it are not counted, and a
-//!   wait counts as latency only if its waking came strictly after it, so that tasks which are all woken to start
-//!   the run do not count as late.
+//! - Measurements begin at the warm-up instant: times are clipped to it, and only events strictly after it are
+//!   counted. So a wait is a latency only if its waking came after it, and tasks which are all woken to start the
+//!   run do not count as late.
 //! - Latencies, stints, turnaround, shares and throughput are those of the *judged* tasks; switches, migrations,
 //!   runqueues, utilisation and overhead are those of the machine, all tasks.
 //! - What is not over at the end (a wait, a task) is left out of its distribution and counted as unfinished; the
@@ -30,18 +30,16 @@ pub use about::{About, Better, METRICS};
 pub use measured::{Distributions, Measured, TaskMeasured, Value, Values};
 
 use crate::subject::Subject;
-use crate::tracker::Tracker;
+use crate::tracker::{TaskTrack, Tracker};
 use completion::Completion;
 use fairness::Fairness;
-use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time};
+use goodness_core::{CpuId, Event, Observer, Off, State, TaskId, Time};
 use idle::IdleWhileQueued;
 use overhead::SchedulerTime;
 use request_latency::RequestLatency;
 use run_queue::RunQueues;
 use slice_length::SliceLength;
-use switches::Switches;
 use task_account::TaskAccount;
-use usage::Usage;
 use wakeup_latency::WakeupLatency;
 
 /// The part of the run that is measured.
@@ -66,14 +64,14 @@ impl Window {
 pub struct Metrics {
     from: Time,
     now: Time,
+    /// Whether the warm-up is over.
+    measuring: bool,
     tracker: Tracker<TaskAccount>,
     wakeup: WakeupLatency,
     requests: RequestLatency,
     slices: SliceLength,
-    switches: Switches,
     queues: RunQueues,
     idle: IdleWhileQueued,
-    usage: Usage,
     overhead: SchedulerTime,
     fairness: Fairness,
     completion: Completion,
@@ -90,14 +88,13 @@ impl Metrics {
         Metrics {
             from,
             now: Time::ZERO,
+            measuring: false,
             tracker: Tracker::new(cpus, subjects),
             wakeup: WakeupLatency::new(subjects.len()),
             requests: RequestLatency::default(),
             slices: SliceLength::default(),
-            switches: Switches::default(),
             queues: RunQueues::new(cpus, from),
             idle: IdleWhileQueued::default(),
-            usage: Usage::default(),
             overhead: SchedulerTime::default(),
             fairness: Fairness::new(cpus, subjects),
             completion: Completion::default(),
@@ -115,11 +112,11 @@ impl Metrics {
         self.wakeup.report(&mut values);
         self.requests.report(window, &mut values);
         self.slices.report(&mut values);
-        self.switches.report(&mut values);
+        switches::report(&self.tracker, &mut values);
         self.queues.report(end, &mut values);
         self.idle.report(window, &mut values);
-        self.usage.report(window, &self.tracker, &mut values);
-        self.overhead.report(&self.usage, &mut values);
+        usage::report(window, &self.tracker, &mut values);
+        self.overhead.report(usage::busy(&self.tracker), &mut values);
         self.fairness.report(&self.tracker, &mut values);
         self.completion.report(window, &self.tracker, &mut values);
         Measured {
@@ -142,14 +139,14 @@ impl Metrics {
         for cpu in (0..self.tracker.cpu_count()).map(|cpu| CpuId(cpu as u32)) {
             let Some(task) = self.tracker.running_on(cpu) else { continue };
             let track = self.tracker.task_mut(task);
-            let ran = end.since(track.since.max(self.from));
+            let ran = end.since(track.since);
             track.own.cpu_time += ran;
             if track.is_judged() && ran.ns() > 0 {
                 self.slices.record(ran);
             }
         }
-        task_account::close_waits(end, self.from, &mut self.tracker, &mut self.wakeup);
-        self.fairness.close(&self.tracker);
+        task_account::close_waits(end, &mut self.tracker, &mut self.wakeup);
+        self.fairness.close(end, &self.tracker);
     }
 
     /// Lets the time up to `at` pass in the state reached.
@@ -158,75 +155,115 @@ impl Metrics {
         if at <= self.now {
             return;
         }
-        let span = at.since(self.now.max(self.from));
-        self.now = at;
-        if span.ns() > 0 {
-            let running = self.tracker.running();
-            self.usage.pass(span, running);
-            self.idle.pass(span, &self.tracker);
-            self.fairness.pass(span);
+        if !self.measuring && at > self.from {
+            self.begin();
         }
+        if self.measuring {
+            self.idle.pass(self.now, at, &self.tracker);
+        }
+        self.now = at;
+    }
+
+    /// The warm-up is over.
+    #[cold]
+    fn begin(&mut self) {
+        self.measuring = true;
+        self.now = self.from;
+        self.tracker.begin_at(self.from);
+        self.fairness.begin_at(self.from, &self.tracker);
     }
 
     #[inline]
     fn wake(&mut self, at: Time, task: TaskId, cpu: CpuId) {
         let Some(track) = self.tracker.wake(at, task, cpu) else { return };
-        track.own.wakeups += u32::from(at >= self.from);
+        track.own.wakeups += u32::from(self.measuring);
         self.queues.join(at, cpu);
-        self.fairness.runnable(task);
+        self.fairness.runnable(at, task);
+    }
+
+    #[inline]
+    fn switch(&mut self, at: Time, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
+        if let Some(prev) = prev {
+            self.stop(at, cpu, prev, off);
+        }
+        if let Some(lost) = self.tracker.running_on(cpu) {
+            self.lose(at, cpu, lost);
+        }
+        if let Some(next) = next {
+            self.start(at, cpu, next);
+        }
     }
 
     #[inline]
     fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) {
-        let counts = at >= self.from;
         let Some(ended) = self.tracker.stop(at, cpu, task, off) else {
-            if self.tracker.appear(at, cpu, task, off) {
-                self.queues.join(at, cpu);
-                self.fairness.runnable(task);
-            }
-            return;
+            return self.stop_unknown(at, cpu, task, off);
         };
         let track = ended.task;
-        if counts {
-            let ran = at.since(ended.began.max(self.from));
+        if self.measuring {
+            let ran = at.since(ended.began);
             track.own.cpu_time += ran;
+            track.own.switched(off);
             if track.is_judged() {
                 self.slices.record(ran);
             }
-            self.switches.switched(off, &mut track.own);
         }
-        self.fairness.stopped(task);
+        self.fairness.stopped(at, task);
         if !off.is_runnable() {
             self.queues.leave(at, cpu);
-            self.fairness.blocked(task);
+            self.fairness.blocked(at, task);
+        }
+    }
+
+    /// A switch away from a task that was not known to run there: no stint, but perhaps a wait begins.
+    #[cold]
+    fn stop_unknown(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) {
+        if self.tracker.appear(at, cpu, task, off) {
+            self.queues.join(at, cpu);
+            self.fairness.runnable(at, task);
         }
     }
 
     #[inline]
     fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) {
-        if let Some(lost) = self.tracker.running_on(cpu) {
-            self.queues.leave(at, cpu);
-            self.fairness.stopped(lost);
-            self.fairness.blocked(lost);
-        }
         let began = self.tracker.start(at, cpu, task);
         match began.counted_on {
             Some(from) => self.queues.shift(at, from, cpu),
             None => {
                 self.queues.join(at, cpu);
-                self.fairness.runnable(task);
+                self.fairness.runnable(at, task);
             }
         }
-        self.fairness.started(task);
-        let track = began.task;
-        if at >= self.from {
-            self.switches.placed(began.ran_on, cpu, &mut track.own);
+        self.fairness.started(at, task);
+        if !self.measuring {
+            return;
         }
+        let track = began.task;
+        track.own.placed(began.ran_on, cpu);
         if let Some(since) = began.waited_since {
-            track.own.wait += at.since(since.max(self.from));
-            if began.woken && since > self.from {
+            track.own.wait += at.since(since);
+            if began.woken {
                 self.wakeup.record(task, at.since(since), track);
             }
+        }
+    }
+
+    /// `lost` is still believed to run on `cpu`, although its switch was never seen.
+    #[cold]
+    fn lose(&mut self, at: Time, cpu: CpuId, lost: TaskId) {
+        self.queues.leave(at, cpu);
+        self.fairness.stopped(at, lost);
+        self.fairness.blocked(at, lost);
+        self.tracker.forget(cpu);
+    }
+
+    fn exit(&mut self, at: Time, task: TaskId) {
+        let waited_on = self.tracker.task(task).filter(|t| t.state == State::Queued).map(TaskTrack::cpu);
+        let Some(track) = self.tracker.exit(at, task) else { return };
+        self.completion.exited(at, self.from, track);
+        if let Some(cpu) = waited_on {
+            self.queues.leave(at, cpu);
+            self.fairness.blocked(at, task);
         }
     }
 }
@@ -237,14 +274,7 @@ impl Observer for Metrics {
         self.advance(at);
         match *event {
             Event::Wakeup { task, cpu, .. } => self.wake(at, task, cpu),
-            Event::Switch { cpu, prev, off, next } => {
-                if let Some(prev) = prev {
-                    self.stop(at, cpu, prev, off);
-                }
-                if let Some(next) = next {
-                    self.start(at, cpu, next);
-                }
-            }
+            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev, off, next),
             Event::Migrate { task, to, .. } => {
                 if let Some(from) = self.tracker.migrate(task, to) {
                     self.queues.shift(at, from, to);
@@ -255,33 +285,17 @@ impl Observer for Metrics {
                 self.fairness.fork(parent, child);
             }
             Event::Overhead { cpu, kind, span } => {
-                if at >= self.from {
+                if self.measuring {
                     self.overhead.spent(kind, span, self.tracker.running_on(cpu).is_some());
                 }
             }
-            Event::Exit { task } => {
-                let waited_on = self.waiting_on(task);
-                if let Some(track) = self.tracker.exit(at, task) {
-                    self.completion.exited(at, self.from, track);
-                    if let Some(cpu) = waited_on {
-                        self.queues.leave(at, cpu);
-                        self.fairness.blocked(task);
-                    }
-                }
-            }
+            Event::Exit { task } => self.exit(at, task),
             Event::Served { task, latency } => {
-                if at >= self.from && self.tracker.task_mut(task).is_judged() {
+                if self.measuring && self.tracker.task_mut(task).is_judged() {
                     self.requests.record(latency);
                 }
             }
         }
-    }
-}
-
-impl Metrics {
-    fn waiting_on(&self, task: TaskId) -> Option<CpuId> {
-        let track = self.tracker.task(task)?;
-        (track.state == goodness_core::State::Queued).then(|| track.cpu())
     }
 }
 

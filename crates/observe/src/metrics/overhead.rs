@@ -2,7 +2,6 @@
 //! a task lies within that task's stint and is busy time already; overhead on an idle CPU is added to it.
 
 use super::measured::Values;
-use super::usage::Usage;
 use goodness_core::{Overhead, Span};
 
 /// How many kinds of overhead there are.
@@ -29,9 +28,10 @@ impl SchedulerTime {
         self.by_kind
     }
 
-    pub fn report(&self, usage: &Usage, values: &mut Values) {
+    /// `in_stints` is the CPU time of all tasks, nanoseconds.
+    pub fn report(&self, in_stints: f64, values: &mut Values) {
         let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
-        let busy = usage.busy() + self.on_idle.ns() as f64;
+        let busy = in_stints + self.on_idle.ns() as f64;
         values.set("scheduler_share", (busy > 0.0).then(|| spent / busy), self.events);
     }
 }

@@ -4,7 +4,7 @@ use super::Window;
 use super::measured::TaskMeasured;
 use super::wakeup_latency::WakeupLatency;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{Span, State, TaskId, Time};
+use goodness_core::{CpuId, Off, Span, State, TaskId, Time};
 
 /// Kept for each task beside its track; both together fill one cache line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,14 +19,29 @@ pub(super) struct TaskAccount {
     pub wakeups: u32,
 }
 
+impl TaskAccount {
+    /// It left its CPU. A yield is involuntary, as in Linux's own count: the task stays runnable.
+    #[inline]
+    pub fn switched(&mut self, off: Off) {
+        let count = if off.is_runnable() { &mut self.involuntary } else { &mut self.voluntary };
+        *count += 1;
+    }
+
+    /// It begins a stint on `cpu`; `before` is where its previous one was.
+    #[inline]
+    pub fn placed(&mut self, before: Option<CpuId>, cpu: CpuId) {
+        self.migrations += u32::from(before.is_some_and(|before| before != cpu));
+    }
+}
+
 /// Accounts waits that the end of the run cuts off.
-pub(super) fn close_waits(end: Time, from: Time, tracker: &mut Tracker<TaskAccount>, wakeup: &mut WakeupLatency) {
+pub(super) fn close_waits(end: Time, tracker: &mut Tracker<TaskAccount>, wakeup: &mut WakeupLatency) {
     let waiting: Vec<TaskId> =
         tracker.tasks().filter(|(_, t)| t.state == State::Queued).map(|(task, _)| task).collect();
     for task in waiting {
         let track = tracker.task_mut(task);
-        track.own.wait += end.since(track.since.max(from));
-        if track.is_woken() && track.is_judged() && track.since > from {
+        track.own.wait += end.since(track.since);
+        if track.is_woken() && track.is_judged() {
             wakeup.cut_off();
         }
     }
