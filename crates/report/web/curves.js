@@ -97,7 +97,9 @@ class Curves {
       parts.push(svg("text", { x, y: CURVE.height - CURVE.bottom + 18, "text-anchor": "middle" }, show(10 ** p, unit)));
     }
     for (const c of m.curves) {
-      const points = c.quantiles.map(([q, v]) => `${m.x(v).toFixed(1)},${m.y(q).toFixed(1)}`);
+      // The tail scale ends at five nines: the maximum has no place on it, the table has it.
+      const drawn = c.quantiles.filter(([q]) => this.scale === "body" || q <= 0.99999);
+      const points = drawn.map(([q, v]) => `${m.x(v).toFixed(1)},${m.y(q).toFixed(1)}`);
       const line = svg("polyline", { class: "curve", points: points.join(" "), "stroke-dasharray": dashOf(c.index) });
       line.style.stroke = colourOf(c.index);
       parts.push(line);
@@ -156,7 +158,7 @@ class Curves {
 
   drawTable(unit) {
     const head = [headCell("policy"), ...TABLE_QUANTILES.map((q) => headCell(quantileName(q), "number")), headCell("observations", "number")];
-    const rows = this.curves().map((c) => el("tr", {}, el("th", { scope: "row", class: "name" }, this.labels[c.index]),
+    const rows = this.curves().map((c) => el("tr", {}, el("th", { scope: "row", class: "name" }, breakable(this.labels[c.index])),
       TABLE_QUANTILES.map((q) => el("td", { class: "number" }, show(curveValue(c.quantiles, q), unit))),
       el("td", { class: "number" }, c.samples.toLocaleString("en"))));
     putScrollable(byId("curve-table"), "Distribution", table(`Quantiles of ${spaced(byId("curve-metric").value)}.`, head, rows));

@@ -35,7 +35,7 @@ function putScrollable(box, name, content) {
   box.replaceChildren(content);
   const fit = () => {
     const wide = box.scrollWidth > box.clientWidth + 1;
-    if (wide) fill(box, { tabindex: "0", role: "region", "aria-label": name }, []);
+    if (wide) fill(box, { tabindex: "0", role: "region", "aria-label": `${name}, a table that scrolls sideways` }, []);
     else for (const a of ["tabindex", "role", "aria-label"]) box.removeAttribute(a);
   };
   fit();
@@ -51,4 +51,6 @@ function fillSelect(select, options, chosen) {
 
 const colourOf = (policy) => `var(--c${policy % 10})`;
 const dashOf = (policy) => ["", "7 3", "2 3"][Math.floor(policy / 10) % 3];
+/** A long name that may be broken behind its colons, commas and underscores. */
+const breakable = (name) => name.split(/(?<=[:,_/])/).flatMap((piece, i) => (i ? [el("wbr"), piece] : [piece]));
 const spaced = (name) => name.replaceAll("_", " ");

@@ -79,15 +79,15 @@ function drawRanking(report, labels, name) {
   byId("rank-about").textContent = [about, direction[any?.better], `${samples.toLocaleString("en")} observations in all.`]
     .filter(Boolean).join(" ");
   const scale = plotScale(report, name);
-  const head = [headCell("#", "number"), headCell("policy"), headCell("value", "number"), plotHead(scale),
-    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"), headCell("95 %", "number wide-only"), headCell("verdict")];
+  const head = [headCell("#", "number wide-only"), headCell("policy"), headCell("value", "number"), plotHead(scale),
+    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"), headCell("its 95 %", "number wide-only"), headCell("verdict")];
   const rows = ranked(report, name).map((index, place) => {
     const policy = report.policies[index];
     const metric = policy.metrics[name];
     const has = metric && measured(metric.value);
     return el("tr", { class: policy.is_reference ? "reference" : null },
-      el("td", { class: "number quiet" }, has ? String(place + 1) : NOT_MEASURED),
-      el("th", { scope: "row", class: "name" }, labels[index]),
+      el("td", { class: "number quiet wide-only" }, has ? String(place + 1) : NOT_MEASURED),
+      el("th", { scope: "row", class: "name" }, breakable(labels[index])),
       el("td", { class: "number" }, show(metric?.value, metric?.unit)),
       plotCell(report, policy, metric, scale, name),
       el("td", { class: "number quiet wide-only" }, showInterval(metric?.ci95, metric?.unit)),
@@ -101,8 +101,8 @@ function drawRanking(report, labels, name) {
 
 function drawMetrics(report, labels) {
   const names = metricNames(report);
-  const head = [headCell("metric"), ...labels.map((l) => headCell(l, "number name"))];
-  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name), report.policies.map((policy) => {
+  const head = [headCell("metric"), ...labels.map((l) => headCell(breakable(l), "figures name"))];
+  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, breakable(name)), report.policies.map((policy) => {
     const metric = policy.metrics[name];
     const [mark, kind] = VERDICTS[metric?.vs_reference?.verdict] ?? ["", ""];
     const word = metric?.vs_reference?.verdict;
@@ -133,7 +133,7 @@ function drawFidelity(report) {
   const rows = Object.entries(metrics).map(([name, m]) => {
     const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
     const promise = measured(m.tolerance) ? `≤ ${showShare(m.tolerance)}${missed ? ", missed" : ""}` : "";
-    return el("tr", {}, el("th", { scope: "row" }, name),
+    return el("tr", {}, el("th", { scope: "row" }, breakable(name)),
       el("td", { class: "number" }, show(m.recorded, m.unit)), el("td", { class: "number" }, show(m.replayed, m.unit)),
       el("td", { class: "number" }, showShare(m.error)), el("td", { class: missed ? "unsure" : "" }, promise));
   });
@@ -169,7 +169,7 @@ function drawReproduce(report, labels) {
 
 function drawSettings(report, labels, box) {
   const rows = report.policies.map((policy, index) => el("tr", { class: policy.is_reference ? "reference" : null },
-    el("th", { scope: "row", class: "name" }, labels[index]),
+    el("th", { scope: "row", class: "name" }, breakable(labels[index])),
     el("td", {}, Object.entries(policy.settings).map(([k, v]) => `${k}=${v}`).join(", ") || "no tunables"),
     el("td", { class: "number" }, policy.decisions === null ? NOT_MEASURED : policy.decisions.toLocaleString("en")),
     el("td", { class: "number" }, showTime(policy.simulation_wall_ns))));

@@ -84,10 +84,11 @@ class TimelineView {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
     const hues = new Map();
     const fills = this.schedule.tasks.map(({ name, id }) => {
-      // One hue for each name, a shade for each task of that name.
-      if (!hues.has(name)) hues.set(name, (205 + hues.size * 137.508) % 360);
+      // One hue for each name without its number, a shade for each task of that name.
+      const family = name.replace(/[\d:/#._-]+$/, "");
+      if (!hues.has(family)) hues.set(family, (205 + hues.size * 137.508) % 360);
       const shade = (Number(id) % 5) * 3;
-      return dark ? `hsl(${hues.get(name)} 34% ${36 + shade}%)` : `hsl(${hues.get(name)} 46% ${70 + shade}%)`;
+      return dark ? `hsl(${hues.get(family)} 34% ${36 + shade}%)` : `hsl(${hues.get(family)} 46% ${70 + shade}%)`;
     });
     this.colours = {
       fills, paper: of("--paper"), ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), raised: of("--raised"),

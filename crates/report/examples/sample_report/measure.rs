@@ -15,7 +15,7 @@ type Sample = (&'static str, &'static [(&'static str, &'static str)], u64, bool)
 const POLICIES: [Sample; 7] = [
     ("eevdf", &[("kernel", "6.12"), ("base_slice", "3ms"), ("run_to_parity", "on")], 3, false),
     ("eevdf", &[("kernel", "6.6"), ("base_slice", "3ms"), ("run_to_parity", "on")], 4, false),
-    ("cfs", &[("kernel", "6.1"), ("sched_latency", "12ms"), ("min_granularity", "1.5ms")], 5, false),
+    ("cfs", &[("kernel", "6.1"), ("sched_latency", "12ms"), ("min_granularity", "1.5ms")], 1, false),
     ("staircase", &[("version", "7.G"), ("interactive", "on"), ("compute", "off")], 6, true),
     ("o1", &[("kernel", "2.6.8")], 2, true),
     ("rr", &[("timeslice", "100ms")], 100, false),
@@ -194,7 +194,7 @@ fn details() -> Details {
         what_varies: Some("each run shifts external wake-ups by up to one tick, drawn from its seed".into()),
         ranked_by: Some("wakeup_latency_p99".into()),
         metrics: about.map(|(n, s)| MetricAbout { name: n.into(), summary: s.into() }).into(),
-        workload_notes: vec!["48 tasks: 3 compute, 45 compute and sleep at random. Nothing here was measured.".into()],
+        workload_notes: vec!["34 tasks: 6 compute, 28 compute and sleep at random. Nothing here was measured.".into()],
         machine_notes: vec!["8 equal CPUs behind one cache; all costs are zero.".into()],
         warnings: vec![
             "This is a sample made by an example program. Its figures say nothing about any scheduler.".into(),

@@ -1,0 +1,244 @@
+// The HTML report in a real browser. Run with scripts/test-browser.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { axeSource, close, file, launch, open, report, slices } from "./browser.mjs";
+
+before(launch);
+after(close);
+
+const picture = (page) => page.evaluate(() => document.querySelector(".timeline canvas").toDataURL());
+const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+async function press(page, ...keys) {
+  for (const key of keys) await page.keyboard.press(key);
+  await frames(page);
+}
+
+test("nothing is requested but the file itself, and nothing is logged", async () => {
+  const { page, seen } = await open({ million: true });
+  for (const select of await page.locator("select").all()) {
+    const values = await select.locator("option").evaluateAll((options) => options.map((o) => o.value));
+    await select.selectOption(values.at(-1));
+  }
+  await frames(page);
+  assert.deepEqual(seen.requests, [`file://${file.million}`]);
+  assert.deepEqual(seen.errors, []);
+  await page.close();
+});
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  narrow: { colorScheme: "light", viewport: { width: 400, height: 800 } },
+})) {
+  test(`no accessibility rule is broken: ${name}`, async () => {
+    const { page } = await open(options);
+    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+    await page.evaluate(axeSource);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+    const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
+    assert.deepEqual(found, []);
+    await page.close();
+  });
+}
+
+test("a narrow screen never scrolls sideways as a whole", async () => {
+  const { page } = await open({ viewport: { width: 400, height: 800 } });
+  const width = await page.evaluate(() => document.scrollingElement.scrollWidth);
+  assert.ok(width <= 400, `the page is ${width} px wide`);
+  await page.close();
+});
+
+test("markup in a task's name is shown as text and does nothing", async () => {
+  const { page, seen } = await open();
+  await page.fill("#task-filter", "<script>");
+  const names = await page.locator("#task-table tbody th").allTextContents();
+  assert.equal(names.length, 1);
+  assert.ok(names[0].startsWith("<script>alert(1)</script> "), names[0]);
+  await page.fill("#schedule-task", "<script>");
+  await frames(page);
+  assert.deepEqual(seen.dialogs, []);
+  assert.equal(await page.evaluate(() => document.scripts.length), 2 + report().policies.length);
+  await page.close();
+});
+
+test("the ranking is in the order of its metric, whichever is chosen", async () => {
+  const { page } = await open();
+  const { policies } = report();
+  for (const [metric, sign] of [["wakeup_latency_p99", 1], ["throughput", -1]]) {
+    await page.selectOption("#rank-metric", metric);
+    const shown = await page.locator("#rank-table tbody th").allTextContents();
+    const sorted = [...policies].sort((a, b) => sign * (a.metrics[metric].value - b.metrics[metric].value));
+    assert.deepEqual(shown.map((n) => n.split(":")[0]), sorted.map((p) => p.name), metric);
+  }
+  const verdict = await page.locator("#rank-table tr.reference .verdict").textContent();
+  assert.equal(verdict, "reference");
+  await page.close();
+});
+
+test("the whole page can be walked with Tab, and every stop has a name", async () => {
+  const { page } = await open();
+  const stops = [];
+  for (let i = 0; i < 200; i++) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate(() => {
+      const a = document.activeElement;
+      if (!a || a === document.body) return null;
+      const name = a.getAttribute("aria-label") || a.labels?.[0]?.textContent || a.textContent;
+      const outline = getComputedStyle(a).outlineStyle;
+      return { what: a.id || a.className || a.tagName, name: name?.trim(), outline, text: a.textContent.trim() };
+    });
+    if (!stop) break;
+    stops.push(stop);
+  }
+  assert.equal(stops[0].what, "skip");
+  assert.deepEqual(stops.filter((s) => !s.name).map((s) => s.what), []);
+  assert.deepEqual(stops.filter((s) => s.outline === "none").map((s) => s.what), [], "focus is visible everywhere");
+  const order = ["rank-metric", "curve-metric", "schedule-policy", "timeline", "task-policy", "task-filter"];
+  const places = order.map((w) => stops.findIndex((s) => s.what === w));
+  assert.ok(places.every((p, i) => p > (places[i - 1] ?? 0)), `${order} at ${places}`);
+  await page.close();
+});
+
+test("the curves are read with arrow keys and switched in the legend", async () => {
+  const { page } = await open();
+  const slider = page.locator("[role=slider]");
+  await slider.focus();
+  const before = await slider.getAttribute("aria-valuetext");
+  assert.match(before, /^p99: .*eevdf/);
+  await press(page, "End");
+  assert.match(await slider.getAttribute("aria-valuetext"), /^p99\.999/);
+  await press(page, "ArrowDown");
+  assert.notEqual(await slider.getAttribute("aria-valuetext"), before);
+  const shown = await page.locator("#curve-chart polyline").count();
+  const toggle = page.locator("#curve-legend button").first();
+  await toggle.click();
+  assert.equal(await toggle.getAttribute("aria-pressed"), "false");
+  assert.equal(await page.locator("#curve-chart polyline").count(), shown - 1);
+  await page.close();
+});
+
+test("tasks are sorted by any column, both ways, and filtered", async () => {
+  const { page } = await open();
+  const { policies } = report();
+  const { tasks } = policies.find((p) => p.is_reference);
+  const first = () => page.locator("#task-table tbody th").first().textContent();
+  const name = (t) => `${t.name} ${t.id}`;
+  const by = (key, sign) => [...tasks].sort((a, b) => sign * (a[key] - b[key]) || a.id - b.id)[0];
+  assert.equal(await first(), name(by("cpu_time_ns", -1)));
+  const waiting = page.locator("#task-table th", { hasText: "waiting" });
+  await waiting.locator("button").click();
+  assert.equal(await waiting.getAttribute("aria-sort"), "descending");
+  assert.equal(await first(), name(by("wait_ns", -1)));
+  await waiting.locator("button").click();
+  assert.equal(await waiting.getAttribute("aria-sort"), "ascending");
+  assert.equal(await first(), name(by("wait_ns", 1)));
+  await page.fill("#task-filter", "RUSTC");
+  const rows = await page.locator("#task-table tbody tr").count();
+  assert.equal(rows, tasks.filter((t) => t.name === "rustc").length);
+  await page.close();
+});
+
+test("a slice that is stepped to reads as it was recorded", async () => {
+  const { page } = await open();
+  const recorded = slices(0, 3);
+  const [first, later] = [recorded[0], recorded[40]];
+  await page.locator(".timeline").focus();
+  await press(page, "ArrowDown", "ArrowDown", "ArrowDown", "n");
+  const readout = page.locator("#schedule-readout");
+  const text = await readout.textContent();
+  assert.ok(text.includes(first.task) && text.includes("CPU 3"), `${text} for ${first.task}`);
+  await press(page, ...Array(40).fill("n"));
+  assert.ok((await readout.textContent()).includes(later.task));
+  await press(page, "Enter");
+  const box = await page.locator(".timeline").boundingBox();
+  // The slice now fills the middle of the window: the pointer there finds it.
+  await page.mouse.move(box.x + 58 + (box.width - 58) / 2, box.y + 56 + 3 * 30 + 15);
+  const tip = await page.locator("#tooltip").textContent();
+  assert.ok(tip.includes(later.task), `${tip} for ${later.task}`);
+  await page.close();
+});
+
+test("zooming and moving change the picture, Escape brings the whole run back", async () => {
+  const { page } = await open();
+  await page.locator(".timeline").focus();
+  await frames(page);
+  const whole = await picture(page);
+  await press(page, "+", "+", "+");
+  const zoomed = await picture(page);
+  assert.notEqual(zoomed, whole);
+  await press(page, "ArrowRight");
+  assert.notEqual(await picture(page), zoomed);
+  await press(page, "Escape");
+  assert.equal(await picture(page), whole);
+  await page.close();
+});
+
+test("the wheel scrolls the page until the timeline has been clicked, then zooms", async () => {
+  const { page } = await open();
+  const timeline = page.locator(".timeline");
+  await timeline.scrollIntoViewIfNeeded();
+  const box = await timeline.boundingBox();
+  await page.mouse.move(box.x + 400, box.y + 120);
+  const whole = await picture(page);
+  await page.mouse.wheel(0, -40);
+  await page.waitForTimeout(100);
+  assert.equal(await picture(page), whole);
+  const moved = await timeline.boundingBox();
+  await page.mouse.click(moved.x + 400, moved.y + 120);
+  await frames(page);
+  const clicked = await picture(page);
+  await page.mouse.wheel(0, -200);
+  await frames(page);
+  await page.waitForTimeout(100);
+  assert.notEqual(await picture(page), clicked);
+  await page.close();
+});
+
+test("highlighting a task changes the picture, an empty highlight restores it", async () => {
+  const { page } = await open();
+  const plain = await picture(page);
+  await page.fill("#schedule-task", "mariadbd");
+  await frames(page);
+  assert.notEqual(await picture(page), plain);
+  await page.fill("#schedule-task", "");
+  await frames(page);
+  assert.equal(await picture(page), plain);
+  await page.close();
+});
+
+test("in print the controls that do nothing on paper are gone and the tables are there", async () => {
+  const { page } = await open();
+  await page.emulateMedia({ media: "print" });
+  for (const gone of ["nav", ".hint", "#schedule-task", "[data-move=in]"]) assert.equal(await page.locator(gone).first().isVisible(), false, gone);
+  assert.equal(await page.locator("#rank-table table").isVisible(), true);
+  const pdf = await page.pdf({ format: "A4" });
+  assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+  await page.close();
+});
+
+test("frame times while zooming and moving through the schedule are reported", async (t) => {
+  const { page } = await open({ million: true });
+  await page.locator(".timeline").scrollIntoViewIfNeeded();
+  await page.locator(".timeline").focus();
+  const times = await page.evaluate(() => new Promise((done) => {
+    const view = document.querySelector(".timeline");
+    const box = view.getBoundingClientRect();
+    const stamps = [];
+    const step = (now) => {
+      stamps.push(now);
+      if (stamps.length > 150) return done(stamps.slice(1).map((s, i) => s - stamps[i]));
+      const turn = { clientX: box.left + 500, clientY: box.top + 120, bubbles: true, cancelable: true };
+      const zoom = stamps.length % 100 < 50 ? -60 : 60;
+      view.dispatchEvent(new WheelEvent("wheel", stamps.length % 3 ? { ...turn, deltaY: zoom } : { ...turn, deltaX: 40 }));
+      requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }));
+  times.sort((a, b) => a - b);
+  const at = (q) => times[Math.floor(q * (times.length - 1))].toFixed(1);
+  t.diagnostic(`frame time in ms: median ${at(0.5)}, p95 ${at(0.95)}, longest ${at(1)} (${times.length} frames)`);
+  assert.equal(times.length, 150);
+  await page.close();
+});
