@@ -1,0 +1,75 @@
+//! Decisions per second of the whole simulator, metrics and checkers on.
+
+use crate::pattern::{BURST, workload};
+use crate::{Size, machine_of};
+use goodness_core::{Registered, Time};
+use goodness_observe::{Checkers, Ending, Metrics, Subject};
+use goodness_sim::{Options, simulate};
+use std::time::Instant;
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// Real time per decision, in ns.
+    pub end_to_end_ns: f64,
+    /// Decisions taken.
+    pub decisions: u64,
+}
+
+/// Simulates the pattern under policy `P` for about `decisions` decisions, three times, and takes the fastest.
+///
+/// # Errors
+/// A size that no machine can have, a fault of the policy, or a violated checker.
+pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
+    let mut best: Option<Speed> = None;
+    for _ in 0..3 {
+        let speed = once::<P>(settings.clone(), size, decisions)?;
+        if best.is_none_or(|b| speed.end_to_end_ns < b.end_to_end_ns) {
+            best = Some(speed);
+        }
+    }
+    best.ok_or_else(|| "nothing was measured".into())
+}
+
+/// One timed run.
+///
+/// # Errors
+/// As [`speed`].
+pub fn once<P: Registered>(settings: P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
+    let machine = machine_of(size.cpus)?;
+    let horizon = Time(decisions * BURST.0 / size.cpus as u64 + 1_000_000);
+    let work = workload(size.tasks, size.cpus, horizon);
+    let subjects = Subject::all(&work);
+    let mut observer = (Metrics::new(size.cpus, Time::ZERO, &subjects), Checkers::new(size.cpus, &subjects));
+    let began = Instant::now();
+    let outcome = simulate::<P, _>(&machine, settings, work, &mut observer, Options::default())
+        .map_err(|fault| fault.to_string())?;
+    let took = began.elapsed();
+    let checked = observer.1.finish(outcome.end, Ending::Horizon);
+    if let Some(violation) = checked.violations.first() {
+        return Err(format!("{} at {}: {}", violation.checker, violation.at, violation.sentence));
+    }
+    Ok(Speed { end_to_end_ns: took.as_nanos() as f64 / outcome.decisions as f64, decisions: outcome.decisions })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_takes_about_as_many_decisions_as_asked_for_and_keeps_every_invariant() {
+        for about in goodness_cpu::ALL {
+            struct Run(&'static str);
+            impl goodness_core::Visitor for Run {
+                type Output = ();
+                fn visit<P: Registered + 'static>(self) {
+                    let size = Size { tasks: 40, cpus: 2 };
+                    let speed =
+                        once::<P>(P::Settings::default(), size, 5_000).unwrap_or_else(|e| panic!("{}: {e}", self.0));
+                    assert!((4_000..8_000).contains(&speed.decisions), "{}: {} decisions", self.0, speed.decisions);
+                }
+            }
+            goodness_cpu::with_policy(about.name, Run(about.name)).expect("a listed policy is found");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What a decision costs. Two measurements, both with the pattern of [`pattern`]:
+//!
+//! - [`verbs`] drives the policy's verbs alone: no event queue, no observers. This is the cost of the policy.
+//! - [`end_to_end`] runs the simulator with metrics and checkers on. This is what a user waits for.
+//!
+//! The clock is read once per batch of decisions, and the cost of driving an empty policy is measured and
+//! subtracted, so that what remains is the policy's own.
+
+mod calibration;
+pub mod end_to_end;
+pub mod pattern;
+pub mod verbs;
+
+use goodness_core::Machine;
+
+/// One policy at one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Tasks that exist; seven in eight are runnable at any time.
+    pub tasks: usize,
+    /// CPUs of the machine.
+    pub cpus: usize,
+}
+
+/// The machine of a size: cores of 2 threads, caches of 8 CPUs, nodes of 64, HZ 1000, no costs.
+///
+/// # Errors
+/// As [`Machine::new`]: no CPU, or too many.
+pub fn machine_of(cpus: usize) -> Result<Machine, String> {
+    let list = (0..cpus as u32)
+        .map(|i| goodness_core::Cpu { core: i / 2, cache: i / 8, node: i / 64, capacity: 1024 })
+        .collect();
+    Machine::new("bench", list, 1000)
+}

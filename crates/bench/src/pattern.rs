@@ -1,0 +1,42 @@
+//! The work of the benchmark: bursts of about 10 us, sleeps long enough that one task in eight sleeps.
+
+use goodness_core::{Behaviour, Span, Start, Step, StepContext, Task, TaskSpec, Time, Workload};
+
+/// Length of a burst.
+pub const BURST: Span = Span::from_us(10);
+
+/// One task in this many sleeps at any time.
+pub const ASLEEP: usize = 8;
+
+/// Computes for about a burst, then sleeps.
+struct Blinker {
+    sleep: Span,
+    computing: bool,
+}
+
+impl Behaviour for Blinker {
+    fn next(&mut self, cx: &mut StepContext) -> Step {
+        self.computing = !self.computing;
+        if self.computing {
+            Step::Compute(Span(BURST.0 + cx.rng.below(1024)))
+        } else {
+            Step::Sleep(Span(self.sleep.0 + cx.rng.below(65_536)))
+        }
+    }
+}
+
+/// `tasks` blinkers on `cpus` CPUs for `horizon`. They are overcommitted: a sleep lasts as long as it takes the
+/// CPUs to serve an eighth of them, so the queues stay long.
+#[must_use]
+pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
+    let round = BURST.0 * tasks as u64 / cpus as u64;
+    let sleep = Span((round / ASLEEP as u64).max(BURST.0));
+    let spec = |index: usize| TaskSpec {
+        name: String::new(),
+        start: Start::WokenAt(Time(index as u64 % 1000)),
+        task: Task { cpu: goodness_core::CpuId((index % cpus) as u32), ..Task::default() },
+        behaviour: Box::new(Blinker { sleep, computing: false }),
+        judged: true,
+    };
+    Workload { tasks: (0..tasks).map(spec).collect(), horizon: Some(horizon), ..Workload::default() }
+}
