@@ -1,1 +1,5 @@
 //! Behaviours: experiment files, rt-app files and work recovered from a recording.
+
+pub mod json;
+pub mod rtapp;
+pub mod script;
