@@ -6,7 +6,7 @@
 //!
 //! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`.
 //! A task that exists when the run begins counts as forked by a launcher just before: the kernel's debit for new
-//! tasks is part of its first virtual runtime, and of equals the last one forked goes first.
+//! tasks is part of its first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
 //! Deviations: no task groups; load balance weighs queues by their current weight.
 //! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; latency cannot
 //! be asked for.
@@ -107,9 +107,16 @@ struct Entity {
     cpu: CpuId,
     queued: bool,
     relative: bool,
-    /// Not woken yet since the run began.
-    launched: bool,
+    /// The debit with which it was forked before the run, until it runs for the first time; 0: none.
+    launched: i64,
     class: Class,
+}
+
+impl Entity {
+    /// Tasks that wait for a common start were last run in the order of their debits.
+    fn launch_rank(&self) -> i64 {
+        if self.launched == 0 { 0 } else { self.launched - i64::MAX }
+    }
 }
 
 /// The entities of one CPU. The current one is not in the tree.
@@ -169,10 +176,7 @@ impl VirtualRuntimes {
     fn tree_insert(&mut self, cx: &Context, cpu: CpuId, task: u32) {
         let it = &self.entities[TaskId(task)];
         let tree = &mut self.queues[cpu.index()].tree;
-        let levels = match it.launched {
-            true => tree.insert_before_equals(&mut self.nodes, task, it.runtime, []),
-            false => tree.insert(&mut self.nodes, task, it.runtime, []),
-        };
+        let levels = tree.insert_ranked(&mut self.nodes, task, it.runtime, it.launch_rank(), []);
         cx.examined(Effort::Insert, levels);
     }
 
@@ -286,7 +290,7 @@ impl VirtualRuntimes {
             self.put_back(cx, cpu);
             self.tree_remove(cx, cpu, task.0);
             self.queues[cpu.index()].current = task.0;
-            self.entities[task].launched = false;
+            self.entities[task].launched = 0;
         }
     }
 }
@@ -336,10 +340,18 @@ impl Order for VirtualRuntimes {
             // waits, and took the queue's least virtual runtime along.
             queue.launched += 1;
             let debit = self.rules.slice(Weight::default(), queue.launched * UNIT, queue.launched) as i64;
-            entity.launched = true;
-            entity.runtime = if self.rules.start_debit { debit } else { 0 };
+            entity.launched = if self.rules.start_debit { debit } else { 0 };
+            entity.runtime = entity.launched;
             queue.least = queue.least.max(entity.runtime);
         }
+    }
+
+    fn launch_rank(&self, task: TaskId) -> i64 {
+        self.entities[task].launch_rank()
+    }
+
+    fn has_run(&mut self, task: TaskId) {
+        self.entities[task].launched = 0;
     }
 
     fn home(&self, task: TaskId) -> Option<CpuId> {
@@ -366,7 +378,7 @@ impl Order for VirtualRuntimes {
         }
         match how {
             Join::Fork => {
-                self.entities[task].launched = false;
+                self.entities[task].launched = 0;
                 self.place_new(cpu, task);
             }
             Join::Wake => self.place_woken(cpu, task),
@@ -443,18 +455,21 @@ impl Order for VirtualRuntimes {
         self.queues[cpu.index()].skip = current;
     }
 
-    fn preempts(&mut self, _: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> bool {
+    fn class_decides(&mut self, _: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
+        let Some(current) = self.current(cpu) else { return Some(false) };
+        if is_fork && self.rules.early {
+            return Some(true);
+        }
+        let (running, woken) = (self.entities[current].class, self.entities[woken].class);
+        if !self.rules.early && running == Class::Idle && woken != Class::Idle {
+            return Some(true);
+        }
+        if woken != Class::Normal || !self.rules.wakeup_preemption { Some(false) } else { None }
+    }
+
+    fn preempts(&mut self, _: &Context, cpu: CpuId, woken: TaskId) -> bool {
         let Some(current) = self.current(cpu) else { return false };
         let (running, it) = (self.entities[current], self.entities[woken]);
-        if is_fork && self.rules.early {
-            return true;
-        }
-        if !self.rules.early && running.class == Class::Idle && it.class != Class::Idle {
-            return true;
-        }
-        if it.class != Class::Normal || !self.rules.wakeup_preemption {
-            return false;
-        }
         let granularity = if self.rules.early { running.weight } else { it.weight };
         if self.lead(running.runtime, woken, granularity) < 1 {
             return false;

@@ -515,26 +515,24 @@ impl Order for VirtualDeadlines {
         }
     }
 
-    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> bool {
+    fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
         let queue = &mut self.queues[cpu.index()];
-        if queue.current == NOBODY {
-            return false;
+        if queue.current == NOBODY || !self.rules.wakeup_preemption {
+            return Some(false);
         }
         if self.rules.next_buddy && !is_fork {
             queue.next = woken.0;
         }
-        let (current, it) = (TaskId(queue.current), self.entities[woken]);
-        if !self.rules.wakeup_preemption || (it.idle_class && !self.entities[current].idle_class) {
-            return false;
-        }
-        if self.entities[current].idle_class && !it.idle_class {
-            let running = &mut self.entities[current];
+        let (running, is_idle) = (&mut self.entities[TaskId(queue.current)], cx.tasks[woken].class == Class::Idle);
+        if running.idle_class && !is_idle {
             running.protected = running.protected.min(running.runtime);
-            return true;
+            return Some(true);
         }
-        if cx.tasks[woken].class != Class::Normal {
-            return false;
-        }
+        if running.idle_class != is_idle || cx.tasks[woken].class != Class::Normal { Some(false) } else { None }
+    }
+
+    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
+        let (current, it) = (TaskId(self.queues[cpu.index()].current), self.entities[woken]);
         let shorter = self.rules.preempt_short
             && it.slice < self.entities[current].slice
             && self.eligibility(cpu)(it.runtime);

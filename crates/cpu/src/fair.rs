@@ -50,6 +50,12 @@ pub trait Order: Sized {
     fn has_fair_server(&self) -> bool;
     /// Makes room for a task.
     fn admit(&mut self, cx: &Context, task: TaskId);
+    /// Orders tasks that wait for a common start among their equals: the smaller first; 0 for all others.
+    fn launch_rank(&self, _: TaskId) -> i64 {
+        0
+    }
+    /// A task ran in another class.
+    fn has_run(&mut self, _: TaskId) {}
     /// The CPU on whose queue the task is, asleep but not yet dequeued included.
     fn home(&self, task: TaskId) -> Option<CpuId>;
     /// Entities on the queue, the current one and sleepers not yet dequeued included.
@@ -68,8 +74,10 @@ pub trait Order: Sized {
     fn tick(&mut self, cx: &Context, cpu: CpuId) -> bool;
     /// The current entity yields.
     fn yields(&mut self, cpu: CpuId);
-    /// Whether `woken`, which just joined, preempts the current entity.
-    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> bool;
+    /// Whether the classes alone decide that `woken`, which just joined, preempts the current entity or not.
+    fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool>;
+    /// Whether `woken`, which just joined, preempts the current entity, which was accounted up to now.
+    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool;
     /// Chooses the next entity and makes it current.
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId>;
     /// Another class runs now: no entity is current any more.
@@ -195,7 +203,15 @@ impl<O: Order> Stack<O> {
 
     fn enqueue_realtime(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
         let it = &mut self.cpus[cpu.index()];
-        it.realtime.enqueue(&mut self.members, cx, task, why == Enqueue::Preempted);
+        let at_head = match (why, self.order.launch_rank(task)) {
+            (Enqueue::Preempted, _) => !self.members.is_expired(task),
+            (_, 0) => false,
+            (_, rank) => {
+                let first = it.realtime.front(cx.tasks[task].rt_priority);
+                first.is_some_and(|first| rank < self.order.launch_rank(first))
+            }
+        };
+        it.realtime.enqueue(&mut self.members, cx, task, at_head);
         self.listed[task] = Some(cpu);
         let urgent = match it.running {
             Running::Nothing => false,
@@ -209,8 +225,8 @@ impl<O: Order> Stack<O> {
         match (self.order.home(task), why) {
             (Some(_), Enqueue::Preempted | Enqueue::Yielded | Enqueue::SliceEnd) => return,
             (Some(home), Enqueue::Wakeup { .. }) if home == cpu => {
+                // As in the kernel, the current entity is not brought up to date for this.
                 self.order.rewake(cx, cpu, task);
-                self.catch_up(cx, cpu);
             }
             (home, _) => {
                 if let Some(home) = home {
@@ -229,9 +245,14 @@ impl<O: Order> Stack<O> {
         }
         self.watch_server(cx, cpu);
         let arrives = matches!(why, Enqueue::Fork { .. } | Enqueue::Wakeup { .. } | Enqueue::Migrated);
-        let it = &mut self.cpus[cpu.index()];
+        let it = &self.cpus[cpu.index()];
         if arrives && !it.resched && matches!(it.running, Running::Fair(_)) {
-            it.resched = self.order.preempts(cx, cpu, task, matches!(why, Enqueue::Fork { .. }));
+            let decided = self.order.class_decides(cx, cpu, task, matches!(why, Enqueue::Fork { .. }));
+            let preempts = decided.unwrap_or_else(|| {
+                self.catch_up(cx, cpu);
+                self.order.preempts(cx, cpu, task)
+            });
+            self.cpus[cpu.index()].resched |= preempts;
         }
     }
 
@@ -262,6 +283,7 @@ impl<O: Order> Stack<O> {
         let task = it.realtime.pick(&mut self.members)?;
         it.running = Running::Realtime(task, cx.tasks[task].rt_priority);
         self.listed[task] = None;
+        self.order.has_run(task);
         self.order.put_current(cx, cpu);
         Some(task)
     }

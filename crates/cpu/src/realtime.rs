@@ -44,6 +44,11 @@ impl Members {
         self.links.reserve(task.index() + 1);
         self.tasks.admit(task);
     }
+
+    /// Whether `task` used up its slice.
+    pub fn is_expired(&self, task: TaskId) -> bool {
+        self.tasks[task].ticks == 0
+    }
 }
 
 /// The real-time tasks of one CPU.
@@ -79,11 +84,10 @@ impl Realtime {
         self.queued
     }
 
-    /// Queues `task`, before its equals when it was preempted and behind them otherwise.
+    /// Queues `task` before or behind its equals.
     pub fn enqueue(&mut self, members: &mut Members, cx: &Context, task: TaskId, at_head: bool) {
         let it = &cx.tasks[task];
         let member = &mut members.tasks[task];
-        let at_head = at_head && member.ticks > 0;
         if member.ticks == 0 {
             member.ticks = slice_ticks(cx);
         }
@@ -104,6 +108,11 @@ impl Realtime {
                 self.period_end = cx.now + PERIOD;
             }
         }
+    }
+
+    /// The first waiting task of this priority.
+    pub fn front(&self, priority: u8) -> Option<TaskId> {
+        self.lists[level(priority)].front().map(TaskId)
     }
 
     /// Takes a queued task off its list.

@@ -1,5 +1,5 @@
-//! An ordered tree with links in one vector, indexed by item. Items are ordered by a signed key; equal keys keep
-//! their order of insertion. Each item carries `N` values, and every subtree knows the smallest of each, so
+//! An ordered tree with links in one vector, indexed by item. Items are ordered by a signed key, then by a rank
+//! (0 unless given), then by insertion. Each item carries `N` values, and every subtree knows the smallest of each, so
 //! that "the first item, in key order, that some subtree minimum allows" takes one descent.
 //!
 //! The tree is height-balanced (AVL): its height stays below 1.45 log2(n + 2). Insertion, removal and search
@@ -22,6 +22,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node<const N: usize> {
     key: i64,
+    rank: i64,
     own: [i64; N],
     least: [i64; N],
     parent: u32,
@@ -43,7 +44,8 @@ impl<const N: usize> Default for Nodes<N> {
 impl<const N: usize> Nodes<N> {
     /// Makes room for items `0..count`.
     pub fn reserve(&mut self, count: usize) {
-        let empty = Node { key: 0, own: [0; N], least: [0; N], parent: NONE, left: NONE, right: NONE, height: 1 };
+        let empty =
+            Node { key: 0, rank: 0, own: [0; N], least: [0; N], parent: NONE, left: NONE, right: NONE, height: 1 };
         if count > self.0.len() {
             self.0.resize(count, empty);
         }
@@ -146,38 +148,29 @@ impl Tree {
 
     /// Adds `item`, which must be in no tree of these nodes, after its equals. Answers the levels visited.
     pub fn insert<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, key: i64, values: [i64; N]) -> u32 {
-        self.insert_at(nodes, item, key, values, false)
+        self.insert_ranked(nodes, item, key, 0, values)
     }
 
-    /// As [`Tree::insert`], but before its equals.
-    pub fn insert_before_equals<const N: usize>(
+    /// As [`Tree::insert`], with a rank that orders items of equal key.
+    pub fn insert_ranked<const N: usize>(
         &mut self,
         nodes: &mut Nodes<N>,
         item: u32,
         key: i64,
+        rank: i64,
         values: [i64; N],
-    ) -> u32 {
-        self.insert_at(nodes, item, key, values, true)
-    }
-
-    fn insert_at<const N: usize>(
-        &mut self,
-        nodes: &mut Nodes<N>,
-        item: u32,
-        key: i64,
-        values: [i64; N],
-        before_equals: bool,
     ) -> u32 {
         let (mut parent, mut at, mut leftmost, mut to_left, mut levels) = (NONE, self.root, true, false, 1);
         while at != NONE {
             let node = nodes.at(at);
             parent = at;
-            to_left = key < node.key || (before_equals && key == node.key);
+            to_left = (key, rank) < (node.key, node.rank);
             leftmost &= to_left;
             at = if to_left { node.left } else { node.right };
             levels += 1;
         }
-        *nodes.at_mut(item) = Node { key, own: values, least: values, parent, left: NONE, right: NONE, height: 1 };
+        *nodes.at_mut(item) =
+            Node { key, rank, own: values, least: values, parent, left: NONE, right: NONE, height: 1 };
         if leftmost {
             self.first = item;
         }
@@ -410,14 +403,15 @@ mod tests {
     }
 
     #[test]
-    fn an_item_may_be_put_before_its_equals() {
+    fn equal_keys_are_ordered_by_rank_and_then_by_insertion() {
         let (mut nodes, mut tree) = (Nodes::<0>::default(), Tree::default());
-        nodes.reserve(4);
+        nodes.reserve(5);
         tree.insert(&mut nodes, 0, 5, []);
         tree.insert(&mut nodes, 1, 5, []);
-        tree.insert_before_equals(&mut nodes, 2, 5, []);
+        tree.insert_ranked(&mut nodes, 2, 5, -1, []);
+        tree.insert_ranked(&mut nodes, 4, 5, -1, []);
         tree.insert(&mut nodes, 3, 4, []);
-        assert!(tree.iter(&nodes).eq([3, 2, 0, 1]));
+        assert!(tree.iter(&nodes).eq([3, 2, 4, 0, 1]));
     }
 
     #[test]
