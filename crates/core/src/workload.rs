@@ -43,6 +43,9 @@ pub struct Workload {
     pub horizon: Option<Time>,
     /// Measurements begin here.
     pub warmup: Span,
+    /// By how much the timers of tasks outside the real-time classes may be late, 0 for exact ones. Linux wakes a
+    /// sleeper after its slack, unless another timer or the tick interrupts its CPU at the very instant.
+    pub timer_slack: Span,
 }
 
 impl Workload {

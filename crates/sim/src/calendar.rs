@@ -13,6 +13,8 @@ pub enum Entry {
     Tick(CpuId),
     /// A task's sleep ends.
     Timer(TaskId, u32),
+    /// A task's sleep may end, if something interrupts its CPU at this instant.
+    Slack(TaskId, u32),
     /// A task begins to exist.
     Start(TaskId),
     /// A task that existed from the beginning is woken for the first time.

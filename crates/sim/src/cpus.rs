@@ -26,6 +26,8 @@ pub struct CpuRun {
     pub asked: bool,
     /// Who ran last, for the cost of cold caches.
     pub last: Option<TaskId>,
+    /// When a tick or a timer last interrupted it.
+    pub interrupted: Time,
 }
 
 impl Default for CpuRun {
@@ -39,6 +41,7 @@ impl Default for CpuRun {
             tick_armed: false,
             asked: false,
             last: None,
+            interrupted: Time::NEVER,
         }
     }
 }
@@ -277,6 +280,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         };
         self.settle(cpu);
         let run = &mut self.cpus[cpu.index()];
+        run.interrupted = self.now;
         let ran = self.now.since(run.charged);
         run.charged = self.now;
         let answer = self.policy.charge(&context!(self), cpu, task, ran, Stop::Tick);

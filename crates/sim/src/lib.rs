@@ -100,8 +100,9 @@ pub fn simulate<P: Registered, O: Observer>(
 mod class {
     pub const WAKE: u8 = 0;
     pub const TICK: u8 = 1;
-    pub const RESCHEDULE: u8 = 2;
-    pub const BURST: u8 = 3;
+    pub const SLACK: u8 = 2;
+    pub const RESCHEDULE: u8 = 3;
+    pub const BURST: u8 = 4;
 }
 
 /// One run.
@@ -123,6 +124,8 @@ struct Host<'a, P, O> {
     /// When the one lock of a global runqueue is free again.
     lock_free: Time,
     policy_timer: Time,
+    /// By how much timers outside the real-time classes may be late.
+    timer_slack: Span,
     /// Tasks that are runnable, plus timers and starts to come: at zero nobody can act.
     live: u64,
     decisions: u64,
@@ -157,6 +160,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             effort: EffortMeter::default(),
             lock_free: Time::ZERO,
             policy_timer: Time::NEVER,
+            timer_slack: workload.timer_slack,
             live: 0,
             decisions: 0,
             events: 0,
@@ -219,6 +223,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             }
             Entry::Tick(cpu) => self.ticked(cpu),
             Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
+            Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
             Entry::Start(task) => self.start(task, None),
             Entry::FirstWake(task) => self.first_wake(task),
             Entry::Reschedule(cpu) => self.asked.push(cpu),

@@ -120,9 +120,20 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
 
     /// A sleep is over, unless something else ended it.
     pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
+        let cpu = self.tasks[task].cpu;
+        self.cpus[cpu.index()].interrupted = self.now;
         if self.runs[task.index()].stamp == stamp && self.tasks[task].state == State::Blocked {
             self.live -= 1;
             self.wake(task, None, false);
+        }
+    }
+
+    /// The earliest time at which a timer with slack may expire: it does if its CPU is interrupted now anyway.
+    pub fn slack_begins(&mut self, task: TaskId, stamp: u32) {
+        if self.cpus[self.tasks[task].cpu.index()].interrupted == self.now {
+            self.timer_expired(task, stamp);
+        } else {
+            self.calendar.push(self.now + self.timer_slack, class::WAKE, Entry::Timer(task, stamp));
         }
     }
 
@@ -160,6 +171,11 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         let run = &mut self.runs[task.index()];
         run.stamp = run.stamp.wrapping_add(1);
         self.live += 1;
-        self.calendar.push(at, class::WAKE, Entry::Timer(task, run.stamp));
+        let stamp = run.stamp;
+        if self.timer_slack == Span::ZERO || self.tasks[task].class.is_realtime() {
+            self.calendar.push(at, class::WAKE, Entry::Timer(task, stamp));
+        } else {
+            self.calendar.push(at, class::SLACK, Entry::Slack(task, stamp));
+        }
     }
 }

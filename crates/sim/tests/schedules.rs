@@ -213,3 +213,18 @@ fn a_slow_cpu_takes_longer_for_the_same_work() {
     let (_, outcome) = run::<Fifo>(&machine, Default::default(), workload(vec![task(&[Step::Compute(MS(3))])], &[], 0));
     assert_eq!(outcome.end, Time(6_000_000));
 }
+
+#[test]
+fn a_timer_with_slack_is_late_unless_another_interrupt_comes_at_its_instant() {
+    let sleepers = |others: Vec<TaskSpec>| {
+        let sleeper = task(&[Step::SleepUntil(Time(5_000_000)), Step::Compute(MS(1))]);
+        let mut work = workload(std::iter::once(sleeper).chain(others).collect(), &[], 0);
+        work.timer_slack = Span::from_us(3);
+        schedule(&run::<Fifo>(&one_cpu(), Default::default(), work).0)
+    };
+    assert!(sleepers(vec![]).ends_with("a 5.003..6.003"));
+    let mut urgent = task(&[Step::SleepUntil(Time(5_000_000)), Step::Compute(MS(1))]);
+    urgent.task.class = Class::Fifo;
+    urgent.task.rt_priority = 1;
+    assert!(sleepers(vec![urgent]).ends_with("b 5..6  a 6..7"));
+}

@@ -142,6 +142,8 @@ pub struct Plan {
     pub horizon: Option<Time>,
     /// Measurements begin here.
     pub warmup: Span,
+    /// By how much timers outside the real-time classes may be late.
+    pub timer_slack: Span,
 }
 
 impl Plan {
@@ -174,6 +176,7 @@ impl Plan {
             locks: self.locks,
             horizon: self.horizon,
             warmup: self.warmup,
+            timer_slack: self.timer_slack,
         }
     }
 }

@@ -12,7 +12,10 @@ use crate::json::{self, Member, Value};
 use crate::script::Plan;
 use coverage::{Coverage, Key, Place};
 use goodness_core::registry::nearest;
-use goodness_core::{Seed, Time, Workload, WorkloadSource};
+use goodness_core::{Seed, Span, Time, Workload, WorkloadSource};
+
+/// The timer slack rt-app asks for.
+const TIMER_SLACK: Span = Span::from_ns(1);
 
 /// How strictly to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,6 +138,7 @@ impl Reading<'_> {
             return Err(format!("{}: there are no tasks; write \"tasks\": {{ … }}", self.file));
         };
         let mut plan = tasks::compile(self, tasks, &defaults)?;
+        plan.timer_slack = TIMER_SLACK;
         plan.horizon = match defaults.duration {
             -1 => None,
             seconds => Some(Time(seconds as u64 * 1_000_000_000)),
