@@ -58,16 +58,14 @@ pub struct Bucket {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64]>,
-    count: u64,
     sum: u128,
-    min: u64,
     max: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
         let counts = vec![0; (65 - FINE as usize) << FINE].into_boxed_slice();
-        Histogram { counts, count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Histogram { counts, sum: 0, max: 0 }
     }
 }
 
@@ -86,44 +84,37 @@ impl Histogram {
         }
         let (octave, sub) = bucket::<FINE>(value);
         self.counts[octave << FINE | sub] += weight;
-        self.count += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
-    /// How many values were counted (or their total weight).
+    /// How many values were counted (or their total weight); added up anew at each call.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count
+        self.counts.iter().sum()
     }
 
     /// The mean, exact up to the rounding of the division; `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
-    }
-
-    /// The smallest value, exact.
-    #[must_use]
-    pub fn min(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.min)
+        let count = self.count();
+        (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
     /// The largest value, exact.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max)
+        (self.count() > 0).then_some(self.max)
     }
 
     /// The quantile `per_10k` / 10 000 (9 900 for p99), nearest-rank; `None` without values.
     #[must_use]
     pub fn quantile(&self, per_10k: u32) -> Option<u64> {
-        let mut left = rank(self.count, per_10k);
+        let mut left = rank(self.count(), per_10k);
         for (index, &count) in self.counts.iter().enumerate() {
             if count >= left {
                 let middle = middle::<FINE>(index >> FINE, index & ((1 << FINE) - 1));
-                return Some(middle.clamp(self.min, self.max));
+                return Some(middle.min(self.max));
             }
             left -= count;
         }
@@ -135,9 +126,7 @@ impl Histogram {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
-        self.count += other.count;
         self.sum += other.sum;
-        self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
 
@@ -263,7 +252,6 @@ mod tests {
                 assert!(coarse.abs_diff(exact) * 32 <= exact.max(32), "{coarse} for {exact}");
             }
             assert_eq!(all.max(), Some(max));
-            assert_eq!(all.min(), Some(sorted[0]));
             assert_eq!(all.mean(), Some(sorted.iter().sum::<u64>() as f64 / 10_001.0));
         }
     }

@@ -1,23 +1,23 @@
 //! Metrics and checkers: observers of the event stream, for simulated and recorded runs alike.
 //!
 //! [`Metrics`] measures a run and ends in [`Measured`]; what it knows is listed in [`METRICS`]. [`Checkers`]
-//! holds a run against the invariants listed in [`CHECKERS`]. Each measure and each invariant is a file of its
+//! holds a run against the invariants listed in [`CHECKERS`]; [`MetricsAndCheckers`] does both for less than the
+//! price of two. Each measure and each invariant is a file of its
 //! own; who runs where since when is kept by [`tracker`], so that they need not.
 //!
 //! ```
 //! use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
-//! use goodness_observe::{Checkers, Ending, Metrics, Subject};
+//! use goodness_observe::{Ending, MetricsAndCheckers, Subject};
 //!
 //! let tasks = vec![Subject::default()];
-//! let mut observer = (Metrics::new(1, Time::ZERO, &tasks), Checkers::new(1, &tasks));
+//! let mut observer = MetricsAndCheckers::new(1, Time::ZERO, &tasks);
 //! let (task, cpu) = (TaskId(0), CpuId(0));
 //! observer.observe(Time(5), &Event::Fork { parent: None, child: task });
 //! observer.observe(Time(5), &Event::Wakeup { task, waker: None, cpu, from: WakeSource::Interrupt });
 //! observer.observe(Time(9), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
-//! let (metrics, checkers) = observer;
-//! let measured = metrics.finish(Time(20));
+//! let (measured, checked) = observer.finish(Time(20), Ending::Horizon);
 //! assert_eq!(measured.get("wakeup_latency_p99").value, Some(4.0));
-//! assert_eq!(checkers.finish(Time(20), Ending::Horizon).violations, []);
+//! assert_eq!(checked.violations, []);
 //! ```
 
 pub mod checkers;
@@ -26,8 +26,10 @@ pub mod metrics;
 pub mod subject;
 pub mod tracker;
 mod waiting;
+mod watch;
 
-pub use checkers::{CHECKERS, Checked, Checkers, Ending, Violation, Wait};
+pub use checkers::{CHECKERS, Checked, Ending, Violation, Wait};
 pub use histogram::Histogram;
-pub use metrics::{About, Better, METRICS, Measured, Metrics, TaskMeasured, Value};
+pub use metrics::{About, Better, METRICS, Measured, TaskMeasured, Value};
 pub use subject::Subject;
+pub use watch::{Checkers, Metrics, MetricsAndCheckers, Watch};

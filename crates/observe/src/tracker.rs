@@ -157,7 +157,7 @@ impl<T: Default> Tracker<T> {
     }
 
     /// The task became runnable, on the runqueue of `cpu`; `None` if it was runnable or gone already.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, at: Time, task: TaskId, cpu: CpuId) -> Option<&mut TaskTrack<T>> {
         let track = task_mut(&mut self.tasks, task);
         if !matches!(track.state, State::New | State::Blocked) {
@@ -191,7 +191,7 @@ impl<T: Default> Tracker<T> {
     }
 
     /// `task` left `cpu`; `None` if it was not what ran there.
-    #[inline]
+    #[inline(always)]
     pub fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> Option<Ended<'_, T>> {
         if self.running[cpu.index()] != Some(task) {
             return None;
@@ -213,7 +213,7 @@ impl<T: Default> Tracker<T> {
 
     /// `task` begins to run on `cpu`. What the tracker still believes to run there is [forgotten](Self::forget),
     /// and a task that runs elsewhere is taken from there.
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) -> Began<'_, T> {
         if self.running[cpu.index()].is_some() {
             self.forget(cpu);
@@ -291,7 +291,7 @@ impl<T: Default> Tracker<T> {
     }
 
     /// The task, made if it was never heard of: judged, and free to run anywhere.
-    #[inline]
+    #[inline(always)]
     pub fn task_mut(&mut self, task: TaskId) -> &mut TaskTrack<T> {
         task_mut(&mut self.tasks, task)
     }
@@ -317,7 +317,7 @@ impl<T> Tracker<T> {
     }
 
     /// What runs on `cpu`.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
         self.running[cpu.index()]
@@ -342,14 +342,14 @@ impl<T> Tracker<T> {
 
     /// Whether a CPU idles while a task waits that may run there; `None` where that is not known: with
     /// restricted tasks on more than 64 CPUs, or with more than 64 different affinities.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn idles_while_queued(&self) -> Option<bool> {
         self.waiting.idles_while_queued()
     }
 }
 
-#[inline]
+#[inline(always)]
 fn task_mut<T: Default>(tasks: &mut Vec<TaskTrack<T>>, task: TaskId) -> &mut TaskTrack<T> {
     #[cold]
     fn grow<T: Default>(tasks: &mut Vec<TaskTrack<T>>, len: usize) {

@@ -22,7 +22,7 @@ pub struct Wait {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct BoundedWait {
+pub(crate) struct BoundedWait {
     pub bound: Span,
     pub longest: Option<Wait>,
     longest_span: Span,

@@ -11,12 +11,11 @@ mod work_conserving;
 
 pub use bounded_wait::Wait;
 
-use crate::subject::Subject;
 use crate::tracker::Tracker;
 use bounded_wait::BoundedWait;
 use conservation::Conservation;
 use exit_final::ExitFinal;
-use goodness_core::{CpuId, Event, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuId, Off, Span, State, TaskId, Time};
 use std::fmt;
 use work_conserving::WorkConserving;
 
@@ -69,7 +68,7 @@ pub enum Ending {
 /// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The first violations in the order of time, at most [`Checkers::KEPT`].
+    /// The first violations in the order of time, at most [`Checkers::KEPT`](crate::Checkers::KEPT).
     pub violations: Vec<Violation>,
     /// How many there were in all.
     pub count: u64,
@@ -99,38 +98,32 @@ impl Found {
     #[cold]
     fn keep(&mut self, checker: &'static str, at: Time, sentence: String) {
         self.count += 1;
-        if self.first.len() < Checkers::KEPT {
+        if self.first.len() < Rules::KEPT {
             self.first.push(Violation { checker, at, sentence });
         }
     }
 }
 
-/// Holds a run against all invariants.
+/// Who left a CPU, how, and who came.
+type Switched = (Option<TaskId>, Off, Option<TaskId>);
+
+/// All invariants, held against a run. What is sound at a glance costs no more than the glance; only the rest
+/// is looked at by the invariants themselves.
 #[derive(Clone, Debug)]
-pub struct Checkers {
-    now: Time,
-    /// Keeps each task's CPU time.
-    tracker: Tracker<Span>,
+pub(crate) struct Rules {
     found: Found,
     conservation: Conservation,
     exits: ExitFinal,
-    waits: BoundedWait,
-    idling: WorkConserving,
+    pub waits: BoundedWait,
+    pub idling: WorkConserving,
 }
 
-impl Checkers {
+impl Rules {
     /// Violations kept in full.
     pub const KEPT: usize = 16;
 
-    /// Checks a machine of `cpus` CPUs. `subjects` are the tasks known beforehand, by task number.
-    ///
-    /// # Panics
-    /// As [`Tracker::new`].
-    #[must_use]
-    pub fn new(cpus: usize, subjects: &[Subject]) -> Checkers {
-        Checkers {
-            now: Time::ZERO,
-            tracker: Tracker::new(cpus, subjects),
+    pub fn new(cpus: usize) -> Rules {
+        Rules {
             found: Found::default(),
             conservation: Conservation::new(cpus),
             exits: ExitFinal::default(),
@@ -139,188 +132,150 @@ impl Checkers {
         }
     }
 
-    /// A wait longer than `bound` is a violation.
-    #[must_use]
-    pub fn with_wait_bound(mut self, bound: Span) -> Checkers {
-        self.waits.bound = bound;
-        self
-    }
-
-    /// A CPU that idles longer than `tolerance` on end, while a task waits that may run there, is a violation.
-    #[must_use]
-    pub fn with_work_conserving(mut self, tolerance: Span) -> Checkers {
-        self.idling.tolerance = tolerance;
-        self
-    }
-
-    /// The first violation so far; ask in the loop of a run that should stop there.
-    #[must_use]
     pub fn first(&self) -> Option<&Violation> {
         self.found.first.first()
     }
 
-    /// CPU time of `task` up to its latest switch-out, for a host that compares it with its own account.
-    #[must_use]
-    pub fn cpu_time(&self, task: TaskId) -> Span {
-        self.tracker.task(task).map_or(Span::ZERO, |t| t.own)
-    }
-
-    /// Ends the run at `end`, or at its last event if that is later.
-    #[must_use]
-    pub fn finish(mut self, end: Time, ending: Ending) -> Checked {
-        self.pass(end.max(self.now));
-        let end = self.now;
-        self.found.enter(&exit_final::INVARIANT, end, self.exits.at_end());
-        if ending == Ending::Quiet {
-            self.found.enter(&no_lost_task::INVARIANT, end, no_lost_task::at_end(&self.tracker));
-        }
-        self.found.enter(&conservation::INVARIANT, end, self.conservation.at_end(end, &self.tracker));
-        self.found.enter(&bounded_wait::INVARIANT, end, self.waits.at_end(end, &self.tracker));
-        let idling = self.idling.at_end(end, &self.tracker);
-        self.found.enter(&work_conserving::INVARIANT, end, idling);
-        Checked {
-            violations: self.found.first,
-            count: self.found.count,
-            longest_wait: self.waits.longest,
-            longest_idling: self.idling.longest(),
+    /// The clock goes on from `now`; `idles` says whether a CPU idles while a task waits.
+    #[inline(always)]
+    pub fn pass(&mut self, now: Time, idles: Option<bool>) {
+        if self.idling.changes(idles) {
+            self.look_at_idling(now, idles);
         }
     }
 
-    /// Lets the time up to `at` pass in the state reached; a clock that goes back stays where it was.
-    #[inline]
-    fn pass(&mut self, at: Time) {
-        if at > self.now {
-            let idled = self.idling.pass(self.now, &self.tracker);
-            self.found.enter(&work_conserving::INVARIANT, at, idled);
-            self.now = at;
-        } else if at < self.now {
-            self.found.enter(&conservation::INVARIANT, at, Some(conservation::clock_went_back(self.now, at)));
-        }
+    #[cold]
+    fn look_at_idling(&mut self, now: Time, idles: Option<bool>) {
+        let idled = self.idling.changed(now, idles);
+        self.found.enter(&work_conserving::INVARIANT, now, idled);
+    }
+
+    #[cold]
+    pub fn clock_went_back(&mut self, from: Time, to: Time) {
+        self.found.enter(&conservation::INVARIANT, to, Some(conservation::clock_went_back(from, to)));
     }
 
     /// Whether `cpu` exists; an event that names another one is a violation and not followed any further.
-    #[inline]
-    fn exists(&mut self, cpu: CpuId) -> bool {
-        let exists = cpu.index() < self.tracker.cpu_count();
+    #[inline(always)]
+    pub fn exists<T: Default>(&mut self, at: Time, cpu: CpuId, tracker: &Tracker<T>) -> bool {
+        let exists = cpu.index() < tracker.cpu_count();
         if !exists {
-            self.found.enter(&affinity::INVARIANT, self.now, affinity::unknown_cpu(cpu, &self.tracker));
+            self.look_at_cpu(at, cpu, tracker);
         }
         exists
     }
 
-    #[inline]
-    fn wakeup(&mut self, task: TaskId, cpu: CpuId) {
-        if !self.exists(cpu) {
-            return;
-        }
-        let track = self.tracker.task_mut(task);
-        if !(matches!(track.state, State::New | State::Blocked) && track.is_free()) {
-            self.look_at_wakeup(task, cpu);
-        }
-        self.tracker.wake(self.now, task, cpu);
+    #[cold]
+    fn look_at_cpu<T: Default>(&mut self, at: Time, cpu: CpuId, tracker: &Tracker<T>) {
+        self.found.enter(&affinity::INVARIANT, at, affinity::unknown_cpu(cpu, tracker));
     }
 
-    /// What [`Self::wakeup`] could not see to be sound at a glance.
-    fn look_at_wakeup(&mut self, task: TaskId, cpu: CpuId) {
-        let (at, track) = (self.now, self.tracker.task_mut(task));
+    #[inline(always)]
+    pub fn wakeup<T: Default>(&mut self, at: Time, task: TaskId, cpu: CpuId, tracker: &mut Tracker<T>) {
+        let track = tracker.task_mut(task);
+        if !(matches!(track.state, State::New | State::Blocked) && track.is_free()) {
+            self.look_at_wakeup(at, task, cpu, tracker);
+        }
+    }
+
+    #[cold]
+    fn look_at_wakeup<T: Default>(&mut self, at: Time, task: TaskId, cpu: CpuId, tracker: &mut Tracker<T>) {
+        let track = tracker.task_mut(task);
         self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::wakeup(task, track));
         self.found.enter(&exit_final::INVARIANT, at, exit_final::acts(task, track, "was woken"));
-        self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, &self.tracker));
+        self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, tracker));
     }
 
-    #[inline]
-    fn switch(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
-        if !self.exists(cpu) {
-            return;
+    /// A switch of `cpu`, on which `running` is known to run, before it is followed.
+    #[inline(always)]
+    pub fn switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): Switched, running: Option<TaskId>) {
+        if running != prev || prev.is_some() != next.is_some() || self.exits.concerns(off) {
+            self.look_at_switch(at, cpu, (prev, off, next), running);
         }
-        let at = self.now;
-        let running = self.tracker.running_on(cpu);
-        if running != prev {
-            self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_out(cpu, prev, running));
-        }
-        if prev.is_some() != next.is_some() || running != prev {
-            self.conservation.switched(at, cpu, prev.is_some(), next.is_some());
-        }
+    }
+
+    #[cold]
+    fn look_at_switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): Switched, running: Option<TaskId>) {
+        self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_out(cpu, prev, running));
+        self.conservation.switched(at, cpu, prev.is_some(), next.is_some());
         if let Some(prev) = prev {
-            if self.exits.concerns(off) {
-                let left = self.exits.left(at, prev, off);
-                self.found.enter(&exit_final::INVARIANT, at, left);
-            }
-            if let Some(ended) = self.tracker.stop(at, cpu, prev, off) {
-                let ran = at.since(ended.began);
-                ended.task.own += ran;
-                self.conservation.ran(ran);
-            }
-        }
-        if let Some(next) = next {
-            self.switch_in(at, cpu, next);
+            let left = self.exits.left(at, prev, off);
+            self.found.enter(&exit_final::INVARIANT, at, left);
         }
     }
 
-    #[inline]
-    fn switch_in(&mut self, at: Time, cpu: CpuId, task: TaskId) {
-        let track = self.tracker.task_mut(task);
+    /// A stint of this length ended.
+    #[inline(always)]
+    pub fn ran(&mut self, span: Span) {
+        self.conservation.ran(span);
+    }
+
+    #[inline(always)]
+    pub fn switch_in<T: Default>(&mut self, at: Time, cpu: CpuId, task: TaskId, tracker: &mut Tracker<T>) {
+        let track = tracker.task_mut(task);
         if !(track.state == State::Queued && track.is_free()) {
-            self.look_at_switch_in(at, cpu, task);
-        }
-        let began = self.tracker.start(at, cpu, task);
-        if let Some(since) = began.waited_since
-            && self.waits.is_remarkable(since, at)
-        {
-            let waited = self.waits.waited(task, since, at);
-            self.found.enter(&bounded_wait::INVARIANT, at, waited);
+            self.look_at_switch_in(at, cpu, task, tracker);
         }
     }
 
-    /// What [`Self::switch_in`] could not see to be sound at a glance.
-    fn look_at_switch_in(&mut self, at: Time, cpu: CpuId, task: TaskId) {
-        let track = self.tracker.task_mut(task);
+    #[cold]
+    fn look_at_switch_in<T: Default>(&mut self, at: Time, cpu: CpuId, task: TaskId, tracker: &mut Tracker<T>) {
+        let track = tracker.task_mut(task);
         self.found.enter(&one_cpu_per_task::INVARIANT, at, one_cpu_per_task::switch_in(task, cpu, track));
         self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_in(task, cpu, track));
         self.found.enter(&exit_final::INVARIANT, at, exit_final::acts(task, track, "was given a CPU"));
-        self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, &self.tracker));
+        self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, tracker));
     }
 
-    fn migrate(&mut self, task: TaskId, to: CpuId) {
-        if self.exists(to) {
-            let track = self.tracker.task_mut(task);
-            self.found.enter(&exit_final::INVARIANT, self.now, exit_final::acts(task, track, "was moved"));
-            self.found.enter(&affinity::INVARIANT, self.now, affinity::placed(task, to, &self.tracker));
-            self.tracker.migrate(task, to);
+    /// `task` got a CPU after it had waited since `since`.
+    #[inline(always)]
+    pub fn waited(&mut self, at: Time, task: TaskId, since: Time) {
+        if self.waits.is_remarkable(since, at) {
+            self.look_at_wait(at, task, since);
         }
     }
 
-    fn exit(&mut self, task: TaskId) {
-        let track = self.tracker.task_mut(task);
-        self.found.enter(&exit_final::INVARIANT, self.now, exit_final::acts(task, track, "ended again"));
-        self.exits.exited(self.now, task, track);
-        self.tracker.exit(self.now, task);
+    #[cold]
+    fn look_at_wait(&mut self, at: Time, task: TaskId, since: Time) {
+        let waited = self.waits.waited(task, since, at);
+        self.found.enter(&bounded_wait::INVARIANT, at, waited);
     }
-}
 
-impl Observer for Checkers {
-    #[inline]
-    fn observe(&mut self, at: Time, event: &Event) {
-        self.pass(at);
-        match *event {
-            Event::Wakeup { task, cpu, .. } => self.wakeup(task, cpu),
-            Event::Switch { cpu, prev, off, next } => self.switch(cpu, prev, off, next),
-            Event::Migrate { task, to, .. } => self.migrate(task, to),
-            Event::Overhead { cpu, span, .. } => {
-                if self.exists(cpu) {
-                    self.conservation.spent(cpu, span);
-                }
-            }
-            Event::Fork { parent, child } => {
-                let track = self.tracker.task_mut(child);
-                self.found.enter(&exit_final::INVARIANT, self.now, exit_final::acts(child, track, "was created"));
-                self.tracker.fork(parent, child);
-            }
-            Event::Exit { task } => self.exit(task),
-            Event::Served { task, .. } => {
-                let track = self.tracker.task_mut(task);
-                self.found.enter(&exit_final::INVARIANT, self.now, exit_final::acts(task, track, "served a request"));
-            }
+    pub fn migrate<T: Default>(&mut self, at: Time, task: TaskId, to: CpuId, tracker: &mut Tracker<T>) {
+        self.acts(at, task, tracker, "was moved");
+        self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, to, tracker));
+    }
+
+    pub fn spent(&mut self, cpu: CpuId, span: Span) {
+        self.conservation.spent(cpu, span);
+    }
+
+    pub fn exit<T: Default>(&mut self, at: Time, task: TaskId, tracker: &mut Tracker<T>) {
+        self.acts(at, task, tracker, "ended again");
+        self.exits.exited(at, task, tracker.task_mut(task));
+    }
+
+    /// `task` does something that only a living task does.
+    pub fn acts<T: Default>(&mut self, at: Time, task: TaskId, tracker: &mut Tracker<T>, deed: &str) {
+        let sentence = exit_final::acts(task, tracker.task_mut(task), deed);
+        self.found.enter(&exit_final::INVARIANT, at, sentence);
+    }
+
+    /// Ends the run at `end`.
+    pub fn finish<T: Default>(&mut self, end: Time, ending: Ending, tracker: &Tracker<T>) -> Checked {
+        self.found.enter(&exit_final::INVARIANT, end, self.exits.at_end());
+        if ending == Ending::Quiet {
+            self.found.enter(&no_lost_task::INVARIANT, end, no_lost_task::at_end(tracker));
+        }
+        self.found.enter(&conservation::INVARIANT, end, self.conservation.at_end(end, tracker));
+        self.found.enter(&bounded_wait::INVARIANT, end, self.waits.at_end(end, tracker));
+        let idled = self.idling.changed(end, tracker.idles_while_queued().map(|_| false));
+        self.found.enter(&work_conserving::INVARIANT, end, idled);
+        Checked {
+            violations: std::mem::take(&mut self.found.first),
+            count: self.found.count,
+            longest_wait: self.waits.longest,
+            longest_idling: self.idling.longest(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Streams of events written by hand, for tests.
 
-use super::{Checked, Checkers, Ending};
+use super::{Checked, Ending};
+use crate::Checkers;
 use crate::subject::Subject;
 use goodness_core::{CpuId, Event, Observer, Off, Overhead, Span, TaskId, Time, WakeSource};
 

@@ -1,9 +1,8 @@
 //! Work conservation: no CPU idles while a task waits that may run there. A report; a violation only above a
 //! tolerance that was asked for, since real machines need time to notice. Nothing is said where affinities leave
-//! it unknown (see [`Tracker::idles_while_queued`]).
+//! it unknown (see `Tracker::idles_while_queued`).
 
 use super::Invariant;
-use crate::tracker::Tracker;
 use goodness_core::{Span, Time};
 
 pub(super) const INVARIANT: Invariant = Invariant {
@@ -12,7 +11,7 @@ pub(super) const INVARIANT: Invariant = Invariant {
 };
 
 #[derive(Clone, Debug)]
-pub(super) struct WorkConserving {
+pub(crate) struct WorkConserving {
     pub tolerance: Span,
     since: Option<Time>,
     longest: Span,
@@ -26,17 +25,14 @@ impl Default for WorkConserving {
 }
 
 impl WorkConserving {
-    /// The state that the tracker shows has lasted since `from`, and time passes.
+    /// Whether the state, as it was up to now, needs to be entered.
     #[inline]
-    pub fn pass<T: Default>(&mut self, from: Time, tracker: &Tracker<T>) -> Option<String> {
-        match tracker.idles_while_queued() {
-            Some(false) if self.since.is_none() => None,
-            idles => self.changed(from, idles),
-        }
+    pub fn changes(&self, idles: Option<bool>) -> bool {
+        idles != Some(false) || self.since.is_some()
     }
 
-    /// From `at` on a CPU idles while a task waits, or no longer does, or it cannot be known.
-    fn changed(&mut self, at: Time, idles: Option<bool>) -> Option<String> {
+    /// Since `at` a CPU idles while a task waits, or does no longer, or it cannot be known.
+    pub fn changed(&mut self, at: Time, idles: Option<bool>) -> Option<String> {
         if idles == Some(true) {
             self.since.get_or_insert(at);
             return None;
@@ -51,13 +47,6 @@ impl WorkConserving {
         self.longest = self.longest.max(span);
         let says = || format!("a CPU idled for {span} since {since} while a task waited that may run there");
         (span > self.tolerance).then(says)
-    }
-
-    /// The run ended.
-    pub fn at_end<T: Default>(&mut self, end: Time, tracker: &Tracker<T>) -> Option<String> {
-        self.unknown |= tracker.idles_while_queued().is_none();
-        let since = self.since.take()?;
-        self.idled(since, end)
     }
 
     /// The longest time on end; `None` where it is unknown.

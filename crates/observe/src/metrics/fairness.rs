@@ -54,7 +54,7 @@ pub(super) struct Fairness {
 }
 
 impl Fairness {
-    pub fn new(cpus: usize, subjects: &[Subject]) -> Fairness {
+    pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Fairness {
         let claims: Vec<Claim> = subjects.iter().map(|s| Claim { weight: weight(s), ..Claim::default() }).collect();
         let mut weights = claims.iter().map(|c| c.weight).filter(|w| *w > 0.0);
         let common = weights.next().unwrap_or(NICE_0_WEIGHT);
@@ -64,20 +64,11 @@ impl Fairness {
             realtime: claims.iter().any(|c| c.weight == 0.0),
             claims,
             clock: 0.0,
-            then: Time::ZERO,
+            then: from,
             rate: 0.0,
             weight: 0.0,
             capacity: cpus as f64,
             fastest: if cpus == 1 { f64::INFINITY } else { 1.0 / common },
-        }
-    }
-
-    /// Claims count from `at`.
-    pub fn begin_at(&mut self, at: Time, tracker: &Tracker<TaskAccount>) {
-        let clock = self.clock_at(at);
-        for (task, track) in tracker.tasks() {
-            let runnable = matches!(track.state, State::Queued | State::Running);
-            self.claim(task).clock = if runnable { -clock } else { 0.0 };
         }
     }
 
@@ -101,11 +92,11 @@ impl Fairness {
         &mut self.claims[task.index()]
     }
 
-    /// Brings the clock up to `at`.
+    /// Brings the clock up to `at`. Before the warm-up `then` lies in the future, and the clock stands still.
     #[inline]
     fn clock_at(&mut self, at: Time) -> f64 {
         self.clock += at.since(self.then).ns() as f64 * self.rate;
-        self.then = at;
+        self.then = self.then.max(at);
         self.clock
     }
 

@@ -4,8 +4,7 @@
 
 use super::Window;
 use super::measured::Values;
-use crate::tracker::Tracker;
-use goodness_core::{Span, Time};
+use goodness_core::Span;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct IdleWhileQueued {
@@ -14,12 +13,12 @@ pub(super) struct IdleWhileQueued {
 }
 
 impl IdleWhileQueued {
-    /// The state that the tracker shows lasted from `from` to `to`.
+    /// `span` passed while a CPU idled and a task waited that may run there, or while nobody knows.
     #[inline]
-    pub fn pass<T: Default>(&mut self, from: Time, to: Time, tracker: &Tracker<T>) {
-        match tracker.idles_while_queued() {
+    pub fn pass(&mut self, span: Span, idles: Option<bool>) {
+        match idles {
             Some(false) => {}
-            Some(true) => self.total += to.since(from),
+            Some(true) => self.total += span,
             None => self.unknown = true,
         }
     }

@@ -30,16 +30,16 @@ pub use about::{About, Better, METRICS};
 pub use measured::{Distributions, Measured, TaskMeasured, Value, Values};
 
 use crate::subject::Subject;
-use crate::tracker::{TaskTrack, Tracker};
+use crate::tracker::{Began, Ended, TaskTrack, Tracker};
 use completion::Completion;
 use fairness::Fairness;
-use goodness_core::{CpuId, Event, Observer, Off, State, TaskId, Time};
+use goodness_core::{CpuId, Off, Overhead, Span, TaskId, Time};
 use idle::IdleWhileQueued;
 use overhead::SchedulerTime;
 use request_latency::RequestLatency;
 use run_queue::RunQueues;
 use slice_length::SliceLength;
-use task_account::TaskAccount;
+pub(crate) use task_account::TaskAccount;
 use wakeup_latency::WakeupLatency;
 
 /// The part of the run that is measured.
@@ -59,14 +59,12 @@ impl Window {
     }
 }
 
-/// Measures a run. All memory that grows with tasks or CPUs is taken at construction or at a task's first event.
+/// All measures of a run.
 #[derive(Clone, Debug)]
-pub struct Metrics {
+pub(crate) struct Measures {
     from: Time,
-    now: Time,
     /// Whether the warm-up is over.
     measuring: bool,
-    tracker: Tracker<TaskAccount>,
     wakeup: WakeupLatency,
     requests: RequestLatency,
     slices: SliceLength,
@@ -77,51 +75,144 @@ pub struct Metrics {
     completion: Completion,
 }
 
-impl Metrics {
-    /// Measures a machine of `cpus` CPUs from the warm-up instant `from`. `subjects` are the tasks known
-    /// beforehand, by task number.
-    ///
-    /// # Panics
-    /// As [`Tracker::new`].
-    #[must_use]
-    pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Metrics {
-        Metrics {
+impl Measures {
+    pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Measures {
+        Measures {
             from,
-            now: Time::ZERO,
             measuring: false,
-            tracker: Tracker::new(cpus, subjects),
             wakeup: WakeupLatency::new(subjects.len()),
             requests: RequestLatency::default(),
             slices: SliceLength::default(),
             queues: RunQueues::new(cpus, from),
             idle: IdleWhileQueued::default(),
             overhead: SchedulerTime::default(),
-            fairness: Fairness::new(cpus, subjects),
+            fairness: Fairness::new(cpus, from, subjects),
             completion: Completion::default(),
         }
     }
 
-    /// Ends the run at `end`, or at its last event if that is later, and says what was measured.
-    #[must_use]
-    pub fn finish(mut self, end: Time) -> Measured {
-        let end = end.max(self.now);
-        self.advance(end);
+    /// The clock goes from `before` to `at`; `idles` says whether a CPU idles while a task waits.
+    #[inline(always)]
+    pub fn pass(&mut self, before: Time, at: Time, idles: Option<bool>) {
+        if idles != Some(false) && at > self.from {
+            self.idle.pass(at.since(before.max(self.from)), idles);
+        }
+        self.measuring = at > self.from;
+    }
+
+    #[inline(always)]
+    pub fn woken(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
+        track.own.wakeups += u32::from(self.measuring);
+        self.runnable(at, cpu, task);
+    }
+
+    /// A task counts as runnable on `cpu` from now on.
+    #[inline(always)]
+    pub fn runnable(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+        self.queues.join(at, cpu);
+        self.fairness.runnable(at, task);
+    }
+
+    /// A task of `cpu` no longer counts as runnable.
+    #[inline(always)]
+    fn blocked(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+        self.queues.leave(at, cpu);
+        self.fairness.blocked(at, task);
+    }
+
+    #[inline(always)]
+    pub fn stopped(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off, ended: Ended<'_, TaskAccount>) {
+        if self.measuring {
+            let track = ended.task;
+            let ran = at.since(ended.began.max(self.from));
+            track.own.cpu_time += ran;
+            track.own.switched(off);
+            if track.is_judged() {
+                self.slices.record(ran);
+            }
+        }
+        self.fairness.stopped(at, task);
+        if !off.is_runnable() {
+            self.blocked(at, cpu, task);
+        }
+    }
+
+    #[inline(always)]
+    pub fn started(&mut self, at: Time, cpu: CpuId, task: TaskId, began: Began<'_, TaskAccount>) {
+        match began.counted_on {
+            Some(from) => self.queues.shift(at, from, cpu),
+            None => self.runnable(at, cpu, task),
+        }
+        self.fairness.started(at, task);
+        if !self.measuring {
+            return;
+        }
+        let track = began.task;
+        track.own.placed(began.ran_on, cpu);
+        if let Some(since) = began.waited_since {
+            track.own.wait += at.since(since.max(self.from));
+            if began.woken && since > self.from {
+                self.wakeup.record(task, at.since(since), track);
+            }
+        }
+    }
+
+    /// `task` was believed to run on `cpu`, but its switch was never seen.
+    pub fn lost(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+        self.fairness.stopped(at, task);
+        self.blocked(at, cpu, task);
+    }
+
+    #[inline]
+    pub fn moved(&mut self, at: Time, from: CpuId, to: CpuId) {
+        self.queues.shift(at, from, to);
+    }
+
+    pub fn forked(&mut self, parent: Option<TaskId>, child: TaskId) {
+        self.fairness.fork(parent, child);
+    }
+
+    #[inline]
+    pub fn spent(&mut self, kind: Overhead, span: Span, within_stint: bool) {
+        if self.measuring {
+            self.overhead.spent(kind, span, within_stint);
+        }
+    }
+
+    /// `waited_on`: where it was queued, if it ended while waiting.
+    pub fn exited(&mut self, at: Time, task: TaskId, track: &TaskTrack<TaskAccount>, waited_on: Option<CpuId>) {
+        self.completion.exited(at, self.from, track);
+        if let Some(cpu) = waited_on {
+            self.blocked(at, cpu, task);
+        }
+    }
+
+    #[inline]
+    pub fn served(&mut self, latency: Span, judged: bool) {
+        if self.measuring && judged {
+            self.requests.record(latency);
+        }
+    }
+
+    /// Ends the run at `end`.
+    pub fn finish(mut self, end: Time, mut tracker: Tracker<TaskAccount>) -> Measured {
         let window = Window { from: self.from, to: end };
-        self.close(end);
+        self.close(end, &mut tracker);
+        let tracker = &tracker;
         let mut values = Values::default();
         self.wakeup.report(&mut values);
         self.requests.report(window, &mut values);
         self.slices.report(&mut values);
-        switches::report(&self.tracker, &mut values);
+        switches::report(tracker, &mut values);
         self.queues.report(end, &mut values);
         self.idle.report(window, &mut values);
-        usage::report(window, &self.tracker, &mut values);
-        self.overhead.report(usage::busy(&self.tracker), &mut values);
-        self.fairness.report(&self.tracker, &mut values);
-        self.completion.report(window, &self.tracker, &mut values);
+        usage::report(window, tracker, &mut values);
+        self.overhead.report(usage::busy(tracker), &mut values);
+        self.fairness.report(tracker, &mut values);
+        self.completion.report(window, tracker, &mut values);
         Measured {
             window,
-            tasks: task_account::report(window, &self.tracker, &self.wakeup),
+            tasks: task_account::report(window, tracker, &self.wakeup),
             unfinished_waits: self.wakeup.unfinished(),
             overhead: self.overhead.by_kind(),
             distributions: Distributions {
@@ -135,167 +226,18 @@ impl Metrics {
     }
 
     /// Accounts stints and waits that are under way at the end.
-    fn close(&mut self, end: Time) {
-        for cpu in (0..self.tracker.cpu_count()).map(|cpu| CpuId(cpu as u32)) {
-            let Some(task) = self.tracker.running_on(cpu) else { continue };
-            let track = self.tracker.task_mut(task);
-            let ran = end.since(track.since);
+    fn close(&mut self, end: Time, tracker: &mut Tracker<TaskAccount>) {
+        for cpu in (0..tracker.cpu_count()).map(|cpu| CpuId(cpu as u32)) {
+            let Some(task) = tracker.running_on(cpu) else { continue };
+            let track = tracker.task_mut(task);
+            let ran = end.since(track.since.max(self.from));
             track.own.cpu_time += ran;
             if track.is_judged() && ran.ns() > 0 {
                 self.slices.record(ran);
             }
         }
-        task_account::close_waits(end, &mut self.tracker, &mut self.wakeup);
-        self.fairness.close(end, &self.tracker);
-    }
-
-    /// Lets the time up to `at` pass in the state reached.
-    #[inline]
-    fn advance(&mut self, at: Time) {
-        if at <= self.now {
-            return;
-        }
-        if !self.measuring && at > self.from {
-            self.begin();
-        }
-        if self.measuring {
-            self.idle.pass(self.now, at, &self.tracker);
-        }
-        self.now = at;
-    }
-
-    /// The warm-up is over.
-    #[cold]
-    fn begin(&mut self) {
-        self.measuring = true;
-        self.now = self.from;
-        self.tracker.begin_at(self.from);
-        self.fairness.begin_at(self.from, &self.tracker);
-    }
-
-    #[inline]
-    fn wake(&mut self, at: Time, task: TaskId, cpu: CpuId) {
-        let Some(track) = self.tracker.wake(at, task, cpu) else { return };
-        track.own.wakeups += u32::from(self.measuring);
-        self.queues.join(at, cpu);
-        self.fairness.runnable(at, task);
-    }
-
-    #[inline]
-    fn switch(&mut self, at: Time, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
-        if let Some(prev) = prev {
-            self.stop(at, cpu, prev, off);
-        }
-        if let Some(lost) = self.tracker.running_on(cpu) {
-            self.lose(at, cpu, lost);
-        }
-        if let Some(next) = next {
-            self.start(at, cpu, next);
-        }
-    }
-
-    #[inline]
-    fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) {
-        let Some(ended) = self.tracker.stop(at, cpu, task, off) else {
-            return self.stop_unknown(at, cpu, task, off);
-        };
-        let track = ended.task;
-        if self.measuring {
-            let ran = at.since(ended.began);
-            track.own.cpu_time += ran;
-            track.own.switched(off);
-            if track.is_judged() {
-                self.slices.record(ran);
-            }
-        }
-        self.fairness.stopped(at, task);
-        if !off.is_runnable() {
-            self.queues.leave(at, cpu);
-            self.fairness.blocked(at, task);
-        }
-    }
-
-    /// A switch away from a task that was not known to run there: no stint, but perhaps a wait begins.
-    #[cold]
-    fn stop_unknown(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) {
-        if self.tracker.appear(at, cpu, task, off) {
-            self.queues.join(at, cpu);
-            self.fairness.runnable(at, task);
-        }
-    }
-
-    #[inline]
-    fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) {
-        let began = self.tracker.start(at, cpu, task);
-        match began.counted_on {
-            Some(from) => self.queues.shift(at, from, cpu),
-            None => {
-                self.queues.join(at, cpu);
-                self.fairness.runnable(at, task);
-            }
-        }
-        self.fairness.started(at, task);
-        if !self.measuring {
-            return;
-        }
-        let track = began.task;
-        track.own.placed(began.ran_on, cpu);
-        if let Some(since) = began.waited_since {
-            track.own.wait += at.since(since);
-            if began.woken {
-                self.wakeup.record(task, at.since(since), track);
-            }
-        }
-    }
-
-    /// `lost` is still believed to run on `cpu`, although its switch was never seen.
-    #[cold]
-    fn lose(&mut self, at: Time, cpu: CpuId, lost: TaskId) {
-        self.queues.leave(at, cpu);
-        self.fairness.stopped(at, lost);
-        self.fairness.blocked(at, lost);
-        self.tracker.forget(cpu);
-    }
-
-    fn exit(&mut self, at: Time, task: TaskId) {
-        let waited_on = self.tracker.task(task).filter(|t| t.state == State::Queued).map(TaskTrack::cpu);
-        let Some(track) = self.tracker.exit(at, task) else { return };
-        self.completion.exited(at, self.from, track);
-        if let Some(cpu) = waited_on {
-            self.queues.leave(at, cpu);
-            self.fairness.blocked(at, task);
-        }
-    }
-}
-
-impl Observer for Metrics {
-    #[inline]
-    fn observe(&mut self, at: Time, event: &Event) {
-        self.advance(at);
-        match *event {
-            Event::Wakeup { task, cpu, .. } => self.wake(at, task, cpu),
-            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev, off, next),
-            Event::Migrate { task, to, .. } => {
-                if let Some(from) = self.tracker.migrate(task, to) {
-                    self.queues.shift(at, from, to);
-                }
-            }
-            Event::Fork { parent, child } => {
-                self.tracker.fork(parent, child);
-                self.fairness.fork(parent, child);
-            }
-            Event::Overhead { cpu, kind, span } => {
-                if self.measuring {
-                    self.overhead.spent(kind, span, self.tracker.running_on(cpu).is_some());
-                }
-            }
-            Event::Exit { task } => self.exit(at, task),
-            Event::Served { task, latency } => {
-                if self.measuring && self.tracker.task_mut(task).is_judged() {
-                    self.requests.record(latency);
-                }
-            }
-        }
+        task_account::close_waits(end, self.from, tracker, &mut self.wakeup);
+        self.fairness.close(end, tracker);
     }
 }
 

@@ -8,7 +8,7 @@ use goodness_core::{CpuId, Off, Span, State, TaskId, Time};
 
 /// Kept for each task beside its track; both together fill one cache line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TaskAccount {
+pub(crate) struct TaskAccount {
     pub cpu_time: Span,
     pub wait: Span,
     /// Longest wake-up latency in nanoseconds plus 1; 0 for none.
@@ -35,13 +35,13 @@ impl TaskAccount {
 }
 
 /// Accounts waits that the end of the run cuts off.
-pub(super) fn close_waits(end: Time, tracker: &mut Tracker<TaskAccount>, wakeup: &mut WakeupLatency) {
+pub(super) fn close_waits(end: Time, from: Time, tracker: &mut Tracker<TaskAccount>, wakeup: &mut WakeupLatency) {
     let waiting: Vec<TaskId> =
         tracker.tasks().filter(|(_, t)| t.state == State::Queued).map(|(task, _)| task).collect();
     for task in waiting {
         let track = tracker.task_mut(task);
-        track.own.wait += end.since(track.since);
-        if track.is_woken() && track.is_judged() {
+        track.own.wait += end.since(track.since.max(from));
+        if track.is_woken() && track.is_judged() && track.since > from {
             wakeup.cut_off();
         }
     }

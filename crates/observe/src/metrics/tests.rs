@@ -1,5 +1,6 @@
 use super::*;
-use goodness_core::{Class, CpuSet, Nice, Overhead, Span, WakeSource};
+use crate::Metrics;
+use goodness_core::{Class, CpuSet, Event, Nice, Observer, WakeSource};
 
 /// A stream of events written by hand.
 struct Stream(Metrics);

@@ -1,0 +1,287 @@
+//! One observer, two offices: it measures, or it checks, or both at once for the price of following the stream once.
+
+use crate::checkers::{Checked, Ending, Rules, Violation};
+use crate::metrics::{Measured, Measures, TaskAccount};
+use crate::subject::Subject;
+use crate::tracker::Tracker;
+use goodness_core::{CpuId, Event, Observer, Off, Span, State, TaskId, Time};
+
+/// Follows a run, measuring it (`MEASURE`) and holding it against the invariants (`CHECK`). All memory that grows
+/// with tasks or CPUs is taken at construction or at a task's first event.
+#[derive(Clone, Debug)]
+pub struct Watch<const MEASURE: bool, const CHECK: bool> {
+    now: Time,
+    tracker: Tracker<TaskAccount>,
+    measures: Measures,
+    rules: Rules,
+}
+
+/// Measures a run.
+pub type Metrics = Watch<true, false>;
+/// Holds a run against all invariants.
+pub type Checkers = Watch<false, true>;
+/// Measures a run and holds it against all invariants.
+pub type MetricsAndCheckers = Watch<true, true>;
+
+impl Metrics {
+    /// Measures a machine of `cpus` CPUs from the warm-up instant `from`. `subjects` are the tasks known
+    /// beforehand, by task number.
+    ///
+    /// # Panics
+    /// As [`Tracker::new`]; later, when an event names a CPU the machine does not have.
+    #[must_use]
+    pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Self {
+        Self::with(cpus, from, subjects)
+    }
+
+    /// Ends the run at `end`, or at its last event if that is later, and says what was measured.
+    #[must_use]
+    pub fn finish(mut self, end: Time) -> Measured {
+        let end = self.end(end);
+        self.measures.finish(end, self.tracker)
+    }
+}
+
+impl Checkers {
+    /// Violations kept in full.
+    pub const KEPT: usize = Rules::KEPT;
+
+    /// Checks a machine of `cpus` CPUs. `subjects` are the tasks known beforehand, by task number.
+    ///
+    /// # Panics
+    /// As [`Tracker::new`].
+    #[must_use]
+    pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
+        Self::with(cpus, Time::ZERO, subjects)
+    }
+
+    /// Ends the run at `end`, or at its last event if that is later.
+    #[must_use]
+    pub fn finish(mut self, end: Time, ending: Ending) -> Checked {
+        let end = self.end(end);
+        self.rules.finish(end, ending, &self.tracker)
+    }
+}
+
+impl MetricsAndCheckers {
+    /// As [`Metrics::new`] and [`Checkers::new`].
+    ///
+    /// # Panics
+    /// As [`Tracker::new`].
+    #[must_use]
+    pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Self {
+        Self::with(cpus, from, subjects)
+    }
+
+    /// As [`Metrics::finish`] and [`Checkers::finish`].
+    #[must_use]
+    pub fn finish(mut self, end: Time, ending: Ending) -> (Measured, Checked) {
+        let end = self.end(end);
+        let checked = self.rules.finish(end, ending, &self.tracker);
+        (self.measures.finish(end, self.tracker), checked)
+    }
+}
+
+impl<const MEASURE: bool> Watch<MEASURE, true> {
+    /// A wait longer than `bound` is a violation.
+    #[must_use]
+    pub fn with_wait_bound(mut self, bound: Span) -> Self {
+        self.rules.waits.bound = bound;
+        self
+    }
+
+    /// A CPU that idles longer than `tolerance` on end, while a task waits that may run there, is a violation.
+    #[must_use]
+    pub fn with_work_conserving(mut self, tolerance: Span) -> Self {
+        self.rules.idling.tolerance = tolerance;
+        self
+    }
+
+    /// The first violation so far; ask in the loop of a run that should stop there.
+    #[must_use]
+    pub fn first(&self) -> Option<&Violation> {
+        self.rules.first()
+    }
+}
+
+impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
+    fn with(cpus: usize, from: Time, subjects: &[Subject]) -> Self {
+        let (measured_cpus, measured) = if MEASURE { (cpus, subjects) } else { (0, &subjects[..0]) };
+        Watch {
+            now: Time::ZERO,
+            tracker: Tracker::new(cpus, subjects),
+            measures: Measures::new(measured_cpus, from, measured),
+            rules: Rules::new(if CHECK { cpus } else { 0 }),
+        }
+    }
+
+    fn end(&mut self, end: Time) -> Time {
+        let end = end.max(self.now);
+        self.pass(end);
+        end
+    }
+
+    /// Lets the time up to `at` pass in the state reached; a clock that goes back stays where it was.
+    #[inline(always)]
+    fn pass(&mut self, at: Time) {
+        if at > self.now {
+            let idles = self.tracker.idles_while_queued();
+            if MEASURE {
+                self.measures.pass(self.now, at, idles);
+            }
+            if CHECK {
+                self.rules.pass(self.now, idles);
+            }
+            self.now = at;
+        } else if CHECK && at < self.now {
+            self.rules.clock_went_back(self.now, at);
+        }
+    }
+
+    /// Whether an event that names `cpu` can be followed.
+    #[inline(always)]
+    fn exists(&mut self, cpu: CpuId) -> bool {
+        !CHECK || self.rules.exists(self.now, cpu, &self.tracker)
+    }
+
+    #[inline(always)]
+    fn wakeup(&mut self, task: TaskId, cpu: CpuId) {
+        let at = self.now;
+        if CHECK {
+            self.rules.wakeup(at, task, cpu, &mut self.tracker);
+        }
+        let Some(track) = self.tracker.wake(at, task, cpu) else { return };
+        if MEASURE {
+            self.measures.woken(at, cpu, task, track);
+        }
+    }
+
+    #[inline(always)]
+    fn switch(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
+        let running = self.tracker.running_on(cpu);
+        if CHECK {
+            self.rules.switch(self.now, cpu, (prev, off, next), running);
+        }
+        if running == prev {
+            if let Some(prev) = prev {
+                self.stop(cpu, prev, off);
+            }
+        } else {
+            self.stop_unknown(cpu, prev, off, running);
+        }
+        if let Some(next) = next {
+            self.start(cpu, next);
+        }
+    }
+
+    #[inline(always)]
+    fn stop(&mut self, cpu: CpuId, task: TaskId, off: Off) {
+        let at = self.now;
+        let Some(ended) = self.tracker.stop(at, cpu, task, off) else { return };
+        if CHECK {
+            self.rules.ran(at.since(ended.began));
+        }
+        if MEASURE {
+            self.measures.stopped(at, cpu, task, off, ended);
+        }
+    }
+
+    /// `cpu` switched away from another task than was known to run there. That one has no stint, since nobody
+    /// knows when it ended; the one that left has none either, but may begin to wait.
+    #[cold]
+    fn stop_unknown(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, running: Option<TaskId>) {
+        if let Some(lost) = running {
+            self.tracker.forget(cpu);
+            if MEASURE {
+                self.measures.lost(self.now, cpu, lost);
+            }
+        }
+        let Some(prev) = prev else { return };
+        if self.tracker.appear(self.now, cpu, prev, off) && MEASURE {
+            self.measures.runnable(self.now, cpu, prev);
+        }
+    }
+
+    #[inline(always)]
+    fn start(&mut self, cpu: CpuId, task: TaskId) {
+        let at = self.now;
+        if CHECK {
+            self.rules.switch_in(at, cpu, task, &mut self.tracker);
+        }
+        let began = self.tracker.start(at, cpu, task);
+        if CHECK && let Some(since) = began.waited_since {
+            self.rules.waited(at, task, since);
+        }
+        if MEASURE {
+            self.measures.started(at, cpu, task, began);
+        }
+    }
+
+    fn migrate(&mut self, task: TaskId, to: CpuId) {
+        if CHECK {
+            self.rules.migrate(self.now, task, to, &mut self.tracker);
+        }
+        if let Some(from) = self.tracker.migrate(task, to)
+            && MEASURE
+        {
+            self.measures.moved(self.now, from, to);
+        }
+    }
+
+    fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
+        if CHECK {
+            self.rules.acts(self.now, child, &mut self.tracker, "was created");
+        }
+        self.tracker.fork(parent, child);
+        if MEASURE {
+            self.measures.forked(parent, child);
+        }
+    }
+
+    fn overhead(&mut self, cpu: CpuId, kind: goodness_core::Overhead, span: Span) {
+        if CHECK {
+            self.rules.spent(cpu, span);
+        }
+        if MEASURE {
+            self.measures.spent(kind, span, self.tracker.running_on(cpu).is_some());
+        }
+    }
+
+    fn exit(&mut self, task: TaskId) {
+        let at = self.now;
+        if CHECK {
+            self.rules.exit(at, task, &mut self.tracker);
+        }
+        let waited_on = self.tracker.task(task).filter(|t| t.state == State::Queued).map(|t| t.cpu());
+        let Some(track) = self.tracker.exit(at, task) else { return };
+        if MEASURE {
+            self.measures.exited(at, task, track, waited_on);
+        }
+    }
+
+    fn served(&mut self, task: TaskId, latency: Span) {
+        if CHECK {
+            self.rules.acts(self.now, task, &mut self.tracker, "served a request");
+        }
+        if MEASURE {
+            self.measures.served(latency, self.tracker.task_mut(task).is_judged());
+        }
+    }
+}
+
+impl<const MEASURE: bool, const CHECK: bool> Observer for Watch<MEASURE, CHECK> {
+    #[inline]
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.pass(at);
+        match *event {
+            Event::Wakeup { task, cpu, .. } if self.exists(cpu) => self.wakeup(task, cpu),
+            Event::Switch { cpu, prev, off, next } if self.exists(cpu) => self.switch(cpu, prev, off, next),
+            Event::Migrate { task, to, .. } if self.exists(to) => self.migrate(task, to),
+            Event::Overhead { cpu, kind, span } if self.exists(cpu) => self.overhead(cpu, kind, span),
+            Event::Fork { parent, child } => self.fork(parent, child),
+            Event::Exit { task } => self.exit(task),
+            Event::Served { task, latency } => self.served(task, latency),
+            Event::Wakeup { .. } | Event::Switch { .. } | Event::Migrate { .. } | Event::Overhead { .. } => {}
+        }
+    }
+}
