@@ -1,0 +1,253 @@
+//! The simulator against recorded kernels: the same work, the same tick, no costs. See `oracle/README.md`.
+
+use goodness_core::*;
+use goodness_sim::{Options, simulate};
+use goodness_workload::rtapp;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Folder, policy, kernel, HZ, first tick in µs.
+const FOLDERS: [(&str, &str, &str, u32, u64); 5] = [
+    ("uml-6.1-hz100", "cfs", "6.1", 100, 6_863),
+    ("uml-6.1-hz250", "cfs", "6.1", 250, 863),
+    ("uml-6.12-hz100", "eevdf", "6.12", 100, 6_863),
+    ("uml-6.12-hz250", "eevdf", "6.12", 250, 863),
+    ("uml-6.12-hz1000", "eevdf", "6.12", 1000, 863),
+];
+
+const WORKLOADS: [&str; 9] = [
+    "batch-vs-periodic",
+    "fifo-rr-mix",
+    "hog1-per-1-10",
+    "hogs-4",
+    "late-hogs",
+    "nice-0-5",
+    "nice-0-5-10-19",
+    "sleepers20-hogs2",
+    "yield-8",
+];
+
+/// What one task got: CPU time in µs, switches, wake-up latencies in µs.
+#[derive(Clone, Debug, Default)]
+struct Share {
+    cpu: u64,
+    voluntary: u64,
+    involuntary: u64,
+    latencies: Vec<u64>,
+}
+
+/// What a kernel did with a workload.
+struct Recorded {
+    /// CPU time, switches, wake-ups, median and 99th percentile of the latency.
+    tasks: BTreeMap<String, [u64; 6]>,
+    foreign: Vec<u64>,
+    runs: Vec<(u64, String)>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle")
+}
+
+fn recorded(kernel: &str, workload: &str) -> Recorded {
+    let text = std::fs::read_to_string(folder().join(format!("expected/{kernel}/{workload}.txt"))).unwrap();
+    let mut it = Recorded { tasks: BTreeMap::new(), foreign: Vec::new(), runs: Vec::new() };
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[0] {
+            "task" => {
+                let figures = std::array::from_fn(|i| words[2 + i].parse().unwrap());
+                it.tasks.insert(words[1].into(), figures);
+            }
+            "foreign" => it.foreign.push(words[1].parse().unwrap()),
+            at => it.runs.push((at.parse().unwrap(), words[1].into())),
+        }
+    }
+    it
+}
+
+/// A kernel worker: woken now and then, runs for no time.
+fn worker(woken: &[u64]) -> TaskSpec {
+    let mut rest = woken[1..].to_vec().into_iter();
+    TaskSpec {
+        name: "worker".into(),
+        start: Start::WokenAt(Time(woken[0] * 1_000)),
+        task: Task::default(),
+        behaviour: Box::new(move |_: &mut StepContext| {
+            rest.next().map_or(Step::Exit, |at| Step::SleepUntil(Time(at * 1_000)))
+        }),
+        judged: false,
+    }
+}
+
+struct Simulated {
+    shares: BTreeMap<String, Share>,
+    runs: Vec<(u64, String)>,
+}
+
+struct Runner {
+    machine: Machine,
+    work: Workload,
+    kernel: &'static str,
+}
+
+impl Visitor for Runner {
+    type Output = Vec<(Time, Event)>;
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let mut settings = P::Settings::default();
+        settings.set("kernel", self.kernel).unwrap();
+        let mut story = Vec::new();
+        simulate::<P, _>(&self.machine, settings, self.work, &mut story, Options::default()).unwrap();
+        story
+    }
+}
+
+fn simulated(case: (&str, &str, &'static str, u32, u64), workload: &str, foreign: &[u64]) -> Simulated {
+    let (_, policy, kernel, hz, first_tick) = case;
+    let file = folder().join(format!("workloads/{workload}.json"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let source = rtapp::RtApp::read(workload, &text, rtapp::Options::default()).unwrap();
+    let mut work = source.build(Seed(1), 0);
+    let horizon = work.horizon.unwrap();
+    if !foreign.is_empty() {
+        work.tasks.push(worker(foreign));
+    }
+    let names: Vec<String> = work.tasks.iter().map(|t| t.name.clone()).collect();
+    let mut machine = Machine::flat(1, hz).unwrap();
+    machine.first_tick = Span::from_us(first_tick);
+    let story = goodness_cpu::with_policy(policy, Runner { machine, work, kernel }).unwrap();
+    measure(&story, &names, horizon)
+}
+
+/// Microseconds as traces show them.
+fn us(at: Time) -> u64 {
+    (at.0 + 500) / 1_000
+}
+
+fn measure(story: &[(Time, Event)], names: &[String], horizon: Time) -> Simulated {
+    let mut shares: BTreeMap<String, Share> = BTreeMap::new();
+    let mut runs: Vec<(u64, String)> = Vec::new();
+    let mut woken: BTreeMap<TaskId, Time> = BTreeMap::new();
+    let mut since = None;
+    for (at, event) in story.iter().copied().chain([(horizon, end_of_run())]) {
+        match event {
+            Event::Wakeup { task, .. } if at > Time::ZERO => drop(woken.insert(task, at)),
+            Event::Switch { prev, off, next, .. } => {
+                if let (Some(task), Some(from)) = (prev.or(since.map(|(t, _)| t)), since) {
+                    let share = shares.entry(names[task.index()].clone()).or_default();
+                    share.cpu += us(at) - us(from.1);
+                    share.involuntary += u64::from(off.is_runnable() && prev.is_some());
+                    share.voluntary += u64::from(!off.is_runnable() && prev.is_some());
+                }
+                since = next.map(|task| (task, at));
+                if let Some(task) = next
+                    && let Some(from) = woken.remove(&task)
+                {
+                    shares.entry(names[task.index()].clone()).or_default().latencies.push(us(at) - us(from));
+                }
+                note(&mut runs, us(at), next.map_or("idle", |task| names[task.index()].as_str()));
+            }
+            _ => {}
+        }
+    }
+    shares.values_mut().for_each(|share| share.latencies.sort_unstable());
+    runs.pop();
+    Simulated { shares, runs }
+}
+
+/// Closes the last stint without being a switch of the task itself.
+fn end_of_run() -> Event {
+    Event::Switch { cpu: CpuId(0), prev: None, off: Off::Preempted, next: None }
+}
+
+/// Notes who runs from now on; stints without length and kernel workers do not count.
+fn note(runs: &mut Vec<(u64, String)>, at: u64, name: &str) {
+    if name == "worker" {
+        return;
+    }
+    while runs.last().is_some_and(|last| last.0 == at) {
+        runs.pop();
+    }
+    if runs.last().is_none_or(|last| last.1 != name) {
+        runs.push((at, name.into()));
+    }
+}
+
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    if sorted.is_empty() { 0 } else { sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1] }
+}
+
+/// Largest deviations of a run: CPU time of a task and all switches in parts per 10 000, latencies beyond 10 % in µs.
+#[derive(Debug, PartialEq)]
+struct Deviation {
+    cpu: u64,
+    switches: u64,
+    p50: u64,
+    p99: u64,
+}
+
+fn beyond_a_tenth(mine: u64, theirs: u64) -> u64 {
+    let difference = mine.abs_diff(theirs);
+    if difference * 10 <= theirs { 0 } else { difference }
+}
+
+fn deviation(simulated: &Simulated, recorded: &Recorded) -> Deviation {
+    let mut worst = Deviation { cpu: 0, switches: 0, p50: 0, p99: 0 };
+    let (mut mine, mut theirs) = (0, 0);
+    for (name, [cpu, voluntary, involuntary, wakeups, p50, p99]) in &recorded.tasks {
+        let share = simulated.shares.get(name).cloned().unwrap_or_default();
+        worst.cpu = worst.cpu.max(share.cpu.abs_diff(*cpu) * 10_000 / cpu);
+        mine += share.voluntary + share.involuntary;
+        theirs += voluntary + involuntary;
+        if *wakeups > 0 {
+            worst.p50 = worst.p50.max(beyond_a_tenth(percentile(&share.latencies, 50), *p50));
+            worst.p99 = worst.p99.max(beyond_a_tenth(percentile(&share.latencies, 99), *p99));
+        }
+    }
+    worst.switches = u64::abs_diff(mine, theirs) * 10_000 / theirs;
+    worst
+}
+
+/// Runs everything and prints a table; answers what lies outside the tolerance.
+fn compare(with_workers: bool) -> Vec<String> {
+    let mut outside = Vec::new();
+    println!("{:16} {:18} {:>8} {:>9} {:>8} {:>8}", "kernel", "workload", "cpu %", "switch %", "p50 us", "p99 us");
+    for case in FOLDERS {
+        for workload in WORKLOADS {
+            let truth = recorded(case.0, workload);
+            let run = simulated(case, workload, if with_workers { &truth.foreign } else { &[] });
+            let worst = deviation(&run, &truth);
+            let Deviation { cpu, switches, p50, p99 } = worst;
+            let percent = |parts: u64| format!("{}.{:02}", parts / 100, parts % 100);
+            println!("{:16} {workload:18} {:>8} {:>9} {p50:>8} {p99:>8}", case.0, percent(cpu), percent(switches));
+            let tick = 1_000_000 / u64::from(case.3);
+            if cpu > 100 || switches > 500 || p50 > tick || p99 > tick {
+                outside.push(format!("{} {workload}: {worst:?}", case.0));
+            }
+        }
+    }
+    outside
+}
+
+#[test]
+fn cpu_time_switches_and_latencies_agree_with_recorded_kernels() {
+    assert_eq!(compare(true), Vec::<String>::new());
+}
+
+#[test]
+fn leaving_out_kernel_workers_keeps_the_agreement() {
+    assert_eq!(compare(false), Vec::<String>::new());
+}
+
+#[test]
+fn who_runs_when_is_what_the_kernel_recorded() {
+    for case in FOLDERS {
+        for workload in WORKLOADS {
+            let truth = recorded(case.0, workload);
+            let run = simulated(case, workload, &truth.foreign);
+            let differs = truth.runs.iter().zip(&run.runs).position(|(a, b)| a != b);
+            let place = differs.map(|i| (&truth.runs[i], &run.runs[i]));
+            assert_eq!(place, None, "{} {workload}: recorded and simulated part at switch {differs:?}", case.0);
+            assert!(run.runs.len() >= truth.runs.len());
+        }
+    }
+}
