@@ -5,8 +5,8 @@ import { createRequire } from "node:module";
 import { inflateSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-/** The sample, and the same with a million slices. */
-export const file = { sample: process.env.REPORT, million: process.env.MILLION };
+/** The sample, the same with a million slices, and a report in which nothing was measured. */
+export const file = { sample: process.env.REPORT, million: process.env.MILLION, bare: process.env.BARE };
 export const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let browser;
@@ -19,14 +19,14 @@ export async function launch() {
 export const close = () => browser.close();
 
 /** The report in a page of its own; `seen` collects what must not happen. */
-export async function open({ million = false, ...options } = {}) {
+export async function open({ which = "sample", ...options } = {}) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options });
   const seen = { requests: [], errors: [], dialogs: [] };
   page.on("request", (r) => seen.requests.push(r.url()));
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && seen.errors.push(m.text()));
   page.on("pageerror", (e) => seen.errors.push(e.message));
   page.on("dialog", (d) => { seen.dialogs.push(d.message()); d.dismiss(); });
-  await page.goto(`file://${million ? file.million : file.sample}`);
+  await page.goto(`file://${file[which]}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
   return { page, seen };
 }

@@ -16,13 +16,24 @@ async function press(page, ...keys) {
 }
 
 test("nothing is requested but the file itself, and nothing is logged", async () => {
-  const { page, seen } = await open({ million: true });
+  const { page, seen } = await open({ which: "million" });
   for (const select of await page.locator("select").all()) {
     const values = await select.locator("option").evaluateAll((options) => options.map((o) => o.value));
     await select.selectOption(values.at(-1));
   }
   await frames(page);
   assert.deepEqual(seen.requests, [`file://${file.million}`]);
+  assert.deepEqual(seen.errors, []);
+  await page.close();
+});
+
+test("a report in which nothing was measured opens, says so, and answers keys", async () => {
+  const { page, seen } = await open({ which: "bare" });
+  assert.match(await page.locator("#conclusion").textContent(), /Nothing that could rank/);
+  for (const gone of ["#ranking", "#metrics", "#latency", "#tasks"]) assert.equal(await page.locator(gone).count(), 0, gone);
+  await page.locator(".timeline").focus();
+  await press(page, "+", "n", "p", "Enter", "ArrowDown", "ArrowDown", "End", "Escape");
+  assert.match(await page.locator("#schedule-readout").textContent(), /^CPU 1: 0 slices/);
   assert.deepEqual(seen.errors, []);
   await page.close();
 });
@@ -219,7 +230,7 @@ test("in print the controls that do nothing on paper are gone and the tables are
 });
 
 test("frame times while zooming and moving through the schedule are reported", async (t) => {
-  const { page } = await open({ million: true });
+  const { page } = await open({ which: "million" });
   await page.locator(".timeline").scrollIntoViewIfNeeded();
   await page.locator(".timeline").focus();
   const times = await page.evaluate(() => new Promise((done) => {

@@ -93,7 +93,10 @@ mod tests {
         let policy =
             PolicyReport { name: HOSTILE.into(), tasks: vec![task], metrics: vec![metric], ..PolicyReport::default() };
         let input = Input { name: HOSTILE.into(), ..Input::default() };
-        let timeline = Timeline { tasks: vec![TimelineTask { name: HOSTILE.into(), id: 1 }], ..Timeline::default() };
+        let timeline = Timeline {
+            tasks: vec![TimelineTask { name: HOSTILE.into(), id: 1, priority: 120 }],
+            ..Timeline::default()
+        };
         (Report { input, policies: vec![policy], ..Report::default() }, timeline)
     }
 

@@ -11,6 +11,7 @@ pub mod json;
 mod keyed;
 pub mod model;
 mod pack;
+pub mod perfetto;
 mod ranking;
 pub mod stats;
 pub mod text;

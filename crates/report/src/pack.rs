@@ -1,9 +1,10 @@
 //! A timeline packed for a page: columns of varints, deflated, in base64.
 //!
 //! Slices are grouped by CPU in order of start. Columns: `gap` since the previous slice's end on the CPU,
-//! `length`, `task`, `waited` (all in ns), and `flags` (low three bits: how it left, bit 3: was woken).
+//! `length`, `waited` (in ns), `task`, `flags` (low three bits: how it left, bit 3: was woken) and `waker`
+//! (0: none or an interrupt, else the waking task plus one).
 
-use crate::timeline::{Slice, Timeline};
+use crate::timeline::{Slice, Timeline, Woken};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use goodness_core::Off;
@@ -40,6 +41,7 @@ pub struct Columns {
     task: String,
     waited: String,
     flags: String,
+    waker: String,
 }
 
 /// Packs a timeline.
@@ -61,6 +63,7 @@ pub fn pack(timeline: &Timeline) -> Packed<'_> {
         task: column(ordered().map(|s| u64::from(s.task.0))),
         waited: column(ordered().map(|s| s.waited)),
         flags: column(ordered().map(|s| flags(s))),
+        waker: column(ordered().map(|s| waker(s))),
     };
     let tasks = timeline.tasks.iter().map(|t| PackedTask { name: &t.name, id: t.id }).collect();
     let counts = rows.iter().map(Vec::len).collect();
@@ -76,7 +79,14 @@ fn flags(slice: &Slice) -> u64 {
         Some(Off::Uninterruptible) => 4,
         Some(Off::Exited) => 5,
     };
-    off | u64::from(slice.woken) << 3
+    off | u64::from(slice.woken.is_some()) << 3
+}
+
+fn waker(slice: &Slice) -> u64 {
+    match slice.woken {
+        Some(Woken::By(task)) => u64::from(task.0) + 1,
+        Some(Woken::ByInterrupt) | None => 0,
+    }
 }
 
 fn column(values: impl Iterator<Item = u64>) -> String {
@@ -171,7 +181,7 @@ mod tests {
             start,
             end,
             waited: u64::from(task),
-            woken: task == 300,
+            woken: (task == 300).then_some(Woken::By(TaskId(7))),
             off: Some(Off::Preempted),
         };
         let slices = vec![slice(1, 300, 5, 10), slice(0, 1, 0, 1 << 40), slice(1, 2, 17, 18)];
@@ -183,5 +193,6 @@ mod tests {
         assert_eq!(numbers(&packed.columns.task), [1, 300, 2]);
         assert_eq!(numbers(&packed.columns.waited), [1, 300, 2]);
         assert_eq!(numbers(&packed.columns.flags), [1, 9, 1]);
+        assert_eq!(numbers(&packed.columns.waker), [0, 8, 0]);
     }
 }

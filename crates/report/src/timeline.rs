@@ -1,7 +1,7 @@
 //! The schedule of one run in compact columns: who ran where from when to when, and what came before.
 //!
-//! A [`Recorder`] watches a run's events and leaves a [`Timeline`]. It keeps at most a given number of
-//! slices, then counts what it leaves out, so that its memory is bounded whatever the run.
+//! A [`Recorder`] watches a run's events and leaves a [`Timeline`]. At a given number of slices it cuts all
+//! CPUs at one instant and only counts what follows, so that its memory is bounded whatever the run.
 
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 
@@ -18,10 +18,19 @@ pub struct Slice {
     pub end: u64,
     /// How long it had been runnable when it was switched in.
     pub waited: u64,
-    /// Whether it had been woken since its previous slice.
-    pub woken: bool,
+    /// What woke it since its previous slice; `None` when it was not woken, for example after a preemption.
+    pub woken: Option<Woken>,
     /// How it left; `None` when it was still running at the end.
     pub off: Option<Off>,
+}
+
+/// What ended a task's wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// Another task, in its own context.
+    By(TaskId),
+    /// An interrupt, a timer, or the start of the run.
+    ByInterrupt,
 }
 
 /// The number of tasks queued on a CPU (the running one does not count) from an instant on.
@@ -42,6 +51,8 @@ pub struct TimelineTask {
     pub name: String,
     /// Number shown to people: the recorded thread id, or the number in the run.
     pub id: u64,
+    /// Priority as Linux's traces write it: 120 + nice, or 99 − real-time priority.
+    pub priority: u32,
 }
 
 /// The schedule of one run of one policy.
@@ -79,7 +90,7 @@ struct Running {
     task: TaskId,
     since: u64,
     waited: u64,
-    woken: bool,
+    woken: Option<Woken>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +99,7 @@ struct Waiting {
     since: Option<u64>,
     /// On whose queue it counts.
     queued_on: Option<CpuId>,
-    woken: bool,
+    woken: Option<Woken>,
 }
 
 /// Collects a [`Timeline`] from the events of one run.
@@ -96,6 +107,7 @@ struct Waiting {
 pub struct Recorder {
     timeline: Timeline,
     cap: usize,
+    is_full: bool,
     with_queues: bool,
     running: Vec<Option<Running>>,
     queued: Vec<u32>,
@@ -103,12 +115,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps at most `cap` slices of a machine of `cpus` CPUs.
+    /// Keeps at most `cap` slices and one more for each of the machine's `cpus` CPUs.
     #[must_use]
     pub fn new(cpus: u32, cap: usize) -> Recorder {
         Recorder {
             timeline: Timeline { cpus, ..Timeline::default() },
             cap,
+            is_full: false,
             with_queues: false,
             running: vec![None; cpus as usize],
             queued: vec![0; cpus as usize],
@@ -126,14 +139,8 @@ impl Recorder {
     /// The timeline of a run that ended at `end`. Tasks still running are shown up to there.
     #[must_use]
     pub fn finish(mut self, end: Time, policy: usize, tasks: Vec<TimelineTask>) -> Timeline {
-        if self.timeline.left_out == 0 {
-            for cpu in 0..self.running.len() {
-                self.close(end.ns(), CpuId(cpu as u32), None);
-            }
-        }
-        // The last close may itself have met the cap, which then set the end.
-        if self.timeline.left_out == 0 {
-            self.timeline.end = end.ns();
+        if !self.is_full {
+            self.cut(end.ns());
         }
         self.timeline.policy = policy;
         self.timeline.tasks = tasks;
@@ -142,20 +149,27 @@ impl Recorder {
 
     fn close(&mut self, at: u64, cpu: CpuId, off: Option<Off>) {
         let Some(ran) = self.running[cpu.index()].take() else { return };
-        if self.timeline.slices.len() >= self.cap {
-            self.stop_keeping(at);
+        if self.is_full {
+            self.timeline.left_out += 1;
             return;
         }
         let Running { task, since, waited, woken } = ran;
         self.timeline.slices.push(Slice { task, cpu, start: since, end: at, waited, woken, off });
+        if self.timeline.slices.len() == self.cap {
+            self.cut(at);
+        }
     }
 
-    /// Cuts every CPU at the same instant, so that the timeline has no ragged end.
-    fn stop_keeping(&mut self, at: u64) {
-        if self.timeline.left_out == 0 {
-            self.timeline.end = self.timeline.slices.last().map_or(at, |s| s.end);
+    /// Ends the timeline here on all CPUs, so that none seems idle for lack of a switch-out.
+    fn cut(&mut self, at: u64) {
+        self.is_full = true;
+        self.timeline.end = at;
+        for (cpu, running) in self.running.iter_mut().enumerate() {
+            if let Some(Running { task, since, waited, woken }) = running.take() {
+                let cpu = CpuId(cpu as u32);
+                self.timeline.slices.push(Slice { task, cpu, start: since, end: at, waited, woken, off: None });
+            }
         }
-        self.timeline.left_out += 1;
     }
 
     fn requeue(&mut self, at: u64, task: TaskId, to: Option<CpuId>) {
@@ -173,7 +187,7 @@ impl Recorder {
 
     fn count(&mut self, at: u64, cpu: CpuId, tasks: u32) {
         self.queued[cpu.index()] = tasks;
-        if self.with_queues && self.timeline.left_out == 0 {
+        if self.with_queues && !self.is_full {
             self.timeline.queues.push(QueueLength { at, cpu, tasks });
         }
     }
@@ -182,7 +196,7 @@ impl Recorder {
         self.close(at, cpu, prev.map(|(_, off)| off));
         if let Some((task, off)) = prev {
             let since = off.is_runnable().then_some(at);
-            *self.waiting.admit(task) = Waiting { since, queued_on: self.waiting[task].queued_on, woken: false };
+            *self.waiting.admit(task) = Waiting { since, queued_on: self.waiting[task].queued_on, woken: None };
             self.requeue(at, task, off.is_runnable().then_some(cpu));
         }
         if let Some(task) = next {
@@ -200,10 +214,10 @@ impl Observer for Recorder {
         let at = at.ns();
         match *event {
             Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev.map(|task| (task, off)), next),
-            Event::Wakeup { task, cpu, .. } => {
+            Event::Wakeup { task, waker, cpu, .. } => {
                 let waiting = self.waiting.admit(task);
                 waiting.since = Some(at);
-                waiting.woken = true;
+                waiting.woken = Some(waker.map_or(Woken::ByInterrupt, Woken::By));
                 self.requeue(at, task, Some(cpu));
             }
             Event::Migrate { task, to, .. } => {
@@ -226,7 +240,7 @@ mod tests {
     const CPU: CpuId = CpuId(0);
 
     fn wake(task: TaskId, cpu: CpuId) -> Event {
-        Event::Wakeup { task, waker: None, cpu, from: WakeSource::Interrupt }
+        Event::Wakeup { task, waker: (task == B).then_some(A), cpu, from: WakeSource::Task }
     }
 
     fn switch(prev: Option<TaskId>, off: Off, next: Option<TaskId>) -> Event {
@@ -260,9 +274,9 @@ mod tests {
         assert_eq!(
             shown,
             [
-                (A, 0, 10, 0, true, Some(Off::Preempted)),
-                (B, 10, 15, 6, true, Some(Off::Sleeping)),
-                (A, 15, 20, 5, false, Some(Off::Exited)),
+                (A, 0, 10, 0, Some(Woken::ByInterrupt), Some(Off::Preempted)),
+                (B, 10, 15, 6, Some(Woken::By(A)), Some(Off::Sleeping)),
+                (A, 15, 20, 5, None, Some(Off::Exited)),
             ]
         );
         assert_eq!((timeline.end, timeline.left_out), (30, 0));
@@ -279,6 +293,17 @@ mod tests {
     fn beyond_the_cap_slices_are_counted_and_the_end_says_where_it_was_reached() {
         let timeline = watch(Recorder::new(1, 1), &a_then_b(), 30);
         assert_eq!((timeline.slices.len(), timeline.left_out, timeline.end), (1, 2, 10));
+    }
+
+    #[test]
+    fn at_the_cap_all_cpus_end_together() {
+        let elsewhere = Event::Switch { cpu: CpuId(1), prev: None, off: Off::Sleeping, next: Some(TaskId(2)) };
+        let mut events = a_then_b();
+        events.insert(1, (0, wake(TaskId(2), CpuId(1))));
+        events.insert(2, (3, elsewhere));
+        let timeline = watch(Recorder::new(2, 1), &events, 30);
+        let shown: Vec<_> = timeline.slices.iter().map(|s| (s.cpu.0, s.start, s.end, s.off)).collect();
+        assert_eq!(shown, [(0, 0, 10, Some(Off::Preempted)), (1, 3, 10, None)]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ class Schedule {
   /** From the packed form that the report carries. */
   static async unpack(packed) {
     const total = packed.counts.reduce((a, b) => a + b, 0);
-    const names = ["gap", "length", "task", "waited", "flags"];
+    const names = ["gap", "length", "task", "waited", "flags", "waker"];
     const columns = await Promise.all(names.map(async (n) => varints(await inflate(packed.columns[n]), total)));
     return new Schedule(packed, Object.fromEntries(names.map((n, i) => [n, columns[i]])), total);
   }
@@ -58,7 +58,7 @@ class Schedule {
       at = end[i] = start[i] + length[i];
       busy[i + 1] = busy[i] + length[i];
     }
-    const row = { count, start, end, busy, task: Uint32Array.from(part("task")), waited: part("waited"), flags: Uint8Array.from(part("flags")) };
+    const row = { count, start, end, busy, task: Uint32Array.from(part("task")), waited: part("waited"), flags: Uint8Array.from(part("flags")), waker: Uint32Array.from(part("waker")) };
     row.longest = Schedule.pyramid(row);
     return row;
   }

@@ -258,13 +258,14 @@ class TimelineView {
 
   describe(row, i) {
     const why = LEFT[row.flags[i] & 7];
+    const waker = row.waker[i] ? this.schedule.label(row.waker[i] - 1) : "an interrupt or timer";
     const waited = row.waited[i] > 0 ? `after waiting ${showTime(row.waited[i])}` : "at once";
     return {
       task: this.schedule.label(row.task[i]),
       lines: [
         `starts at ${showMoment(row.start[i], 1)}`,
         `runs ${showTime(row.end[i] - row.start[i])}, then ${why}`,
-        `${row.flags[i] & WOKEN ? "woken, on CPU" : "on CPU"} ${waited}`,
+        `${row.flags[i] & WOKEN ? `woken by ${waker}, on CPU` : "on CPU"} ${waited}`,
       ],
     };
   }

@@ -1,13 +1,14 @@
 //! Writes a report about a made-up schedule, to look at and to test the renderers with: nothing in it was
 //! measured.
 //!
-//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json` and `report.html` and
-//! prints the text form.
+//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json`,
+//! `report.html` and `report.pftrace` (of the first policy), `bare.html` (a report in which nothing was
+//! measured), and prints the text form.
 
 mod measure;
 mod schedule;
 
-use goodness_report::{atomic, html, json, text};
+use goodness_report::{atomic, html, json, perfetto, text};
 use std::path::Path;
 
 fn main() -> Result<(), String> {
@@ -18,6 +19,11 @@ fn main() -> Result<(), String> {
     let directory = Path::new(&directory);
     atomic::write(&directory.join("report.json"), json::render(&report).as_bytes())?;
     atomic::write(&directory.join("report.html"), html::render(&report, &timelines).as_bytes())?;
+    atomic::write_with(&directory.join("report.pftrace"), |out| {
+        perfetto::write(&timelines[0], &report.labels()[0], out)
+    })?;
+    let (bare, empty) = measure::bare();
+    atomic::write(&directory.join("bare.html"), html::render(&bare, &[empty]).as_bytes())?;
     print!("{}", text::render(&report, 80, std::env::var_os("NO_COLOR").is_none()));
     Ok(())
 }

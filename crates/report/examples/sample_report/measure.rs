@@ -53,9 +53,16 @@ pub fn sample(slices: usize) -> (Report, Vec<Timeline>) {
     (report, timelines)
 }
 
+/// A report of one policy that did nothing, and its empty timeline.
+pub fn bare() -> (Report, Timeline) {
+    let metrics = vec![metric("wakeup_latency_p99", "ns", Better::Lower, None, 0)];
+    let policies = vec![PolicyReport { name: "rr".into(), metrics, ..PolicyReport::default() }];
+    (Report { policies, ..Report::default() }, Timeline { cpus: 2, ..Timeline::default() })
+}
+
 fn policy(timeline: &Timeline) -> PolicyReport {
     let (name, settings, ..) = POLICIES[timeline.policy];
-    let mut latencies: Vec<u64> = timeline.slices.iter().filter(|s| s.woken).map(|s| s.waited).collect();
+    let mut latencies: Vec<u64> = timeline.slices.iter().filter(|s| s.woken.is_some()).map(|s| s.waited).collect();
     let mut lengths: Vec<u64> = timeline.slices.iter().map(|s| s.end - s.start).collect();
     latencies.sort_unstable();
     lengths.sort_unstable();
@@ -146,7 +153,7 @@ fn tasks(timeline: &Timeline) -> Vec<TaskReport> {
         task.cpu_time_ns += slice.end - slice.start;
         task.wait_ns += slice.waited;
         task.switches += 1;
-        if slice.woken {
+        if slice.woken.is_some() {
             task.wakeups += 1;
             latencies[slice.task.index()].push(slice.waited);
         }

@@ -52,7 +52,7 @@ pub fn tasks() -> Vec<TimelineTask> {
         7..=13 => format!("mariadbd/{i}"),
         _ => "apache2".to_string(),
     };
-    (0..TASKS).map(|i| TimelineTask { name: name(i), id: u64::from(4100 + i * 7) }).collect()
+    (0..TASKS).map(|i| TimelineTask { name: name(i), id: u64::from(4100 + i * 7), priority: 120 }).collect()
 }
 
 /// A timeline under `manner`.
@@ -85,7 +85,10 @@ pub fn make(policy: usize, manner: Manner) -> Timeline {
 impl Run {
     fn wake(&mut self, at: u64, task: u32) {
         let cpu = CpuId(task % CPUS);
-        let wake = Event::Wakeup { task: TaskId(task), waker: None, cpu, from: WakeSource::Interrupt };
+        // Half of the wake-ups come from whoever runs on the CPU, the others from a timer.
+        let waker = self.running[cpu.index()].filter(|_| self.rng.below(2) == 0).map(TaskId);
+        let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
+        let wake = Event::Wakeup { task: TaskId(task), waker, cpu, from };
         self.recorder.observe(Time(at), &wake);
         self.left[task as usize] = self.burst(task);
         if self.manner.wakers_first {

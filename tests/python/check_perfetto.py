@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Reads the sample's Perfetto trace with Perfetto's own Python package and compares it with the JSON report.
+
+    cargo run --release -p goodness-report --example sample_report -- DIRECTORY 20000
+    python3 tests/python/check_perfetto.py DIRECTORY
+
+Needs the packages `perfetto` and `protobuf`; without them it says that it checked nothing. The trace
+processor itself is a separate download, so this reads the messages, not Perfetto's tables.
+"""
+
+import collections
+import json
+import pathlib
+import sys
+
+try:
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+except ImportError as missing:
+    print(f"SKIPPED: the Perfetto trace was not checked: {missing}. Remedy: pip install perfetto protobuf", file=sys.stderr)
+    sys.exit(0)
+
+COUNTER = 4
+IN_INTERRUPT = 8
+DEAD = 16
+
+
+def switches(trace):
+    """(time, cpu, previous state, next pid, priority, name) of every switch, as the trace processor expands them."""
+    for packet in trace.packet:
+        compact = packet.ftrace_events.compact_sched
+        columns = (
+            compact.switch_timestamp,
+            compact.switch_prev_state,
+            compact.switch_next_pid,
+            compact.switch_next_prio,
+            compact.switch_next_comm_index,
+        )
+        assert len({len(c) for c in columns}) == 1, "columns of different lengths"
+        at = 0
+        for delta, state, pid, priority, comm in zip(*columns):
+            at += delta
+            yield at, packet.ftrace_events.cpu, state, pid, priority, compact.intern_table[comm]
+
+
+def check_frame(trace):
+    """Clock first, one sequence, no unknown field, CPUs and tasks named."""
+    first = trace.packet[0]
+    assert first.clock_snapshot.primary_trace_clock == 6, "the first packet sets the clock"
+    assert first.sequence_flags & 1, "the first packet clears the state"
+    assert {p.trusted_packet_sequence_id for p in trace.packet} == {1}
+    assert trace.SerializeToString(), "the messages can be written again"
+    threads = {t.tid: t.name for p in trace.packet for t in p.process_tree.threads}
+    processes = {q.pid for p in trace.packet for q in p.process_tree.processes}
+    assert threads and 0 not in threads and set(threads) == processes
+    return threads
+
+
+def check_schedule(trace, threads, policy, end):
+    """Every switch follows from the one before, and CPU time and switches per task are those of the report."""
+    running, since = {}, {}
+    cpu_time, count, last = collections.Counter(), collections.Counter(), {}
+    for at, cpu, state, pid, priority, name in switches(trace):
+        assert at >= last.get(cpu, 0), f"cpu {cpu} goes back in time at {at}"
+        last[cpu] = at
+        assert state in (0, 1, 2, DEAD), state
+        assert 0 <= priority < 140, priority
+        assert name == (threads[pid] if pid else f"swapper/{cpu}"), name
+        previous = running.get(cpu, 0)
+        cpu_time[previous] += at - since.get(cpu, 0)
+        running[cpu], since[cpu] = pid, at
+        count[pid] += 1
+    for cpu, pid in running.items():
+        cpu_time[pid] += end - since[cpu]
+    for task in policy["tasks"]:
+        assert cpu_time[task["id"]] == task["cpu_time_ns"], f"CPU time of {task['name']} {task['id']}"
+        assert count[task["id"]] == task["switches"], f"switches of {task['name']} {task['id']}"
+    return sum(count[t["id"]] for t in policy["tasks"])
+
+
+def check_wakeups(trace, threads, policy):
+    """Each wake-up names who woke whom; an interrupt is marked as one."""
+    count, last = collections.Counter(), {}
+    for packet in trace.packet:
+        for event in packet.ftrace_events.event:
+            waking = event.sched_waking
+            cpu = packet.ftrace_events.cpu
+            assert waking.target_cpu == cpu and waking.comm == threads[waking.pid]
+            assert (event.pid == 0) == bool(event.common_flags & IN_INTERRUPT)
+            assert event.pid == 0 or event.pid in threads
+            count[waking.pid] += 1
+    for task in policy["tasks"]:
+        assert count[task["id"]] == task["wakeups"], f"wake-ups of {task['name']} {task['id']}"
+    return sum(count.values())
+
+
+def check_counters(trace, cpus):
+    """One counter track for each CPU, every value on a known track, in order of time, changing by one."""
+    tracks = {p.track_descriptor.uuid: p.track_descriptor.name for p in trace.packet if p.HasField("track_descriptor")}
+    assert len(tracks) == cpus, tracks
+    value, last, total = collections.Counter(), 0, 0
+    for packet in trace.packet:
+        if packet.HasField("track_event"):
+            event = packet.track_event
+            assert event.type == COUNTER and event.track_uuid in tracks
+            assert packet.timestamp >= last, "counters go back in time"
+            assert abs(event.counter_value - value[event.track_uuid]) == 1
+            value[event.track_uuid], last = event.counter_value, packet.timestamp
+            total += 1
+    assert total, "no counter value"
+    return total
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: check_perfetto.py DIRECTORY (with report.json and report.pftrace of the sample)")
+    directory = pathlib.Path(sys.argv[1])
+    report = json.loads((directory / "report.json").read_text())
+    trace = Trace()
+    trace.ParseFromString((directory / "report.pftrace").read_bytes())
+    policy = report["policies"][0]
+    threads = check_frame(trace)
+    slices = check_schedule(trace, threads, policy, report["simulated_ns"])
+    wakeups = check_wakeups(trace, threads, policy)
+    counters = check_counters(trace, report["machine"]["cpus"])
+    print(f"{slices} slices, {wakeups} wake-ups and {counters} counter values agree with the report")
+    print("4 passed, 0 failed")
+
+
+main()
