@@ -1,0 +1,100 @@
+//! Why a trace cannot be read: one sentence with the place and the remedy.
+
+use thiserror::Error;
+
+/// Why a trace cannot be read.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// It cannot be opened.
+    #[error("{path} cannot be opened: {source}; check the path and its permissions")]
+    Open {
+        /// The path as given.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Reading or decompressing failed before anything usable.
+    #[error("{path}, line {line}: reading failed: {source}; the file may be damaged or cut, copy or record it again")]
+    Read {
+        /// The path as given.
+        path: String,
+        /// The line that was being read.
+        line: u64,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{path} is empty; record again, and check that tracing was on")]
+    Empty {
+        /// The path as given.
+        path: String,
+    },
+    /// It is in no known format.
+    #[error(
+        "{path}, line 1: this is none of the known trace formats ({formats}); it begins with \"{begins}\". {remedy}"
+    )]
+    NotATrace {
+        /// The path as given.
+        path: String,
+        /// Names of the formats.
+        formats: String,
+        /// The first bytes, made printable.
+        begins: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Times are counts without a unit.
+    #[error(
+        "{path}, line {line}: the times are clock counts, not seconds; record with a clock in time units (for ftrace: echo mono > trace_clock)"
+    )]
+    NotSeconds {
+        /// The path as given.
+        path: String,
+        /// The first such line.
+        line: u64,
+    },
+    /// Every time is negative or overflows.
+    #[error("{path}, line {line}: the time {time} cannot be held in 64-bit nanoseconds; record with the clock mono")]
+    ImpossibleTime {
+        /// The path as given.
+        path: String,
+        /// The first such line.
+        line: u64,
+        /// As written.
+        time: String,
+    },
+    /// It holds events, but no switch.
+    #[error(
+        "{path}, line {line}: no sched_switch event up to here, the last line; record at least sched_switch and sched_waking ({how})"
+    )]
+    NoSwitches {
+        /// The path as given.
+        path: String,
+        /// The last line.
+        line: u64,
+        /// How to record them with this format's tool.
+        how: &'static str,
+    },
+    /// Lines do not say which CPU wrote them.
+    #[error("{path}, line {line}: the lines do not name the CPU; write them with {how}")]
+    NoCpu {
+        /// The path as given.
+        path: String,
+        /// The first such line.
+        line: u64,
+        /// How to print it with this format's tool.
+        how: &'static str,
+    },
+    /// It does not fit in the numbers used for tasks or records.
+    #[error("{path}, line {line}: more than {limit} {what}; cut the trace in pieces")]
+    TooMany {
+        /// The path as given.
+        path: String,
+        /// Where the limit was met.
+        line: u64,
+        /// The limit.
+        limit: u64,
+        /// Of what.
+        what: &'static str,
+    },
+}

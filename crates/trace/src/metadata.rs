@@ -1,0 +1,262 @@
+//! What a trace says about itself: header lines, and the JSON of `docs/recording-format.md`.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
+
+/// Reads `null` as the type's default: in a recording it means "could not be read".
+fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
+}
+
+/// What is known about where and how a trace was made. Absent means that the trace does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metadata {
+    /// Registered name of the format.
+    pub format: &'static str,
+    /// CPUs of the machine, as the header says; else one more than the highest that wrote a line.
+    pub cpus: u32,
+    /// The recording's own description, for files of `goodness record`.
+    pub recording: Option<Header>,
+    /// Attributes of tasks, for files of `goodness record`.
+    pub attributes: Vec<Attributes>,
+    /// `uname -r` of the recorded machine.
+    pub kernel: Option<String>,
+    /// The ring buffer's own count of what it still held (ftrace).
+    pub entries_in_buffer: Option<u64>,
+    /// The ring buffer's own count of what was ever written to it (ftrace).
+    pub entries_written: Option<u64>,
+    /// Whether lines carry the flags column, which separates interrupts from tasks.
+    pub has_flags: bool,
+}
+
+impl Metadata {
+    /// Timer interrupts per second, where known.
+    #[must_use]
+    pub fn hz(&self) -> Option<u32> {
+        self.recording.as_ref().and_then(|r| r.kernel.hz)
+    }
+
+    /// Thread ids that belong to what was recorded; empty when the trace does not single anyone out.
+    #[must_use]
+    pub fn members(&self) -> &[u32] {
+        self.recording.as_ref().map_or(&[], |r| &r.members)
+    }
+
+    /// Attributes of the last owner of thread id `pid`.
+    #[must_use]
+    pub fn attributes_of(&self, pid: u32) -> Option<&Attributes> {
+        self.attributes.iter().find(|a| a.pid == pid)
+    }
+}
+
+/// The `recording` object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Header {
+    /// Version of the format.
+    pub version: u32,
+    /// Program and version that recorded.
+    #[serde(deserialize_with = "lenient")]
+    pub tool: String,
+    /// The kernel.
+    #[serde(deserialize_with = "lenient")]
+    pub kernel: Kernel,
+    /// The CPUs.
+    #[serde(deserialize_with = "lenient")]
+    pub cpus: Cpus,
+    /// Trace clock.
+    #[serde(deserialize_with = "lenient")]
+    pub clock: String,
+    /// The recorded window.
+    #[serde(deserialize_with = "lenient")]
+    pub time: Window,
+    /// Why recording stopped.
+    #[serde(deserialize_with = "lenient")]
+    pub stopped_by: String,
+    /// Whether names of tasks outside the recorded command were replaced.
+    #[serde(deserialize_with = "lenient")]
+    pub anonymized: bool,
+    /// The recorded command.
+    pub command: Option<Command>,
+    /// Thread ids of the command's or the selected servers' trees.
+    #[serde(deserialize_with = "lenient")]
+    pub members: Vec<u32>,
+    /// Events switched on.
+    #[serde(deserialize_with = "lenient")]
+    pub events: Vec<String>,
+    /// Loss per CPU.
+    #[serde(deserialize_with = "lenient")]
+    pub lost: Vec<LostOnCpu>,
+    /// Time the hypervisor and interrupts kept from tasks, per CPU.
+    #[serde(deserialize_with = "lenient")]
+    pub steal: Vec<Steal>,
+    /// `sched_autogroup_enabled`.
+    pub autogroup: Option<u8>,
+    /// Whether all members shared one session and one cpu cgroup.
+    pub same_group: Option<bool>,
+    /// Path below debugfs or `/proc/sys` → text.
+    #[serde(deserialize_with = "lenient")]
+    pub tunables: BTreeMap<String, String>,
+    /// What could not be read, and why.
+    #[serde(deserialize_with = "lenient")]
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// The recorded kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kernel {
+    /// `uname -r`.
+    #[serde(deserialize_with = "lenient")]
+    pub release: String,
+    /// `uname -m`.
+    #[serde(deserialize_with = "lenient")]
+    pub machine: String,
+    /// `CONFIG_HZ`.
+    pub hz: Option<u32>,
+    /// Preemption mode in force.
+    pub preempt: Option<String>,
+    /// Configuration facts, name without `CONFIG_`.
+    #[serde(deserialize_with = "lenient")]
+    pub config: BTreeMap<String, String>,
+}
+
+/// The recorded CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpus {
+    /// Those that were online.
+    #[serde(deserialize_with = "lenient")]
+    pub online: Vec<u32>,
+    /// Their neighbourhoods.
+    #[serde(deserialize_with = "lenient")]
+    pub topology: Vec<Neighbourhood>,
+}
+
+/// Where one CPU sits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Neighbourhood {
+    /// Its number.
+    pub cpu: u32,
+    /// Memory node.
+    pub node: Option<u32>,
+    /// Package.
+    pub package: Option<u32>,
+    /// Core.
+    pub core: Option<u32>,
+    /// CPUs that share the core, itself included.
+    pub smt: Option<Vec<u32>>,
+    /// CPUs that share the last-level cache, itself included.
+    pub llc: Option<Vec<u32>>,
+}
+
+/// The recorded window, ns on the trace clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Window {
+    /// Begin.
+    pub start_ns: Option<u64>,
+    /// End.
+    pub end_ns: Option<u64>,
+    /// Unix time of the begin, in seconds.
+    pub started_at: Option<u64>,
+}
+
+/// The recorded command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Command {
+    /// Base name.
+    #[serde(deserialize_with = "lenient")]
+    pub name: String,
+    /// Arguments; absent when anonymised.
+    pub arguments: Option<Vec<String>>,
+    /// Its thread id.
+    pub pid: Option<u32>,
+    /// CPUs the recorder confined it to.
+    pub confined_to: Option<Vec<u32>>,
+    /// How it ended.
+    pub exit: Option<serde_json::Value>,
+}
+
+/// What the kernel says it lost on one CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LostOnCpu {
+    /// Which.
+    pub cpu: u32,
+    /// Overwritten before they were read.
+    pub overrun: Option<u64>,
+    /// Not written for lack of room.
+    pub dropped: Option<u64>,
+    /// Lost to nested writers.
+    pub commit_overrun: Option<u64>,
+}
+
+/// Time kept from the tasks of one CPU over the recording, in ns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Steal {
+    /// Which.
+    pub cpu: u32,
+    /// By the hypervisor.
+    pub steal_ns: Option<u64>,
+    /// Idle.
+    pub idle_ns: Option<u64>,
+    /// In hard interrupts.
+    pub irq_ns: Option<u64>,
+    /// In soft interrupts.
+    pub softirq_ns: Option<u64>,
+}
+
+/// Something the recorder could not read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unreadable {
+    /// Path.
+    pub what: String,
+    /// Reason.
+    pub why: String,
+}
+
+/// The `task` object: attributes of the last owner of a thread id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attributes {
+    /// Thread id.
+    pub pid: u32,
+    /// Process.
+    pub tgid: Option<u32>,
+    /// Parent process.
+    pub parent: Option<u32>,
+    /// Last name known.
+    #[serde(deserialize_with = "lenient")]
+    pub comm: String,
+    /// `command`, `selected`, `kernel` or `other`.
+    #[serde(deserialize_with = "lenient")]
+    pub role: String,
+    /// `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
+    pub policy: Option<String>,
+    /// −20 … +19.
+    pub nice: Option<i8>,
+    /// 1 … 99; 0 for tasks that are not real time.
+    pub rt_priority: Option<u8>,
+    /// CPUs it may use.
+    pub affinity: Option<Vec<u32>>,
+    /// `start`, `later` or `events`.
+    #[serde(deserialize_with = "lenient")]
+    pub seen: String,
+    /// Times it was switched to.
+    #[serde(deserialize_with = "lenient")]
+    pub switches: u64,
+}
+
+/// One `# goodness:` line; kinds that are not known are skipped.
+#[derive(Deserialize)]
+pub(crate) struct HeaderLine {
+    /// The description.
+    pub recording: Option<Header>,
+    /// A task's attributes.
+    pub task: Option<Attributes>,
+}

@@ -1,0 +1,135 @@
+//! What a recording is made of, once lines are read and repaired: 40 bytes an event.
+
+use crate::left::Left;
+use goodness_core::{CpuId, TaskId, Time};
+
+/// In whose context a line was written, from the flags column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// The trace has no flags column.
+    #[default]
+    Unknown,
+    /// The task itself.
+    Task,
+    /// A soft interrupt, which may do the work of the task below it (loopback traffic) or not.
+    SoftIrq,
+    /// A hard interrupt or a non-maskable one.
+    HardIrq,
+}
+
+/// Whether an event stands in the trace or was concluded from what follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// It stands in the trace.
+    #[default]
+    Recorded,
+    /// The trace lacks it; what stands there cannot be without it. Counted in the repairs.
+    Repaired,
+}
+
+/// A wake-up in one of its stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// Who is woken.
+    pub task: TaskId,
+    /// Who ran on the CPU that wrote the line; `None` for the idle task. The waker, if `context` is
+    /// [`Context::Task`]; perhaps the waker in a soft interrupt.
+    pub current: Option<TaskId>,
+    /// Where the task is to run.
+    pub target: CpuId,
+    /// Kernel priority of the task: 0–99 real time (smaller is more urgent), 100–139 nice −20 … +19, −1 deadline.
+    pub prio: i16,
+    /// In whose context.
+    pub context: Context,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// `sched_switch`; `None` is the idle task.
+    Switch {
+        /// Who ran.
+        prev: Option<TaskId>,
+        /// Who runs now.
+        next: Option<TaskId>,
+        /// Kernel priority of `prev`.
+        prev_prio: i16,
+        /// Kernel priority of `next`.
+        next_prio: i16,
+        /// How `prev` left.
+        left: Left,
+    },
+    /// `sched_waking`: names the cause, since it is written where the waker runs.
+    Waking(Wake),
+    /// `sched_wakeup`: the task is on a runqueue now; may be written on another CPU than its waking.
+    Wakeup(Wake),
+    /// `sched_wakeup_new`: a new task is on a runqueue for the first time.
+    WakeupNew(Wake),
+    /// `sched_process_fork`.
+    Fork {
+        /// Who called fork or clone; `None` for the idle task.
+        parent: Option<TaskId>,
+        /// The new task.
+        child: TaskId,
+    },
+    /// `sched_process_exec`: the task goes on under another name (see [`crate::Tasks::renames`]).
+    Exec {
+        /// Who.
+        task: TaskId,
+    },
+    /// `sched_process_exit`: the task begins to end; it may sleep and run a little before its last switch.
+    Exit {
+        /// Who.
+        task: TaskId,
+    },
+    /// `sched_migrate_task`.
+    Migrate {
+        /// Who.
+        task: TaskId,
+        /// From where.
+        from: CpuId,
+        /// To where.
+        to: CpuId,
+    },
+    /// Events of this CPU were lost here.
+    Lost {
+        /// How many; 0 when the kernel did not say.
+        count: u32,
+    },
+}
+
+/// One event of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When, on the trace's own clock.
+    pub at: Time,
+    /// On which CPU the line was written.
+    pub cpu: CpuId,
+    /// What.
+    pub what: What,
+    /// Whether it stands in the trace.
+    pub origin: Origin,
+}
+
+/// A text written to `trace_marker` (or a `print` event).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// When.
+    pub at: Time,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// By whom; `None` for the idle task or when the trace does not say.
+    pub task: Option<TaskId>,
+    /// The text, with bytes that are no UTF-8 replaced.
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_takes_at_most_40_bytes() {
+        assert!(size_of::<Record>() <= 40, "{}", size_of::<Record>());
+    }
+}

@@ -1,0 +1,46 @@
+//! A whole trace in memory, repaired and in order of time.
+
+use crate::metadata::Metadata;
+use crate::record::{Marker, Record};
+use crate::repairs::Repairs;
+use crate::tasks::Tasks;
+use goodness_core::{Span, Time};
+
+/// A whole trace in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The file's name, or `-`.
+    pub name: String,
+    /// What the trace says about itself.
+    pub metadata: Metadata,
+    /// Who took part.
+    pub tasks: Tasks,
+    /// Events in order of time; equal times in the order of the trace.
+    pub records: Vec<Record>,
+    /// Markers in order of time.
+    pub markers: Vec<Marker>,
+    /// What had to be repaired.
+    pub repairs: Repairs,
+    /// Sentences about what this trace cannot tell.
+    pub warnings: Vec<String>,
+}
+
+impl Recording {
+    /// Time of the first event.
+    #[must_use]
+    pub fn start(&self) -> Time {
+        self.records.first().map_or(Time::ZERO, |r| r.at)
+    }
+
+    /// Time of the last event.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        self.records.last().map_or(Time::ZERO, |r| r.at)
+    }
+
+    /// From the first to the last event.
+    #[must_use]
+    pub fn duration(&self) -> Span {
+        self.end().since(self.start())
+    }
+}

@@ -1,0 +1,183 @@
+//! What had to be repaired or left out, counted by kind. Reports show it; nothing is repaired in silence.
+
+use serde::{Serialize, Serializer};
+
+/// A kind of repair, or of something that could not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Repair {
+    /// A line that is not text or no event line.
+    UnreadableLine,
+    /// A scheduling event whose fields cannot be read.
+    UnreadableEvent,
+    /// A line longer than any event.
+    OverlongLine,
+    /// A `# goodness:` line that is no valid JSON of its kind.
+    UnreadableHeader,
+    /// The last line ends in the middle.
+    TruncatedEnd,
+    /// A negative time, or one beyond 64-bit nanoseconds.
+    ImpossibleTime,
+    /// A line earlier than the one before it, put where it belongs.
+    OutOfOrder,
+    /// A line so much earlier than those before it that it could not be put where it belongs.
+    ClockBackwards,
+    /// Events the kernel says it lost.
+    LostEvents,
+    /// A switch that must have happened but is not in the trace.
+    MissingSwitch,
+    /// A switch from a task to itself.
+    SelfSwitch,
+    /// A switch to a task that, by the trace, still runs on another CPU.
+    TwoPlaces,
+    /// A second waking of a task that was already awake or woken.
+    RepeatedWaking,
+    /// A waking written just before its task had left the CPU, moved behind that.
+    EarlyWaking,
+    /// A task that went from a sleep onto a CPU without a waking in between.
+    MissingWaking,
+    /// A task that appears in the middle of the trace without a fork.
+    FirstSeenRunning,
+    /// A thread id whose former owner never exited in the trace.
+    MissingExit,
+    /// A CPU number beyond what is supported.
+    ImpossibleCpu,
+}
+
+impl Repair {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [Repair; 18] = [
+        Repair::UnreadableLine,
+        Repair::UnreadableEvent,
+        Repair::OverlongLine,
+        Repair::UnreadableHeader,
+        Repair::TruncatedEnd,
+        Repair::ImpossibleTime,
+        Repair::OutOfOrder,
+        Repair::ClockBackwards,
+        Repair::LostEvents,
+        Repair::MissingSwitch,
+        Repair::SelfSwitch,
+        Repair::TwoPlaces,
+        Repair::RepeatedWaking,
+        Repair::EarlyWaking,
+        Repair::MissingWaking,
+        Repair::FirstSeenRunning,
+        Repair::MissingExit,
+        Repair::ImpossibleCpu,
+    ];
+
+    /// Name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What was met and what was done, in a few words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Repair::UnreadableLine => ("unreadable_line", "lines that are no events, left out"),
+            Repair::UnreadableEvent => ("unreadable_event", "scheduling events with unreadable fields, left out"),
+            Repair::OverlongLine => ("overlong_line", "lines longer than any event, left out"),
+            Repair::UnreadableHeader => ("unreadable_header", "header lines with unreadable JSON, left out"),
+            Repair::TruncatedEnd => ("truncated_end", "the last line ends in the middle, left out"),
+            Repair::ImpossibleTime => ("impossible_time", "lines with a negative or overflowing time, left out"),
+            Repair::OutOfOrder => ("out_of_order", "lines out of order, put where their time belongs"),
+            Repair::ClockBackwards => ("clock_backwards", "lines far in the past, counted as of when they stand there"),
+            Repair::LostEvents => ("lost_events", "events the kernel says it lost"),
+            Repair::MissingSwitch => ("missing_switch", "switches missing, put in where later lines prove them"),
+            Repair::SelfSwitch => ("self_switch", "switches from a task to itself, left out"),
+            Repair::TwoPlaces => ("two_places", "tasks switched in while still on another CPU, taken off it there"),
+            Repair::RepeatedWaking => ("repeated_waking", "wakings of tasks that were awake, which change nothing"),
+            Repair::EarlyWaking => ("early_waking", "wakings just before the sleep they end, moved behind its start"),
+            Repair::MissingWaking => ("missing_waking", "sleeps that end without a waking, ended at the switch"),
+            Repair::FirstSeenRunning => ("first_seen_running", "tasks first seen in the middle of what they do"),
+            Repair::MissingExit => ("missing_exit", "thread ids used again though nobody saw the owner end"),
+            Repair::ImpossibleCpu => ("impossible_cpu", "lines of CPUs beyond 65535, left out"),
+        }
+    }
+}
+
+/// How often something was repaired, and where first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How often.
+    pub count: u64,
+    /// Line number of the first case, from 1; 0 when it cannot be tied to a line.
+    pub first_line: u64,
+}
+
+/// All counts of one trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repairs([Count; Repair::ALL.len()]);
+
+impl Repairs {
+    /// Counts `times` cases of `kind`, the first of them at `line`.
+    pub fn add(&mut self, kind: Repair, times: u64, line: u64) {
+        let count = &mut self.0[kind as usize];
+        if count.count == 0 {
+            count.first_line = line;
+        }
+        count.count = count.count.saturating_add(times);
+    }
+
+    /// The count of one kind.
+    #[must_use]
+    pub fn of(&self, kind: Repair) -> Count {
+        self.0[kind as usize]
+    }
+
+    /// Kinds that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Repair, Count)> {
+        Repair::ALL.into_iter().zip(self.0).filter(|(_, count)| count.count > 0)
+    }
+
+    /// Whether nothing had to be repaired.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+}
+
+#[derive(Serialize)]
+struct Row {
+    kind: &'static str,
+    count: u64,
+    first_line: Option<u64>,
+    meaning: &'static str,
+}
+
+impl Serialize for Repairs {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter().map(|(kind, count)| Row {
+            kind: kind.name(),
+            count: count.count,
+            first_line: (count.first_line > 0).then_some(count.first_line),
+            meaning: kind.meaning(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_counts_on_its_own_and_keeps_its_first_line() {
+        for (at, kind) in Repair::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, at, "{kind:?}");
+        }
+        let mut repairs = Repairs::default();
+        assert!(repairs.is_empty());
+        repairs.add(Repair::SelfSwitch, 1, 40);
+        repairs.add(Repair::SelfSwitch, 2, 50);
+        assert_eq!(repairs.of(Repair::SelfSwitch), Count { count: 3, first_line: 40 });
+        let json = serde_json::to_string(&repairs).expect("counts are plain");
+        assert!(json.starts_with(r#"[{"kind":"self_switch","count":3,"first_line":40,"#), "{json}");
+    }
+}
