@@ -1,0 +1,45 @@
+//! Nothing in the repository depends on where somebody's disk has what.
+
+use super::Rule;
+use crate::tree::{Finding, Tree};
+
+pub(super) const RULE: Rule =
+    Rule { name: "machine_paths", summary: "No file names a path of somebody's own machine.", check };
+
+/// Folders that hold somebody's own files. `/home/someone/` is nobody's, and fit for examples.
+const PRIVATE: [&str; 5] = ["/work/", "/tmp/wt", "/home/", "/root/", "/Users/"];
+
+fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files.iter().filter(|f| !Tree::is_own(f)) {
+        for path in PRIVATE {
+            for (at, _) in file.text.match_indices(path) {
+                let before = file.text[..at].chars().next_back();
+                let example = file.text[at + path.len()..].starts_with("someone/");
+                if !example
+                    && !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '}' | '*'))
+                {
+                    findings.push(file.finding(at, format!("{path} is a path of one machine; write it relative")));
+                }
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::found;
+    use super::*;
+
+    #[test]
+    fn paths_of_one_machine_are_found() {
+        for path in PRIVATE {
+            assert_eq!(found(&RULE, "docs/a.md", &format!("see {path}x/y")).len(), 1, "{path}");
+        }
+        assert_eq!(
+            found(&RULE, "docs/a.md", "crates/work/ and ./home/ and /home/someone/a and https://a.b/root/"),
+            [""; 0]
+        );
+    }
+}

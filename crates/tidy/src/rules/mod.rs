@@ -1,0 +1,48 @@
+//! The list of rules.
+
+mod banned_calls;
+mod banned_names;
+mod changelog;
+mod file_length;
+mod function_length;
+mod head_comment;
+mod leftover_markers;
+mod machine_paths;
+mod policies;
+mod test_names;
+mod unsafe_code;
+
+pub use policies::incomplete_policies;
+
+use crate::tree::{Finding, Tree};
+
+/// A house rule.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// Name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What breaks it.
+    pub check: fn(&Tree) -> Vec<Finding>,
+}
+
+/// Every rule that text alone decides.
+pub const RULES: &[Rule] = &[
+    function_length::RULE,
+    file_length::RULE,
+    head_comment::RULE,
+    banned_names::RULE,
+    banned_calls::RULE,
+    unsafe_code::RULE,
+    test_names::RULE,
+    leftover_markers::RULE,
+    changelog::RULE,
+    machine_paths::RULE,
+];
+
+/// What a rule finds in one file, as `line: sentence`, for the tests of rules.
+#[cfg(test)]
+fn found(rule: &Rule, path: &str, text: &str) -> Vec<String> {
+    (rule.check)(&Tree::of(&[(path, text)])).iter().map(|f| format!("{}: {}", f.line, f.sentence)).collect()
+}

@@ -1,0 +1,141 @@
+//! Holds the repository against the house rules.
+
+use goodness_core::{Registered, Tunable, Tunables, Visitor};
+use goodness_tidy::{RULES, Tree, incomplete_policies};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn repository() -> Tree {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tree = Tree::read(&root).expect("the repository can be read");
+    assert!(tree.get("crates/core/src/lib.rs").is_some(), "the repository was found");
+    tree
+}
+
+#[test]
+fn the_repository_keeps_the_house_rules() {
+    let tree = repository();
+    let mut said = Vec::new();
+    for rule in RULES {
+        for finding in (rule.check)(&tree) {
+            said.push(format!("{}: {finding}", rule.name));
+        }
+    }
+    assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
+}
+
+#[test]
+fn every_policy_is_listed_and_has_its_page_and_its_golden_schedule() {
+    let registered: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).collect();
+    let said: Vec<String> = incomplete_policies(&repository(), &registered).iter().map(ToString::to_string).collect();
+    assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
+}
+
+#[test]
+fn rules_have_their_own_names_and_a_sentence() {
+    let names: BTreeSet<_> = RULES.iter().map(|r| r.name).collect();
+    assert_eq!(names.len(), RULES.len());
+    assert!(RULES.iter().all(|r| is_one_sentence(r.summary)));
+}
+
+/// Endings of names that are units; the unit stands beside the name.
+const UNITS: [&str; 12] = ["ns", "us", "ms", "s", "sec", "secs", "seconds", "hz", "pct", "percent", "kb", "mb"];
+
+fn is_one_sentence(text: &str) -> bool {
+    let text = text.trim();
+    let begins = text.chars().next().is_some_and(|c| c.is_uppercase() || c.is_numeric() || !c.is_alphabetic());
+    let inner = text.trim_end_matches('.');
+    let ends_inside = inner.match_indices(". ").any(|(at, _)| {
+        // A full stop before a capital ends a sentence, unless it belongs to an abbreviation such as "i.e.".
+        let abbreviated = inner[..at].rsplit(' ').next().is_some_and(|w| w.contains('.') || w == "cf" || w == "vs");
+        inner[at + 2..].starts_with(char::is_uppercase) && !abbreviated
+    });
+    begins && text.ends_with('.') && !ends_inside
+}
+
+/// What is wrong with a list of tunables, besides their defaults.
+fn wrong_with(spec: &[Tunable]) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for tunable in spec {
+        let name = tunable.name;
+        if !names.insert(name) {
+            wrong.push(format!("{name} is declared twice"));
+        }
+        if !is_one_sentence(tunable.doc) {
+            wrong.push(format!("{name}: \"{}\" is not one sentence with a full stop", tunable.doc));
+        }
+        if name.rsplit('_').next().is_some_and(|last| name != last && UNITS.contains(&last)) {
+            wrong.push(format!("{name} carries its unit in its name"));
+        }
+        if tunable.kind == "span" && tunable.range == "any" {
+            wrong.push(format!("{name} has no range"));
+        }
+    }
+    wrong
+}
+
+/// Tunables whose default, typed as it is shown, is refused.
+fn refused_defaults<S: Tunables>() -> Vec<String> {
+    let refused = |t: &Tunable| {
+        let answer = S::default().set(t.name, &t.default).err();
+        answer.map(|e| format!("the default of {} is refused: {e}", t.name))
+    };
+    S::spec().iter().filter_map(refused).collect()
+}
+
+#[test]
+fn every_policy_and_every_tunable_is_described() {
+    struct Look;
+    impl Visitor for Look {
+        type Output = Vec<String>;
+        fn visit<P: Registered + 'static>(self) -> Vec<String> {
+            let mut wrong = wrong_with(P::Settings::spec());
+            wrong.extend(refused_defaults::<P::Settings>());
+            if !is_one_sentence(P::ABOUT.summary) {
+                wrong.push(format!("\"{}\" is not one sentence with a full stop", P::ABOUT.summary));
+            }
+            if P::ABOUT.source.trim().is_empty() {
+                wrong.push("it names no source".into());
+            }
+            wrong
+        }
+    }
+    let mut said = Vec::new();
+    for about in goodness_cpu::ALL {
+        let wrong = goodness_cpu::with_policy(about.name, Look).expect("a listed policy is found");
+        said.extend(wrong.into_iter().map(|w| format!("{}: {w}", about.name)));
+    }
+    assert!(said.is_empty(), "{}", said.join("\n"));
+}
+
+mod badly_described {
+    goodness_core::tunables! {
+        /// Tunables that break every rule.
+        pub struct Settings {
+            /// no sentence
+            slice: u64 = 5, in 1 => 10;
+            /// One sentence. And another one.
+            wait_ms: u64 = 5, in 1 => 10;
+            /// A default outside its range.
+            depth: u64 = 50, in 1 => 10;
+            /// A length without bounds.
+            period: goodness_core::Span = goodness_core::Span(5);
+        }
+    }
+}
+
+#[test]
+fn badly_described_tunables_are_found() {
+    let wrong = wrong_with(badly_described::Settings::spec());
+    let parts = ["slice: \"no sentence\"", "wait_ms: \"One sentence. And", "wait_ms carries", "period has no range"];
+    assert_eq!(wrong.len(), parts.len(), "{wrong:?}");
+    for (said, part) in wrong.iter().zip(parts) {
+        assert!(said.contains(part), "{said}, not {part}");
+    }
+    let twice = [badly_described::Settings::spec()[2].clone(), badly_described::Settings::spec()[2].clone()];
+    assert_eq!(wrong_with(&twice), ["depth is declared twice"]);
+    let refused = refused_defaults::<badly_described::Settings>();
+    assert_eq!(refused.len(), 1);
+    assert!(refused[0].contains("depth"), "{refused:?}");
+}
