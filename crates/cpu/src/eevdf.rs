@@ -300,6 +300,14 @@ impl VirtualDeadlines {
         }
     }
 
+    /// Whether `woken` can win an election at all, as far as it and the current entity show.
+    fn would_win(&self, cpu: CpuId, woken: TaskId) -> bool {
+        let (eligible, it) = (self.eligibility(cpu), &self.entities[woken]);
+        let beaten = |current: &Entity| eligible(current.runtime) && current.deadline < it.deadline;
+        let is_favoured = self.queues[cpu.index()].next == woken.0;
+        eligible(it.runtime) && (is_favoured || !self.current(cpu).is_some_and(beaten))
+    }
+
     /// The smallest slice anyone on `cpu` asks for.
     fn least_slice(&self, cpu: CpuId) -> u64 {
         let queue = &self.queues[cpu.index()];
@@ -536,7 +544,7 @@ impl Order for VirtualDeadlines {
         let shorter = self.rules.preempt_short
             && it.slice < self.entities[current].slice
             && self.eligibility(cpu)(it.runtime);
-        if self.elect(cx, cpu, !shorter) == Some(woken) {
+        if self.would_win(cpu, woken) && self.elect(cx, cpu, !shorter) == Some(woken) {
             if shorter {
                 let running = &mut self.entities[current];
                 running.protected = running.protected.min(running.runtime);

@@ -67,13 +67,13 @@ fn recorded(kernel: &str, workload: &str) -> Recorded {
 
 /// A kernel worker: woken now and then, runs for no time.
 fn worker(woken: &[u64]) -> TaskSpec {
-    let mut rest = woken[1..].to_vec().into_iter();
+    let mut rest = std::collections::VecDeque::from(woken[1..].to_vec());
     TaskSpec {
         name: "worker".into(),
         start: Start::WokenAt(Time(woken[0] * 1_000)),
         task: Task::default(),
         behaviour: Box::new(move |_: &mut StepContext| {
-            rest.next().map_or(Step::Exit, |at| Step::SleepUntil(Time(at * 1_000)))
+            rest.pop_front().map_or(Step::Exit, |at| Step::SleepUntil(Time(at * 1_000)))
         }),
         judged: false,
     }

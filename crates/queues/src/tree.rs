@@ -17,7 +17,8 @@
 //! assert_eq!(tree.first_where(&nodes, 0, |least| least < 6).0, Some(2));
 //! ```
 
-const NONE: u32 = u32::MAX;
+/// The place of the sentinel: height 0, minima larger than any value. Item `i` lies at place `i + 1`.
+const NIL: u32 = 0;
 
 #[derive(Clone, Copy, Debug)]
 struct Node<const N: usize> {
@@ -28,7 +29,20 @@ struct Node<const N: usize> {
     parent: u32,
     left: u32,
     right: u32,
-    height: u8,
+    height: u32,
+}
+
+impl<const N: usize> Node<N> {
+    const SENTINEL: Node<N> = Node {
+        key: 0,
+        rank: 0,
+        own: [i64::MAX; N],
+        least: [i64::MAX; N],
+        parent: NIL,
+        left: NIL,
+        right: NIL,
+        height: 0,
+    };
 }
 
 /// The links, keys and values of all items.
@@ -37,17 +51,15 @@ pub struct Nodes<const N: usize>(Vec<Node<N>>);
 
 impl<const N: usize> Default for Nodes<N> {
     fn default() -> Self {
-        Nodes(Vec::new())
+        Nodes(vec![Node::SENTINEL])
     }
 }
 
 impl<const N: usize> Nodes<N> {
     /// Makes room for items `0..count`.
     pub fn reserve(&mut self, count: usize) {
-        let empty =
-            Node { key: 0, rank: 0, own: [0; N], least: [0; N], parent: NONE, left: NONE, right: NONE, height: 1 };
-        if count > self.0.len() {
-            self.0.resize(count, empty);
+        if count >= self.0.len() {
+            self.0.resize(count + 1, Node::SENTINEL);
         }
     }
 
@@ -55,66 +67,49 @@ impl<const N: usize> Nodes<N> {
     #[inline]
     #[must_use]
     pub fn key(&self, item: u32) -> i64 {
-        self.0[item as usize].key
+        self.at(item + 1).key
     }
 
     /// The values with which `item` was last inserted.
     #[inline]
     #[must_use]
     pub fn values(&self, item: u32) -> [i64; N] {
-        self.0[item as usize].own
+        self.at(item + 1).own
     }
 
     #[inline]
-    fn at(&self, item: u32) -> &Node<N> {
-        &self.0[item as usize]
+    fn at(&self, place: u32) -> &Node<N> {
+        &self.0[place as usize]
     }
 
     #[inline]
-    fn at_mut(&mut self, item: u32) -> &mut Node<N> {
-        &mut self.0[item as usize]
+    fn at_mut(&mut self, place: u32) -> &mut Node<N> {
+        &mut self.0[place as usize]
     }
 
+    /// Recomputes height and minima of `place` from its children: how much higher the left one is, and whether
+    /// anything changed.
     #[inline]
-    fn height(&self, item: u32) -> u8 {
-        if item == NONE { 0 } else { self.at(item).height }
-    }
-
-    /// Recomputes height and minima of `item` from its children; whether anything changed.
-    #[inline]
-    fn refresh(&mut self, item: u32) -> bool {
-        let node = *self.at(item);
-        let mut least = node.own;
-        let mut height = 0;
-        for child in [node.left, node.right] {
-            if child != NONE {
-                let below = self.at(child);
-                height = height.max(below.height);
-                for (mine, theirs) in least.iter_mut().zip(below.least) {
-                    *mine = (*mine).min(theirs);
-                }
-            }
-        }
-        let node = self.at_mut(item);
-        let changed = node.height != height + 1 || node.least != least;
-        node.height = height + 1;
+    fn refresh(&mut self, place: u32) -> (i32, bool) {
+        let node = self.at(place);
+        let (left, right) = (self.at(node.left), self.at(node.right));
+        let lean = left.height as i32 - right.height as i32;
+        let height = left.height.max(right.height) + 1;
+        let least = std::array::from_fn(|i| node.own[i].min(left.least[i]).min(right.least[i]));
+        let node = self.at_mut(place);
+        let changed = node.height != height || node.least != least;
+        node.height = height;
         node.least = least;
-        changed
+        (lean, changed)
     }
 }
 
 /// One tree: its root, its first item and its size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Tree {
     root: u32,
     first: u32,
     len: u32,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        Tree { root: NONE, first: NONE, len: 0 }
-    }
 }
 
 impl Tree {
@@ -136,14 +131,14 @@ impl Tree {
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<u32> {
-        (self.first != NONE).then_some(self.first)
+        self.first.checked_sub(1)
     }
 
     /// The smallest value number `which` in the tree.
     #[inline]
     #[must_use]
     pub fn least<const N: usize>(&self, nodes: &Nodes<N>, which: usize) -> Option<i64> {
-        (self.root != NONE).then(|| nodes.at(self.root).least[which])
+        (self.root != NIL).then(|| nodes.at(self.root).least[which])
     }
 
     /// Adds `item`, which must be in no tree of these nodes, after its equals. Answers the levels visited.
@@ -160,84 +155,84 @@ impl Tree {
         rank: i64,
         values: [i64; N],
     ) -> u32 {
-        let (mut parent, mut at, mut leftmost, mut to_left, mut levels) = (NONE, self.root, true, false, 1);
-        while at != NONE {
-            let node = nodes.at(at);
+        let (mut parent, mut at, mut leftmost, mut to_left, mut levels) = (NIL, self.root, true, false, 1);
+        while at != NIL {
+            let node = nodes.at_mut(at);
+            for (least, value) in node.least.iter_mut().zip(values) {
+                *least = (*least).min(value);
+            }
             parent = at;
-            to_left = (key, rank) < (node.key, node.rank);
+            to_left = key < node.key || (key == node.key && rank < node.rank);
             leftmost &= to_left;
             at = if to_left { node.left } else { node.right };
             levels += 1;
         }
-        *nodes.at_mut(item) =
-            Node { key, rank, own: values, least: values, parent, left: NONE, right: NONE, height: 1 };
+        let place = item + 1;
+        *nodes.at_mut(place) = Node { key, rank, own: values, least: values, parent, left: NIL, right: NIL, height: 1 };
         if leftmost {
-            self.first = item;
+            self.first = place;
         }
         self.len += 1;
         match (parent, to_left) {
-            (NONE, _) => self.root = item,
-            (p, true) => nodes.at_mut(p).left = item,
-            (p, false) => nodes.at_mut(p).right = item,
+            (NIL, _) => self.root = place,
+            (p, true) => nodes.at_mut(p).left = place,
+            (p, false) => nodes.at_mut(p).right = place,
         }
-        self.rebalance(nodes, parent);
+        self.grow(nodes, parent);
         levels
     }
 
     /// Takes `item`, which must be in this tree, out of it. Answers the levels visited.
     pub fn remove<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32) -> u32 {
-        if self.first == item {
-            self.first = self.next(nodes, item).unwrap_or(NONE);
+        let place = item + 1;
+        if self.first == place {
+            self.first = self.next(nodes, item).map_or(NIL, |next| next + 1);
         }
         self.len -= 1;
-        let Node { left, right, parent, .. } = *nodes.at(item);
-        if left == NONE || right == NONE {
-            let child = if left == NONE { right } else { left };
-            self.replace(nodes, parent, item, child);
+        let Node { left, right, parent, height, least, .. } = *nodes.at(place);
+        if left == NIL || right == NIL {
+            let child = if left == NIL { right } else { left };
+            self.replace(nodes, parent, place, child);
             return 1 + self.rebalance(nodes, parent);
         }
         let mut heir = right;
-        while nodes.at(heir).left != NONE {
+        while nodes.at(heir).left != NIL {
             heir = nodes.at(heir).left;
         }
         let Node { parent: heir_parent, right: heir_right, .. } = *nodes.at(heir);
-        let lowest = if heir_parent == item {
-            heir
-        } else {
+        if heir_parent != place {
             self.replace(nodes, heir_parent, heir, heir_right);
             nodes.at_mut(heir).right = right;
             nodes.at_mut(right).parent = heir;
-            heir_parent
-        };
+        }
         nodes.at_mut(heir).left = left;
         nodes.at_mut(left).parent = heir;
         // The heir takes over what its ancestors know of the place, so that the way up sees what changed. The
         // way up from below may end before it reaches the heir, hence the second start.
-        let Node { height, least, .. } = *nodes.at(item);
         nodes.at_mut(heir).height = height;
         nodes.at_mut(heir).least = least;
-        self.replace(nodes, parent, item, heir);
-        let levels = if lowest == heir { 1 } else { 1 + self.rebalance(nodes, lowest) };
+        self.replace(nodes, parent, place, heir);
+        let levels = if heir_parent == place { 1 } else { 1 + self.rebalance(nodes, heir_parent) };
         levels + self.rebalance(nodes, heir)
     }
 
     /// The item after `item` in key order.
     #[must_use]
     pub fn next<const N: usize>(&self, nodes: &Nodes<N>, item: u32) -> Option<u32> {
-        let mut at = nodes.at(item).right;
-        if at != NONE {
-            while nodes.at(at).left != NONE {
+        let mut child = item + 1;
+        let mut at = nodes.at(child).right;
+        if at != NIL {
+            while nodes.at(at).left != NIL {
                 at = nodes.at(at).left;
             }
-            return Some(at);
+            return Some(at - 1);
         }
-        let mut child = item;
-        at = nodes.at(item).parent;
-        while at != NONE && nodes.at(at).right == child {
+        at = nodes.at(child).parent;
+        while at != NIL && nodes.at(at).right == child {
             child = at;
             at = nodes.at(at).parent;
         }
-        (at != NONE).then_some(at)
+        at.checked_sub(1)
     }
 
     /// The first item in key order whose value number `which` satisfies `allowed`, and the levels visited.
@@ -250,14 +245,17 @@ impl Tree {
         which: usize,
         allowed: impl Fn(i64) -> bool,
     ) -> (Option<u32>, u32) {
-        let (mut at, mut levels) = (self.root, 0);
-        while at != NONE {
+        if self.first != NIL && allowed(nodes.at(self.first).own[which]) {
+            return (Some(self.first - 1), 1);
+        }
+        let (mut at, mut levels) = (self.root, 1);
+        while at != NIL {
             levels += 1;
             let node = nodes.at(at);
-            if node.left != NONE && allowed(nodes.at(node.left).least[which]) {
+            if node.left != NIL && allowed(nodes.at(node.left).least[which]) {
                 at = node.left;
             } else if allowed(node.own[which]) {
-                return (Some(at), levels);
+                return (Some(at - 1), levels);
             } else {
                 at = node.right;
             }
@@ -271,65 +269,89 @@ impl Tree {
     }
 
     /// Puts `new` where `old` hung below `parent`.
+    #[inline]
     fn replace<const N: usize>(&mut self, nodes: &mut Nodes<N>, parent: u32, old: u32, new: u32) {
-        if parent == NONE {
+        if parent == NIL {
             self.root = new;
         } else if nodes.at(parent).left == old {
             nodes.at_mut(parent).left = new;
         } else {
             nodes.at_mut(parent).right = new;
         }
-        if new != NONE {
+        if new != NIL {
             nodes.at_mut(new).parent = parent;
         }
     }
 
-    /// Repairs heights and minima from `item` upwards, as far as they change. Answers the levels visited.
-    fn rebalance<const N: usize>(&mut self, nodes: &mut Nodes<N>, mut item: u32) -> u32 {
+    /// Repairs heights from `place` upwards after an insertion below it; the minima are right already.
+    fn grow<const N: usize>(&mut self, nodes: &mut Nodes<N>, mut place: u32) {
+        while place != NIL {
+            let node = nodes.at(place);
+            let (left, right) = (node.left, node.right);
+            let (l, r) = (nodes.at(left).height, nodes.at(right).height);
+            let height = l.max(r) + 1;
+            if l > r + 1 {
+                self.lift_left(nodes, place, left);
+                return;
+            }
+            if r > l + 1 {
+                self.lift_right(nodes, place, right);
+                return;
+            }
+            let node = nodes.at_mut(place);
+            if node.height == height {
+                return;
+            }
+            node.height = height;
+            place = node.parent;
+        }
+    }
+
+    /// Repairs heights and minima from `place` upwards, as far as they change. Answers the levels visited.
+    fn rebalance<const N: usize>(&mut self, nodes: &mut Nodes<N>, mut place: u32) -> u32 {
         let mut levels = 0;
-        while item != NONE {
+        while place != NIL {
             levels += 1;
-            let changed = nodes.refresh(item);
-            let Node { left, right, .. } = *nodes.at(item);
-            let lean = i16::from(nodes.height(left)) - i16::from(nodes.height(right));
+            let (lean, changed) = nodes.refresh(place);
             let top = match lean {
-                2 => self.lift_left(nodes, item, left),
-                -2 => self.lift_right(nodes, item, right),
+                2 => self.lift_left(nodes, place, nodes.at(place).left),
+                -2 => self.lift_right(nodes, place, nodes.at(place).right),
                 _ if !changed => break,
-                _ => item,
+                _ => place,
             };
-            item = nodes.at(top).parent;
+            place = nodes.at(top).parent;
         }
         levels
     }
 
-    /// The left side of `item` is two higher: `left` or its right child becomes the top.
-    fn lift_left<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, left: u32) -> u32 {
-        let Node { left: outer, right: inner, .. } = *nodes.at(left);
-        if nodes.height(outer) < nodes.height(inner) {
+    /// The left side of `place` is two higher: `left` or its right child becomes the top.
+    fn lift_left<const N: usize>(&mut self, nodes: &mut Nodes<N>, place: u32, left: u32) -> u32 {
+        let (outer, inner) = (nodes.at(left).left, nodes.at(left).right);
+        if nodes.at(outer).height < nodes.at(inner).height {
             self.rotate_left(nodes, left, inner);
-            return self.rotate_right(nodes, item, inner);
+            return self.rotate_right(nodes, place, inner);
         }
-        self.rotate_right(nodes, item, left)
+        self.rotate_right(nodes, place, left)
     }
 
-    /// The right side of `item` is two higher: `right` or its left child becomes the top.
-    fn lift_right<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, right: u32) -> u32 {
-        let Node { left: inner, right: outer, .. } = *nodes.at(right);
-        if nodes.height(outer) < nodes.height(inner) {
+    /// The right side of `place` is two higher: `right` or its left child becomes the top.
+    fn lift_right<const N: usize>(&mut self, nodes: &mut Nodes<N>, place: u32, right: u32) -> u32 {
+        let (inner, outer) = (nodes.at(right).left, nodes.at(right).right);
+        if nodes.at(outer).height < nodes.at(inner).height {
             self.rotate_right(nodes, right, inner);
-            return self.rotate_left(nodes, item, inner);
+            return self.rotate_left(nodes, place, inner);
         }
-        self.rotate_left(nodes, item, right)
+        self.rotate_left(nodes, place, right)
     }
 
     fn rotate_right<const N: usize>(&mut self, nodes: &mut Nodes<N>, top: u32, left: u32) -> u32 {
         let (parent, inner) = (nodes.at(top).parent, nodes.at(left).right);
         self.replace(nodes, parent, top, left);
         nodes.at_mut(left).right = top;
-        nodes.at_mut(top).parent = left;
-        nodes.at_mut(top).left = inner;
-        if inner != NONE {
+        let node = nodes.at_mut(top);
+        node.parent = left;
+        node.left = inner;
+        if inner != NIL {
             nodes.at_mut(inner).parent = top;
         }
         nodes.refresh(top);
@@ -341,9 +363,10 @@ impl Tree {
         let (parent, inner) = (nodes.at(top).parent, nodes.at(right).left);
         self.replace(nodes, parent, top, right);
         nodes.at_mut(right).left = top;
-        nodes.at_mut(top).parent = right;
-        nodes.at_mut(top).right = inner;
-        if inner != NONE {
+        let node = nodes.at_mut(top);
+        node.parent = right;
+        node.right = inner;
+        if inner != NIL {
             nodes.at_mut(inner).parent = top;
         }
         nodes.refresh(top);
@@ -356,18 +379,18 @@ impl Tree {
 mod tests {
     use super::*;
 
-    /// Checks links, minima and balance below `item`; returns its height.
-    fn sound(nodes: &Nodes<1>, item: u32, parent: u32) -> u8 {
-        if item == NONE {
+    /// Checks links, minima and balance below `place`; returns its height.
+    fn sound(nodes: &Nodes<1>, place: u32, parent: u32) -> u32 {
+        if place == NIL {
             return 0;
         }
-        let node = nodes.at(item);
+        let node = nodes.at(place);
         assert_eq!(node.parent, parent);
-        let (l, r) = (sound(nodes, node.left, item), sound(nodes, node.right, item));
+        let (l, r) = (sound(nodes, node.left, place), sound(nodes, node.right, place));
         assert!(l.abs_diff(r) <= 1);
         assert_eq!(node.height, l.max(r) + 1);
-        let below = [node.left, node.right].into_iter().filter(|c| *c != NONE).map(|c| nodes.at(c).least[0]);
-        assert_eq!(node.least[0], below.chain([node.own[0]]).min().unwrap());
+        let below = [node.left, node.right].map(|child| nodes.at(child).least[0]);
+        assert_eq!(node.least[0], node.own[0].min(below[0]).min(below[1]));
         node.height
     }
 
@@ -393,7 +416,7 @@ mod tests {
                 list.sort_unstable();
                 tree.insert(&mut nodes, item, key, [value]);
             }
-            sound(&nodes, tree.root, NONE);
+            sound(&nodes, tree.root, NIL);
             assert!(tree.iter(&nodes).eq(list.iter().map(|e| e.2)));
             let bound = (next_random(&mut state) % 100) as i64;
             let expected = list.iter().map(|e| e.2).find(|i| nodes.values(*i)[0] <= bound);
