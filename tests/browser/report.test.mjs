@@ -27,6 +27,16 @@ test("nothing is requested but the file itself, and nothing is logged", async ()
   await page.close();
 });
 
+test("broken invariants, lost events and a missing fidelity are said plainly", async () => {
+  const { page } = await open({ which: "bare" });
+  const notices = await page.locator("#notices").textContent();
+  assert.match(notices, /Violated: affinity under rr at 1\.20 ms: task 7 ran on cpu 1/);
+  assert.match(notices, /goodness run bare\.trace -p rr --seed 42/);
+  assert.match(notices, /lost 12 events/);
+  assert.match(await page.locator("#fidelity-box").textContent(), /^Not measured/);
+  await page.close();
+});
+
 test("a report in which nothing was measured opens, says so, and answers keys", async () => {
   const { page, seen } = await open({ which: "bare" });
   assert.match(await page.locator("#conclusion").textContent(), /Nothing that could rank/);

@@ -62,7 +62,7 @@ function plotCell(report, policy, metric, scale, name) {
 }
 
 function plotHead(scale) {
-  const { ticks } = linearTicks(scale.low, scale.high, 3);
+  const { ticks } = linearTicks(scale.low, scale.high, innerWidth < 640 ? 1.5 : 3);
   const marks = ticks.flatMap((t) => [
     svg("line", { class: "axis", x1: scale.at(t), x2: scale.at(t), y1: 16, y2: 20 }),
     svg("text", { x: scale.at(t), y: 11, "text-anchor": t === 0 ? "start" : "middle" }, t === 0 ? "0" : show(t, scale.unit)),

@@ -113,7 +113,7 @@ class TimelineView {
     c.setTransform(scale, 0, 0, scale, 0, 0);
     c.fillStyle = this.palette().paper;
     c.fillRect(0, 0, g.width, g.height);
-    c.font = `11px ${this.palette().font}`;
+    c.font = `${g.row < 18 ? 10 : 11}px ${this.palette().font}`;
     c.textBaseline = "middle";
     this.drawRows(c, g, scale);
     c.fillStyle = this.palette().paper;
@@ -381,6 +381,7 @@ class TimelineView {
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();
+    this.unhover();
     action();
   }
 

@@ -3,7 +3,7 @@
 use crate::schedule::{self, Manner};
 use goodness_report::model::{
     Better, Counted, Details, Distribution, Fidelity, FidelityMetric, Input, InputKind, MachineSummary, MetricAbout,
-    MetricSummary, PolicyReport, QUANTILES, Setting, TaskReport, Verdict, VsReference,
+    MetricSummary, PolicyReport, QUANTILES, Setting, TaskReport, Verdict, Violation, VsReference,
 };
 use goodness_report::{Report, Timeline};
 
@@ -56,8 +56,16 @@ pub fn sample(slices: usize) -> (Report, Vec<Timeline>) {
 /// A report of one policy that did nothing, and its empty timeline.
 pub fn bare() -> (Report, Timeline) {
     let metrics = vec![metric("wakeup_latency_p99", "ns", Better::Lower, None, 0)];
-    let policies = vec![PolicyReport { name: "rr".into(), metrics, ..PolicyReport::default() }];
-    (Report { policies, ..Report::default() }, Timeline { cpus: 2, ..Timeline::default() })
+    let violation = Violation {
+        checker: "affinity".into(),
+        at_ns: 1_204_000,
+        message: "task 7 ran on cpu 1, which it may not use".into(),
+        reproduce: "goodness run bare.trace -p rr --seed 42".into(),
+    };
+    let policy = PolicyReport { name: "rr".into(), metrics, violations: vec![violation], ..PolicyReport::default() };
+    let input = Input { kind: InputKind::Trace, name: "bare.trace".into(), lost_events: Some(12), sha256: None };
+    let policies = vec![policy];
+    (Report { input, policies, ..Report::default() }, Timeline { cpus: 2, ..Timeline::default() })
 }
 
 fn policy(timeline: &Timeline) -> PolicyReport {
