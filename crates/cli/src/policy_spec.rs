@@ -85,9 +85,7 @@ impl Visitor for Values<'_> {
 
 fn unknown_policy(name: &str) -> Failure {
     let near = nearest(name, goodness_cpu::ALL.iter().map(|about| about.name)).unwrap_or_default();
-    Failure::usage(format!(
-        "there is no policy \"{name}\"; the nearest is \"{near}\". See `goodness list policies`."
-    ))
+    Failure::usage(format!("there is no policy \"{name}\"; the nearest is \"{near}\". See `goodness list policies`."))
 }
 
 #[cfg(test)]

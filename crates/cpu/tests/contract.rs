@@ -3,6 +3,7 @@
 //! the same events.
 
 use goodness_core::*;
+use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{End, Options, simulate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -120,11 +121,13 @@ impl Contract {
         let mut rng = Seed(self.seed).stream("contract", u64::from(self.cpus)).rng();
         let machine = draw_machine(&mut rng, self.cpus);
         let (work, asked) = draw_work(&mut rng, self.cpus);
-        let mut story = Story::new();
+        let mut observer = (Story::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
         let options = Options { seed: Seed(self.seed), event_limit: 3_000_000 };
-        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut story, options)
+        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut observer, options)
             .unwrap_or_else(|fault| panic!("{place}: {fault}"));
         assert_ne!(outcome.reason, End::Horizon, "{place}");
+        let (story, checkers) = observer;
+        assert_eq!(checkers.finish(outcome.end, Ending::Quiet).violations, [], "{place}");
         assert_conserved(place, &story, &asked);
         story
     }

@@ -1,0 +1,205 @@
+//! From runs to a report: intervals, comparisons with the reference, verdicts.
+
+use crate::failure::Failure;
+use crate::lab::{Arm, Plan};
+use goodness_observe::{Better, Histogram, METRICS};
+use goodness_report::model::{
+    self, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport, QUANTILES,
+    Report, Setting, TaskReport, VsReference,
+};
+use goodness_report::stats::compare::{Comparison, Direction, Runs, Settings, Verdict, compare_family};
+use goodness_report::stats::summary::summarise;
+use goodness_report::stats::{Confidence, Interval, measured};
+
+/// What is known of the runs besides their results.
+pub struct Circumstances {
+    /// What was run.
+    pub input: Input,
+    /// How faithful the replay is, where the input is a recording.
+    pub fidelity: Option<Fidelity>,
+    /// Index of the policy that the others are compared with.
+    pub reference: usize,
+    /// For people.
+    pub details: Details,
+}
+
+/// Puts a report together.
+///
+/// # Errors
+/// When settings cannot be shown; they were checked before, so this does not happen.
+pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result<Report, Failure> {
+    let Circumstances { input, fidelity, reference, details } = circumstances;
+    let comparisons = compare_all(arms, reference, fidelity.as_ref());
+    let mut policies = Vec::new();
+    for (index, arm) in arms.iter().enumerate() {
+        policies.push(PolicyReport {
+            name: arm.spec.to_string(),
+            settings: settings(arm)?,
+            is_reference: index == reference,
+            metrics: metrics(arm, index, reference, &comparisons),
+            tasks: arm.runs.first().map(tasks).unwrap_or_default(),
+            decisions: Some(arm.runs.iter().map(|r| r.outcome.decisions).sum()),
+            simulation_wall_ns: Some(arm.runs.iter().map(|r| r.wall_ns).sum()),
+            violations: violations(plan, arm, index),
+            distributions: distributions(arm),
+        });
+    }
+    Ok(Report {
+        input,
+        machine: MachineSummary {
+            name: plan.machine.name.clone(),
+            cpus: plan.machine.cpu_count() as u32,
+            hz: plan.machine.hz,
+        },
+        seed: plan.seed,
+        runs_per_policy: plan.runs,
+        simulated_ns: arms.get(reference).and_then(|a| a.runs.first()).map_or(0, |r| r.outcome.end.0),
+        fidelity,
+        policies,
+        details: Details { metrics: abouts(), ..details },
+        ..Report::default()
+    })
+}
+
+fn abouts() -> Vec<MetricAbout> {
+    METRICS.iter().map(|m| MetricAbout { name: m.name.into(), summary: m.summary.into() }).collect()
+}
+
+fn settings(arm: &Arm) -> Result<Vec<Setting>, Failure> {
+    Ok(arm.spec.values()?.into_iter().map(|(name, value)| Setting { name: name.into(), value }).collect())
+}
+
+/// One value for each replication.
+fn values(arm: &Arm, metric: &str) -> Vec<Option<f64>> {
+    arm.runs.iter().map(|run| run.measured.get(metric).value).collect()
+}
+
+/// For each metric, the comparison of each policy but the reference with the reference. All policies of one
+/// metric form a family for the correction.
+fn compare_all(arms: &[Arm], reference: usize, fidelity: Option<&Fidelity>) -> Vec<Vec<Option<Comparison>>> {
+    METRICS
+        .iter()
+        .map(|metric| {
+            let direction = match metric.better {
+                Better::Lower => Direction::LowerIsBetter,
+                Better::Higher => Direction::HigherIsBetter,
+                Better::Neither => return vec![None; arms.len()],
+            };
+            let mut settings = Settings::new(direction);
+            settings.runs = Runs::Sampled;
+            settings.fidelity_error =
+                fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(|m| m.error);
+            let all: Vec<Vec<Option<f64>>> = arms.iter().map(|arm| values(arm, metric.name)).collect();
+            let others: Vec<&[Option<f64>]> =
+                all.iter().enumerate().filter(|(i, _)| *i != reference).map(|(_, v)| v.as_slice()).collect();
+            let mut compared = compare_family(&all[reference], &others, &settings).into_iter();
+            (0..arms.len()).map(|i| if i == reference { None } else { compared.next() }).collect()
+        })
+        .collect()
+}
+
+fn metrics(arm: &Arm, index: usize, reference: usize, comparisons: &[Vec<Option<Comparison>>]) -> Vec<MetricSummary> {
+    METRICS
+        .iter()
+        .zip(comparisons)
+        .map(|(metric, compared)| {
+            let summary = summarise(&measured(&values(arm, metric.name)), Confidence::P95);
+            let versus = (index != reference).then(|| compared[index].as_ref().map(versus)).flatten();
+            MetricSummary {
+                name: metric.name.into(),
+                unit: metric.unit.into(),
+                better: better(metric.better),
+                value: summary.as_ref().map(|s| s.mean),
+                ci95: summary.and_then(|s| s.interval).map(ends),
+                samples: arm.runs.iter().map(|run| run.measured.get(metric.name).samples).sum(),
+                vs_reference: versus,
+            }
+        })
+        .collect()
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
+}
+
+const fn better(better: Better) -> model::Better {
+    match better {
+        Better::Lower => model::Better::Lower,
+        Better::Higher => model::Better::Higher,
+        Better::Neither => model::Better::Neither,
+    }
+}
+
+fn versus(comparison: &Comparison) -> VsReference {
+    VsReference {
+        ratio: comparison.ratio,
+        ci95: comparison.interval.map(ends),
+        verdict: match comparison.verdict {
+            Verdict::Better => model::Verdict::Better,
+            Verdict::Worse => model::Verdict::Worse,
+            Verdict::Same => model::Verdict::Same,
+            Verdict::Inconclusive => model::Verdict::Inconclusive,
+        },
+    }
+}
+
+fn violations(plan: &Plan, arm: &Arm, index: usize) -> Vec<model::Violation> {
+    let of_run = |(replication, run): (usize, &crate::lab::RunResult)| {
+        let reproduce = plan.reproduce(index, replication as u32);
+        let entry = move |v: &goodness_observe::Violation| model::Violation {
+            checker: v.checker.into(),
+            at_ns: v.at.0,
+            message: v.sentence.clone(),
+            reproduce: reproduce.clone(),
+        };
+        run.checked.violations.iter().map(entry).collect::<Vec<_>>()
+    };
+    arm.runs.iter().enumerate().flat_map(of_run).collect()
+}
+
+/// The judged tasks of one run, then the others.
+fn tasks(run: &crate::lab::RunResult) -> Vec<TaskReport> {
+    let entry = |task: &goodness_observe::TaskMeasured| {
+        let known = run.tasks.get(task.task.index());
+        TaskReport {
+            name: known.map(|k| k.name.clone()).unwrap_or_default(),
+            id: known.map_or(u64::from(task.task.0), |k| k.id),
+            nice: known.and_then(|k| k.nice),
+            cpu_time_ns: task.cpu_time.0,
+            wait_ns: task.wait.0,
+            sleep_ns: task.sleep.0,
+            switches: u64::from(task.voluntary_switches) + u64::from(task.involuntary_switches),
+            wakeups: u64::from(task.wakeups),
+            wakeup_latency_p50_ns: task.wakeup_latency_p50.map(|s| s.0),
+            wakeup_latency_p99_ns: task.wakeup_latency_p99.map(|s| s.0),
+            wakeup_latency_max_ns: task.wakeup_latency_max.map(|s| s.0),
+        }
+    };
+    let (judged, others): (Vec<_>, Vec<_>) = run.measured.tasks.iter().partition(|t| t.judged);
+    judged.into_iter().chain(others).map(entry).collect()
+}
+
+/// The distributions of all replications together.
+fn distributions(arm: &Arm) -> Vec<Distribution> {
+    type Pick = fn(&goodness_observe::metrics::Distributions) -> &Histogram;
+    let families: [(&str, Pick); 3] = [
+        ("wakeup_latency", |d| &d.wakeup_latency),
+        ("request_latency", |d| &d.request_latency),
+        ("slice_length", |d| &d.slice_length),
+    ];
+    let pooled = |(name, pick): (&str, Pick)| {
+        let mut runs = arm.runs.iter().map(|run| pick(&run.measured.distributions));
+        let mut all = runs.next()?.clone();
+        runs.for_each(|other| all.merge(other));
+        (all.count() > 0).then(|| Distribution {
+            metric: name.into(),
+            unit: "ns".into(),
+            samples: all.count(),
+            quantiles: QUANTILES
+                .iter()
+                .filter_map(|&q| Some([q, all.quantile((q * 1e4).round() as u32)? as f64]))
+                .collect(),
+        })
+    };
+    families.into_iter().filter_map(pooled).collect()
+}

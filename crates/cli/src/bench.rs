@@ -1,0 +1,160 @@
+//! `goodness bench`: what a decision costs, and how it grows.
+
+use crate::failure::{Failure, exit};
+use crate::policy_spec::PolicySpec;
+use crate::progress;
+use clap::Args;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use goodness_bench::{Size, end_to_end, verbs};
+use goodness_core::{Registered, Visitor};
+use serde::Serialize;
+use std::time::Duration;
+
+/// What a decision costs for each policy, and how it grows with tasks and CPUs.
+///
+/// decision_ns is the cost of the policy's own verbs (a pick, the charge that ends the stint, a wake-up);
+/// end_to_end_ns is the whole simulator per decision, metrics and checkers on. Seven tasks in eight are runnable.
+#[derive(Args)]
+pub struct Bench {
+    /// Policies to time; all of them by default.
+    #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
+    policy: Vec<String>,
+    /// Numbers of tasks.
+    #[arg(long, value_delimiter = ',', default_values_t = [10, 1_000, 100_000])]
+    tasks: Vec<usize>,
+    /// Numbers of CPUs.
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    cpus: Vec<usize>,
+    /// Time spent on each row's verbs, in milliseconds.
+    #[arg(long, default_value_t = 200)]
+    budget: u64,
+    /// Decisions of the end-to-end run.
+    #[arg(long, default_value_t = 300_000)]
+    decisions: u64,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One row, as printed with `--json`.
+#[derive(Serialize)]
+struct Row {
+    policy: String,
+    tasks: usize,
+    cpus: usize,
+    decision_ns: f64,
+    end_to_end_ns: Option<f64>,
+    decisions_per_s: Option<f64>,
+    effort: f64,
+}
+
+impl Bench {
+    /// Measures and prints.
+    ///
+    /// # Errors
+    /// Unknown policies or tunables, sizes out of range, faults found on the way.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let sizes = self.sizes()?;
+        let policies = self.policies()?;
+        let bar = progress::bar((sizes.len() * policies.len()) as u64, "timing");
+        let mut rows = Vec::new();
+        for spec in &policies {
+            for size in &sizes {
+                rows.push(spec.with(Measure { spec, size: *size, bench: self })?);
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&rows).expect("plain values serialise"));
+        } else {
+            print(&rows);
+        }
+        Ok(exit::OK)
+    }
+
+    fn sizes(&self) -> Result<Vec<Size>, Failure> {
+        let mut sizes = Vec::new();
+        for &cpus in &self.cpus {
+            for &tasks in &self.tasks {
+                if !(1..=10_000_000).contains(&tasks) {
+                    return Err(Failure::usage(format!("--tasks {tasks} is outside 1 ..= 10000000")));
+                }
+                if !(1..=65_536).contains(&cpus) {
+                    return Err(Failure::usage(format!("--cpus {cpus} is outside 1 ..= 65536")));
+                }
+                sizes.push(Size { tasks, cpus });
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn policies(&self) -> Result<Vec<PolicySpec>, Failure> {
+        if self.policy.is_empty() {
+            return goodness_cpu::ALL.iter().map(|about| PolicySpec::parse(about.name)).collect();
+        }
+        self.policy.iter().map(|text| PolicySpec::parse(text)).collect()
+    }
+}
+
+struct Measure<'a> {
+    spec: &'a PolicySpec,
+    size: Size,
+    bench: &'a Bench,
+}
+
+impl Visitor for Measure<'_> {
+    type Output = Result<Row, Failure>;
+
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let settings = self.spec.settings_of::<P>()?;
+        let budget = Duration::from_millis(self.bench.budget.max(1));
+        let fail = |sentence: String| Failure::failure(format!("{}: {sentence}", self.spec));
+        let cost = verbs::cost::<P>(settings.clone(), self.size, budget).map_err(fail)?;
+        // A policy that looks at every task on each decision would take hours end to end at these sizes.
+        let feasible = cost.decision_ns * (self.bench.decisions as f64) < 20e9;
+        let speed = match feasible {
+            true => Some(end_to_end::speed::<P>(&settings, self.size, self.bench.decisions).map_err(fail)?),
+            false => None,
+        };
+        let end_to_end_ns = speed.map(|s| round(s.end_to_end_ns));
+        Ok(Row {
+            policy: self.spec.to_string(),
+            tasks: self.size.tasks,
+            cpus: self.size.cpus,
+            decision_ns: round(cost.decision_ns),
+            end_to_end_ns,
+            decisions_per_s: end_to_end_ns.map(|ns| (1e9 / ns).round()),
+            effort: round(cost.effort),
+        })
+    }
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn print(rows: &[Row]) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["policy", "tasks", "CPUs", "decision ns", "end to end ns", "decisions/s", "examined"]);
+    for row in rows {
+        let optional = |value: Option<f64>, digits: usize| value.map_or("-".into(), |v| format!("{v:.digits$}"));
+        table.add_row([
+            row.policy.clone(),
+            row.tasks.to_string(),
+            row.cpus.to_string(),
+            format!("{:.1}", row.decision_ns),
+            optional(row.end_to_end_ns, 1),
+            optional(row.decisions_per_s, 0),
+            format!("{:.1}", row.effort),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    println!("{table}");
+    if rows.iter().any(|row| row.end_to_end_ns.is_none()) {
+        println!("\n\"-\": not run end to end, because it would take minutes; give --decisions a smaller number.");
+    }
+}

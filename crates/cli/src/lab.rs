@@ -1,0 +1,187 @@
+//! Runs policies on the same work: every policy sees the same seeds, replication by replication, so that what
+//! differs between two of them is the policy.
+
+use crate::failure::Failure;
+use crate::policy_spec::PolicySpec;
+use crate::progress;
+use goodness_core::{Machine, Registered, Seed, Span, Visitor, Workload, WorkloadSource};
+use goodness_observe::{Checked, Checkers, Ending, Measured, Metrics, Subject};
+use goodness_report::Timeline;
+use goodness_report::timeline::{Recorder, TimelineTask};
+use goodness_sim::{End, Options, Outcome, simulate};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// What to run.
+pub struct Plan<'a> {
+    /// On what.
+    pub machine: &'a Machine,
+    /// Which work.
+    pub source: &'a dyn WorkloadSource,
+    /// Where chance begins.
+    pub seed: u64,
+    /// Replications of each policy.
+    pub runs: u32,
+    /// Which policies.
+    pub policies: &'a [PolicySpec],
+    /// Slices of the first replication to keep for the timeline; 0 for none.
+    pub timeline_cap: usize,
+    /// Whether timelines carry queue lengths.
+    pub with_queues: bool,
+}
+
+/// One replication of one policy.
+pub struct RunResult {
+    /// What the metrics say.
+    pub measured: Measured,
+    /// What the checkers say.
+    pub checked: Checked,
+    /// What the simulator says.
+    pub outcome: Outcome,
+    /// Real time it took, in ns.
+    pub wall_ns: u64,
+    /// The schedule, where asked for.
+    pub timeline: Option<Timeline>,
+    /// The tasks by number.
+    pub tasks: Vec<Named>,
+}
+
+/// A task as people know it.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Name; not unique.
+    pub name: String,
+    /// The recorded thread id, or the number in the run.
+    pub id: u64,
+    /// Nice at the start; `None` for real-time tasks.
+    pub nice: Option<i64>,
+}
+
+/// All replications of one policy, in order.
+pub struct Arm {
+    /// The policy.
+    pub spec: PolicySpec,
+    /// Its runs by replication.
+    pub runs: Vec<RunResult>,
+}
+
+impl Plan<'_> {
+    /// Runs everything, as many simulations at a time as there are cores. The result does not depend on how
+    /// many that is.
+    ///
+    /// # Errors
+    /// The first fault, in the order of policies and replications, with the command that shows it again.
+    pub fn conduct(&self) -> Result<Vec<Arm>, Failure> {
+        let jobs: Vec<(usize, u32)> =
+            (0..self.policies.len()).flat_map(|policy| (0..self.runs).map(move |run| (policy, run))).collect();
+        let bar = progress::bar(jobs.len() as u64, "simulating");
+        let results: Vec<Result<RunResult, Failure>> = jobs
+            .par_iter()
+            .map(|(policy, replication)| {
+                let result = self.one(*policy, *replication);
+                bar.inc(1);
+                result
+            })
+            .collect();
+        bar.finish_and_clear();
+        let mut results = results.into_iter();
+        self.policies
+            .iter()
+            .map(|spec| {
+                let runs = results.by_ref().take(self.runs as usize).collect::<Result<_, _>>()?;
+                Ok(Arm { spec: spec.clone(), runs })
+            })
+            .collect()
+    }
+
+    /// One replication of one policy.
+    fn one(&self, policy: usize, replication: u32) -> Result<RunResult, Failure> {
+        let machine = self.machine_of(replication);
+        let seed = Seed(self.seed).stream("replication", u64::from(replication));
+        let keep = if replication == 0 { self.timeline_cap } else { 0 };
+        self.policies[policy].with(One { plan: self, machine: &machine, seed, replication, policy, keep })
+    }
+
+    /// The machine of a replication: the first as given, the others with ticks at a drawn phase.
+    fn machine_of(&self, replication: u32) -> Machine {
+        let mut machine = self.machine.clone();
+        if replication > 0 {
+            let mut rng = Seed(self.seed).stream("tick phase", u64::from(replication)).rng();
+            machine.first_tick = Span(1 + rng.below(machine.tick().0));
+        }
+        machine
+    }
+
+    /// The command that shows a failed run again.
+    pub fn reproduce(&self, policy: usize, replication: u32) -> String {
+        format!(
+            "goodness run {} -p {} --seed {} --replication {replication}",
+            self.source.name(),
+            self.policies[policy],
+            self.seed
+        )
+    }
+}
+
+struct One<'a> {
+    plan: &'a Plan<'a>,
+    machine: &'a Machine,
+    seed: Seed,
+    replication: u32,
+    policy: usize,
+    keep: usize,
+}
+
+impl Visitor for One<'_> {
+    type Output = Result<RunResult, Failure>;
+
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let settings = self.plan.policies[self.policy].settings_of::<P>()?;
+        let work = self.plan.source.build(self.seed, self.replication);
+        let tasks = named(&work);
+        let subjects = Subject::all(&work);
+        let cpus = self.machine.cpu_count();
+        let mut recorder = Recorder::new(cpus as u32, self.keep);
+        if self.plan.with_queues {
+            recorder = recorder.with_queues();
+        }
+        let metrics = Metrics::new(cpus, goodness_core::Time::ZERO + work.warmup, &subjects);
+        let mut observer = (metrics, Checkers::new(cpus, &subjects), (self.keep > 0).then_some(recorder));
+        let began = Instant::now();
+        let options = Options { seed: self.seed, ..Options::default() };
+        let outcome = simulate::<P, _>(self.machine, settings, work, &mut observer, options).map_err(|fault| {
+            let command = self.plan.reproduce(self.policy, self.replication);
+            Failure::violated(format!("{fault}. Reproduce: {command}"))
+        })?;
+        let wall_ns = began.elapsed().as_nanos() as u64;
+        let (metrics, checkers, recorder) = observer;
+        Ok(RunResult {
+            measured: metrics.finish(outcome.end),
+            checked: checkers.finish(outcome.end, ending(outcome.reason)),
+            timeline: recorder.map(|r| r.finish(outcome.end, self.policy, timeline_tasks(&tasks))),
+            tasks,
+            outcome,
+            wall_ns,
+        })
+    }
+}
+
+fn named(work: &Workload) -> Vec<Named> {
+    let entry = |(id, spec): (usize, &goodness_core::TaskSpec)| Named {
+        name: spec.name.clone(),
+        id: id as u64,
+        nice: (!spec.task.class.is_realtime()).then(|| spec.task.nice.get()),
+    };
+    work.tasks.iter().enumerate().map(entry).collect()
+}
+
+fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
+    tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id }).collect()
+}
+
+fn ending(reason: End) -> Ending {
+    match reason {
+        End::Horizon => Ending::Horizon,
+        End::Finished | End::Quiet => Ending::Quiet,
+    }
+}

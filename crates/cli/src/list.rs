@@ -1,0 +1,125 @@
+//! `goodness list`: what there is. Every list comes from its registry.
+
+use crate::failure::{Failure, exit};
+use clap::{Args, ValueEnum};
+use comfy_table::{ContentArrangement, Table, presets};
+use goodness_core::registry::nearest;
+use serde_json::{Value, json};
+
+/// What there is: policies with their tunables, workloads, machines, metrics, formats.
+#[derive(Args)]
+pub struct List {
+    /// Which list.
+    #[arg(value_enum, default_value_t = What::Policies)]
+    what: What,
+    /// Only the entry of this name, with its tunables.
+    name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    Policies,
+    Metrics,
+}
+
+impl List {
+    /// Prints the list.
+    ///
+    /// # Errors
+    /// A name that is not in it.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let mut entries = match self.what {
+            What::Policies => policies(),
+            What::Metrics => metrics(),
+        };
+        if let Some(name) = &self.name {
+            self.narrow(&mut entries, name)?;
+        }
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
+        } else {
+            self.print(&entries);
+        }
+        Ok(exit::OK)
+    }
+
+    fn narrow(&self, entries: &mut Vec<Value>, name: &str) -> Result<(), Failure> {
+        if !entries.iter().any(|e| e["name"] == name) {
+            let near = nearest(name, entries.iter().filter_map(|e| e["name"].as_str())).unwrap_or_default();
+            return Err(Failure::usage(format!("\"{name}\" is not in this list; the nearest is \"{near}\".")));
+        }
+        entries.retain(|e| e["name"] == name);
+        Ok(())
+    }
+
+    fn print(&self, entries: &[Value]) {
+        let mut table = plain_table();
+        for entry in entries {
+            table.add_row([text(&entry["name"]), text(&entry["summary"])]);
+        }
+        println!("{table}");
+        if self.name.is_some() {
+            entries.iter().for_each(print_details);
+        } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
+            let what = self.what.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default();
+            println!("\nTunables of one: goodness list {what} NAME");
+        }
+    }
+}
+
+fn plain_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+fn print_details(entry: &Value) {
+    for key in ["source", "unit", "better", "needs", "how"] {
+        if !entry[key].is_null() {
+            println!("  {key}: {}", text(&entry[key]));
+        }
+    }
+    let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return };
+    let mut table = plain_table();
+    table.set_header(["  tunable", "default", "range", "meaning"]);
+    for tunable in tunables {
+        let name = format!("  {}", text(&tunable["name"]));
+        table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
+    }
+    println!("\n{table}");
+}
+
+fn tunables(spec: &[goodness_core::Tunable]) -> Value {
+    spec.iter()
+        .map(|t| json!({"name": t.name, "doc": t.doc, "type": t.kind, "unit": t.unit, "default": t.default, "range": t.range}))
+        .collect()
+}
+
+fn policies() -> Vec<Value> {
+    let entry = |about: &&goodness_core::About| {
+        let spec = goodness_cpu::tunables_of(about.name).unwrap_or_default();
+        let needs: Vec<&str> = [
+            (about.needs.tick, "tick"),
+            (about.needs.timer, "timer"),
+            (about.needs.balance, "balance"),
+            (about.needs.global_lock, "global_lock"),
+        ]
+        .iter()
+        .filter_map(|(needed, name)| needed.then_some(*name))
+        .collect();
+        json!({"name": about.name, "summary": about.summary, "source": about.source, "needs": needs, "tunables": tunables(spec)})
+    };
+    goodness_cpu::ALL.iter().map(entry).collect()
+}
+
+fn metrics() -> Vec<Value> {
+    let entry = |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better.name()});
+    goodness_observe::METRICS.iter().map(entry).collect()
+}

@@ -1,0 +1,114 @@
+//! `goodness record`: records this machine's scheduling.
+
+use crate::failure::{Failure, exit};
+use clap::Args;
+use goodness_core::Span;
+use goodness_live::record::{Exit, Options, Progress, Recorded, record};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Record this machine's scheduling: tracefs, root, Linux.
+///
+/// With a command, it is run and recorded until it ends; tasks it starts, and servers named with --comm or --pid, are
+/// what a comparison will judge. Everything else that runs is kept as competing load. Whatever happens, tracing is
+/// left as it was found.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sudo goodness record -d 5s                                what runs anyway, for five seconds
+  sudo goodness record --comm apache2 -- ab -n 10000 -c 32 http://127.0.0.1/
+  goodness verify recording.ftrace.zst && goodness compare recording.ftrace.zst")]
+pub struct Record {
+    /// Where the recording goes.
+    #[arg(short, long, default_value = "recording.ftrace.zst")]
+    output: PathBuf,
+    /// How long at most (10 s without a command).
+    #[arg(short, long)]
+    duration: Option<String>,
+    /// A server that runs already and belongs to the work, by process name; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    comm: Vec<String>,
+    /// A server that runs already and belongs to the work, by process id; may be repeated.
+    #[arg(long)]
+    pid: Vec<u32>,
+    /// Confine the command to these CPUs.
+    #[arg(long, value_delimiter = ',', value_name = "CPUS")]
+    cpus: Option<Vec<u32>>,
+    /// Rename every task outside the command and the named servers, and drop the command's arguments.
+    #[arg(long)]
+    anonymize: bool,
+    /// Record block-layer events too.
+    #[arg(long)]
+    block: bool,
+    /// The command to run and record.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Record {
+    /// Records and says what was recorded.
+    ///
+    /// # Errors
+    /// No root, no tracefs, an unwritable output, a command that cannot be started, …; nothing is written then.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let options = Options {
+            output: self.output.clone(),
+            duration: self.duration.as_deref().map(length).transpose()?,
+            command: self.command.clone(),
+            confine_to: self.cpus.clone(),
+            pids: self.pid.clone(),
+            comms: self.comm.clone(),
+            anonymize: self.anonymize,
+            block: self.block,
+            ..Options::default()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
+        let result = record(&options, &mut |progress| show(&bar, progress));
+        bar.finish_and_clear();
+        let done = result.map_err(|error| Failure { sentence: error.to_string(), code: error.exit_code() as u8 })?;
+        tell(&done);
+        Ok(if done.exit_code() == 0 { exit::OK } else { done.exit_code() as u8 })
+    }
+}
+
+fn length(text: &str) -> Result<Duration, Failure> {
+    Span::parse(text).map(|span| Duration::from_nanos(span.0)).map_err(|e| Failure::usage(format!("--duration: {e}")))
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    match progress {
+        Progress::CleanedUp { instance } => {
+            bar.println(format!("removed what a killed recorder left behind: {}", instance.display()));
+        }
+        Progress::Started { .. } => bar.set_message("recording"),
+        Progress::Recording { elapsed, longest, .. } => {
+            bar.set_length(longest.as_millis() as u64);
+            bar.set_position(elapsed.as_millis() as u64);
+        }
+        Progress::Writing { done, total } => {
+            bar.set_message("writing");
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    }
+}
+
+fn tell(done: &Recorded) {
+    let seconds = done.duration.as_secs_f64();
+    println!("{}: {} events in {seconds:.2} s, {} bytes", done.path.display(), done.events, done.bytes);
+    match done.lost_events() {
+        0 => println!("no event was lost"),
+        lost => println!("{lost} events were lost; the replay will say what that costs"),
+    }
+    match done.exit {
+        Some(Exit::Code(0)) | None => {}
+        Some(Exit::Code(code)) => println!("the command ended with status {code}"),
+        Some(Exit::Signal(signal)) => println!("the command was killed by signal {signal}"),
+    }
+    for sentence in &done.unreadable {
+        println!("not recorded: {sentence}");
+    }
+    println!("\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
+}
