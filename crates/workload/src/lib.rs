@@ -1,5 +1,7 @@
 //! Behaviours: experiment files, rt-app files and work recovered from a recording.
 
 pub mod json;
+pub mod machine;
+pub mod models;
 pub mod rtapp;
 pub mod script;
