@@ -145,7 +145,7 @@ fn versus(comparison: &Comparison) -> VsReference {
 
 fn violations(plan: &Plan, arm: &Arm, index: usize) -> Vec<model::Violation> {
     let of_run = |(replication, run): (usize, &crate::lab::RunResult)| {
-        let reproduce = plan.reproduce(index, replication as u32);
+        let reproduce = plan.reproduce(index, plan.first + replication as u32);
         let entry = move |v: &goodness_observe::Violation| model::Violation {
             checker: v.checker.into(),
             at_ns: v.at.0,

@@ -109,7 +109,7 @@ impl Visitor for Measure<'_> {
     fn visit<P: Registered + 'static>(self) -> Self::Output {
         let settings = self.spec.settings_of::<P>()?;
         let budget = Duration::from_millis(self.bench.budget.max(1));
-        let fail = |sentence: String| Failure::failure(format!("{}: {sentence}", self.spec));
+        let fail = |sentence: String| Failure::other(format!("{}: {sentence}", self.spec));
         let cost = verbs::cost::<P>(settings.clone(), self.size, budget).map_err(fail)?;
         // A policy that looks at every task on each decision would take hours end to end at these sizes.
         let feasible = cost.decision_ns * (self.bench.decisions as f64) < 20e9;

@@ -32,7 +32,7 @@ impl Failure {
     }
 
     /// Something went wrong that was not the input's fault.
-    pub fn failure(sentence: impl Into<String>) -> Failure {
+    pub fn other(sentence: impl Into<String>) -> Failure {
         Failure { sentence: sentence.into(), code: exit::FAILURE }
     }
 

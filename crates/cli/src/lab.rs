@@ -4,8 +4,8 @@
 use crate::failure::Failure;
 use crate::policy_spec::PolicySpec;
 use crate::progress;
-use goodness_core::{Machine, Registered, Seed, Span, Visitor, Workload, WorkloadSource};
-use goodness_observe::{Checked, Checkers, Ending, Measured, Metrics, Subject};
+use goodness_core::{Machine, Registered, Seed, Span, Time, Visitor, Workload, WorkloadSource};
+use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
 use goodness_report::Timeline;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{End, Options, Outcome, simulate};
@@ -24,6 +24,8 @@ pub struct Plan<'a> {
     pub runs: u32,
     /// Which policies.
     pub policies: &'a [PolicySpec],
+    /// The first replication to run; the others follow it.
+    pub first: u32,
     /// Slices of the first replication to keep for the timeline; 0 for none.
     pub timeline_cap: usize,
     /// Whether timelines carry queue lengths.
@@ -55,6 +57,8 @@ pub struct Named {
     pub id: u64,
     /// Nice at the start; `None` for real-time tasks.
     pub nice: Option<i64>,
+    /// Priority as Linux's traces write it.
+    pub priority: u32,
 }
 
 /// All replications of one policy, in order.
@@ -72,8 +76,9 @@ impl Plan<'_> {
     /// # Errors
     /// The first fault, in the order of policies and replications, with the command that shows it again.
     pub fn conduct(&self) -> Result<Vec<Arm>, Failure> {
-        let jobs: Vec<(usize, u32)> =
-            (0..self.policies.len()).flat_map(|policy| (0..self.runs).map(move |run| (policy, run))).collect();
+        let jobs: Vec<(usize, u32)> = (0..self.policies.len())
+            .flat_map(|policy| (self.first..self.first + self.runs).map(move |run| (policy, run)))
+            .collect();
         let bar = progress::bar(jobs.len() as u64, "simulating");
         let results: Vec<Result<RunResult, Failure>> = jobs
             .par_iter()
@@ -98,7 +103,7 @@ impl Plan<'_> {
     fn one(&self, policy: usize, replication: u32) -> Result<RunResult, Failure> {
         let machine = self.machine_of(replication);
         let seed = Seed(self.seed).stream("replication", u64::from(replication));
-        let keep = if replication == 0 { self.timeline_cap } else { 0 };
+        let keep = if replication == self.first { self.timeline_cap } else { 0 };
         self.policies[policy].with(One { plan: self, machine: &machine, seed, replication, policy, keep })
     }
 
@@ -145,8 +150,8 @@ impl Visitor for One<'_> {
         if self.plan.with_queues {
             recorder = recorder.with_queues();
         }
-        let metrics = Metrics::new(cpus, goodness_core::Time::ZERO + work.warmup, &subjects);
-        let mut observer = (metrics, Checkers::new(cpus, &subjects), (self.keep > 0).then_some(recorder));
+        let watch = MetricsAndCheckers::new(cpus, Time::ZERO + work.warmup, &subjects);
+        let mut observer = (watch, (self.keep > 0).then_some(recorder));
         let began = Instant::now();
         let options = Options { seed: self.seed, ..Options::default() };
         let outcome = simulate::<P, _>(self.machine, settings, work, &mut observer, options).map_err(|fault| {
@@ -154,10 +159,11 @@ impl Visitor for One<'_> {
             Failure::violated(format!("{fault}. Reproduce: {command}"))
         })?;
         let wall_ns = began.elapsed().as_nanos() as u64;
-        let (metrics, checkers, recorder) = observer;
+        let (watch, recorder) = observer;
+        let (measured, checked) = watch.finish(outcome.end, ending(outcome.reason));
         Ok(RunResult {
-            measured: metrics.finish(outcome.end),
-            checked: checkers.finish(outcome.end, ending(outcome.reason)),
+            measured,
+            checked,
             timeline: recorder.map(|r| r.finish(outcome.end, self.policy, timeline_tasks(&tasks))),
             tasks,
             outcome,
@@ -171,12 +177,16 @@ fn named(work: &Workload) -> Vec<Named> {
         name: spec.name.clone(),
         id: id as u64,
         nice: (!spec.task.class.is_realtime()).then(|| spec.task.nice.get()),
+        priority: match spec.task.class.is_realtime() {
+            true => 99u32.saturating_sub(spec.task.rt_priority.into()),
+            false => 100 + spec.task.nice.index() as u32,
+        },
     };
     work.tasks.iter().enumerate().map(entry).collect()
 }
 
 fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
-    tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id }).collect()
+    tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority }).collect()
 }
 
 fn ending(reason: End) -> Ending {

@@ -2,9 +2,12 @@
 
 mod analysis;
 mod bench;
+mod compare;
 mod failure;
+mod input;
 mod lab;
 mod list;
+mod output;
 mod policy_spec;
 mod progress;
 mod record;
@@ -36,6 +39,8 @@ Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdic
 
 #[derive(Subcommand)]
 enum Command {
+    /// Rank schedulers on the same work, with intervals and verdicts.
+    Compare(compare::Compare),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
     /// What there is: policies, workloads, machines, metrics, formats.
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
         }
     };
     let result = match arguments.command {
+        Command::Compare(compare) => compare.run(),
         Command::Record(record) => record.run(),
         Command::List(list) => list.run(),
         Command::Bench(bench) => bench.run(),

@@ -16,8 +16,11 @@ pub struct Model {
     pub summary: &'static str,
     /// Its parameters.
     pub tunables: fn() -> &'static [Tunable],
-    make: fn(&[(String, String)]) -> Result<Plan, TunableError>,
+    make: Make,
 }
+
+/// Makes a plan from settings as typed.
+type Make = fn(&[(String, String)]) -> Result<Plan, TunableError>;
 
 /// Declares the list: name, summary, settings, the function that makes the plan.
 macro_rules! models {
@@ -177,7 +180,7 @@ mod sleepers {
     }
     pub fn plan(settings: &Settings) -> Plan {
         let mut plan = lasting(settings.duration);
-        let ops = vec![Op::Begin, compute_about(settings.run), Op::Served, sleep_about(settings.sleep)];
+        let ops = vec![compute_about(settings.run), sleep_about(settings.sleep)];
         add(&mut plan, "sleeper", settings.tasks, &forever(ops));
         plan
     }
@@ -203,7 +206,7 @@ mod mixed {
         let mut plan = lasting(settings.duration);
         let hog = Arc::new(Script { ops: vec![Op::Do(Step::Compute(Span::MAX))], ..Script::default() });
         add(&mut plan, "hog", settings.hogs, &hog);
-        let ops = vec![Op::Begin, compute_about(settings.run), Op::Served, sleep_about(settings.sleep)];
+        let ops = vec![compute_about(settings.run), sleep_about(settings.sleep)];
         add(&mut plan, "sleeper", settings.sleepers, &forever(ops));
         plan
     }

@@ -1,0 +1,136 @@
+//! `goodness compare`: the main job.
+
+use crate::analysis::{Circumstances, report};
+use crate::failure::{Failure, exit};
+use crate::input::{Input, InputOptions, open};
+use crate::lab::Plan;
+use crate::output::Outputs;
+use crate::policy_spec::PolicySpec;
+use clap::Args;
+use goodness_observe::METRICS;
+use goodness_report::Timeline;
+use goodness_report::model::Details;
+use std::path::PathBuf;
+
+/// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
+/// came before them.
+pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
+
+/// Slices of each policy's first run that the report's timeline keeps.
+const TIMELINE_CAP: usize = 400_000;
+
+/// Rank schedulers on the same work, with intervals and verdicts.
+///
+/// INPUT is a recording, an experiment (.toml), an rt-app file (.json) or a built-in workload, as in
+/// `goodness list workloads`; without it, a recording shipped with the program. The first policy is the reference; for
+/// a recording it is the recording kernel's own. Every policy sees the same seeds.
+#[derive(Args)]
+pub struct Compare {
+    /// What to run.
+    pub input: Option<String>,
+    /// A policy, with settings: eevdf:base_slice=3ms. May be repeated; the standard field by default.
+    #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
+    policy: Vec<String>,
+    /// Runs of each policy.
+    #[arg(long, default_value_t = 10)]
+    runs: u32,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The metric that ranks (`goodness list metrics`).
+    #[arg(long, value_name = "METRIC")]
+    rank_by: Option<String>,
+    /// Do not write goodness-report.html.
+    #[arg(long)]
+    no_html: bool,
+    #[command(flatten)]
+    options: InputOptions,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+impl Compare {
+    /// Runs, ranks, writes.
+    ///
+    /// # Errors
+    /// Bad input, files that cannot be written, faults and violations.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if self.runs == 0 || self.runs > 10_000 {
+            return Err(Failure::usage(format!("--runs {} is outside 1 ..= 10000", self.runs)));
+        }
+        check_metric(self.rank_by.as_deref())?;
+        let mut outputs = self.outputs.clone();
+        if outputs.html.is_none() && !self.no_html {
+            outputs.html = Some(PathBuf::from("goodness-report.html"));
+        }
+        outputs.check()?;
+        let input = open(self.input.as_deref().unwrap_or("mixed"), &self.options)?;
+        let policies = self.policies(&input)?;
+        let plan = Plan {
+            machine: &input.machine,
+            source: &*input.source,
+            seed: self.seed,
+            runs: self.runs,
+            first: 0,
+            policies: &policies,
+            timeline_cap: if outputs.wants_timelines() { TIMELINE_CAP } else { 0 },
+            with_queues: outputs.perfetto.is_some(),
+        };
+        let mut arms = plan.conduct()?;
+        let details = self.details(&input);
+        let circumstances = Circumstances { input: input.about, fidelity: None, reference: 0, details };
+        let report = report(&plan, &arms, circumstances)?;
+        let timelines: Vec<Timeline> =
+            arms.iter_mut().filter_map(|arm| arm.runs.first_mut()?.timeline.take()).collect();
+        outputs.deliver(&report, &timelines)?;
+        match report.policies.iter().flat_map(|p| &p.violations).next() {
+            Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
+            None => Ok(exit::OK),
+        }
+    }
+
+    fn policies(&self, _input: &Input) -> Result<Vec<PolicySpec>, Failure> {
+        if !self.policy.is_empty() {
+            return self.policy.iter().map(|text| PolicySpec::parse(text)).collect();
+        }
+        let known = |name: &&&str| goodness_cpu::ALL.iter().any(|about| about.name == **name);
+        STANDARD_FIELD.iter().filter(known).map(|name| PolicySpec::parse(name)).collect()
+    }
+
+    fn details(&self, input: &Input) -> Details {
+        Details {
+            command: Some(command_line()),
+            what_varies: Some(input.source.what_varies().into()),
+            ranked_by: self.rank_by.clone(),
+            workload_notes: input.notes.clone(),
+            warnings: input.warnings.clone(),
+            ..Details::default()
+        }
+    }
+}
+
+/// Refuses a metric that does not exist.
+///
+/// # Errors
+/// A sentence naming the nearest metric.
+pub fn check_metric(name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
+    if METRICS.iter().any(|m| m.name == name) {
+        return Ok(());
+    }
+    let near = goodness_core::registry::nearest(name, METRICS.iter().map(|m| m.name)).unwrap_or_default();
+    Err(Failure::usage(format!(
+        "there is no metric \"{name}\"; the nearest is \"{near}\". See `goodness list metrics`."
+    )))
+}
+
+/// The command line, as the report repeats it.
+pub fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| {
+        match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}

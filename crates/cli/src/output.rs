@@ -1,0 +1,97 @@
+//! Where results go: the terminal, standard output as JSON, files.
+
+use crate::failure::Failure;
+use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Outputs that `compare` and `run` share.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Outputs {
+    /// Write the results as JSON (schema goodness.report/1); `-` is standard output, and nothing else goes there.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a self-contained page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the schedule of the first run of the first policy as a Perfetto trace (open it at ui.perfetto.dev).
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Refuses files that cannot be written, before any work is done.
+    ///
+    /// # Errors
+    /// A sentence naming the file.
+    pub fn check(&self) -> Result<(), Failure> {
+        for path in [&self.json, &self.html, &self.perfetto].into_iter().flatten().filter(|p| p.as_os_str() != "-") {
+            let folder = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+            let cannot = |why: String| {
+                Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
+            };
+            if path.is_dir() {
+                return Err(cannot("it is a folder".into()));
+            }
+            tempfile::Builder::new().prefix(".goodness-").tempfile_in(folder).map_err(|e| cannot(e.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether timelines are needed.
+    pub fn wants_timelines(&self) -> bool {
+        self.html.is_some() || self.perfetto.is_some()
+    }
+
+    /// Shows the report and writes the files asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn deliver(&self, report: &Report, timelines: &[Timeline]) -> Result<(), Failure> {
+        let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        if to_stdout {
+            print(&json::render(report))?;
+        } else {
+            let terminal = std::io::stdout().is_terminal();
+            let colour = terminal && std::env::var_os("NO_COLOR").is_none();
+            print(&text::render(report, width(terminal), colour))?;
+        }
+        let mut written = Vec::new();
+        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
+            atomic::write(path, json::render(report).as_bytes()).map_err(Failure::other)?;
+            written.push(path);
+        }
+        if let Some(path) = &self.html {
+            atomic::write(path, html::render(report, timelines).as_bytes()).map_err(Failure::other)?;
+            written.push(path);
+        }
+        if let (Some(path), Some(first)) = (&self.perfetto, timelines.first()) {
+            let policy = report.policies.first().map_or("", |p| p.name.as_str());
+            atomic::write_with(path, |out| perfetto::write(first, policy, out)).map_err(Failure::other)?;
+            written.push(path);
+        }
+        for path in written.iter().filter(|_| !to_stdout) {
+            println!("wrote {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// Prints to standard output; a reader that went away is no error.
+fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(format!("{}\n", text.trim_end()).as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::other(format!("standard output cannot be written: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Columns of the terminal; 80 where nobody says.
+fn width(terminal: bool) -> u16 {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    columns.or_else(|| terminal.then(|| console::Term::stdout().size().1)).unwrap_or(80).clamp(60, 160)
+}
