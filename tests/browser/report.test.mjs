@@ -231,7 +231,9 @@ test("highlighting a task changes the picture, an empty highlight restores it", 
 
 test("in print the controls that do nothing on paper are gone and the tables are there", async () => {
   const { page } = await open();
-  await page.emulateMedia({ media: "print" });
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(paper, "rgb(255, 255, 255)", "paper is white also for those who read in the dark");
   for (const gone of ["nav", ".hint", "#schedule-task", "[data-move=in]"]) assert.equal(await page.locator(gone).first().isVisible(), false, gone);
   assert.equal(await page.locator("#rank-table table").isVisible(), true);
   const pdf = await page.pdf({ format: "A4" });

@@ -187,8 +187,13 @@ impl Recorder {
 
     fn count(&mut self, at: u64, cpu: CpuId, tasks: u32) {
         self.queued[cpu.index()] = tasks;
-        if self.with_queues && !self.is_full {
-            self.timeline.queues.push(QueueLength { at, cpu, tasks });
+        if !self.with_queues || self.is_full {
+            return;
+        }
+        // A length that lasted no time is replaced: a task that is woken and runs at once was never seen queued.
+        match self.timeline.queues.last_mut() {
+            Some(last) if last.at == at && last.cpu == cpu => last.tasks = tasks,
+            _ => self.timeline.queues.push(QueueLength { at, cpu, tasks }),
         }
     }
 
@@ -318,7 +323,7 @@ mod tests {
         ];
         let timeline = watch(Recorder::new(2, 100).with_queues(), &events, 9);
         let shown: Vec<_> = timeline.queues.iter().map(|q| (q.at, q.cpu.0, q.tasks)).collect();
-        assert_eq!(shown, [(0, 0, 1), (0, 0, 0), (2, 0, 1), (3, 0, 0), (3, 1, 1), (5, 0, 1)]);
+        assert_eq!(shown, [(0, 0, 0), (2, 0, 1), (3, 0, 0), (3, 1, 1), (5, 0, 1)]);
         assert!(watch(Recorder::new(2, 100), &events, 9).queues.is_empty(), "kept only when asked for");
     }
 
