@@ -2,7 +2,7 @@
 
 use crate::analysis::{Circumstances, report};
 use crate::failure::{Failure, exit};
-use crate::input::{Input, InputOptions, open};
+use crate::input::{Input, InputOptions, SHIPPED, open};
 use crate::lab::Plan;
 use crate::output::Outputs;
 use crate::policy_spec::PolicySpec;
@@ -64,7 +64,7 @@ impl Compare {
             outputs.html = Some(PathBuf::from("goodness-report.html"));
         }
         outputs.check()?;
-        let input = open(self.input.as_deref().unwrap_or("mixed"), &self.options)?;
+        let input = open(self.input.as_deref().unwrap_or(SHIPPED), &self.options)?;
         let policies = self.policies(&input)?;
         let plan = Plan {
             machine: &input.machine,

@@ -11,6 +11,9 @@ use goodness_workload::rtapp::{self, RtApp};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+/// What is run when nothing is named.
+pub const SHIPPED: &str = "mixed";
+
 /// How inputs are read.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct InputOptions {

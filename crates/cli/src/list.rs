@@ -22,7 +22,10 @@ pub struct List {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     Policies,
+    Workloads,
+    Machines,
     Metrics,
+    Formats,
 }
 
 impl List {
@@ -33,7 +36,10 @@ impl List {
     pub fn run(&self) -> Result<u8, Failure> {
         let mut entries = match self.what {
             What::Policies => policies(),
+            What::Workloads => workloads(),
+            What::Machines => machines(),
             What::Metrics => metrics(),
+            What::Formats => formats(),
         };
         if let Some(name) = &self.name {
             self.narrow(&mut entries, name)?;
@@ -81,7 +87,7 @@ fn text(value: &Value) -> String {
 }
 
 fn print_details(entry: &Value) {
-    for key in ["source", "unit", "better", "needs", "how"] {
+    for key in ["source", "definition", "unit", "better", "needs", "how"] {
         if !entry[key].is_null() {
             println!("  {key}: {}", text(&entry[key]));
         }
@@ -122,4 +128,19 @@ fn policies() -> Vec<Value> {
 fn metrics() -> Vec<Value> {
     let entry = |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better.name()});
     goodness_observe::METRICS.iter().map(entry).collect()
+}
+
+fn workloads() -> Vec<Value> {
+    let entry = |model: &goodness_workload::models::Model| json!({"name": model.name, "summary": model.summary, "tunables": tunables((model.tunables)())});
+    goodness_workload::models::WORKLOADS.iter().map(entry).collect()
+}
+
+fn machines() -> Vec<Value> {
+    let entry = |preset: &goodness_workload::machine::Preset| json!({"name": preset.name, "summary": preset.summary, "source": preset.source, "definition": preset.text});
+    goodness_workload::machine::PRESETS.iter().map(entry).collect()
+}
+
+fn formats() -> Vec<Value> {
+    let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
+    goodness_trace::FORMATS.iter().map(entry).collect()
 }

@@ -11,6 +11,7 @@ mod output;
 mod policy_spec;
 mod progress;
 mod record;
+mod run;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, exit};
@@ -41,6 +42,8 @@ Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdic
 enum Command {
     /// Rank schedulers on the same work, with intervals and verdicts.
     Compare(compare::Compare),
+    /// One policy, one run, in detail.
+    Run(run::Run),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
     /// What there is: policies, workloads, machines, metrics, formats.
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Compare(compare) => compare.run(),
+        Command::Run(run) => run.run(),
         Command::Record(record) => record.run(),
         Command::List(list) => list.run(),
         Command::Bench(bench) => bench.run(),

@@ -1,0 +1,168 @@
+//! `goodness run`: one policy, one run, in detail.
+
+use crate::analysis::{Circumstances, report};
+use crate::compare::command_line;
+use crate::failure::{Failure, exit};
+use crate::input::{InputOptions, open};
+use crate::lab::{Plan, RunResult};
+use crate::output::Outputs;
+use crate::policy_spec::PolicySpec;
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use goodness_core::{CpuId, Span};
+use goodness_report::Timeline;
+use goodness_report::model::Details;
+use goodness_report::timeline::Slice;
+
+/// Slices that a detailed run keeps.
+const TIMELINE_CAP: usize = 2_000_000;
+
+/// One policy, one run, in detail: metrics, latency by task, and on request the history and the map of the schedule.
+#[derive(Args)]
+pub struct Run {
+    /// What to run, as in `goodness compare`.
+    input: Option<String>,
+    /// The policy, with settings: eevdf:base_slice=3ms.
+    #[arg(short, long, default_value = "eevdf", value_name = "POLICY[:KEY=VAL,…]")]
+    policy: String,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Which replication of a comparison to show.
+    #[arg(long, default_value_t = 0)]
+    replication: u32,
+    /// Print the first N stints: when, where, who, how long it had waited and how long it ran.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
+    timehist: Option<usize>,
+    /// Print the first N switches as a map: one column a CPU, one letter a task.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
+    map: Option<usize>,
+    #[command(flatten)]
+    options: InputOptions,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+impl Run {
+    /// Runs and prints.
+    ///
+    /// # Errors
+    /// Bad input, files that cannot be written, faults and violations.
+    pub fn run(&self) -> Result<u8, Failure> {
+        self.outputs.check()?;
+        let input = open(self.input.as_deref().unwrap_or(crate::input::SHIPPED), &self.options)?;
+        let policies = [PolicySpec::parse(&self.policy)?];
+        let plan = Plan {
+            machine: &input.machine,
+            source: &*input.source,
+            seed: self.seed,
+            runs: 1,
+            first: self.replication,
+            policies: &policies,
+            timeline_cap: TIMELINE_CAP,
+            with_queues: self.outputs.perfetto.is_some(),
+        };
+        let mut arms = plan.conduct()?;
+        let details = Details {
+            command: Some(command_line()),
+            workload_notes: input.notes.clone(),
+            warnings: input.warnings.clone(),
+            ..Details::default()
+        };
+        let circumstances = Circumstances { input: input.about, fidelity: None, reference: 0, details };
+        let report = report(&plan, &arms, circumstances)?;
+        let timelines: Vec<Timeline> = arms[0].runs[0].timeline.take().into_iter().collect();
+        self.outputs.deliver(&report, &timelines)?;
+        let quiet = self.outputs.json.as_deref().is_some_and(|p| p.as_os_str() == "-");
+        if let (Some(timeline), false) = (timelines.first(), quiet) {
+            self.print_schedule(timeline, &arms[0].runs[0]);
+        }
+        match report.policies.iter().flat_map(|p| &p.violations).next() {
+            Some(v) => Err(Failure::violated(format!("{}: {}", v.checker, v.message))),
+            None => Ok(exit::OK),
+        }
+    }
+
+    fn print_schedule(&self, timeline: &Timeline, run: &RunResult) {
+        let mut slices: Vec<&Slice> = timeline.slices.iter().collect();
+        slices.sort_by_key(|s| (s.start, s.cpu));
+        if let Some(count) = self.timehist {
+            print_timehist(&slices, timeline, count);
+        }
+        if let Some(count) = self.map {
+            print_map(&slices, timeline, count);
+        }
+        if self.timehist.is_none() && self.map.is_none() {
+            println!(
+                "{} stints, {} decisions; --timehist lists them, --map draws them",
+                slices.len(),
+                run.outcome.decisions
+            );
+        }
+    }
+}
+
+/// As `perf sched timehist`: one line a stint.
+fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["time", "CPU", "task", "waited", "ran", "then"]);
+    for slice in slices.iter().take(count) {
+        let then = slice.off.map_or("still running", |off| match off {
+            goodness_core::Off::Preempted => "preempted",
+            goodness_core::Off::Yielded => "yielded",
+            goodness_core::Off::Sleeping => "slept",
+            goodness_core::Off::Uninterruptible => "waited (D)",
+            goodness_core::Off::Exited => "ended",
+        });
+        table.add_row([
+            Span(slice.start).to_string(),
+            slice.cpu.0.to_string(),
+            timeline.task_label(slice.task),
+            Span(slice.waited).to_string(),
+            Span(slice.end - slice.start).to_string(),
+            then.to_string(),
+        ]);
+    }
+    for index in [0, 1, 3, 4] {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    println!("\nhistory, first {} of {} stints\n{table}", count.min(slices.len()), slices.len());
+}
+
+/// As `perf sched map`: one line a switch, one column a CPU; `.` is an idle CPU.
+fn print_map(slices: &[&Slice], timeline: &Timeline, count: usize) {
+    let mut letters: Vec<goodness_core::TaskId> = Vec::new();
+    let mut columns = vec![String::from("."); timeline.cpus as usize];
+    let mut ends: Vec<(u64, CpuId)> = Vec::new();
+    println!("\nmap, first {} switches", count.min(slices.len()));
+    for slice in slices.iter().take(count) {
+        for (_, cpu) in ends.extract_if(.., |(end, _)| *end < slice.start) {
+            columns[cpu.index()] = ".".into();
+        }
+        let new = !letters.contains(&slice.task);
+        if new {
+            letters.push(slice.task);
+        }
+        let place = letters.iter().position(|t| *t == slice.task).unwrap_or_default();
+        columns[slice.cpu.index()] = letter(place);
+        ends.retain(|(_, cpu)| *cpu != slice.cpu);
+        ends.push((slice.end, slice.cpu));
+        let row: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(cpu, who)| format!("{}{who:<3}", if cpu == slice.cpu.index() { '*' } else { ' ' }))
+            .collect();
+        let note =
+            if new { format!("{} => {}", letter(place), timeline.task_label(slice.task)) } else { String::new() };
+        println!("{}  {:>12}  {note}", row.concat(), Span(slice.start).to_string());
+    }
+}
+
+/// `A` … `Z`, then `A1` and so on.
+fn letter(place: usize) -> String {
+    let letter = char::from(b'A' + (place % 26) as u8);
+    if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
+}
