@@ -1,8 +1,8 @@
 //! Moving tasks between CPUs: a CPU that found nothing to run takes a waiting task, a busy one compares itself with
 //! the others now and then, and one with waiting tasks wakes an idle one at its tick.
 //!
-//! Source: specs section 5.1 and 5.5 (SMP). Intervals: as many ms as the neighbourhood has CPUs, 16 times that on a
-//! busy CPU; a difference below 17 percent is left alone; a task that ran within 0.5 ms stays where its cache is.
+//! Source: specs section 5.1 and 5.5 (SMP). A busy CPU looks once in 16 ms for each CPU of
+//! the neighbourhood, less a tick; a difference below 17 percent is left alone; a task that ran within 0.5 ms stays where its cache is.
 
 use super::{Order, Running, Stack};
 use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Span, TaskId, Time};
@@ -20,18 +20,29 @@ pub struct Balancer {
     next: Vec<[Time; 4]>,
 }
 
+/// How long a busy CPU waits between two looks at a neighbourhood of `size` CPUs.
+fn interval(machine: &Machine, size: usize) -> Span {
+    Span::from_ms(size as u64 * BUSY_FACTOR).saturating_sub(machine.tick())
+}
+
 impl Balancer {
+    /// The CPUs of a neighbourhood take turns within an interval, so that no two undo each other's work.
     pub fn new(machine: &Machine) -> Balancer {
-        Balancer { next: vec![[Time::ZERO; 4]; machine.cpu_count()] }
+        let turn = |cpu: CpuId, level: Level| {
+            let group = machine.group(cpu, level);
+            let place = group.partition_point(|other| *other < cpu) as u64;
+            Time::ZERO + interval(machine, group.len()) * place / group.len() as u64
+        };
+        Balancer { next: machine.cpu_ids().map(|cpu| Level::ALL.map(|level| turn(cpu, level))).collect() }
     }
 
     /// Whether `cpu` should balance at `level` now; if so, the next time is set.
-    fn is_due(&mut self, now: Time, cpu: CpuId, level: Level, size: usize) -> bool {
+    fn is_due(&mut self, cx: &Context, cpu: CpuId, level: Level, size: usize) -> bool {
         let next = &mut self.next[cpu.index()][level as usize];
-        if now < *next {
+        if cx.now < *next {
             return false;
         }
-        *next = now + Span::from_ms(size as u64 * BUSY_FACTOR);
+        *next = cx.now + interval(cx.machine, size);
         true
     }
 }
@@ -111,7 +122,7 @@ impl<O: Order> Stack<O> {
 
     fn pull_when_due(&mut self, cx: &Context, cpu: CpuId) -> Option<Pull> {
         for (level, group) in Self::domains(cx, cpu) {
-            if !self.balancer.is_due(cx.now, cpu, level, group.len()) {
+            if !self.balancer.is_due(cx, cpu, level, group.len()) {
                 continue;
             }
             cx.examined(Effort::Balance, group.len() as u32);
