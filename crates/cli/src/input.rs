@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use goodness_core::registry::nearest;
 use goodness_core::{Machine, WorkloadSource};
 use goodness_report::model::{self, InputKind};
+use goodness_workload::experiment::Experiment;
 use goodness_workload::machine::parse_machine;
 use goodness_workload::models::{BuiltIn, WORKLOADS};
 use goodness_workload::rtapp::{self, RtApp};
@@ -54,6 +55,7 @@ pub fn open(text: &str, options: &InputOptions) -> Result<Input, Failure> {
     }
     match path.extension().and_then(|e| e.to_str()) {
         Some("json") => rt_app(text, options),
+        Some("toml") => experiment(text, options),
         _ => Err(no_such_input(text)),
     }
 }
@@ -76,11 +78,33 @@ fn built_in(text: &str, options: &InputOptions) -> Result<Input, Failure> {
     Ok(Input { source: Box::new(source), machine, about, notes: Vec::new(), warnings: Vec::new() })
 }
 
+fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
+    let (bytes, content) = read_text(text)?;
+    let source = Experiment::read(text, &content).map_err(Failure::usage)?;
+    let machine = match (&options.machine, source.machine()) {
+        (None, Some(machine)) => machine.clone(),
+        _ => machine(options, "ideal")?,
+    };
+    let about = model::Input {
+        kind: InputKind::Experiment,
+        name: text.into(),
+        sha256: Some(sha256(&bytes)),
+        lost_events: None,
+    };
+    Ok(Input { source: Box::new(source), machine, about, notes: Vec::new(), warnings: Vec::new() })
+}
+
+/// A file's bytes, and the text they are.
+fn read_text(path: &str) -> Result<(Vec<u8>, String), Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::usage(format!("{path} cannot be read: {e}")))?;
+    let content = String::from_utf8(bytes.clone()).map_err(|_| Failure::usage(format!("{path} is not UTF-8 text")))?;
+    Ok((bytes, content))
+}
+
 fn rt_app(text: &str, options: &InputOptions) -> Result<Input, Failure> {
-    let bytes = std::fs::read(text).map_err(|e| Failure::usage(format!("{text} cannot be read: {e}")))?;
-    let content = std::str::from_utf8(&bytes).map_err(|_| Failure::usage(format!("{text} is not UTF-8 text")))?;
+    let (bytes, content) = read_text(text)?;
     let rt_options = rtapp::Options { lenient: options.lenient, ..rtapp::Options::default() };
-    let source = RtApp::read(text, content, rt_options).map_err(Failure::usage)?;
+    let source = RtApp::read(text, &content, rt_options).map_err(Failure::usage)?;
     let warnings = source.not_honoured.iter().map(|key| format!("not honoured: {key}")).collect();
     let about =
         model::Input { kind: InputKind::RtApp, name: text.into(), sha256: Some(sha256(&bytes)), lost_events: None };

@@ -1,5 +1,6 @@
 //! Behaviours: experiment files, rt-app files and work recovered from a recording.
 
+pub mod experiment;
 pub mod json;
 pub mod machine;
 pub mod models;

@@ -80,6 +80,12 @@ impl BuiltIn {
             (model.make)(&pairs).map_err(|e| format!("workload {name}: {e}. See `goodness list workloads {name}`."))?;
         Ok(BuiltIn { name: text.into(), plan })
     }
+
+    /// The tasks and what they do.
+    #[must_use]
+    pub fn into_plan(self) -> Plan {
+        self.plan
+    }
 }
 
 impl WorkloadSource for BuiltIn {
