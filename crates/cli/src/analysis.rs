@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
-use goodness_observe::{Better, Histogram, METRICS};
+use goodness_observe::{About, Better, Histogram, METRICS};
 use goodness_report::model::{
     self, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport, QUANTILES,
     Report, Setting, TaskReport, VsReference,
@@ -107,7 +107,7 @@ fn metrics(arm: &Arm, index: usize, reference: usize, comparisons: &[Vec<Option<
             let versus = (index != reference).then(|| compared[index].as_ref().map(versus)).flatten();
             MetricSummary {
                 name: metric.name.into(),
-                unit: metric.unit.into(),
+                unit: unit(metric).into(),
                 better: better(metric.better),
                 value: summary.as_ref().map(|s| s.mean),
                 ci95: summary.and_then(|s| s.interval).map(ends),
@@ -116,6 +116,16 @@ fn metrics(arm: &Arm, index: usize, reference: usize, comparisons: &[Vec<Option<
             }
         })
         .collect()
+}
+
+/// The unit as reports write it: they tell shares, ratios and counts apart.
+pub fn unit(metric: &About) -> &'static str {
+    match (metric.unit, metric.name) {
+        ("1", "jain_index") => "ratio",
+        ("1", name) if name.contains("share") || name == "utilisation" => "share",
+        ("1", _) => "count",
+        (unit, _) => unit,
+    }
 }
 
 fn ends(interval: Interval) -> [f64; 2] {
