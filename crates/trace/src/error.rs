@@ -54,14 +54,14 @@ pub enum TraceError {
         line: u64,
     },
     /// Every time is negative or overflows.
-    #[error("{path}, line {line}: the time {time} cannot be held in 64-bit nanoseconds; record with the clock mono")]
+    #[error(
+        "{path}, line {line}: the time is negative or cannot be held in 64-bit nanoseconds, and no line has a usable one; record with the clock mono"
+    )]
     ImpossibleTime {
         /// The path as given.
         path: String,
         /// The first such line.
         line: u64,
-        /// As written.
-        time: String,
     },
     /// It holds events, but no switch.
     #[error(
@@ -84,17 +84,5 @@ pub enum TraceError {
         line: u64,
         /// How to print it with this format's tool.
         how: &'static str,
-    },
-    /// It does not fit in the numbers used for tasks or records.
-    #[error("{path}, line {line}: more than {limit} {what}; cut the trace in pieces")]
-    TooMany {
-        /// The path as given.
-        path: String,
-        /// Where the limit was met.
-        line: u64,
-        /// The limit.
-        limit: u64,
-        /// Of what.
-        what: &'static str,
     },
 }

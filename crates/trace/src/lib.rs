@@ -8,16 +8,27 @@
 //! Real traces are imperfect. What can be repaired is repaired and counted ([`Repairs`]); what cannot be used
 //! is left out and counted; only a trace without any usable part is refused, in one sentence ([`TraceError`]).
 
+mod args;
 mod compress;
 mod error;
 mod formats;
+mod ftrace;
 mod left;
+mod lines;
 mod metadata;
+mod perf_script;
+mod prefix;
+mod raw;
 mod read;
 mod record;
 mod recording;
+mod reorder;
+mod repair;
 mod repairs;
+mod scan;
+mod settle;
 mod tasks;
+mod trace_cmd;
 
 pub use compress::Input;
 pub use error::TraceError;

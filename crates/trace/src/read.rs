@@ -2,24 +2,29 @@
 
 use crate::compress::Input;
 use crate::error::TraceError;
-use crate::formats::FORMATS;
+use crate::formats::{FORMATS, Format, HEAD, recognise, remedy};
+use crate::lines::{Line, Lines};
 use crate::metadata::Metadata;
-use crate::record::{Marker, Record};
+use crate::raw::{Parsed, Raw, RawWhat};
+use crate::record::{Context, Marker, Record};
 use crate::recording::Recording;
-use crate::repairs::Repairs;
+use crate::reorder::Reorder;
+use crate::repair::Repairer;
+use crate::repairs::{Repair, Repairs};
+use crate::settle::settle;
 use crate::tasks::Tasks;
-use std::io::Read;
+use std::io;
 use std::path::Path;
 
 /// Takes events one after the other.
 pub trait Sink {
-    /// The next event. Recorded ones come in order of time.
+    /// The next event. They come in order of time and are numbered from 0.
     fn record(&mut self, record: &Record, tasks: &Tasks);
 
-    /// An event concluded afterwards. It belongs before the event handed over as number `before` (from 0), or later
-    /// if its time says so, and it must stand before number `until`.
-    fn late(&mut self, record: &Record, before: u64, until: u64, tasks: &Tasks) {
-        let _ = (before, until);
+    /// An event that the trace lacks, concluded from what follows. It belongs before the event with number
+    /// `before`, which may have been handed over already, and has no number itself.
+    fn late(&mut self, record: &Record, before: u64, tasks: &Tasks) {
+        let _ = before;
         self.record(record, tasks);
     }
 
@@ -46,20 +51,177 @@ pub struct Outcome {
     pub bytes: u64,
 }
 
+/// The stages between the text and the sink.
+struct Reading<'a> {
+    name: String,
+    format: &'static Format,
+    about: Metadata,
+    order: Reorder,
+    repairer: Repairer,
+    /// Problems with single lines; joined with the repairer's at the end.
+    repairs: Repairs,
+    /// First line without a CPU, or with a time that is a count.
+    refusal: Option<TraceError>,
+    cut: Option<String>,
+    lines: Lines<Input<'a>>,
+}
+
 /// Reads a trace in constant memory (it grows with the number of tasks, not with the number of events).
 ///
 /// # Errors
 /// See [`TraceError`]. What can be used is used; only a trace without any usable part is refused.
-pub fn read(mut input: Input, sink: &mut impl Sink) -> Result<Outcome, TraceError> {
-    let _ = sink;
-    let mut head = vec![0; 64];
-    let len = input.read(&mut head).unwrap_or(0);
-    Err(TraceError::NotATrace {
-        path: input.name,
-        formats: FORMATS.iter().map(|f| f.name).collect::<Vec<_>>().join(", "),
-        begins: head[..len].escape_ascii().to_string(),
-        remedy: String::new(),
-    })
+pub fn read(input: Input, sink: &mut impl Sink) -> Result<Outcome, TraceError> {
+    let name = input.name.clone();
+    let mut lines = Lines::new(input);
+    let head = match lines.peek(HEAD) {
+        Ok(head) => head,
+        Err(source) => return Err(TraceError::Read { path: name, line: 1, source }),
+    };
+    if head.trim_ascii().is_empty() {
+        return Err(TraceError::Empty { path: name });
+    }
+    let Some(format) = recognise(head) else {
+        return Err(TraceError::NotATrace {
+            path: name,
+            formats: FORMATS.iter().map(|f| f.name).collect::<Vec<_>>().join(", "),
+            begins: head[..head.len().min(32)].escape_ascii().to_string(),
+            remedy: remedy(head),
+        });
+    };
+    let mut reading = Reading {
+        name,
+        format,
+        about: Metadata { format: format.name, ..Metadata::default() },
+        order: Reorder::default(),
+        repairer: Repairer::new(),
+        repairs: Repairs::default(),
+        refusal: None,
+        cut: None,
+        lines,
+    };
+    reading.run(sink);
+    reading.finish(sink)
+}
+
+impl Reading<'_> {
+    /// All lines, up to the end or to the first that cannot be read at all.
+    fn run(&mut self, sink: &mut impl Sink) {
+        loop {
+            let number = self.lines.count + 1;
+            let (parsed, is_last) = match self.lines.next() {
+                Ok(Line::Whole(line)) => ((self.format.line)(line, &mut self.about), false),
+                Ok(Line::Last(line)) => ((self.format.line)(line, &mut self.about), true),
+                Ok(Line::Overlong) => (Parsed::Unreadable(Repair::OverlongLine), false),
+                Ok(Line::End) => return,
+                Err(source) => {
+                    self.stop(number, source);
+                    return;
+                }
+            };
+            match parsed {
+                Parsed::Event(raw) => self.event(raw, number, sink),
+                Parsed::Nothing => {}
+                Parsed::Unreadable(_) if is_last => self.repairs.add(Repair::TruncatedEnd, 1, number),
+                Parsed::Unreadable(kind) => self.repairs.add(kind, 1, number),
+                Parsed::NotSeconds => {
+                    self.repairs.add(Repair::ImpossibleTime, 1, number);
+                    let path = self.name.clone();
+                    self.refusal.get_or_insert(TraceError::NotSeconds { path, line: number });
+                }
+                Parsed::NoCpu => {
+                    self.repairs.add(Repair::UnreadableLine, 1, number);
+                    let (path, how) = (self.name.clone(), self.format.how_to_record);
+                    self.refusal.get_or_insert(TraceError::NoCpu { path, line: number, how });
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, mut raw: Raw, number: u64, sink: &mut impl Sink) {
+        raw.line = number;
+        if matches!(raw.what, RawWhat::Lost { .. }) && raw.at == u64::MAX {
+            raw.at = self.order.previous();
+        }
+        self.about.has_flags |= raw.context != Context::Unknown;
+        if let Some(earliest) = self.order.push(raw, &mut self.repairs) {
+            self.repairer.line(earliest, sink);
+        }
+    }
+
+    /// Reading failed in the middle: what came before is kept.
+    #[cold]
+    fn stop(&mut self, line: u64, source: io::Error) {
+        self.repairs.add(Repair::TruncatedEnd, 1, line);
+        if line == 1 {
+            self.refusal = Some(TraceError::Read { path: self.name.clone(), line, source });
+            return;
+        }
+        self.cut = Some(format!("reading stopped at line {line}: {source}; what comes after it is missing"));
+    }
+
+    fn finish(mut self, sink: &mut impl Sink) -> Result<Outcome, TraceError> {
+        while let Some(raw) = self.order.pop() {
+            self.repairer.line(raw, sink);
+        }
+        self.repairs.join(&self.repairer.repairs);
+        if self.repairer.switches == 0 {
+            return Err(self.refuse());
+        }
+        self.about.cpus = self.about.cpus.max(self.repairer.highest_cpu.map_or(0, |c| c + 1));
+        let warnings = self.warnings();
+        Ok(Outcome {
+            metadata: self.about,
+            tasks: self.repairer.tasks,
+            repairs: self.repairs,
+            warnings,
+            lines: self.lines.count,
+            bytes: self.lines.bytes,
+        })
+    }
+
+    /// Why a trace without any switch is of no use.
+    fn refuse(self) -> TraceError {
+        let impossible = self.repairs.of(Repair::ImpossibleTime);
+        let path = self.name;
+        match self.refusal {
+            Some(refusal) => refusal,
+            None if impossible.count > 0 => TraceError::ImpossibleTime { path, line: impossible.first_line },
+            None => TraceError::NoSwitches { path, line: self.lines.count, how: self.format.how_to_record },
+        }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.cut.iter().cloned().collect();
+        if self.repairer.wakings == 0 {
+            warnings.push(
+                "the trace has no sched_waking events, so nobody knows who woke whom; record sched_waking too".into(),
+            );
+        }
+        if !self.about.has_flags {
+            warnings.push(
+                "the lines have no flags column, so wakings by interrupts look like wakings by tasks; record with the \
+                 ftrace option irq-info"
+                    .into(),
+            );
+        }
+        if let (Some(held), Some(written)) = (self.about.entries_in_buffer, self.about.entries_written)
+            && held < written
+        {
+            warnings.push(format!(
+                "the ring buffer wrapped: the first {} of {written} events are gone; record with a larger buffer",
+                written - held
+            ));
+        }
+        let lost = self.repairs.of(Repair::LostEvents);
+        if lost.count > 0 {
+            warnings.push(format!(
+                "{} events were lost while recording, first at line {}; record with a larger buffer",
+                lost.count, lost.first_line
+            ));
+        }
+        warnings
+    }
 }
 
 /// Reads the trace at `path` (`-` is standard input) as a whole.
@@ -75,18 +237,33 @@ pub fn load(path: &Path) -> Result<Recording, TraceError> {
 /// # Errors
 /// See [`TraceError`].
 pub fn load_input(input: Input) -> Result<Recording, TraceError> {
-    let name = input.name.clone();
-    let mut recording = Recording { name, ..Recording::default() };
-    struct Keep<'a>(&'a mut Recording);
-    impl Sink for Keep<'_> {
-        fn record(&mut self, record: &Record, _: &Tasks) {
-            self.0.records.push(*record);
-        }
-    }
-    let outcome = read(input, &mut Keep(&mut recording))?;
+    let mut keep = Keep { recording: Recording { name: input.name.clone(), ..Recording::default() }, late: Vec::new() };
+    let outcome = read(input, &mut keep)?;
+    let Keep { mut recording, late } = keep;
+    recording.records = settle(recording.records, late, outcome.tasks.len());
     recording.metadata = outcome.metadata;
     recording.tasks = outcome.tasks;
     recording.repairs = outcome.repairs;
     recording.warnings = outcome.warnings;
     Ok(recording)
+}
+
+/// Keeps everything.
+struct Keep {
+    recording: Recording,
+    late: Vec<(u64, Record)>,
+}
+
+impl Sink for Keep {
+    fn record(&mut self, record: &Record, _: &Tasks) {
+        self.recording.records.push(*record);
+    }
+
+    fn late(&mut self, record: &Record, before: u64, _: &Tasks) {
+        self.late.push((before, *record));
+    }
+
+    fn marker(&mut self, marker: Marker) {
+        self.recording.markers.push(marker);
+    }
 }

@@ -119,11 +119,25 @@ pub struct Repairs([Count; Repair::ALL.len()]);
 impl Repairs {
     /// Counts `times` cases of `kind`, the first of them at `line`.
     pub fn add(&mut self, kind: Repair, times: u64, line: u64) {
+        if times == 0 {
+            return;
+        }
         let count = &mut self.0[kind as usize];
         if count.count == 0 {
             count.first_line = line;
         }
         count.count = count.count.saturating_add(times);
+    }
+
+    /// Adds the counts of `other`.
+    pub(crate) fn join(&mut self, other: &Repairs) {
+        for (kind, count) in other.iter() {
+            let first = self.of(kind).first_line;
+            self.add(kind, count.count, count.first_line);
+            if first > 0 && count.first_line > 0 {
+                self.0[kind as usize].first_line = first.min(count.first_line);
+            }
+        }
     }
 
     /// The count of one kind.

@@ -1,0 +1,224 @@
+//! ftrace text, as tracefs' `trace` and `trace_pipe` show it, and as `goodness record` writes it.
+//!
+//! ```text
+//!             bash-1977    (   1977) [000] d..2.  1201.386458: sched_waking: comm=…
+//!             comm-tid      process   CPU  flags  seconds      event: fields
+//! ```
+//!
+//! Process and flags columns are optional. The latency format (`CPU` glued to the flags, microseconds) is read too.
+
+use crate::formats::{Format, Who, event_line, lost, thread_id, unusable};
+use crate::metadata::{HeaderLine, Metadata};
+use crate::prefix::{Prefix, Unusable, flags, name_and_args, prefix};
+use crate::raw::{Parsed, Raw, RawWhat};
+use crate::record::Context;
+use crate::repairs::Repair;
+use crate::scan::{number, split_last};
+use crate::tasks::Comm;
+use memchr::memmem;
+
+/// The entry in the list of formats.
+pub(crate) const FORMAT: Format = Format {
+    name: "ftrace",
+    summary: "ftrace text from tracefs, and the files of `goodness record`",
+    reads: "sched_switch, sched_waking, sched_wakeup, sched_wakeup_new, sched_process_fork/exec/exit, \
+            sched_migrate_task, markers, lost-event lines, # goodness: header lines; plain, .gz, .xz or .zst",
+    how_to_record: "goodness record -o FILE -- COMMAND; or by hand: echo 1 > events/sched/enable in \
+                    /sys/kernel/tracing, then cat trace_pipe > FILE",
+    recognises,
+    line,
+};
+
+fn recognises(line: &[u8]) -> bool {
+    line.starts_with(b"# tracer:")
+        || line.starts_with(b"# goodness: ")
+        || line.starts_with(b"# entries-in-buffer")
+        || prefix(line).is_ok_and(|found| who(found.who).pid.is_some() && name_and_args(found.event).is_some())
+        || matches!(prefix(line), Err(Unusable::NotSeconds | Unusable::ImpossibleTime))
+        || latency(line).is_some()
+}
+
+fn line(line: &[u8], about: &mut Metadata) -> Parsed {
+    if line.starts_with(b"#") {
+        return header(line, about);
+    }
+    match prefix(line) {
+        Ok(found) => event_line(&found, &who(found.who)),
+        Err(why) => rare(line, why),
+    }
+}
+
+/// `comm-tid`, perhaps followed by `(tgid)`. The last dash before the number separates.
+pub(crate) fn who(text: &[u8]) -> Who<'_> {
+    let mut rest = text;
+    let mut tgid = None;
+    if let Some(inside) = rest.strip_suffix(b")")
+        && let Some((before, number)) = split_last(inside, b"(")
+        && number.trim_ascii().iter().all(|b| b.is_ascii_digit() || *b == b'-')
+    {
+        tgid = thread_id(number.trim_ascii());
+        rest = before.trim_ascii_end();
+    }
+    match split_last(rest, b"-") {
+        Some((comm, id)) if thread_id(id).is_some() => Who { comm, pid: thread_id(id), tgid },
+        _ => Who { comm: rest, pid: None, tgid },
+    }
+}
+
+#[cold]
+fn rare(line: &[u8], why: Unusable) -> Parsed {
+    if line.trim_ascii().is_empty() || line.starts_with(b"#####") {
+        return Parsed::Nothing;
+    }
+    if let Some((cpu, count)) = lost(line) {
+        return Parsed::Event(lost_event(cpu, count));
+    }
+    if let Some((found, who)) = latency(line) {
+        return event_line(&found, &who);
+    }
+    unusable(why)
+}
+
+/// A loss; its time is filled in by the reader, since the line has none.
+pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
+    Raw {
+        at: u64::MAX,
+        line: 0,
+        cpu,
+        current: None,
+        tgid: None,
+        comm: Comm::default(),
+        context: Context::Unknown,
+        what: RawWhat::Lost { count },
+    }
+}
+
+/// `comm-tid   1d.h3.   345us+: event: fields`; names are cut to 8 bytes there, hence not learned.
+fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
+    let unit = memmem::find(line, b"us")?;
+    let mark = *line.get(unit + 2)?;
+    if !matches!(mark, b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$') || line.get(unit + 3) != Some(&b':') {
+        return None;
+    }
+    let (before, time) = split_last(&line[..unit], b" ")?;
+    let (names, place) = split_last(before.trim_ascii_end(), b" ")?;
+    let digits = place.iter().take_while(|b| b.is_ascii_digit()).count();
+    let cpu = number(&place[..digits]).filter(|c| *c <= 0xffff)? as u32;
+    let context = flags(&place[digits..])?;
+    let at = number(time)?.checked_mul(1_000)?;
+    let mut who = who(names.trim_ascii());
+    who.comm = b"<cut>";
+    let event = line[unit + 4..].trim_ascii_start();
+    Some((Prefix { who: names, cpu, at, context, event }, who))
+}
+
+/// A comment line: `# goodness: {…}`, buffer counts, or a legend.
+fn header(line: &[u8], about: &mut Metadata) -> Parsed {
+    if let Some(json) = line.strip_prefix(b"# goodness: ") {
+        return match serde_json::from_slice::<HeaderLine>(json) {
+            Ok(found) => {
+                if let Some(recording) = found.recording {
+                    about.kernel = Some(recording.kernel.release.clone()).filter(|r| !r.is_empty());
+                    let highest = recording.cpus.online.iter().max().map_or(0, |c| c.saturating_add(1));
+                    about.cpus = about.cpus.max(highest.min(1 << 16));
+                    about.recording = Some(recording);
+                }
+                about.attributes.extend(found.task);
+                Parsed::Nothing
+            }
+            Err(_) => Parsed::Unreadable(Repair::UnreadableHeader),
+        };
+    }
+    if let Some(counts) = line.strip_prefix(b"# entries-in-buffer/entries-written: ") {
+        buffer_counts(counts, about);
+    }
+    Parsed::Nothing
+}
+
+/// `2020/2020   #P:1`.
+fn buffer_counts(text: &[u8], about: &mut Metadata) {
+    let mut words = text.split(|b| *b == b' ').filter(|w| !w.is_empty());
+    if let Some((held, written)) = words.next().and_then(|w| split_last(w, b"/")) {
+        about.entries_in_buffer = number(held);
+        about.entries_written = number(written);
+    }
+    if let Some(cpus) = words.next().and_then(|w| w.strip_prefix(b"#P:")).and_then(number) {
+        about.cpus = about.cpus.max(cpus.min(1 << 16) as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(text: &str) -> Raw {
+        match line(text.as_bytes(), &mut Metadata::default()) {
+            Parsed::Event(raw) => raw,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    const WAKING: &str = "sched_waking: comm=dpkg-deb pid=9080 prio=120 target_cpu=001";
+
+    #[test]
+    fn all_ages_of_columns_are_read() {
+        for (columns, tgid, context, at) in [
+            ("        dpkg-deb-9081    [001] d.s2.  1201.386458: ", None, Context::SoftIrq, 1_201_386_458_000),
+            ("        dpkg-deb-9081    [001] d.s2  1201.386458: ", None, Context::SoftIrq, 1_201_386_458_000),
+            ("        dpkg-deb-9081  [001]  1201.386458: ", None, Context::Unknown, 1_201_386_458_000),
+            ("  dpkg-deb-9081    (  9079) [001] d..2.  1201.386458: ", Some(9079), Context::Task, 1_201_386_458_000),
+            ("  dpkg-deb-9081    (-------) [001] d..2.  1201.386458: ", None, Context::Task, 1_201_386_458_000),
+            ("  dpkg-deb-9081    [001] dNh4.  1201.386458123: ", None, Context::HardIrq, 1_201_386_458_123),
+        ] {
+            let raw = event(&format!("{columns}{WAKING}"));
+            assert_eq!((raw.cpu, raw.current, raw.tgid), (1, Some(9081), tgid), "{columns}");
+            assert_eq!((raw.context, raw.at, raw.comm), (context, at, Comm::new(b"dpkg-deb")), "{columns}");
+            assert!(matches!(raw.what, RawWhat::Waking { who, target: 1 } if who.pid == 9080));
+        }
+    }
+
+    #[test]
+    fn the_latency_format_is_read() {
+        let raw = event(&format!("  <idle>-0         1d.h3.    345us+: {WAKING}"));
+        assert_eq!((raw.cpu, raw.current, raw.at, raw.context), (1, Some(0), 345_000, Context::HardIrq));
+    }
+
+    #[test]
+    fn odd_names_keep_all_their_bytes() {
+        for name in ["a-b c", "x:y", "k=v", "[x]", "<x>", "(sd-pam)", "-7"] {
+            let raw = event(&format!(
+                "  {name}-12 [000] ..... 1.000000: sched_waking: comm={name} pid=5 prio=1 target_cpu=0"
+            ));
+            assert_eq!(raw.current, Some(12), "{name}");
+            assert!(
+                matches!(raw.what, RawWhat::Waking { who, .. } if who.comm == Comm::new(name.as_bytes())),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_lost_line_names_its_cpu() {
+        let raw = event("CPU:1 [LOST 412 EVENTS]");
+        assert_eq!((raw.cpu, raw.what), (1, RawWhat::Lost { count: 412 }));
+    }
+
+    #[test]
+    fn headers_tell_of_the_machine() {
+        let mut about = Metadata::default();
+        line(b"# entries-in-buffer/entries-written: 20/2020   #P:4", &mut about);
+        assert_eq!((about.entries_in_buffer, about.entries_written, about.cpus), (Some(20), Some(2020), 4));
+        let json = br#"# goodness: {"recording": {"version":1,"kernel":{"release":"6.12","hz":250,"config":null},"members":[4]}}"#;
+        assert_eq!(line(json, &mut about), Parsed::Nothing);
+        assert_eq!((about.hz(), about.members()), (Some(250), &[4][..]));
+        line(br#"# goodness: {"task": {"pid":4,"comm":"ab","nice":-5,"affinity":null}}"#, &mut about);
+        assert_eq!(about.attributes_of(4).and_then(|a| a.nice), Some(-5));
+        assert_eq!(line(b"# goodness: {", &mut about), Parsed::Unreadable(Repair::UnreadableHeader));
+    }
+
+    #[test]
+    fn a_marker_keeps_its_text() {
+        let raw = event("  bash-9 [000] .....  1.000000: tracing_mark_write: hello = [x]: y");
+        assert_eq!(raw.what, RawWhat::Marker("hello = [x]: y".into()));
+    }
+}

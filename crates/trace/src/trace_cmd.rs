@@ -1,0 +1,105 @@
+//! `trace-cmd report` text.
+//!
+//! ```text
+//! cpus=2
+//!           <idle>-0     [001]  1042.218400: sched_switch: swapper/1:0 [120] R ==> ab:840 [120]
+//! ```
+//!
+//! Fields come in the kernel's own rendering or in that of its plugins; flags may be there (`-l` and newer versions).
+
+use crate::formats::{Format, event_line, lost, unusable};
+use crate::ftrace::{lost_event, who};
+use crate::metadata::Metadata;
+use crate::prefix::prefix;
+use crate::raw::Parsed;
+use crate::scan::number;
+
+/// The entry in the list of formats.
+pub(crate) const FORMAT: Format = Format {
+    name: "trace-cmd",
+    summary: "text of `trace-cmd report`",
+    reads: "the same events as ftrace, in the kernel's and in the plugins' rendering, lost-event lines",
+    how_to_record: "trace-cmd record -C mono -e sched_switch -e sched_waking -e sched_wakeup_new \
+                    -e sched_process_fork -e sched_process_exec -e sched_process_exit -e sched_migrate_task COMMAND; \
+                    trace-cmd report -t > FILE",
+    recognises,
+    line,
+};
+
+fn recognises(line: &[u8]) -> bool {
+    let is_count = |rest: &[u8]| number(rest.trim_ascii()).is_some();
+    line.strip_prefix(b"cpus=").is_some_and(is_count)
+        || line.strip_prefix(b"version = ").is_some_and(is_count)
+        || line.strip_prefix(b"version=").is_some_and(is_count)
+        || (line.starts_with(b"CPU ") && line.trim_ascii_end().ends_with(b" is empty"))
+}
+
+fn line(line: &[u8], about: &mut Metadata) -> Parsed {
+    match prefix(line) {
+        Ok(found) => event_line(&found, &who(found.who)),
+        Err(why) => {
+            if let Some((cpu, count)) = lost(line) {
+                return Parsed::Event(lost_event(cpu, count));
+            }
+            if let Some(cpus) = line.strip_prefix(b"cpus=").and_then(|n| number(n.trim_ascii())) {
+                about.cpus = about.cpus.max(cpus.min(1 << 16) as u32);
+                return Parsed::Nothing;
+            }
+            if is_remark(line) {
+                return Parsed::Nothing;
+            }
+            unusable(why)
+        }
+    }
+}
+
+/// Lines that stand between events.
+fn is_remark(line: &[u8]) -> bool {
+    recognises(line)
+        || line.trim_ascii().is_empty()
+        || line.starts_with(b"CPU:")
+        || line.starts_with(b"#")
+        || line.starts_with(b"trace-cmd")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::left::Left;
+    use crate::raw::{Raw, RawWhat};
+    use crate::record::Context;
+
+    fn event(text: &str) -> Raw {
+        match line(text.as_bytes(), &mut Metadata::default()) {
+            Parsed::Event(raw) => raw,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn both_renderings_with_and_without_flags_are_read() {
+        for text in [
+            "          <idle>-0     [001]  1042.218400: sched_switch:         swapper/1:0 [120] R ==> ab:840 [120]",
+            "          <idle>-0     [001] d..2.  1042.218400: sched_switch:   prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ab next_pid=840 next_prio=120",
+            "          <idle>-0       [001] 1042.218400000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0x0 ==> next_comm=ab next_pid=840 next_prio=120",
+        ] {
+            let raw = event(text);
+            assert_eq!((raw.at, raw.cpu, raw.current), (1_042_218_400_000, 1, Some(0)), "{text}");
+            assert!(
+                matches!(raw.what, RawWhat::Switch { prev, next, left } if prev.pid == 0 && next.pid == 840 && left == Left::RUNNABLE),
+                "{text}"
+            );
+        }
+        assert_eq!(event("x-1 [001]  1.5: sched_wakeup_new: y:2 [120] CPU:001").context, Context::Unknown);
+    }
+
+    #[test]
+    fn remarks_between_events_are_no_garbage() {
+        let mut about = Metadata::default();
+        for text in ["version = 7", "CPU 1 is empty", "cpus=2", "CPU:1 [SUBBUFFER START]", ""] {
+            assert_eq!(line(text.as_bytes(), &mut about), Parsed::Nothing, "{text}");
+        }
+        assert_eq!(about.cpus, 2);
+        assert_eq!(event("CPU:1 [EVENTS DROPPED]").what, RawWhat::Lost { count: 0 });
+    }
+}
