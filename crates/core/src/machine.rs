@@ -77,6 +77,12 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// Whether a switch costs nothing: itself, and by the caches the next task finds.
+    #[must_use]
+    pub fn switching_is_free(&self) -> bool {
+        self.switch == Span::ZERO && self.cache_refill == Span::ZERO && self.migration == [Span::ZERO; 4]
+    }
+
     /// CPU time for the elements counted by an effort meter.
     #[inline]
     #[must_use]

@@ -91,6 +91,7 @@ pub trait CpuPolicy {
 ///
 /// # Panics
 /// When the affinity names no CPU of the machine; hosts refuse such tasks.
+#[inline]
 #[must_use]
 pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
     let it = &cx.tasks[task];

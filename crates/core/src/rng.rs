@@ -46,10 +46,12 @@ impl Rng {
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "a draw needs at least one outcome");
-        // Multiply-shift with rejection of the uneven remainder.
+        // Multiply-shift with rejection of the uneven remainder, which is smaller than the bound: the division is
+        // almost never needed.
         loop {
             let wide = u128::from(self.bits()) * u128::from(bound);
-            if (wide as u64) >= bound.wrapping_neg() % bound {
+            let low = wide as u64;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (wide >> 64) as u64;
             }
         }

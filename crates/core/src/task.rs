@@ -116,6 +116,7 @@ impl CpuSet {
     }
 
     /// Whether `cpu` belongs to the set.
+    #[inline]
     #[must_use]
     pub fn contains(&self, cpu: CpuId) -> bool {
         let index = cpu.index();

@@ -37,7 +37,20 @@ impl Registered for Fifo {
 }
 
 /// The first task of a machine-wide queue that may run on `cpu`, taken off the queue.
+#[inline]
 pub(crate) fn take_first_allowed(queue: &mut List, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+    let first = TaskId(queue.front()?);
+    if !cx.tasks[first].affinity.contains(cpu) {
+        return search_allowed(queue, links, cx, cpu);
+    }
+    cx.examined(goodness_core::Effort::Search, 1);
+    queue.remove(links, first.0);
+    Some(first)
+}
+
+/// As `take_first_allowed`, looking at one task after the other.
+#[cold]
+fn search_allowed(queue: &mut List, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<TaskId> {
     let mut looked_at = 0;
     let found = queue.iter(links).map(TaskId).find(|task| {
         looked_at += 1;

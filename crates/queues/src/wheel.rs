@@ -3,8 +3,11 @@
 //!
 //! A plain binary heap costs a cache miss per level; here a push is a list insertion and a pop finds the next
 //! slot by bitmap. Slots are singly linked in one arena, so nothing allocates once the arena is warm.
+//!
+//! The wheel turns only as far as it is asked to look ([`Wheel::peek_until`]): a look at an entry far away must not
+//! make the time before it the past, or what is pushed there later would be a slow exception.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Width of a fine slot: 2^10 ns.
@@ -43,20 +46,22 @@ struct Node<T> {
 /// One ring of slots and the bitmap of those in use.
 #[derive(Clone, Debug)]
 struct Ring {
-    heads: Box<[u32]>,
+    heads: Box<[u32; SLOTS]>,
     words: [u64; SLOTS / 64],
     summary: u64,
 }
 
 impl Ring {
     fn new() -> Self {
-        Ring { heads: vec![NONE; SLOTS].into_boxed_slice(), words: [0; SLOTS / 64], summary: 0 }
+        Ring { heads: Box::new([NONE; SLOTS]), words: [0; SLOTS / 64], summary: 0 }
     }
 
+    /// Makes `node` the head of the slot's list and returns the head before it.
     #[inline]
-    fn mark(&mut self, slot: usize) {
-        self.words[slot / 64] |= 1 << (slot % 64);
+    fn put(&mut self, slot: usize, node: u32) -> u32 {
+        self.words[slot / 64 % (SLOTS / 64)] |= 1 << (slot % 64);
         self.summary |= 1 << (slot / 64);
+        std::mem::replace(&mut self.heads[slot % SLOTS], node)
     }
 
     #[inline]
@@ -78,12 +83,40 @@ impl Ring {
     }
 }
 
+/// An entry out of its slot. Keys are unique, so the order is that of the keys.
+#[derive(Clone, Copy, Debug)]
+struct Due<T> {
+    key: Key,
+    item: T,
+}
+
+impl<T> PartialEq for Due<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+impl<T> Eq for Due<T> {}
+impl<T> PartialOrd for Due<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Due<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
 /// The queue. `T` is a small copyable item.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
-    /// Entries of the slot being served, latest first.
-    current: Vec<(Key, T)>,
-    /// Entries with a time below this belong to `current`.
+    /// No entry comes before this time.
+    not_before: u64,
+    /// Entries of the slot being served that were there when serving began, latest first.
+    current: Vec<Due<T>>,
+    /// Entries of the slot being served, or of the time before it, that came later.
+    late: BinaryHeap<Reverse<Due<T>>>,
+    /// Entries with a time below this belong to `current` or `late`.
     current_end: u64,
     /// Fine slots of the coarse slot being served.
     fine: Ring,
@@ -92,38 +125,19 @@ pub struct Wheel<T> {
     /// The coarse slots of the era being served.
     coarse: Ring,
     /// Entries of later eras.
-    overflow: BinaryHeap<Reverse<(Key, Slotless<T>)>>,
+    overflow: BinaryHeap<Reverse<Due<T>>>,
     arena: Vec<Node<T>>,
     free: u32,
     serial: u64,
     len: usize,
 }
 
-/// Keeps the item out of the heap's comparison: keys are unique.
-#[derive(Clone, Copy, Debug)]
-struct Slotless<T>(T);
-
-impl<T> PartialEq for Slotless<T> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-impl<T> Eq for Slotless<T> {}
-impl<T> PartialOrd for Slotless<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<T> Ord for Slotless<T> {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
-}
-
 impl<T: Copy> Default for Wheel<T> {
     fn default() -> Self {
         Wheel {
+            not_before: u64::MAX,
             current: Vec::with_capacity(64),
+            late: BinaryHeap::with_capacity(64),
             current_end: 0,
             fine: Ring::new(),
             coarse_now: 0,
@@ -138,6 +152,12 @@ impl<T: Copy> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
+    /// A wheel that holds `entries` entries without allocating.
+    #[must_use]
+    pub fn with_capacity(entries: usize) -> Self {
+        Wheel { arena: Vec::with_capacity(entries), ..Wheel::default() }
+    }
+
     /// Entries waiting.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -150,15 +170,22 @@ impl<T: Copy> Wheel<T> {
         self.len == 0
     }
 
+    /// No entry comes before this time; `u64::MAX` when nothing waits. Costs nothing.
+    #[inline]
+    #[must_use]
+    pub fn not_before(&self) -> u64 {
+        self.not_before
+    }
+
     /// Adds `item` at `time`, which must not lie before the last time popped.
     #[inline]
     pub fn push(&mut self, time: u64, class: u8, item: T) {
         self.serial += 1;
         let key = Key { time, order: u64::from(class) << 56 | self.serial };
         self.len += 1;
+        self.not_before = self.not_before.min(time);
         if time < self.current_end {
-            let at = self.current.partition_point(|(k, _)| *k > key);
-            self.current.insert(at, (key, item));
+            self.late.push(Reverse(Due { key, item }));
         } else {
             self.file(key, item);
         }
@@ -169,57 +196,134 @@ impl<T: Copy> Wheel<T> {
     fn file(&mut self, key: Key, item: T) {
         let coarse = key.time >> COARSE_BITS;
         if coarse == self.coarse_now {
+            let node = self.node(key, item);
             let slot = (key.time >> FINE_BITS) as usize % SLOTS;
-            let node = self.node(key, item, self.fine.heads[slot]);
-            self.fine.heads[slot] = node;
-            self.fine.mark(slot);
+            self.arena[node as usize].next = self.fine.put(slot, node);
         } else if coarse >> SLOT_BITS == self.coarse_now >> SLOT_BITS {
-            let slot = coarse as usize % SLOTS;
-            let node = self.node(key, item, self.coarse.heads[slot]);
-            self.coarse.heads[slot] = node;
-            self.coarse.mark(slot);
+            let node = self.node(key, item);
+            self.arena[node as usize].next = self.coarse.put(coarse as usize % SLOTS, node);
         } else {
-            self.overflow.push(Reverse((key, Slotless(item))));
+            self.overflow.push(Reverse(Due { key, item }));
         }
     }
 
     #[inline]
-    fn node(&mut self, key: Key, item: T, next: u32) -> u32 {
-        let node = Node { key, item, next };
-        if self.free == NONE {
-            self.arena.push(node);
-            return (self.arena.len() - 1) as u32;
-        }
+    fn node(&mut self, key: Key, item: T) -> u32 {
         let at = self.free;
-        self.free = self.arena[at as usize].next;
-        self.arena[at as usize] = node;
-        at
+        match self.arena.get_mut(at as usize) {
+            Some(node) => {
+                self.free = node.next;
+                *node = Node { key, item, next: NONE };
+                at
+            }
+            None => self.grow(Node { key, item, next: NONE }),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, node: Node<T>) -> u32 {
+        self.arena.push(node);
+        (self.arena.len() - 1) as u32
     }
 
     /// The key of the next entry.
     #[inline]
     pub fn peek(&mut self) -> Option<Key> {
-        self.load().then(|| self.current[self.current.len() - 1].0)
+        self.peek_until(u64::MAX)
+    }
+
+    /// The key of the next entry if its time is `limit` or before. The wheel turns no further than needed to know.
+    #[inline]
+    pub fn peek_until(&mut self, limit: u64) -> Option<Key> {
+        if self.not_before > limit || self.len == 0 || !self.load(limit) {
+            return None;
+        }
+        let key = match (self.current.last(), self.late.peek()) {
+            (Some(due), None) => due.key,
+            (Some(due), Some(Reverse(late))) => due.key.min(late.key),
+            (None, Some(Reverse(late))) => late.key,
+            (None, None) => return None,
+        };
+        self.not_before = key.time;
+        (key.time <= limit).then_some(key)
     }
 
     /// Takes the next entry.
     #[inline]
     pub fn pop(&mut self) -> Option<(Key, T)> {
-        if !self.load() {
-            return None;
-        }
-        self.len -= 1;
-        self.current.pop()
+        self.pop_until(u64::MAX)
     }
 
-    /// Makes `current` hold the next entry; false when nothing waits.
+    /// Takes the next entry if its time is `limit` or before, as [`Wheel::peek_until`].
+    pub fn pop_until(&mut self, limit: u64) -> Option<(Key, T)> {
+        if self.current.is_empty()
+            && self.late.is_empty()
+            && let Some(slot) = self.fine.first()
+            && let Some(node) = self.arena.get(self.fine.heads[slot] as usize)
+            && node.next == NONE
+        {
+            return self.pop_single(slot, limit);
+        }
+        let key = self.peek_until(limit)?;
+        let due = match self.current.last() {
+            Some(due) if due.key == key => self.current.pop(),
+            _ => self.late.pop().map(|Reverse(due)| due),
+        }?;
+        self.len -= 1;
+        if self.current.is_empty() && self.late.is_empty() {
+            self.not_before = if self.len == 0 { u64::MAX } else { self.current_end };
+        }
+        Some((due.key, due.item))
+    }
+
+    /// Takes the only entry of the first fine slot, which is the next of all, if its time is `limit` or before.
     #[inline]
-    fn load(&mut self) -> bool {
-        while self.current.is_empty() {
-            if let Some(slot) = self.fine.first() {
-                self.serve_fine(slot);
-            } else if !self.turn_coarse() {
+    fn pop_single(&mut self, slot: usize, limit: u64) -> Option<(Key, T)> {
+        let at = self.fine.heads[slot];
+        let Node { key, item, .. } = self.arena[at as usize];
+        if key.time > limit {
+            self.not_before = key.time;
+            return None;
+        }
+        self.fine.take(slot);
+        self.arena[at as usize].next = self.free;
+        self.free = at;
+        self.len -= 1;
+        self.current_end = (self.coarse_now << COARSE_BITS) + ((slot as u64 + 1) << FINE_BITS);
+        self.not_before = if self.len == 0 { u64::MAX } else { self.current_end };
+        Some((key, item))
+    }
+
+    /// Where the entries after the current slot begin: not before which time, and in which structure.
+    #[inline]
+    fn next_slot(&self) -> (u64, Next) {
+        if let Some(slot) = self.fine.first() {
+            return ((self.coarse_now << COARSE_BITS) + ((slot as u64) << FINE_BITS), Next::Fine(slot));
+        }
+        if let Some(slot) = self.coarse.first() {
+            let coarse = (self.coarse_now >> SLOT_BITS << SLOT_BITS) + slot as u64;
+            return (coarse << COARSE_BITS, Next::Coarse(slot));
+        }
+        match self.overflow.peek() {
+            Some(Reverse(due)) => (due.key.time, Next::Era),
+            None => (u64::MAX, Next::Nothing),
+        }
+    }
+
+    /// Makes `current` or `late` hold the next entry, if its slot begins at `limit` or before.
+    #[inline]
+    fn load(&mut self, limit: u64) -> bool {
+        while self.current.is_empty() && self.late.is_empty() {
+            let (begins, next) = self.next_slot();
+            self.not_before = begins;
+            if begins > limit {
                 return false;
+            }
+            match next {
+                Next::Fine(slot) => self.serve_fine(slot),
+                Next::Coarse(slot) => self.turn_coarse(slot),
+                Next::Era => self.turn_era(begins),
+                Next::Nothing => return false,
             }
         }
         true
@@ -227,48 +331,51 @@ impl<T: Copy> Wheel<T> {
 
     fn serve_fine(&mut self, slot: usize) {
         let mut at = self.fine.take(slot);
-        while at != NONE {
-            let node = self.arena[at as usize];
-            self.current.push((node.key, node.item));
-            self.arena[at as usize].next = self.free;
+        while let Some(node) = self.arena.get_mut(at as usize) {
+            self.current.push(Due { key: node.key, item: node.item });
+            let next = std::mem::replace(&mut node.next, self.free);
             self.free = at;
-            at = node.next;
+            at = next;
         }
         if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|(key, _)| Reverse(*key));
+            self.current.sort_unstable_by_key(|due| Reverse(due.key));
         }
         self.current_end = (self.coarse_now << COARSE_BITS) + ((slot as u64 + 1) << FINE_BITS);
     }
 
-    /// Spreads the next coarse slot in use over the fine ones; false when nothing waits at all.
-    fn turn_coarse(&mut self) -> bool {
-        if let Some(slot) = self.coarse.first() {
-            self.coarse_now = (self.coarse_now >> SLOT_BITS << SLOT_BITS) + slot as u64;
-            self.current_end = self.coarse_now << COARSE_BITS;
-            let mut at = self.coarse.take(slot);
-            while at != NONE {
-                let Node { key, item, next } = self.arena[at as usize];
-                self.arena[at as usize].next = self.free;
-                self.free = at;
-                self.file(key, item);
-                at = next;
-            }
-            return true;
+    /// Spreads a coarse slot over the fine ones.
+    fn turn_coarse(&mut self, slot: usize) {
+        self.coarse_now = (self.coarse_now >> SLOT_BITS << SLOT_BITS) + slot as u64;
+        self.current_end = self.coarse_now << COARSE_BITS;
+        let mut at = self.coarse.take(slot);
+        while let Some(node) = self.arena.get_mut(at as usize) {
+            let fine = (node.key.time >> FINE_BITS) as usize % SLOTS;
+            let next = node.next;
+            node.next = self.fine.put(fine, at);
+            at = next;
         }
-        let Some(Reverse((first, _))) = self.overflow.peek() else { return false };
-        self.coarse_now = first.time >> COARSE_BITS;
+    }
+
+    /// Goes on to the era of `first`, the next entry of all.
+    fn turn_era(&mut self, first: u64) {
+        self.coarse_now = first >> COARSE_BITS;
         self.current_end = self.coarse_now << COARSE_BITS;
         let era = self.coarse_now >> SLOT_BITS;
-        while let Some(Reverse((key, _))) = self.overflow.peek() {
-            if key.time >> COARSE_BITS >> SLOT_BITS != era {
-                break;
-            }
-            if let Some(Reverse((key, Slotless(item)))) = self.overflow.pop() {
-                self.file(key, item);
-            }
+        while let Some(Reverse(due)) = self.overflow.peek()
+            && due.key.time >> COARSE_BITS >> SLOT_BITS == era
+        {
+            let Some(Reverse(due)) = self.overflow.pop() else { return };
+            self.file(due.key, due.item);
         }
-        true
     }
+}
+
+/// Where the next entries are.
+enum Next {
+    Fine(usize),
+    Coarse(usize),
+    Era,
+    Nothing,
 }
 
 #[cfg(test)]
@@ -292,6 +399,14 @@ mod tests {
             serial += 1;
             wheel.push(time, class, serial);
             plain.push((time, class, serial));
+            let reach = draw(4_000);
+            if wheel.not_before() <= now + reach {
+                // A look ahead shows what is there and nothing that is not, and disturbs nothing.
+                let least = plain.iter().map(|e| e.0).min().filter(|t| *t <= now + reach);
+                assert_eq!(wheel.peek_until(now + reach).map(|k| k.time), least);
+            } else {
+                assert!(plain.iter().all(|e| e.0 > now + reach));
+            }
             if draw(3) > 0 {
                 let least = plain.iter().copied().min().unwrap();
                 plain.retain(|e| *e != least);
@@ -307,5 +422,17 @@ mod tests {
             assert_eq!((key.time, key.class(), item), entry);
         }
         assert!(wheel.pop().is_none() && wheel.is_empty());
+    }
+
+    #[test]
+    fn a_look_at_a_far_entry_leaves_the_time_before_it_cheap_to_fill() {
+        let mut wheel = Wheel::default();
+        wheel.push(3_000_000, 0, 0);
+        assert!(wheel.peek_until(1_000).is_none());
+        for item in 1..1000u32 {
+            wheel.push(u64::from(item) * 2_000, 0, item);
+        }
+        assert!(wheel.late.is_empty() && wheel.current.is_empty(), "all of them went to slots");
+        assert!((1..1000).all(|item| wheel.pop().is_some_and(|(_, popped)| popped == item)));
     }
 }

@@ -1,14 +1,11 @@
-//! What is to come: a timing wheel of entries.
+//! What is to come: a timing wheel of entries. The ends of bursts are not among them, see [`crate::bursts`].
 
 use goodness_core::{CpuId, TaskId, Time};
 use goodness_queues::Wheel;
-use goodness_queues::wheel::Key;
 
-/// Something that will happen. Stamps tell entries that were overtaken by events from valid ones.
+/// Something that will happen. A timer's stamp tells whether it was overtaken by events.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry {
-    /// The burst or the slice of what runs on the CPU ends.
-    Burst(CpuId, u32),
     /// The CPU's timer interrupt.
     Tick(CpuId),
     /// A task's sleep ends.
@@ -26,10 +23,14 @@ pub enum Entry {
 }
 
 /// Entries in order of time, class and insertion.
-#[derive(Default)]
 pub struct Calendar(Wheel<Entry>);
 
 impl Calendar {
+    /// Room for a timer of each of `tasks` tasks and the entries of `cpus` CPUs.
+    pub fn new(tasks: usize, cpus: usize) -> Calendar {
+        Calendar(Wheel::with_capacity(tasks + 2 * cpus + 1))
+    }
+
     #[inline]
     pub fn push(&mut self, at: Time, class: u8, entry: Entry) {
         if at != Time::NEVER {
@@ -37,13 +38,12 @@ impl Calendar {
         }
     }
 
+    /// Takes the next entry if its time is `limit` or before.
     #[inline]
-    pub fn peek(&mut self) -> Option<Key> {
-        self.0.peek()
-    }
-
-    #[inline]
-    pub fn pop(&mut self) -> Option<(Key, Entry)> {
-        self.0.pop()
+    pub fn pop_until(&mut self, limit: Time) -> Option<(Time, Entry)> {
+        if self.0.not_before() > limit.0 {
+            return None;
+        }
+        self.0.pop_until(limit.0).map(|(key, entry)| (Time(key.time), entry))
     }
 }

@@ -1,6 +1,7 @@
 //! Execution: who runs where, since when, and what interrupts it.
 
 use crate::calendar::Entry;
+use crate::tasks::TaskRun;
 use crate::{Host, class, context};
 use goodness_core::{
     Context, CpuId, Dequeue, Enqueue, Event, Idle, Observer, Off, Overhead, Pick, Pull, Registered, Resched, Span,
@@ -12,36 +13,52 @@ use goodness_core::{
 pub struct CpuRun {
     /// Who runs.
     pub current: Option<TaskId>,
+    /// Who ran last, for the cost of cold caches.
+    pub last: Option<TaskId>,
     /// When `current` was picked or last charged.
     pub charged: Time,
     /// From when on `current` does its own work: before it, the CPU works for the host.
     pub working: Time,
     /// When the slice of the pick ends.
     pub slice_end: Time,
-    /// Validity of the pending `Burst` entry.
-    pub stamp: u32,
+    /// When a tick or a timer last interrupted it.
+    pub interrupted: Time,
+    /// The machine's, at hand.
+    pub capacity: u32,
     /// Whether a tick is in the calendar.
     pub tick_armed: bool,
     /// Whether the CPU is in the list of those asked to reschedule, or about to be.
     pub asked: bool,
-    /// Who ran last, for the cost of cold caches.
-    pub last: Option<TaskId>,
-    /// When a tick or a timer last interrupted it.
-    pub interrupted: Time,
 }
 
-impl Default for CpuRun {
-    fn default() -> Self {
+impl CpuRun {
+    /// A CPU that never ran anything.
+    pub fn idle(capacity: u32) -> CpuRun {
         CpuRun {
             current: None,
+            last: None,
             charged: Time::ZERO,
             working: Time::ZERO,
             slice_end: Time::NEVER,
-            stamp: 0,
+            interrupted: Time::NEVER,
+            capacity,
             tick_armed: false,
             asked: false,
-            last: None,
-            interrupted: Time::NEVER,
+        }
+    }
+
+    /// When the burst `work` or the slice ends.
+    #[inline]
+    fn ends(&self, work: &TaskRun) -> Time {
+        (self.working + work.wall_left(self.capacity)).min(self.slice_end)
+    }
+
+    /// Does `work` up to `now`.
+    #[inline]
+    fn settle(&mut self, now: Time, work: &mut TaskRun) {
+        if now > self.working {
+            work.work(now.since(self.working), self.capacity);
+            self.working = now;
         }
     }
 }
@@ -140,47 +157,56 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         self.decisions += 1;
         let mut pick = self.policy.pick_next(&context!(self), cpu);
-        while pick.is_none() && self.needs.balance {
+        while pick.is_none() && P::ABOUT.needs.balance {
             let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Newly) else { break };
             if !self.migrate(pull, cpu) {
                 return;
             }
             pick = self.policy.pick_next(&context!(self), cpu);
         }
-        let Some(pick) = pick else {
-            self.effort_cost(cpu);
-            self.cpus[cpu.index()].stamp = self.cpus[cpu.index()].stamp.wrapping_add(1);
-            if prev.is_some() {
-                self.emit(Event::Switch { cpu, prev, off, next: None });
-            }
-            return;
-        };
-        if self.may_run(cpu, pick.task) {
-            self.run_on(cpu, pick, prev, off);
+        match pick {
+            Some(pick) if self.may_run(cpu, pick.task) => self.run_on(cpu, pick, prev, off),
+            Some(_) => {}
+            None => self.go_idle(cpu, prev, off),
+        }
+    }
+
+    /// There is nobody to run on `cpu`.
+    fn go_idle(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        self.effort_cost(cpu);
+        self.bursts.set(cpu, Time::NEVER);
+        if prev.is_some() {
+            self.emit(Event::Switch { cpu, prev, off, next: None });
         }
     }
 
     /// Verifies the policy's choice.
     #[inline]
     fn may_run(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        if task.index() < self.tasks.len() {
+            let it = &self.tasks[task];
+            if it.state == State::Queued && it.affinity.contains(cpu) {
+                return true;
+            }
+        }
+        self.refuse(cpu, task);
+        false
+    }
+
+    /// Says what is wrong with the choice.
+    #[cold]
+    fn refuse(&mut self, cpu: CpuId, task: TaskId) {
         if task.index() >= self.tasks.len() {
-            self.fail(format!("picked {task}, which does not exist"));
-            return false;
+            return self.fail(format!("picked {task}, which does not exist"));
         }
-        let it = &self.tasks[task];
-        if it.state != State::Queued {
-            let state = it.state;
-            self.fail(format!("picked {task} for {cpu}, but it is {state:?}, not Queued"));
-            return false;
+        match self.tasks[task].state {
+            State::Queued => self.fail(format!("picked {task} for {cpu}, which its affinity forbids")),
+            state => self.fail(format!("picked {task} for {cpu}, but it is {state:?}, not Queued")),
         }
-        if !it.affinity.contains(cpu) {
-            self.fail(format!("picked {task} for {cpu}, which its affinity forbids"));
-            return false;
-        }
-        true
     }
 
     /// Starts `pick` on `cpu`: costs first, then its own work.
+    #[inline]
     fn run_on(&mut self, cpu: CpuId, pick: Pick, prev: Option<TaskId>, off: Off) {
         let Pick { task, timeslice } = pick;
         let mut cost = self.effort_cost(cpu);
@@ -190,33 +216,35 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
                 self.emit(Event::Migrate { task, from, to: cpu });
             }
             self.emit(Event::Switch { cpu, prev, off, next: Some(task) });
-            cost += self.switch_cost(cpu, task);
+            if self.switch_costs {
+                cost += self.switch_cost(cpu, task);
+            }
         }
         let it = &mut self.tasks[task];
         it.state = State::Running;
         it.cpu = cpu;
+        let work = &mut self.runs[task.index()];
+        work.ran_on = Some(cpu);
         let run = &mut self.cpus[cpu.index()];
         run.current = Some(task);
         run.last = Some(task);
         run.charged = self.now;
         run.working = self.now + cost;
         run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
-        if self.needs.tick && !run.tick_armed {
-            run.tick_armed = true;
+        let at = run.ends(work);
+        let arm_tick = P::ABOUT.needs.tick && !std::mem::replace(&mut run.tick_armed, true);
+        self.bursts.set(cpu, if at < self.horizon { at } else { Time::NEVER });
+        if arm_tick {
             let at = self.machine.next_tick(self.now);
             self.calendar.push(at, class::TICK, Entry::Tick(cpu));
         }
-        self.arm(cpu, task);
     }
 
     /// Cost of switching to `task` and of the caches it finds cold.
-    #[inline]
     fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
         let costs = &self.machine.costs;
         let switch = costs.switch;
-        let ran_on = self.runs[task.index()].ran_on;
-        self.runs[task.index()].ran_on = Some(cpu);
-        let refill = match ran_on {
+        let refill = match self.runs[task.index()].ran_on {
             Some(from) if from != cpu => match self.machine.distance(from, cpu) {
                 Some(level) => costs.migration[level as usize],
                 None => Span::ZERO,
@@ -229,28 +257,19 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         switch + refill
     }
 
-    /// Puts the end of the burst or slice of `task` into the calendar.
+    /// Sets when the burst or slice of `task` ends.
     #[inline]
     pub fn arm(&mut self, cpu: CpuId, task: TaskId) {
-        let run = &mut self.cpus[cpu.index()];
-        run.stamp = run.stamp.wrapping_add(1);
-        let wall = self.runs[task.index()].wall_left(self.machine.cpu(cpu).capacity);
-        let at = (run.working + wall).min(run.slice_end);
-        if at < self.horizon {
-            self.calendar.push(at, class::BURST, Entry::Burst(cpu, run.stamp));
-        }
+        let at = self.cpus[cpu.index()].ends(&self.runs[task.index()]);
+        self.bursts.set(cpu, if at < self.horizon { at } else { Time::NEVER });
     }
 
     /// Brings the work left of what runs on `cpu` up to now.
     #[inline]
     pub fn settle(&mut self, cpu: CpuId) {
         let run = &mut self.cpus[cpu.index()];
-        if let Some(task) = run.current
-            && self.now > run.working
-        {
-            let done = self.now - run.working;
-            run.working = self.now;
-            self.runs[task.index()].work(done, self.machine.cpu(cpu).capacity);
+        if let Some(task) = run.current {
+            run.settle(self.now, &mut self.runs[task.index()]);
         }
     }
 
@@ -261,11 +280,13 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         self.overhead(cpu, kind, span);
     }
 
-    /// The entry that `arm` made has come: the burst is done or the slice is over.
+    /// The time that `arm` set has come: the burst is done or the slice is over. Whatever follows sets a new one.
     pub fn burst_ended(&mut self, cpu: CpuId) {
-        let Some(task) = self.cpus[cpu.index()].current else { return };
-        self.settle(cpu);
-        if self.runs[task.index()].is_done() {
+        let run = &mut self.cpus[cpu.index()];
+        let Some(task) = run.current else { return self.bursts.set(cpu, Time::NEVER) };
+        let work = &mut self.runs[task.index()];
+        run.settle(self.now, work);
+        if work.is_done() {
             self.step(cpu, task);
         } else {
             self.leave_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
@@ -285,7 +306,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         run.charged = self.now;
         let answer = self.policy.charge(&context!(self), cpu, task, ran, Stop::Tick);
         self.heed(answer, Some(cpu));
-        if self.needs.balance {
+        if P::ABOUT.needs.balance {
             for _ in 0..self.cpus.len() {
                 let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Busy) else { break };
                 if !self.migrate(pull, cpu) {
@@ -346,7 +367,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     }
 
     /// Queues a runnable task on `cpu` and heeds what the policy says of it.
-    #[inline]
+    #[inline(always)]
     pub fn join(&mut self, task: TaskId, cpu: CpuId, why: Enqueue, by: CpuId) {
         self.tasks[task].state = State::Queued;
         let answer = self.policy.enqueue(&context!(self), cpu, task, why);
@@ -373,7 +394,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             self.overhead(cpu, kind, span);
             total += span;
         }
-        if self.needs.global_lock && total > Span::ZERO {
+        if P::ABOUT.needs.global_lock && total > Span::ZERO {
             let wait = self.lock_free.since(self.now);
             self.overhead(cpu, Overhead::Search, wait);
             self.lock_free = self.now.max(self.lock_free) + total;

@@ -8,17 +8,19 @@
 //!
 //! What the model leaves out is listed in `docs/fidelity.md`.
 
+mod bursts;
 mod calendar;
 mod cpus;
 mod places;
 mod steps;
 mod tasks;
 
+use bursts::Bursts;
 use calendar::{Calendar, Entry};
 use cpus::CpuRun;
 use goodness_core::{
-    Context, CpuId, EffortMeter, Event, Machine, Needs, Observer, Registered, Resched, Seed, Span, TaskId, TaskTable,
-    Time, Workload,
+    Context, CpuId, EffortMeter, Event, Machine, Observer, Registered, Resched, Seed, Span, TaskId, TaskTable, Time,
+    Workload,
 };
 use places::Places;
 use std::fmt;
@@ -96,24 +98,23 @@ pub fn simulate<P: Registered, O: Observer>(
     Host::new(machine, policy, workload, observer, options).run()
 }
 
-/// Classes of entries of one instant, in the order they are served.
+/// Classes of entries of one instant, in the order they are served. The ends of bursts come after all of them.
 mod class {
     pub const WAKE: u8 = 0;
     pub const TICK: u8 = 1;
     pub const SLACK: u8 = 2;
     pub const RESCHEDULE: u8 = 3;
-    pub const BURST: u8 = 4;
 }
 
 /// One run.
 struct Host<'a, P, O> {
     machine: &'a Machine,
-    needs: Needs,
     policy: P,
     observer: &'a mut O,
     now: Time,
     horizon: Time,
     calendar: Calendar,
+    bursts: Bursts,
     tasks: TaskTable,
     runs: Vec<TaskRun>,
     cpus: Vec<CpuRun>,
@@ -124,6 +125,10 @@ struct Host<'a, P, O> {
     /// When the one lock of a global runqueue is free again.
     lock_free: Time,
     policy_timer: Time,
+    /// Whether the policy's effort costs time on this machine.
+    effort_costs: bool,
+    /// Whether switches and cold caches do.
+    switch_costs: bool,
     /// By how much timers outside the real-time classes may be late.
     timer_slack: Span,
     /// Tasks that are runnable, plus timers and starts to come: at zero nobody can act.
@@ -146,20 +151,22 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
     fn new(machine: &'a Machine, policy: P, workload: Workload, observer: &'a mut O, options: Options) -> Self {
         let mut host = Host {
             machine,
-            needs: P::ABOUT.needs,
             policy,
             observer,
             now: Time::ZERO,
             horizon: workload.horizon.unwrap_or(Time::NEVER),
-            calendar: Calendar::default(),
+            calendar: Calendar::new(workload.tasks.len(), machine.cpu_count()),
+            bursts: Bursts::new(machine.cpu_count()),
             tasks: TaskTable::with_capacity(workload.tasks.len()),
             runs: Vec::with_capacity(workload.tasks.len()),
-            cpus: vec![CpuRun::default(); machine.cpu_count()],
+            cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
             asked: Vec::with_capacity(machine.cpu_count()),
             places: Places::new(&workload.channels, workload.locks, workload.tasks.len()),
             effort: EffortMeter::default(),
             lock_free: Time::ZERO,
             policy_timer: Time::NEVER,
+            effort_costs: machine.costs.effort != [Span::ZERO; 4],
+            switch_costs: !machine.costs.switching_is_free(),
             timer_slack: workload.timer_slack,
             live: 0,
             decisions: 0,
@@ -173,32 +180,9 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
 
     fn run(mut self) -> Result<Outcome, Fault> {
         let reason = loop {
-            let Some(key) = self.calendar.peek() else {
-                if !self.asked.is_empty() {
-                    self.reschedule_asked();
-                    continue;
-                }
-                if self.live > 0 && self.horizon != Time::NEVER {
-                    self.now = self.horizon;
-                    break End::Horizon;
-                }
-                break self.how_it_ended();
-            };
-            if !self.asked.is_empty() && (key.time > self.now.0 || key.class() >= class::BURST) {
-                self.reschedule_asked();
-                continue;
+            if let Some(reason) = self.advance() {
+                break reason;
             }
-            if self.fault.is_some() {
-                break End::Quiet;
-            }
-            if self.live == 0 {
-                break self.how_it_ended();
-            }
-            if key.time >= self.horizon.0 {
-                self.now = self.horizon;
-                break End::Horizon;
-            }
-            self.serve();
         };
         match self.fault {
             Some(fault) => Err(fault),
@@ -206,21 +190,61 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
         }
     }
 
-    /// Serves the next entry of the calendar.
+    /// Lets happen what comes next: entries of the calendar, at one instant followed by rescheduling and only then by
+    /// the ends of bursts. Says why the run is over if it is.
     #[inline]
-    fn serve(&mut self) {
-        let Some((key, entry)) = self.calendar.pop() else { return };
-        self.now = Time(key.time);
+    fn advance(&mut self) -> Option<End> {
+        let (ends, cpu) = self.bursts.first();
+        let limit = if self.asked.is_empty() { ends } else { self.now };
+        if let Some((at, entry)) = self.calendar.pop_until(limit) {
+            if let Some(reason) = self.begin(at) {
+                return Some(reason);
+            }
+            self.serve(entry);
+        } else if !self.asked.is_empty() {
+            self.reschedule_asked();
+            return None;
+        } else {
+            if let Some(reason) = self.begin(ends) {
+                return Some(reason);
+            }
+            self.burst_ended(cpu);
+        }
+        self.arm_policy_timer();
+        None
+    }
+
+    /// Sets the clock to the next event, unless the run is over. `Time::NEVER` stands for no event.
+    #[inline]
+    fn begin(&mut self, at: Time) -> Option<End> {
+        if at >= self.horizon || self.live == 0 || self.fault.is_some() {
+            return Some(self.finish(at));
+        }
+        self.now = at;
         self.events += 1;
         if self.events > self.event_limit {
             self.fail(format!("the run exceeded its limit of {} events", self.event_limit));
         }
+        None
+    }
+
+    /// Why the run ends instead of going on to `at`.
+    #[cold]
+    fn finish(&mut self, at: Time) -> End {
+        if self.fault.is_some() {
+            return End::Quiet;
+        }
+        if self.live == 0 || at == Time::NEVER && self.horizon == Time::NEVER {
+            return self.how_it_ended();
+        }
+        self.now = self.horizon;
+        End::Horizon
+    }
+
+    /// Lets the event of an entry happen.
+    #[inline]
+    fn serve(&mut self, entry: Entry) {
         match entry {
-            Entry::Burst(cpu, stamp) => {
-                if self.cpus[cpu.index()].stamp == stamp {
-                    self.burst_ended(cpu);
-                }
-            }
             Entry::Tick(cpu) => self.ticked(cpu),
             Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
             Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
@@ -233,13 +257,12 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
                 self.heed(answer, None);
             }
         }
-        self.arm_policy_timer();
     }
 
     /// Asks the policy when it wants its timer, if it has one.
     #[inline]
     fn arm_policy_timer(&mut self) {
-        if !self.needs.timer {
+        if !P::ABOUT.needs.timer {
             return;
         }
         if let Some(at) = self.policy.next_timer()
@@ -252,7 +275,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
 
     /// Passes a policy's wish to reschedule on to the CPU it names. `by` is the CPU on which the wish arose:
     /// another CPU learns of it by an interrupt.
-    #[inline]
+    #[inline(always)]
     fn heed(&mut self, answer: Resched, by: Option<CpuId>) {
         if let Resched::Preempt(cpu) = answer {
             if cpu.index() >= self.cpus.len() {
@@ -283,10 +306,10 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
     /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
     #[inline]
     fn effort_cost(&mut self, cpu: CpuId) -> Span {
-        let counts = self.effort.take();
-        if self.machine.costs.effort == [Span::ZERO; 4] {
+        if !self.effort_costs {
             return Span::ZERO;
         }
+        let counts = self.effort.take();
         self.effort_overhead(cpu, counts)
     }
 }

@@ -23,10 +23,10 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     /// the CPU was asked to reschedule.
     pub fn step(&mut self, cpu: CpuId, task: TaskId) {
         for _ in 0..IDLE_STEPS {
-            let then = match self.runs[task.index()].retake.take() {
+            let run = &mut self.runs[task.index()];
+            let then = match run.retake.take() {
                 Some(lock) => self.lock(cpu, task, lock),
                 None => {
-                    let run = &mut self.runs[task.index()];
                     let mut cx = StepContext { now: self.now, task, rng: &mut run.rng };
                     let step = run.behaviour.next(&mut cx);
                     self.perform(cpu, task, step)
@@ -45,16 +45,23 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         ));
     }
 
+    /// The two steps that almost all steps are; [`Self::perform_other`] has the rest.
+    #[inline]
     fn perform(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
         match step {
-            Step::Compute(Span::ZERO) => Then::Next,
-            Step::Compute(work) => {
+            Step::Compute(work) if work > Span::ZERO => {
                 self.runs[task.index()].begin(work);
                 self.arm(cpu, task);
                 Then::Stop
             }
-            Step::Sleep(Span::ZERO) => Then::Next,
-            Step::Sleep(span) => self.sleep_until(cpu, task, self.now + span),
+            Step::Sleep(span) if span > Span::ZERO => self.sleep_until(cpu, task, self.now + span),
+            step => self.perform_other(cpu, task, step),
+        }
+    }
+
+    fn perform_other(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
+        match step {
+            Step::Compute(_) | Step::Sleep(_) => Then::Next,
             Step::SleepUntil(at) if at <= self.now => Then::Next,
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Step::Wait(channel) => self.wait(cpu, task, channel, Off::Sleeping),

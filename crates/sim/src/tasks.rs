@@ -167,6 +167,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     }
 
     /// Puts the end of a sleep of `task` into the calendar.
+    #[inline]
     pub fn set_timer(&mut self, task: TaskId, at: Time) {
         let run = &mut self.runs[task.index()];
         run.stamp = run.stamp.wrapping_add(1);
