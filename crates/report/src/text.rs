@@ -301,7 +301,9 @@ fn verdict_cell(policy: &PolicyReport, versus: Option<VsReference>) -> Cell {
 }
 
 fn metric_cell(metric: Option<&MetricSummary>) -> Cell {
-    let Some(metric) = metric else { return Cell::new(figure::NOT_MEASURED) };
+    let Some(metric) = metric.filter(|m| m.value.is_some()) else {
+        return Cell::new(format!("{}  ", figure::NOT_MEASURED));
+    };
     let value = figure::show(metric.value, &metric.unit);
     match metric.vs_reference.map(|v| v.verdict) {
         Some(Verdict::Better) => Cell::new(format!("{value} +")).fg(Color::Green),

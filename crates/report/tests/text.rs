@@ -153,6 +153,16 @@ fn lost_events_repairs_unknowns_and_violations_are_shown() {
 }
 
 #[test]
+fn what_was_not_measured_has_no_mark() {
+    let mut report = report();
+    for metric in &mut report.policies[3].metrics {
+        metric.vs_reference = Some(VsReference { ratio: None, ci95: None, verdict: Verdict::Inconclusive });
+    }
+    let text = text::render(&report, 120, false);
+    assert!(text.contains("wakeup latency p999") && !text.contains("– ?"), "{text}");
+}
+
+#[test]
 fn a_report_of_nothing_is_still_a_sentence() {
     assert!(text::render(&Report::default(), 80, false).contains("Nothing that could rank"));
 }

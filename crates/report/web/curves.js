@@ -97,8 +97,8 @@ class Curves {
       parts.push(svg("text", { x, y: CURVE.height - CURVE.bottom + 18, "text-anchor": "middle" }, show(10 ** p, unit)));
     }
     for (const c of m.curves) {
-      // The tail scale ends at five nines: the maximum has no place on it, the table has it.
-      const drawn = c.quantiles.filter(([q]) => this.scale === "body" || q <= 0.99999);
+      // A tail is drawn as far as at least one observation lies beyond it, and to five nines; the table has the maximum.
+      const drawn = c.quantiles.filter(([q]) => this.scale === "body" || (q <= 0.99999 && (1 - q) * c.samples >= 1));
       const points = drawn.map(([q, v]) => `${m.x(v).toFixed(1)},${m.y(q).toFixed(1)}`);
       const line = svg("polyline", { class: "curve", points: points.join(" "), "stroke-dasharray": dashOf(c.index) });
       line.style.stroke = colourOf(c.index);

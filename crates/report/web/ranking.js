@@ -62,7 +62,7 @@ function plotCell(report, policy, metric, scale, name) {
 }
 
 function plotHead(scale) {
-  const { ticks } = linearTicks(scale.low, scale.high, innerWidth < 640 ? 1.5 : 3);
+  const { ticks } = linearTicks(scale.low, scale.high, innerWidth < 640 ? 1.5 : 4);
   const marks = ticks.flatMap((t) => [
     svg("line", { class: "axis", x1: scale.at(t), x2: scale.at(t), y1: 16, y2: 20 }),
     svg("text", { x: scale.at(t), y: 11, "text-anchor": t === 0 ? "start" : "middle" }, t === 0 ? "0" : show(t, scale.unit)),
@@ -104,8 +104,8 @@ function drawMetrics(report, labels) {
   const head = [headCell("metric"), ...labels.map((l) => headCell(breakable(l), "figures name"))];
   const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, breakable(name)), report.policies.map((policy) => {
     const metric = policy.metrics[name];
-    const [mark, kind] = VERDICTS[metric?.vs_reference?.verdict] ?? ["", ""];
-    const word = metric?.vs_reference?.verdict;
+    const word = measured(metric?.value) ? metric.vs_reference?.verdict : undefined;
+    const [mark, kind] = VERDICTS[word] ?? ["", ""];
     const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
     return el("td", { class: "number" }, show(metric?.value, metric?.unit), sign);
   })));
