@@ -148,17 +148,6 @@ pub struct VirtualRuntimes {
 }
 
 impl VirtualRuntimes {
-    /// The entity that runs on `cpu`, if it is still queued there.
-    #[inline]
-    fn current(&self, cpu: CpuId) -> Option<TaskId> {
-        let current = self.queues[cpu.index()].current;
-        if current == NOBODY {
-            return None;
-        }
-        let it = &self.entities[TaskId(current)];
-        (it.queued && it.cpu == cpu).then_some(TaskId(current))
-    }
-
     /// The least virtual runtime of the queue follows its entities, forwards only.
     fn advance(&mut self, cpu: CpuId) {
         let queue = &self.queues[cpu.index()];
@@ -359,6 +348,10 @@ impl Order for VirtualRuntimes {
         it.queued.then_some(it.cpu)
     }
 
+    fn weight(&self, task: TaskId) -> u64 {
+        self.entities[task].weight.value
+    }
+
     fn queued(&self, cpu: CpuId) -> u32 {
         self.queues[cpu.index()].count
     }
@@ -391,7 +384,9 @@ impl Order for VirtualRuntimes {
         let queue = &mut self.queues[cpu.index()];
         queue.count += 1;
         queue.load += weight;
-        if queue.current != task.0 {
+        if queue.current == task.0 {
+            queue.stint = 0;
+        } else {
             self.tree_insert(cx, cpu, task.0);
         }
     }
@@ -482,6 +477,16 @@ impl Order for VirtualRuntimes {
             queue.last = current.0;
         }
         true
+    }
+
+    #[inline]
+    fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        let current = self.queues[cpu.index()].current;
+        if current == NOBODY {
+            return None;
+        }
+        let it = &self.entities[TaskId(current)];
+        (it.queued && it.cpu == cpu).then_some(TaskId(current))
     }
 
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {

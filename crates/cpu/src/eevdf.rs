@@ -161,16 +161,16 @@ impl VirtualDeadlines {
     fn totals(&self, cpu: CpuId) -> (i128, u64) {
         let queue = &self.queues[cpu.index()];
         let (mut sum, mut load) = (queue.sum, queue.load);
-        if let Some(current) = self.current(cpu) {
+        if let Some(current) = self.running(cpu) {
             sum += i128::from(current.runtime - queue.base) * i128::from(current.weight.value);
             load += current.weight.value;
         }
         (sum, load)
     }
 
-    /// The entity that runs on `cpu`, if it is still queued there.
+    /// The entity that runs on `cpu` or just stopped there, if it is still queued there.
     #[inline]
-    fn current(&self, cpu: CpuId) -> Option<&Entity> {
+    fn running(&self, cpu: CpuId) -> Option<&Entity> {
         let current = self.queues[cpu.index()].current;
         if current == NOBODY {
             return None;
@@ -276,7 +276,7 @@ impl VirtualDeadlines {
     /// The election. `protect`: whether the current entity may insist on its slice.
     fn elect(&self, cx: &Context, cpu: CpuId, protect: bool) -> Option<TaskId> {
         let queue = &self.queues[cpu.index()];
-        let current = self.current(cpu).map(|it| (TaskId(queue.current), it));
+        let current = self.running(cpu).map(|it| (TaskId(queue.current), it));
         if queue.count == 1 {
             return current.map(|c| c.0).or(queue.tree.first().map(TaskId));
         }
@@ -305,14 +305,14 @@ impl VirtualDeadlines {
         let (eligible, it) = (self.eligibility(cpu), &self.entities[woken]);
         let beaten = |current: &Entity| eligible(current.runtime) && current.deadline < it.deadline;
         let is_favoured = self.queues[cpu.index()].next == woken.0;
-        eligible(it.runtime) && (is_favoured || !self.current(cpu).is_some_and(beaten))
+        eligible(it.runtime) && (is_favoured || !self.running(cpu).is_some_and(beaten))
     }
 
     /// The smallest slice anyone on `cpu` asks for.
     fn least_slice(&self, cpu: CpuId) -> u64 {
         let queue = &self.queues[cpu.index()];
         let waiting = queue.tree.least(&self.nodes, SLICE).map_or(u64::MAX, |s| s as u64);
-        self.current(cpu).map_or(waiting, |it| waiting.min(it.slice))
+        self.running(cpu).map_or(waiting, |it| waiting.min(it.slice))
     }
 
     /// Begins the protection of the current entity, which was just switched in.
@@ -351,7 +351,7 @@ impl VirtualDeadlines {
 
     /// Puts the current entity back into the tree, if it is still queued.
     fn put_back(&mut self, cx: &Context, cpu: CpuId) {
-        let still_queued = self.current(cpu).is_some();
+        let still_queued = self.running(cpu).is_some();
         let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);
         if still_queued {
             self.tree_insert(cx, cpu, current);
@@ -416,6 +416,10 @@ impl Order for VirtualDeadlines {
         it.queued.then_some(it.cpu)
     }
 
+    fn weight(&self, task: TaskId) -> u64 {
+        self.entities[task].weight.value
+    }
+
     fn queued(&self, cpu: CpuId) -> u32 {
         self.queues[cpu.index()].count
     }
@@ -436,7 +440,9 @@ impl Order for VirtualDeadlines {
         it.queued = true;
         it.cpu = cpu;
         self.queues[cpu.index()].count += 1;
-        if self.queues[cpu.index()].current != task.0 {
+        if self.queues[cpu.index()].current == task.0 {
+            self.protect(cpu);
+        } else {
             self.tree_insert(cx, cpu, task.0);
         }
     }
@@ -541,9 +547,7 @@ impl Order for VirtualDeadlines {
 
     fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
         let (current, it) = (TaskId(self.queues[cpu.index()].current), self.entities[woken]);
-        let shorter = self.rules.preempt_short
-            && it.slice < self.entities[current].slice
-            && self.eligibility(cpu)(it.runtime);
+        let shorter = self.rules.preempt_short && it.slice < self.entities[current].slice;
         if self.would_win(cpu, woken) && self.elect(cx, cpu, !shorter) == Some(woken) {
             if shorter {
                 let running = &mut self.entities[current];
@@ -551,12 +555,16 @@ impl Order for VirtualDeadlines {
             }
             return true;
         }
-        if self.rules.run_to_parity && self.rules.expire_protection {
+        if self.rules.run_to_parity && self.rules.expire_protection && shorter {
             let least = self.least_slice(cpu);
             let running = &mut self.entities[current];
             running.protected = running.protected.min(running.runtime + running.weight.virtual_time(least));
         }
         false
+    }
+
+    fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        self.running(cpu).map(|_| TaskId(self.queues[cpu.index()].current))
     }
 
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {

@@ -15,6 +15,7 @@ use goodness_core::{
     Resched, Seed, Span, Stop, TaskId, Time, Tunables,
 };
 use place::Placement;
+use weight::Weight;
 
 /// How a task comes to a fair queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,9 @@ pub trait Order: Sized {
     fn queued(&self, cpu: CpuId) -> u32;
     /// Entities that want the CPU, the current one included.
     fn runnable(&self, cpu: CpuId) -> u32;
-    /// A task joins the queue. The current entity was accounted up to now.
+    /// Weight of a task as of its last arrival.
+    fn weight(&self, task: TaskId) -> u64;
+    /// A task joins the queue. The current entity was accounted up to now. One that is current stays so.
     fn join(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Join);
     /// A task leaves the queue; one that sleeps may stay queued. The current entity was accounted up to now.
     fn leave(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Leave);
@@ -78,6 +81,8 @@ pub trait Order: Sized {
     fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool>;
     /// Whether `woken`, which just joined, preempts the current entity, which was accounted up to now.
     fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool;
+    /// The entity that runs on `cpu` or just stopped there, if it is still queued there.
+    fn current(&self, cpu: CpuId) -> Option<TaskId>;
     /// Chooses the next entity and makes it current.
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId>;
     /// Another class runs now: no entity is current any more.
@@ -104,6 +109,8 @@ struct Cpu {
     accounted: Span,
     /// The CPU was told to choose again and has not done so yet.
     resched: bool,
+    /// The current entity was only changed: the next pick returns it without an election.
+    keep: bool,
 }
 
 impl Cpu {
@@ -145,6 +152,7 @@ impl<O: Order> Registered for Stack<O> {
             accounted_at: Time::ZERO,
             accounted: Span::ZERO,
             resched: false,
+            keep: false,
         };
         Stack {
             order,
@@ -229,6 +237,8 @@ impl<O: Order> Stack<O> {
                 self.order.rewake(cx, cpu, task);
             }
             (home, _) => {
+                let heavier = Weight::of_task(&cx.tasks[task], 3).value >= self.order.weight(task);
+                self.cpus[cpu.index()].keep = why == Enqueue::Restored && home == Some(cpu) && heavier;
                 if let Some(home) = home {
                     self.catch_up(cx, home);
                     self.order.leave(cx, home, task, Leave::Move);
@@ -282,6 +292,7 @@ impl<O: Order> Stack<O> {
         let it = &mut self.cpus[cpu.index()];
         let task = it.realtime.pick(&mut self.members)?;
         it.running = Running::Realtime(task, cx.tasks[task].rt_priority);
+        it.keep = false;
         self.listed[task] = None;
         self.order.has_run(task);
         self.order.put_current(cx, cpu);
@@ -289,7 +300,8 @@ impl<O: Order> Stack<O> {
     }
 
     fn pick_fair(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        let task = self.order.pick(cx, cpu);
+        let keep = std::mem::take(&mut self.cpus[cpu.index()].keep);
+        let task = self.order.current(cpu).filter(|_| keep).or_else(|| self.order.pick(cx, cpu));
         self.watch_server(cx, cpu);
         let it = &mut self.cpus[cpu.index()];
         it.running = Running::Fair(task?);

@@ -35,7 +35,7 @@ def sequence(lines):
 def main():
     traces, metrics, out = map(pathlib.Path, sys.argv[1:4])
     keep = int(sys.argv[4]) if len(sys.argv) > 4 else 250
-    for file in sorted(metrics.glob("uml-*/*.json")):
+    for file in sorted(metrics.glob("*/*.json")):
         folder, name = file.parent.name, file.stem
         with lzma.open(traces / folder / f"{name}.trace.xz", "rt") as trace:
             runs, woken = sequence(trace)
