@@ -8,7 +8,8 @@ use crate::tunable::Tunables;
 /// What a policy says of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The registered name, equal to the file's name with `-` for `_`.
+    /// The registered name: the file's name with `-` for `_`, or with a version behind it where one file holds
+    /// several policies.
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
@@ -79,15 +80,14 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// Declares a registry of CPU policies: the modules, `ALL`, [`Visitor`] dispatch by name and `tunables_of`.
+/// A module may hold several policies that share one implementation.
 ///
 /// ```text
-/// cpu_policies! { fifo::Fifo, rr::RoundRobin, }
+/// cpu_policies! { fifo::Fifo, linux::{Linux20, Linux22}, }
 /// ```
 #[macro_export]
 macro_rules! cpu_policies {
-    ($($module:ident :: $policy:ident),* $(,)?) => {
-        $(pub mod $module;)*
-
+    (@flat [$($module:ident :: $policy:ident,)*]) => {
         /// Every registered policy, in the order of the registry.
         pub const ALL: &[&$crate::About] = &[$(&<$module::$policy as $crate::Registered>::ABOUT),*];
 
@@ -106,6 +106,16 @@ macro_rules! cpu_policies {
             })*
             None
         }
+    };
+    (@flat [$($done:tt)*] $module:ident :: { $($policy:ident),+ $(,)? }, $($rest:tt)*) => {
+        $crate::cpu_policies! { @flat [$($done)* $($module::$policy,)+] $($rest)* }
+    };
+    (@flat [$($done:tt)*] $module:ident :: $policy:ident, $($rest:tt)*) => {
+        $crate::cpu_policies! { @flat [$($done)* $module::$policy,] $($rest)* }
+    };
+    ($($module:ident :: $policies:tt),* $(,)?) => {
+        $(pub mod $module;)*
+        $crate::cpu_policies! { @flat [] $($module :: $policies,)* }
     };
 }
 

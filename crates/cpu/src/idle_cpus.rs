@@ -55,19 +55,23 @@ impl IdleCpus {
     }
 
     /// The first idle CPU that the task may use.
-    fn first_allowed(&self, cx: &Context, task: TaskId) -> Option<CpuId> {
+    pub fn first_allowed(&self, cx: &Context, task: TaskId) -> Option<CpuId> {
         let affinity = &cx.tasks[task].affinity;
-        for (index, word) in self.words.iter().enumerate() {
+        self.iter().find(|cpu| {
+            cx.examined(Effort::Balance, 1);
+            affinity.contains(*cpu)
+        })
+    }
+
+    /// The idle CPUs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = CpuId> {
+        self.words.iter().enumerate().flat_map(|(index, word)| {
             let mut bits = *word;
-            while bits != 0 {
-                let cpu = CpuId(index as u32 * 64 + bits.trailing_zeros());
-                cx.examined(Effort::Balance, 1);
-                if affinity.contains(cpu) {
-                    return Some(cpu);
-                }
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
                 bits &= bits - 1;
-            }
-        }
-        None
+                Some(CpuId(index as u32 * 64 + bit))
+            })
+        })
     }
 }

@@ -9,5 +9,6 @@ goodness_core::cpu_policies! {
     cfs::Cfs,
     eevdf::Eevdf,
     fifo::Fifo,
+    linux::{Linux20, Linux22, Linux24},
     rr::RoundRobin,
 }
