@@ -32,7 +32,8 @@ use toml::{Table, Value};
 const TOP: &[&str] = &["name", "duration", "warmup", "machine", "task", "workload"];
 const TASK: &[&str] =
     &["name", "count", "nice", "class", "rt_priority", "affinity", "slice", "start", "program", "loop"];
-const STEPS: &[&str] = &["compute", "sleep", "wait", "wake", "lock", "unlock", "yield", "exit", "nice", "begin", "served"];
+const STEPS: &[&str] =
+    &["compute", "sleep", "wait", "wake", "lock", "unlock", "yield", "exit", "nice", "begin", "served"];
 const CLASSES: &[(&str, Class)] = &[
     ("normal", Class::Normal),
     ("batch", Class::Batch),
