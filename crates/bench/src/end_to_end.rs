@@ -1,16 +1,16 @@
 //! Decisions per second of the whole simulator, metrics and checkers on.
 
+use crate::clock::cpu_time;
 use crate::pattern::{BURST, workload};
 use crate::{Size, machine_of};
 use goodness_core::{Registered, Time};
-use goodness_observe::{Checkers, Ending, Metrics, Subject};
+use goodness_observe::{Ending, MetricsAndCheckers, Subject};
 use goodness_sim::{Options, simulate};
-use std::time::Instant;
 
 /// What was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// Real time per decision, in ns.
+    /// CPU time per decision, in ns: what other programs take of the CPU is not in it.
     pub end_to_end_ns: f64,
     /// Decisions taken.
     pub decisions: u64,
@@ -21,17 +21,17 @@ pub struct Speed {
 /// # Errors
 /// A size that no machine can have, a fault of the policy, or a violated checker.
 pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
-    let mut best: Option<Speed> = None;
-    for _ in 0..3 {
+    let mut best = once::<P>(settings.clone(), size, decisions)?;
+    for _ in 1..3 {
         let speed = once::<P>(settings.clone(), size, decisions)?;
-        if best.is_none_or(|b| speed.end_to_end_ns < b.end_to_end_ns) {
-            best = Some(speed);
+        if speed.end_to_end_ns < best.end_to_end_ns {
+            best = speed;
         }
     }
-    best.ok_or_else(|| "nothing was measured".into())
+    Ok(best)
 }
 
-/// One timed run.
+/// One timed run: the host's own set-up for the tasks is in it, making the workload is not.
 ///
 /// # Errors
 /// As [`speed`].
@@ -39,17 +39,18 @@ pub fn once<P: Registered>(settings: P::Settings, size: Size, decisions: u64) ->
     let machine = machine_of(size.cpus)?;
     let horizon = Time(decisions * BURST.0 / size.cpus as u64 + 1_000_000);
     let work = workload(size.tasks, size.cpus, horizon);
-    let subjects = Subject::all(&work);
-    let mut observer = (Metrics::new(size.cpus, Time::ZERO, &subjects), Checkers::new(size.cpus, &subjects));
-    let began = Instant::now();
+    let mut observer = MetricsAndCheckers::new(size.cpus, Time::ZERO, &Subject::all(&work));
+    let began = cpu_time();
     let outcome = simulate::<P, _>(&machine, settings, work, &mut observer, Options::default())
         .map_err(|fault| fault.to_string())?;
-    let took = began.elapsed();
-    let checked = observer.1.finish(outcome.end, Ending::Horizon);
-    if let Some(violation) = checked.violations.first() {
-        return Err(format!("{} at {}: {}", violation.checker, violation.at, violation.sentence));
+    let took = cpu_time() - began;
+    let (_, checked) = observer.finish(outcome.end, Ending::Horizon);
+    match checked.violations.first() {
+        Some(violation) => Err(violation.to_string()),
+        None => {
+            Ok(Speed { end_to_end_ns: took.as_nanos() as f64 / outcome.decisions as f64, decisions: outcome.decisions })
+        }
     }
-    Ok(Speed { end_to_end_ns: took.as_nanos() as f64 / outcome.decisions as f64, decisions: outcome.decisions })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! subtracted, so that what remains is the policy's own.
 
 mod calibration;
+mod clock;
 pub mod end_to_end;
 pub mod pattern;
 pub mod verbs;

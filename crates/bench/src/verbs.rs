@@ -1,6 +1,7 @@
 //! The cost of the verbs alone.
 
 use crate::calibration::Null;
+use crate::clock::cpu_time;
 use crate::pattern::{ASLEEP, BURST};
 use crate::{Size, machine_of};
 use goodness_core::{
@@ -181,12 +182,12 @@ impl<'a, P: CpuPolicy> Driver<'a, P> {
         // Everybody once, so that first touches of memory are not measured.
         self.batch((self.tasks.len() as u64).min(1 << 20));
         let began = Instant::now();
-        let (mut best, mut decisions, mut size) = (f64::INFINITY, 0u64, 16u64);
+        let (mut best, mut decisions, mut size) = (f64::INFINITY, 0u64, 1024u64);
         self.examined = 0;
         while began.elapsed() < budget || decisions == 0 {
-            let start = Instant::now();
+            let start = cpu_time();
             self.batch(size);
-            let took = start.elapsed();
+            let took = cpu_time() - start;
             decisions += size;
             best = best.min(took.as_nanos() as f64 / size as f64);
             if took < budget / 40 {

@@ -1,0 +1,68 @@
+//! Once warm, a simulation with metrics and checkers on allocates nothing. This file has one test only: the count is
+//! that of the whole process.
+
+use goodness_bench::{Size, machine_of, pattern};
+use goodness_core::{Event, Observer, Registered, Time, Visitor};
+use goodness_observe::{Ending, MetricsAndCheckers, Subject};
+use goodness_sim::{Options, simulate};
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const WARM_UP: u64 = 40_000;
+
+fn allocations() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.allocations + stats.reallocations
+}
+
+/// Notes how often memory was asked for before the end of the warm-up and when as many switches again are over.
+struct Count {
+    observer: MetricsAndCheckers,
+    switches: u64,
+    warm: Option<usize>,
+    twice: Option<usize>,
+}
+
+impl Observer for Count {
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.observer.observe(at, event);
+        self.switches += u64::from(matches!(event, Event::Switch { .. }));
+        if self.switches == WARM_UP && self.warm.is_none() {
+            self.warm = Some(allocations());
+        }
+        if self.switches == 2 * WARM_UP && self.twice.is_none() {
+            self.twice = Some(allocations());
+        }
+    }
+}
+
+struct Run(Size);
+
+impl Visitor for Run {
+    type Output = usize;
+
+    fn visit<P: Registered + 'static>(self) -> usize {
+        let machine = machine_of(self.0.cpus).unwrap();
+        let horizon = Time(3 * WARM_UP * pattern::BURST.0 / self.0.cpus as u64);
+        let work = pattern::workload(self.0.tasks, self.0.cpus, horizon);
+        let observer = MetricsAndCheckers::new(self.0.cpus, Time::ZERO, &Subject::all(&work));
+        let mut count = Count { observer, switches: 0, warm: None, twice: None };
+        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut count, Options::default()).unwrap();
+        let (_, checked) = count.observer.finish(outcome.end, Ending::Horizon);
+        assert_eq!(checked.violations, []);
+        count.twice.expect("the run is long enough") - count.warm.expect("the run is long enough")
+    }
+}
+
+#[test]
+fn a_warm_simulation_allocates_nothing_whatever_the_policy() {
+    for about in goodness_cpu::ALL {
+        for size in [Size { tasks: 100, cpus: 1 }, Size { tasks: 100, cpus: 4 }] {
+            let count = goodness_cpu::with_policy(about.name, Run(size)).expect("a listed policy is found");
+            assert_eq!(count, 0, "{} with {size:?} allocated {count} times in {WARM_UP} decisions", about.name);
+        }
+    }
+}

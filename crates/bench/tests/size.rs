@@ -1,0 +1,72 @@
+//! Large simulations fit into memory, and many run side by side.
+
+use goodness_bench::{Size, end_to_end, machine_of, pattern};
+use goodness_core::{Registered, Time, Visitor};
+use goodness_cpu::rr::RoundRobin;
+use goodness_observe::{Ending, MetricsAndCheckers, Subject};
+use goodness_sim::{Options, simulate};
+use std::process::Command;
+
+/// Set for the child process that runs the large simulation.
+const CHILD: &str = "GOODNESS_TEST_LARGE";
+const LARGE: Size = Size { tasks: 1_000_000, cpus: 4_096 };
+const LIMIT_KIB: u64 = 2_000_000_000 / 1024;
+
+/// The largest resident memory this process ever had, in KiB.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux tells a process its memory");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the peak is among it");
+    line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number of kB")
+}
+
+/// Simulates the large machine long enough that every CPU takes a few decisions, in a process of its own: memory
+/// that other tests used must not count.
+#[test]
+fn a_million_tasks_on_4096_cpus_stay_below_two_gigabytes() {
+    if std::env::var_os(CHILD).is_some() {
+        let speed = end_to_end::once::<RoundRobin>(Default::default(), LARGE, 1_100_000).expect("the run is sound");
+        println!("decisions={} peak_kib={}", speed.decisions, peak_kib());
+        return;
+    }
+    let this = std::env::current_exe().expect("a test knows its own file");
+    let name = "a_million_tasks_on_4096_cpus_stay_below_two_gigabytes";
+    let output = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let number = |key: &str| -> u64 {
+        let at = text.find(key).unwrap_or_else(|| panic!("no {key} in: {text}")) + key.len();
+        text[at..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+    };
+    let (decisions, peak) = (number("decisions="), number("peak_kib="));
+    assert!(decisions >= 1_000_000, "{decisions} decisions");
+    assert!(peak < LIMIT_KIB, "{peak} KiB resident");
+}
+
+/// A run's events in one number, so that runs can be told apart.
+struct Run(u64);
+
+impl Visitor for Run {
+    type Output = String;
+
+    fn visit<P: Registered + 'static>(self) -> String {
+        let machine = machine_of(4).unwrap();
+        let work = pattern::workload(64, 4, Time(5_000_000));
+        let mut observer = MetricsAndCheckers::new(4, Time::ZERO, &Subject::all(&work));
+        let options = Options { seed: goodness_core::Seed(self.0), ..Options::default() };
+        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut observer, options).unwrap();
+        let (measured, checked) = observer.finish(outcome.end, Ending::Horizon);
+        format!("{:?} {outcome:?} {:?}", measured.values, checked.count)
+    }
+}
+
+#[test]
+fn ten_simulations_side_by_side_give_what_they_give_alone() {
+    let names: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).cycle().take(10).collect();
+    let run = |(seed, name): (u64, &str)| goodness_cpu::with_policy(name, Run(seed)).expect("a listed policy is found");
+    let alone: Vec<String> = (0..).zip(names.iter().copied()).map(run).collect();
+    let together: Vec<String> = std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            (0..).zip(names.iter().copied()).map(|numbered| scope.spawn(move || run(numbered))).collect();
+        handles.into_iter().map(|handle| handle.join().expect("no run panics")).collect()
+    });
+    assert_eq!(alone, together);
+}
