@@ -105,15 +105,13 @@ fn switch(args: &[u8]) -> Option<RawWhat> {
     }
     let (prev, next) = split_last(args, b" ==> next_comm=")?;
     let (mut prev, mut next) = (prev, next);
-    let mut from = Party::default();
-    let mut to = Party::default();
-    to.prio = signed(expect(&mut next, b"next_prio")?)?;
-    to.pid = pid(expect(&mut next, b"next_pid")?)?;
-    to.comm = Comm::new(next);
+    let to_prio = signed(expect(&mut next, b"next_prio")?)?;
+    let to_pid = pid(expect(&mut next, b"next_pid")?)?;
+    let to = Party { pid: to_pid, prio: to_prio, comm: Comm::new(next) };
     let left = Left::parse(expect(&mut prev, b"prev_state")?)?;
-    from.prio = signed(expect(&mut prev, b"prev_prio")?)?;
-    from.pid = pid(expect(&mut prev, b"prev_pid")?)?;
-    from.comm = Comm::new(prev.strip_prefix(b"prev_comm=")?);
+    let from_prio = signed(expect(&mut prev, b"prev_prio")?)?;
+    let from_pid = pid(expect(&mut prev, b"prev_pid")?)?;
+    let from = Party { pid: from_pid, prio: from_prio, comm: Comm::new(prev.strip_prefix(b"prev_comm=")?) };
     Some(RawWhat::Switch { prev: from, next: to, left })
 }
 

@@ -80,6 +80,7 @@ fn raw(found: &Prefix<'_>, who: &Who<'_>, what: RawWhat) -> Raw {
         tgid: who.tgid,
         comm: if known { Comm::new(who.comm) } else { Comm::default() },
         context: found.context,
+        resched: found.resched,
         what,
     }
 }

@@ -89,6 +89,7 @@ pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
         tgid: None,
         comm: Comm::default(),
         context: Context::Unknown,
+        resched: false,
         what: RawWhat::Lost { count },
     }
 }
@@ -104,12 +105,12 @@ fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
     let (names, place) = split_last(before.trim_ascii_end(), b" ")?;
     let digits = place.iter().take_while(|b| b.is_ascii_digit()).count();
     let cpu = number(&place[..digits]).filter(|c| *c <= 0xffff)? as u32;
-    let context = flags(&place[digits..])?;
+    let (context, resched) = flags(&place[digits..])?;
     let at = number(time)?.checked_mul(1_000)?;
     let mut who = who(names.trim_ascii());
     who.comm = b"<cut>";
     let event = line[unit + 4..].trim_ascii_start();
-    Some((Prefix { who: names, cpu, at, context, event }, who))
+    Some((Prefix { who: names, cpu, at, context, resched, event }, who))
 }
 
 /// A comment line: `# goodness: {…}`, buffer counts, or a legend.

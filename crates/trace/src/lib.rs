@@ -11,8 +11,10 @@
 mod args;
 mod compress;
 mod error;
+mod events;
 mod formats;
 mod ftrace;
+mod ftrace_write;
 mod left;
 mod lines;
 mod metadata;
@@ -27,12 +29,14 @@ mod repair;
 mod repairs;
 mod scan;
 mod settle;
+mod summary;
 mod tasks;
 mod trace_cmd;
 
 pub use compress::Input;
 pub use error::TraceError;
 pub use formats::{FORMATS, Format};
+pub use ftrace_write::{FtraceWriter, Shown};
 pub use left::Left;
 pub use metadata::{
     Attributes, Command, Cpus, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable, Window,
@@ -41,4 +45,5 @@ pub use read::{Outcome, Sink, load, load_input, read};
 pub use record::{Context, Marker, Origin, Record, Wake, What};
 pub use recording::Recording;
 pub use repairs::{Count, Repair, Repairs};
+pub use summary::{Summary, summarise};
 pub use tasks::{Comm, Entry, PID_MAX, Tasks};

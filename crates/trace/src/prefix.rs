@@ -13,6 +13,8 @@ pub(crate) struct Prefix<'a> {
     pub cpu: u32,
     pub at: u64,
     pub context: Context,
+    /// Whether the CPU was about to switch.
+    pub resched: bool,
     /// The event's name and fields.
     pub event: &'a [u8],
 }
@@ -57,10 +59,10 @@ fn after_bracket(line: &[u8], open: usize) -> Result<Prefix<'_>, Unusable> {
         return Err(Unusable::NoEvent);
     }
     let mut tail = rest[digits + 1..].trim_ascii_start();
-    let mut context = Context::Unknown;
+    let (mut context, mut resched) = (Context::Unknown, false);
     if !matches!(tail.first(), Some(b'0'..=b'9' | b'-')) {
         let end = memchr(b' ', tail).ok_or(Unusable::NoEvent)?;
-        context = flags(&tail[..end]).ok_or(Unusable::NoEvent)?;
+        (context, resched) = flags(&tail[..end]).ok_or(Unusable::NoEvent)?;
         tail = tail[end..].trim_ascii_start();
     }
     let colon = memchr(b':', tail).ok_or(Unusable::NoEvent)?;
@@ -71,21 +73,30 @@ fn after_bracket(line: &[u8], open: usize) -> Result<Prefix<'_>, Unusable> {
         Stamp::No => return Err(Unusable::NoEvent),
     };
     let cpu = number(&rest[..digits]).filter(|c| *c <= 0xffff).ok_or(Unusable::ImpossibleCpu)? as u32;
-    Ok(Prefix { who: line[..open].trim_ascii(), cpu, at, context, event: tail[colon + 1..].trim_ascii_start() })
+    Ok(Prefix {
+        who: line[..open].trim_ascii(),
+        cpu,
+        at,
+        context,
+        resched,
+        event: tail[colon + 1..].trim_ascii_start(),
+    })
 }
 
-/// The context from the flags column: three to six characters, the third says hard or soft interrupt.
-pub(crate) fn flags(text: &[u8]) -> Option<Context> {
+/// The context from the flags column, and whether a switch is due: three to six characters, the second says whether
+/// a switch is due, the third whether it is a hard or a soft interrupt.
+pub(crate) fn flags(text: &[u8]) -> Option<(Context, bool)> {
     if !(3..=6).contains(&text.len())
         || !text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'?' | b'#'))
     {
         return None;
     }
-    Some(match text[2] {
+    let context = match text[2] {
         b'h' | b'H' | b'z' | b'Z' => Context::HardIrq,
         b's' => Context::SoftIrq,
         _ => Context::Task,
-    })
+    };
+    Some((context, text[1].is_ascii_alphabetic()))
 }
 
 /// The event's name, without the subsystem that perf puts before it, and its fields.
@@ -117,9 +128,9 @@ mod tests {
 
     #[test]
     fn the_third_flag_is_the_context() {
-        assert_eq!(flags(b"d..2."), Some(Context::Task));
-        assert_eq!(flags(b"dNs4."), Some(Context::SoftIrq));
-        assert_eq!(flags(b"d.H3"), Some(Context::HardIrq));
+        assert_eq!(flags(b"d..2."), Some((Context::Task, false)));
+        assert_eq!(flags(b"dNs4."), Some((Context::SoftIrq, true)));
+        assert_eq!(flags(b"d.H3"), Some((Context::HardIrq, false)));
         assert_eq!(flags(b"d"), None);
         assert_eq!(flags(b"(1 2)"), None);
     }

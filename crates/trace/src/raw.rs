@@ -76,6 +76,8 @@ pub(crate) struct Raw {
     /// Name of `current`; may be stale.
     pub comm: Comm,
     pub context: Context,
+    /// Whether the CPU was about to switch.
+    pub resched: bool,
     pub what: RawWhat,
 }
 

@@ -14,6 +14,7 @@ use crate::repairs::{Repair, Repairs};
 use crate::settle::settle;
 use crate::tasks::Tasks;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// Takes events one after the other.
@@ -21,10 +22,11 @@ pub trait Sink {
     /// The next event. They come in order of time and are numbered from 0.
     fn record(&mut self, record: &Record, tasks: &Tasks);
 
-    /// An event that the trace lacks, concluded from what follows. It belongs before the event with number
-    /// `before`, which may have been handed over already, and has no number itself.
-    fn late(&mut self, record: &Record, before: u64, tasks: &Tasks) {
-        let _ = before;
+    /// An event that the trace lacks, concluded from what follows. It belongs where its time says, but not before
+    /// the event with number `place.start - 1` nor after the one with number `place.end`, which may have been handed
+    /// over already. It has no number itself.
+    fn late(&mut self, record: &Record, place: Range<u64>, tasks: &Tasks) {
+        let _ = place;
         self.record(record, tasks);
     }
 
@@ -259,8 +261,12 @@ impl Sink for Keep {
         self.recording.records.push(*record);
     }
 
-    fn late(&mut self, record: &Record, before: u64, _: &Tasks) {
-        self.late.push((before, *record));
+    fn late(&mut self, record: &Record, place: Range<u64>, _: &Tasks) {
+        let records = &self.recording.records;
+        let place = place.start as usize..place.end as usize;
+        let within = records.get(place.clone()).unwrap_or_default();
+        let before = place.start + within.partition_point(|r| r.at <= record.at);
+        self.late.push((before as u64, *record));
     }
 
     fn marker(&mut self, marker: Marker) {

@@ -71,6 +71,7 @@ mod tests {
                 tgid: None,
                 comm: Comm::default(),
                 context: Context::Unknown,
+                resched: false,
                 what: RawWhat::Other,
             };
             out.extend(reorder.push(raw, &mut repairs).map(|r| r.at));

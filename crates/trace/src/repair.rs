@@ -1,8 +1,14 @@
 //! From lines to records: thread ids become tasks, and what the lines contradict is repaired and counted.
 //!
 //! The rule for a missing switch: every line names who ran on its CPU. When that is not who the last switch put
-//! there, a switch is missing in between. It is put where the newcomer was woken, else where the line stands; who
-//! was thought to run counts as asleep if it was woken in between, else its way out stays unknown.
+//! there, a switch is missing between the CPU's last two lines. It is put
+//!
+//! - where the newcomer was woken, if that is in between;
+//! - right behind the earlier line, if the newcomer waited already and the CPU was idle or about to switch;
+//! - in the middle otherwise, since nothing tells more.
+//!
+//! Who was thought to run counts as asleep if it was woken in between, else its way out is resolved by what it does
+//! next: running without a waking means preempted.
 
 use crate::left::Left;
 use crate::raw::{Party, Raw, RawWhat};
@@ -11,6 +17,7 @@ use crate::record::{Marker, Origin, Record, Wake, What};
 use crate::repairs::{Repair, Repairs};
 use crate::tasks::{Comm, Tasks};
 use goodness_core::{CpuId, TaskId, Time};
+use std::ops::Range;
 
 /// After a switch, this long, a line may still name who ran before it: it is written between the trace point and
 /// the switch itself. A guess, longer than any interrupts-off section there.
@@ -54,6 +61,10 @@ struct CpuState {
     prio: i16,
     /// Number of the record after the last line of this CPU.
     next_record: u64,
+    /// Time of that line.
+    last: u64,
+    /// Whether that line says that a switch is due.
+    resched: bool,
     /// When the last switch was, and who left.
     switched: Option<(u64, Option<TaskId>)>,
 }
@@ -88,6 +99,7 @@ impl Repairer {
     /// One line, in order of time.
     pub fn line(&mut self, raw: Raw, sink: &mut impl Sink) {
         let slot = raw.cpu as usize;
+        let (at, resched) = (raw.at, raw.resched);
         if slot >= self.cpus.len() {
             self.cpus.resize(slot + 1, CpuState::default());
         }
@@ -116,7 +128,10 @@ impl Repairer {
                 self.life(raw, current, sink);
             }
         }
-        self.cpus[slot].next_record = self.records;
+        let cpu = &mut self.cpus[slot];
+        cpu.next_record = self.records;
+        cpu.last = at;
+        cpu.resched = resched;
     }
 
     /// Fork, exec, exit, migration, markers.
@@ -367,36 +382,39 @@ impl Repairer {
     fn put_switch(&mut self, cpu: u32, next: Option<TaskId>, next_prio: i16, now: u64, sink: &mut impl Sink) {
         let state = self.cpus[cpu as usize];
         let prev = state.running.flatten();
-        let since = |woken: Option<(u64, u64)>| woken.filter(|(_, record)| *record >= state.next_record);
-        let arrived = next
-            .and_then(|t| since(self.states[t.index()].woken))
-            .filter(|_| next.is_some_and(|t| self.states[t.index()].standing == Standing::Runnable));
-        let slept = prev.and_then(|t| since(self.states[t.index()].woken));
-        let (mut at, mut before) = arrived.map_or((now, self.records), |(at, record)| (at, record + 1));
-        let mut left = Left::UNKNOWN;
-        if let (Some(task), Some((woken, record))) = (prev, slept) {
-            left = Left::SLEEPING;
-            self.states[task.index()].standing = Standing::Runnable;
+        let (at, place) = self.arrival(&state, next, now);
+        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(|(_, record)| *record >= state.next_record);
+        let mut switch = What::Switch { prev, next, prev_prio: state.prio, next_prio, left: Left::RUNNABLE };
+        if let What::Switch { left, .. } = &mut switch
+            && let Some(task) = prev
+        {
+            *left = if slept.is_some() { Left::SLEEPING } else { Left::UNKNOWN };
+            self.states[task.index()].standing = if slept.is_some() { Standing::Runnable } else { Standing::Unknown };
             self.states[task.index()].woken_early = false;
-            if woken < at || record < before {
-                if next.is_some() && arrived.is_some() {
-                    // It slept before the newcomer was woken: idle in between.
-                    let what = What::Switch { prev, next: None, prev_prio: state.prio, next_prio: 120, left };
-                    self.emit_late(woken, cpu, what, record, sink);
-                    let what = What::Switch { prev: None, next, prev_prio: 120, next_prio, left: Left::RUNNABLE };
-                    self.emit_late(at, cpu, what, before, sink);
-                    return self.settle(cpu, next, next_prio);
-                }
-                (at, before) = (woken, record);
-            }
-        } else if let Some(task) = prev {
-            self.states[task.index()].standing = Standing::Unknown;
-        } else {
-            left = Left::RUNNABLE;
         }
-        let what = What::Switch { prev, next, prev_prio: state.prio, next_prio, left };
-        self.emit_late(at, cpu, what, before, sink);
+        match (slept, switch) {
+            (Some((woken, record)), What::Switch { prev_prio, left, .. }) if record < place.end => {
+                // It slept before it was woken: whoever comes later finds the CPU idle.
+                let idle = What::Switch { prev, next: None, prev_prio, next_prio: 120, left };
+                self.emit_late(woken, cpu, idle, record..record, sink);
+                let start = place.start.max(record);
+                let what = What::Switch { prev: None, next, prev_prio: 120, next_prio, left: Left::RUNNABLE };
+                self.emit_late(at.max(woken), cpu, what, start..place.end, sink);
+            }
+            _ => self.emit_late(at, cpu, switch, place, sink),
+        }
         self.settle(cpu, next, next_prio);
+    }
+
+    /// When `next` came to a CPU where no line tells it, and between which records that is.
+    fn arrival(&self, cpu: &CpuState, next: Option<TaskId>, now: u64) -> (u64, Range<u64>) {
+        let state = next.map(|t| self.states[t.index()]).unwrap_or_default();
+        let middle = cpu.last + now.saturating_sub(cpu.last) / 2;
+        match state.woken.filter(|_| state.standing == Standing::Runnable) {
+            Some((at, record)) if record >= cpu.next_record => (at, record + 1..record + 1),
+            Some(_) if cpu.resched || cpu.running == Some(None) => (cpu.last, cpu.next_record..cpu.next_record),
+            _ => (middle, cpu.next_record..self.records),
+        }
     }
 
     fn settle(&mut self, cpu: u32, next: Option<TaskId>, prio: i16) {
@@ -413,12 +431,12 @@ impl Repairer {
         self.records += 1;
     }
 
-    /// Hands over a record that belongs before record number `before`; it has no number of its own.
-    fn emit_late(&mut self, at: u64, cpu: u32, what: What, before: u64, sink: &mut impl Sink) {
+    /// Hands over a record that belongs between others, at its time; it has no number of its own.
+    fn emit_late(&mut self, at: u64, cpu: u32, what: What, place: Range<u64>, sink: &mut impl Sink) {
         if matches!(what, What::Switch { prev, next, .. } if prev == next) {
             return;
         }
         let record = Record { at: Time(at), cpu: CpuId(cpu), what, origin: Origin::Repaired };
-        sink.late(&record, before, &self.tasks);
+        sink.late(&record, place, &self.tasks);
     }
 }

@@ -19,7 +19,7 @@ enum Next {
 /// All records in their order: `late` ones before the record whose number they name, early wakings behind the
 /// switch that begins the sleep they end, and unknown ways out resolved by what the task does next.
 pub(crate) fn settle(records: Vec<Record>, mut late: Vec<(u64, Record)>, tasks: usize) -> Vec<Record> {
-    late.sort_by_key(|(before, _)| *before);
+    late.sort_by_key(|(before, record)| (*before, record.at));
     let mut records = merge(records, late);
     resolve_unknown(&mut records, tasks);
     move_early_wakings(&mut records, tasks);
