@@ -2,39 +2,49 @@
 //! is divided evenly. Counting is two shifts and an addition; no value is refused; nothing is allocated after
 //! construction.
 //!
-//! Quantiles are nearest-rank: the value of rank ⌈n·q⌉. A bucket stands for its middle, held between the exact
-//! smallest and largest value seen, so a quantile is at most half a bucket wrong: 1/256 here, 1/32 for
-//! [`PerTaskHistograms`]. Mean, smallest and largest are exact.
+//! Quantiles are nearest-rank: the value of rank ⌈n·q⌉. A bucket stands for its middle, but for no more than the
+//! largest value seen, so a quantile is at most half a bucket wrong: 1/256 here, 1/32 (or 4) for
+//! [`PerTaskHistograms`]. Mean and largest value are exact, hence also the quantiles that few values push up to it.
 
 use goodness_core::TaskId;
 
 /// Sub-buckets of an octave in a [`Histogram`], as a power of two.
 const FINE: u32 = 7;
-/// Sub-buckets of an octave in [`PerTaskHistograms`], as a power of two.
-const COARSE: u32 = 4;
+/// Fine buckets that make one of [`PerTaskHistograms`], as a power of two.
+const MERGED: u32 = 3;
+/// Coarse buckets of an octave.
+const COARSE: usize = 1 << (FINE - MERGED);
+/// Octaves: one for the values below 2^7, one for each greater power of two.
+const OCTAVES: usize = 65 - FINE as usize;
 
-/// Octave and sub-bucket of `value`. Octave 0 holds the values below 2^`BITS`, one to a bucket.
-#[inline]
-const fn bucket<const BITS: u32>(value: u64) -> (usize, usize) {
-    let top = 63 - (value | ((1 << BITS) - 1)).leading_zeros();
-    let octave = top + 1 - BITS;
-    let shift = octave.saturating_sub(1);
-    (octave as usize, (value >> shift) as usize & ((1 << BITS) - 1))
-}
+/// The bucket of a value. The first 128 hold one value each, the following 128 two each, and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(u32);
 
-/// Smallest and largest value of a bucket.
-const fn bounds<const BITS: u32>(octave: usize, sub: usize) -> (u64, u64) {
-    if octave == 0 {
-        return (sub as u64, sub as u64);
+impl Place {
+    /// The bucket of `value`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(value: u64) -> Place {
+        let shift = 63 - FINE - (value | 1 << FINE).leading_zeros();
+        Place((shift << FINE) + (value >> shift) as u32)
     }
-    let low = ((1u64 << BITS) + sub as u64) << (octave - 1);
-    (low, low + ((1 << (octave - 1)) - 1))
-}
 
-/// The middle of a bucket, rounded down.
-const fn middle<const BITS: u32>(octave: usize, sub: usize) -> u64 {
-    let (low, high) = bounds::<BITS>(octave, sub);
-    low + (high - low) / 2
+    /// Smallest and largest value of this bucket and the `merged - 1` that follow in its octave.
+    const fn bounds(self, merged: u64) -> (u64, u64) {
+        let (octave, sub) = (self.0 >> FINE, (self.0 & ((1 << FINE) - 1)) as u64);
+        if octave == 0 {
+            return (sub, sub + merged - 1);
+        }
+        let (low, width) = (((1 << FINE) + sub) << (octave - 1), merged << (octave - 1));
+        (low, low + (width - 1))
+    }
+
+    /// The middle of these buckets, rounded down.
+    const fn middle(self, merged: u64) -> u64 {
+        let (low, high) = self.bounds(merged);
+        low + (high - low) / 2
+    }
 }
 
 /// The rank, counted from 1, of the quantile `per_10k` / 10 000 among `count` values.
@@ -57,35 +67,44 @@ pub struct Bucket {
 /// A distribution with 128 buckets an octave: 0.4 % error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    counts: Box<[u64]>,
+    counts: Box<[u64; Histogram::ROOM]>,
     sum: u128,
     max: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        let counts = vec![0; (65 - FINE as usize) << FINE].into_boxed_slice();
+        let counts = vec![0; Histogram::ROOM].into_boxed_slice().try_into().expect("the length is that of the array");
         Histogram { counts, sum: 0, max: 0 }
     }
 }
 
 impl Histogram {
+    /// Buckets, rounded up to a power of two so that a mask replaces the check of bounds.
+    const ROOM: usize = (OCTAVES << FINE).next_power_of_two();
+
     /// Counts `value` once.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        self.record_weighted(value, 1);
+        self.record_at(Place::of(value), value);
+    }
+
+    /// Counts `value`, whose place is known, once.
+    #[inline(always)]
+    pub fn record_at(&mut self, place: Place, value: u64) {
+        self.counts[place.0 as usize & (Self::ROOM - 1)] += 1;
+        self.sum += u128::from(value);
+        self.max = self.max.max(value);
     }
 
     /// Counts `value` `weight` times; not at all if `weight` is 0.
-    #[inline]
+    #[inline(always)]
     pub fn record_weighted(&mut self, value: u64, weight: u64) {
-        if weight == 0 {
-            return;
-        }
-        let (octave, sub) = bucket::<FINE>(value);
-        self.counts[octave << FINE | sub] += weight;
+        self.counts[Place::of(value).0 as usize & (Self::ROOM - 1)] += weight;
         self.sum += u128::from(value) * u128::from(weight);
-        self.max = self.max.max(value);
+        if value > self.max && weight > 0 {
+            self.max = value;
+        }
     }
 
     /// How many values were counted (or their total weight); added up anew at each call.
@@ -110,11 +129,14 @@ impl Histogram {
     /// The quantile `per_10k` / 10 000 (9 900 for p99), nearest-rank; `None` without values.
     #[must_use]
     pub fn quantile(&self, per_10k: u32) -> Option<u64> {
-        let mut left = rank(self.count(), per_10k);
+        let total = self.count();
+        let mut left = rank(total, per_10k);
+        if left == total {
+            return Some(self.max);
+        }
         for (index, &count) in self.counts.iter().enumerate() {
             if count >= left {
-                let middle = middle::<FINE>(index >> FINE, index & ((1 << FINE) - 1));
-                return Some(middle.min(self.max));
+                return Some(Place(index as u32).middle(1).min(self.max));
             }
             left -= count;
         }
@@ -123,7 +145,7 @@ impl Histogram {
 
     /// Adds everything `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine += theirs;
         }
         self.sum += other.sum;
@@ -133,7 +155,7 @@ impl Histogram {
     /// The buckets that hold something, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| {
-            let (low, high) = bounds::<FINE>(index >> FINE, index & ((1 << FINE) - 1));
+            let (low, high) = Place(index as u32).bounds(1);
             Bucket { low, high, count }
         })
     }
@@ -144,8 +166,8 @@ impl Histogram {
 #[derive(Clone, Debug, Default)]
 pub struct PerTaskHistograms {
     /// For each task and octave, one more than the place of its counts in `pool`; 0 for none.
-    places: Vec<[u32; 65 - COARSE as usize]>,
-    pool: Vec<[u32; 1 << COARSE]>,
+    octaves: Vec<[u32; OCTAVES]>,
+    pool: Vec<[u32; COARSE]>,
 }
 
 impl PerTaskHistograms {
@@ -156,49 +178,50 @@ impl PerTaskHistograms {
     #[must_use]
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
-        PerTaskHistograms { places: vec![[0; 65 - COARSE as usize]; tasks], pool: Vec::with_capacity(4 * tasks) }
+        PerTaskHistograms { octaves: vec![[0; OCTAVES]; tasks], pool: Vec::with_capacity(4 * tasks) }
     }
 
-    /// Counts `value` for `task`, if the task has a distribution.
-    #[inline]
-    pub fn record(&mut self, task: TaskId, value: u64) {
-        let (octave, sub) = bucket::<COARSE>(value);
-        let place = match self.places.get(task.index()) {
-            Some(places) if places[octave] != 0 => places[octave] as usize - 1,
-            _ => match self.make_room(task, octave) {
-                Some(place) => place,
-                None => return,
-            },
-        };
-        let count = &mut self.pool[place][sub];
-        *count = count.saturating_add(1);
+    /// Counts a value with this place for `task`, if the task has a distribution.
+    #[inline(always)]
+    pub fn record(&mut self, task: TaskId, place: Place) {
+        let (octave, sub) = ((place.0 >> FINE) as usize, (place.0 >> MERGED) as usize % COARSE);
+        let held = self.octaves.get(task.index()).map_or(0, |octaves| octaves[octave % OCTAVES]);
+        match self.pool.get_mut((held as usize).wrapping_sub(1)) {
+            Some(counts) => counts[sub] = counts[sub].saturating_add(1),
+            None => self.record_first(task, octave, sub),
+        }
     }
 
+    /// The first value of an octave.
     #[cold]
-    fn make_room(&mut self, task: TaskId, octave: usize) -> Option<usize> {
+    fn record_first(&mut self, task: TaskId, octave: usize, sub: usize) {
         if task.index() >= Self::LIMIT {
-            return None;
+            return;
         }
-        if task.index() >= self.places.len() {
-            self.places.resize(task.index() + 1, [0; 65 - COARSE as usize]);
+        if task.index() >= self.octaves.len() {
+            self.octaves.resize(task.index() + 1, [0; OCTAVES]);
         }
-        self.pool.push([0; 1 << COARSE]);
-        self.places[task.index()][octave] = self.pool.len() as u32;
-        Some(self.pool.len() - 1)
+        let mut counts = [0; COARSE];
+        counts[sub] = 1;
+        self.pool.push(counts);
+        self.octaves[task.index()][octave] = self.pool.len() as u32;
     }
 
     /// The quantile `per_10k` / 10 000 of `task`, nearest-rank, not above `max`; `None` without values.
     #[must_use]
     pub fn quantile(&self, task: TaskId, per_10k: u32, max: u64) -> Option<u64> {
-        let places = self.places.get(task.index())?;
-        let octaves = || places.iter().enumerate().filter(|(_, place)| **place != 0);
-        let counts = |place: &u32| &self.pool[*place as usize - 1];
-        let total = octaves().flat_map(|(_, p)| counts(p)).map(|c| u64::from(*c)).sum();
+        let held = || self.octaves.get(task.index()).into_iter().flatten().enumerate().filter(|(_, held)| **held != 0);
+        let counts = |held: &u32| &self.pool[*held as usize - 1];
+        let total = held().flat_map(|(_, held)| counts(held)).map(|c| u64::from(*c)).sum();
         let mut left = rank(total, per_10k);
-        for (octave, place) in octaves() {
-            for (sub, &count) in counts(place).iter().enumerate() {
+        if left == total {
+            return Some(max);
+        }
+        for (octave, held) in held() {
+            for (sub, &count) in counts(held).iter().enumerate() {
                 if u64::from(count) >= left {
-                    return Some(middle::<COARSE>(octave, sub).min(max));
+                    let place = Place((octave << FINE | sub << MERGED) as u32);
+                    return Some(place.middle(1 << MERGED).min(max));
                 }
                 left -= u64::from(count);
             }
@@ -220,16 +243,16 @@ mod tests {
 
     #[test]
     fn buckets_tile_the_whole_range() {
-        let mut expected = 0u64;
-        for octave in 0..65 - FINE as usize {
-            for sub in 0..1 << FINE {
-                let (low, high) = bounds::<FINE>(octave, sub);
+        for merged in [1, 1 << MERGED] {
+            let mut expected = 0u64;
+            for place in (0..(OCTAVES << FINE) as u32).step_by(merged as usize).map(Place) {
+                let (low, high) = place.bounds(merged);
                 assert_eq!(low, expected);
-                assert_eq!((bucket::<FINE>(low), bucket::<FINE>(high)), ((octave, sub), (octave, sub)));
+                assert_eq!((Place::of(low), Place::of(high).0), (place, place.0 + merged as u32 - 1));
                 expected = high.wrapping_add(1);
             }
+            assert_eq!(expected, 0, "the last bucket ends at the largest value");
         }
-        assert_eq!(expected, 0, "the last bucket ends at the largest value");
     }
 
     #[test]
@@ -241,7 +264,7 @@ mod tests {
             let mut sorted: Vec<u64> = (0..10_001).map(|_| rng.below(scale)).collect();
             for &value in &sorted {
                 all.record(value);
-                own.record(TaskId(3), value);
+                own.record(TaskId(3), Place::of(value));
             }
             sorted.sort_unstable();
             let max = sorted[sorted.len() - 1];
@@ -249,7 +272,7 @@ mod tests {
                 let exact = nearest_rank(&sorted, u64::from(per_10k));
                 let (fine, coarse) = (all.quantile(per_10k).unwrap(), own.quantile(TaskId(3), per_10k, max).unwrap());
                 assert!(fine.abs_diff(exact) * 256 <= exact.max(256), "{fine} for {exact}");
-                assert!(coarse.abs_diff(exact) * 32 <= exact.max(32), "{coarse} for {exact}");
+                assert!(coarse.abs_diff(exact) * 32 <= exact.max(4 * 32), "{coarse} for {exact}");
             }
             assert_eq!(all.max(), Some(max));
             assert_eq!(all.mean(), Some(sorted.iter().sum::<u64>() as f64 / 10_001.0));
@@ -289,7 +312,7 @@ mod tests {
     #[test]
     fn a_task_beyond_the_limit_takes_no_memory() {
         let mut own = PerTaskHistograms::default();
-        own.record(TaskId(PerTaskHistograms::LIMIT as u32), 5);
-        assert!(own.places.is_empty() && own.pool.is_empty());
+        own.record(TaskId(PerTaskHistograms::LIMIT as u32), Place::of(5));
+        assert!(own.octaves.is_empty() && own.pool.is_empty());
     }
 }

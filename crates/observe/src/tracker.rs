@@ -6,7 +6,7 @@
 
 use crate::subject::Subject;
 use crate::waiting::{Sets, Waiting};
-use goodness_core::{CpuId, Off, State, TaskId, Time};
+use goodness_core::{CpuId, Off, PerTask, State, TaskId, Time};
 
 /// Marks of a task, one bit each.
 mod mark {
@@ -23,8 +23,6 @@ mod mark {
 pub struct TaskTrack<T> {
     /// When it entered its present state; for a queued task, when it became runnable or lost its CPU.
     pub since: Time,
-    /// Its first wake-up.
-    pub arrived: Time,
     /// What the owner keeps.
     pub own: T,
     cpu: u16,
@@ -71,12 +69,6 @@ impl<T> TaskTrack<T> {
     pub fn is_free(&self) -> bool {
         self.set == 0 && !self.has(mark::ENDED)
     }
-
-    /// Whether it was woken at least once.
-    #[must_use]
-    pub fn has_arrived(&self) -> bool {
-        self.has(mark::ARRIVED)
-    }
 }
 
 /// A stint that ended.
@@ -95,8 +87,8 @@ pub struct Began<'a, T> {
     pub woken: bool,
     /// Whose runqueue counted it: where it waited, or ran as far as was known; `None` if it was not runnable.
     pub counted_on: Option<CpuId>,
-    /// Where its previous stint was.
-    pub ran_on: Option<CpuId>,
+    /// Whether its previous stint was on another CPU.
+    pub moved: bool,
     /// The task, running.
     pub task: &'a mut TaskTrack<T>,
 }
@@ -105,6 +97,8 @@ pub struct Began<'a, T> {
 #[derive(Clone, Debug)]
 pub struct Tracker<T> {
     tasks: Vec<TaskTrack<T>>,
+    /// First wake-ups; asked for at the end only, so kept apart.
+    arrivals: PerTask<Option<Time>>,
     running: Vec<Option<TaskId>>,
     sets: Sets,
     waiting: Waiting,
@@ -120,6 +114,7 @@ impl<T: Default> Tracker<T> {
         assert!(cpus <= 65_536, "{cpus} CPUs are more than the 65536 that are supported");
         let mut tracker = Tracker {
             tasks: Vec::with_capacity(subjects.len()),
+            arrivals: PerTask::default(),
             running: vec![None; cpus],
             sets: Sets::new(cpus),
             waiting: Waiting::new(cpus),
@@ -167,9 +162,10 @@ impl<T: Default> Tracker<T> {
         track.since = at;
         track.cpu = cpu.0 as u16;
         if !track.has(mark::ARRIVED) {
-            track.arrived = at;
+            track.marks |= mark::ARRIVED;
+            *self.arrivals.admit(task) = Some(at);
         }
-        track.marks |= mark::WOKEN | mark::ARRIVED;
+        track.marks |= mark::WOKEN;
         self.waiting.queue(track.set);
         Some(track)
     }
@@ -230,7 +226,7 @@ impl<T: Default> Tracker<T> {
             self.waiting.idle(queued_on);
         }
         let woken = track.has(mark::WOKEN);
-        let ran_on = track.has(mark::RAN).then_some(CpuId(u32::from(track.ran_on)));
+        let moved = track.has(mark::RAN) && track.ran_on != cpu.0 as u16;
         track.marks = track.marks & !mark::WOKEN | mark::RAN;
         track.state = State::Running;
         track.since = at;
@@ -238,7 +234,7 @@ impl<T: Default> Tracker<T> {
         track.ran_on = cpu.0 as u16;
         self.running[cpu.index()] = Some(task);
         self.waiting.busy(cpu);
-        Began { waited_since, woken, counted_on, ran_on, task: track }
+        Began { waited_since, woken, counted_on, moved, task: track }
     }
 
     /// The queued `task` moved to the runqueue of `to`; returns where it was if that is another one.
@@ -279,17 +275,6 @@ impl<T: Default> Tracker<T> {
         }
     }
 
-    /// Forgets what went before `at`, except who runs and who waits: stints and waits count from there, and
-    /// those waits are no longer taken as begun by a waking.
-    pub fn begin_at(&mut self, at: Time) {
-        for track in &mut self.tasks {
-            if matches!(track.state, State::Queued | State::Running) {
-                track.since = track.since.max(at);
-                track.marks &= !mark::WOKEN;
-            }
-        }
-    }
-
     /// The task, made if it was never heard of: judged, and free to run anywhere.
     #[inline(always)]
     pub fn task_mut(&mut self, task: TaskId) -> &mut TaskTrack<T> {
@@ -308,6 +293,17 @@ impl<T> Tracker<T> {
     /// All tasks ever heard of, by number.
     pub fn tasks(&self) -> impl Iterator<Item = (TaskId, &TaskTrack<T>)> {
         self.tasks.iter().enumerate().map(|(index, track)| (TaskId(index as u32), track))
+    }
+
+    /// All tasks ever heard of, to be changed.
+    pub fn tasks_mut(&mut self) -> impl Iterator<Item = &mut TaskTrack<T>> {
+        self.tasks.iter_mut()
+    }
+
+    /// When `task` was first woken.
+    #[must_use]
+    pub fn arrived(&self, task: TaskId) -> Option<Time> {
+        if task.index() < self.arrivals.len() { self.arrivals[task] } else { None }
     }
 
     /// How many CPUs there are.
@@ -418,6 +414,6 @@ mod tests {
 
     #[test]
     fn a_metrics_task_fits_one_cache_line() {
-        assert!(size_of::<TaskTrack<[u64; 5]>>() <= 64);
+        assert!(size_of::<TaskTrack<crate::metrics::TaskAccount>>() <= 64);
     }
 }

@@ -193,12 +193,12 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         if let Some(lost) = running {
             self.tracker.forget(cpu);
             if MEASURE {
-                self.measures.lost(self.now, cpu, lost);
+                self.measures.lost(self.now, cpu, lost, self.tracker.task_mut(lost));
             }
         }
         let Some(prev) = prev else { return };
         if self.tracker.appear(self.now, cpu, prev, off) && MEASURE {
-            self.measures.runnable(self.now, cpu, prev);
+            self.measures.runnable(self.now, cpu, prev, self.tracker.task_mut(prev));
         }
     }
 
@@ -253,9 +253,13 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             self.rules.exit(at, task, &mut self.tracker);
         }
         let waited_on = self.tracker.task(task).filter(|t| t.state == State::Queued).map(|t| t.cpu());
+        let arrived = self.tracker.arrived(task);
         let Some(track) = self.tracker.exit(at, task) else { return };
         if MEASURE {
-            self.measures.exited(at, task, track, waited_on);
+            self.measures.exited(at, arrived, track.is_judged());
+            if let Some(cpu) = waited_on {
+                self.measures.blocked(at, cpu, task, track);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Window;
 use super::measured::Values;
 use super::task_account::TaskAccount;
-use crate::tracker::{TaskTrack, Tracker};
+use crate::tracker::Tracker;
 use goodness_core::Time;
 
 #[derive(Clone, Debug, Default)]
@@ -16,20 +16,21 @@ pub(super) struct Completion {
 
 impl Completion {
     /// A task ended. Its turnaround counts if it arrived within the window.
-    pub fn exited(&mut self, at: Time, from: Time, track: &TaskTrack<TaskAccount>) {
-        if !track.is_judged() {
+    pub fn exited(&mut self, at: Time, from: Time, arrived: Option<Time>, judged: bool) {
+        if !judged {
             return;
         }
         self.last = Some(at);
         self.ended += 1;
-        if track.has_arrived() && track.arrived >= from {
-            self.turnaround += u128::from(at.since(track.arrived).ns());
+        if let Some(arrived) = arrived.filter(|arrived| *arrived >= from) {
+            self.turnaround += u128::from(at.since(arrived).ns());
             self.turned += 1;
         }
     }
 
     pub fn report(&self, window: Window, tracker: &Tracker<TaskAccount>, values: &mut Values) {
-        let judged = tracker.tasks().filter(|(_, t)| t.is_judged() && t.has_arrived()).count() as u64;
+        let judged =
+            tracker.tasks().filter(|(task, t)| t.is_judged() && tracker.arrived(*task).is_some()).count() as u64;
         let all = self.last.filter(|_| self.ended >= judged);
         values.set("completion_time", all.map(|last| last.since(window.from).ns() as f64), self.ended);
         let mean = (self.turned > 0).then(|| self.turnaround as f64 / self.turned as f64);

@@ -20,27 +20,16 @@ const NICE_0_WEIGHT: f64 = 1024.0;
 /// Weight of a SCHED_IDLE task in Linux.
 const IDLE_WEIGHT: f64 = 3.0;
 
-/// One task's weight and claim.
-#[derive(Clone, Copy, Debug)]
-struct Claim {
-    /// 0 for a real-time task, which takes what it wants.
-    weight: f64,
-    /// What the clock advanced while the task was runnable; while it is, less the clock's present value.
-    clock: f64,
-}
-
-impl Default for Claim {
-    fn default() -> Self {
-        Claim { weight: NICE_0_WEIGHT, clock: 0.0 }
-    }
-}
-
+/// A task's claim is what the clock advanced while it was runnable; while it is, less the clock's present value.
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
+    /// The weight of every task, as long as all have the same.
+    common: f64,
+    /// Otherwise each task's weight; 0 for a real-time task, which takes what it wants.
+    weights: Vec<f64>,
     /// Whether any task is a real-time task.
     realtime: bool,
-    claims: Vec<Claim>,
     /// Value of the clock at `then`; since then it advances by `rate` per nanosecond.
     clock: f64,
     then: Time,
@@ -55,14 +44,19 @@ pub(super) struct Fairness {
 
 impl Fairness {
     pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Fairness {
-        let claims: Vec<Claim> = subjects.iter().map(|s| Claim { weight: weight(s), ..Claim::default() }).collect();
-        let mut weights = claims.iter().map(|c| c.weight).filter(|w| *w > 0.0);
-        let common = weights.next().unwrap_or(NICE_0_WEIGHT);
-        let equal = weights.all(|w| w == common) && subjects.iter().all(|s| s.affinity == CpuSet::All);
+        let mut weights: Vec<f64> = subjects.iter().map(weight).collect();
+        let common = weights.iter().copied().find(|w| *w > 0.0).unwrap_or(NICE_0_WEIGHT);
+        let restricted = subjects.iter().any(|s| s.affinity != CpuSet::All);
+        let realtime = weights.contains(&0.0);
+        if weights.iter().all(|w| *w == common) {
+            weights.clear();
+        }
+        let equal = weights.iter().all(|w| *w == common || *w == 0.0) && !restricted;
         Fairness {
             measurable: cpus == 1 || equal,
-            realtime: claims.iter().any(|c| c.weight == 0.0),
-            claims,
+            common,
+            weights,
+            realtime,
             clock: 0.0,
             then: from,
             rate: 0.0,
@@ -74,58 +68,54 @@ impl Fairness {
 
     /// A child that nobody described takes after its parent.
     pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
-        if child.index() < self.claims.len() {
+        if self.weights.is_empty() || child.index() < self.weights.len() {
             return;
         }
-        let weight = parent.map_or(NICE_0_WEIGHT, |parent| self.claim(parent).weight);
-        self.claim(child).weight = weight;
-        if self.fastest.is_finite() && weight > 0.0 && weight * self.fastest != 1.0 {
-            self.measurable = false;
-        }
+        let weight = parent.map_or(NICE_0_WEIGHT, |parent| self.weight_of(parent));
+        self.weights.resize(child.index() + 1, NICE_0_WEIGHT);
+        self.weights[child.index()] = weight;
     }
 
-    #[inline]
-    fn claim(&mut self, task: TaskId) -> &mut Claim {
-        if task.index() >= self.claims.len() {
-            self.claims.resize(task.index() + 1, Claim::default());
+    #[inline(always)]
+    fn weight_of(&self, task: TaskId) -> f64 {
+        if self.weights.is_empty() {
+            return self.common;
         }
-        &mut self.claims[task.index()]
+        self.weights.get(task.index()).copied().unwrap_or(NICE_0_WEIGHT)
     }
 
     /// Brings the clock up to `at`. Before the warm-up `then` lies in the future, and the clock stands still.
-    #[inline]
+    #[inline(always)]
     fn clock_at(&mut self, at: Time) -> f64 {
-        self.clock += at.since(self.then).ns() as f64 * self.rate;
-        self.then = self.then.max(at);
+        if at > self.then {
+            // Signed, because the conversion is one instruction then; 292 years fit.
+            self.clock += (at.ns() - self.then.ns()) as i64 as f64 * self.rate;
+            self.then = at;
+        }
         self.clock
     }
 
     /// Weight or capacity changed.
-    #[inline]
+    #[inline(always)]
     fn set_rate(&mut self) {
-        self.rate = if self.weight > 0.0 { (self.capacity / self.weight).min(self.fastest) } else { 0.0 };
+        let rate = if self.weight > 0.0 { self.capacity / self.weight } else { 0.0 };
+        self.rate = if rate > self.fastest { self.fastest } else { rate };
     }
 
-    #[inline]
-    pub fn runnable(&mut self, at: Time, task: TaskId) {
+    #[inline(always)]
+    pub fn runnable(&mut self, at: Time, task: TaskId, own: &mut TaskAccount) {
         if self.measurable {
-            let clock = self.clock_at(at);
-            let claim = self.claim(task);
-            claim.clock -= clock;
-            let weight = claim.weight;
-            self.weight += weight;
+            own.claim -= self.clock_at(at);
+            self.weight += self.weight_of(task);
             self.set_rate();
         }
     }
 
-    #[inline]
-    pub fn blocked(&mut self, at: Time, task: TaskId) {
+    #[inline(always)]
+    pub fn blocked(&mut self, at: Time, task: TaskId, own: &mut TaskAccount) {
         if self.measurable {
-            let clock = self.clock_at(at);
-            let claim = self.claim(task);
-            claim.clock += clock;
-            let weight = claim.weight;
-            self.weight -= weight;
+            own.claim += self.clock_at(at);
+            self.weight -= self.weight_of(task);
             if self.weight < IDLE_WEIGHT / 2.0 {
                 // Rounding must not leave a weight behind when nobody is runnable.
                 self.weight = 0.0;
@@ -134,14 +124,14 @@ impl Fairness {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn started(&mut self, at: Time, task: TaskId) {
         if self.realtime {
             self.take(at, task, -1.0);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn stopped(&mut self, at: Time, task: TaskId) {
         if self.realtime {
             self.take(at, task, 1.0);
@@ -150,7 +140,7 @@ impl Fairness {
 
     /// A real-time task gives its CPU back (+1) or takes one (-1).
     fn take(&mut self, at: Time, task: TaskId, cpus: f64) {
-        if self.claim(task).weight == 0.0 {
+        if self.weight_of(task) == 0.0 {
             self.clock_at(at);
             self.capacity += cpus;
             self.set_rate();
@@ -158,21 +148,20 @@ impl Fairness {
     }
 
     /// Settles the claims of tasks that are runnable at the end.
-    pub fn close(&mut self, end: Time, tracker: &Tracker<TaskAccount>) {
-        self.clock_at(end);
-        for (task, track) in tracker.tasks() {
+    pub fn close(&mut self, end: Time, tracker: &mut Tracker<TaskAccount>) {
+        let clock = self.clock_at(end);
+        for track in tracker.tasks_mut() {
             if matches!(track.state, State::Queued | State::Running) {
-                self.blocked(end, task);
+                track.own.claim += clock;
             }
         }
     }
 
-    pub fn report(&mut self, tracker: &Tracker<TaskAccount>, values: &mut Values) {
+    pub fn report(&self, tracker: &Tracker<TaskAccount>, values: &mut Values) {
         let (mut error, mut entitled, mut n) = (0.0, 0.0, 0u64);
         let (mut sum, mut squares) = (0.0, 0.0);
         for (task, track) in tracker.tasks().filter(|(_, t)| t.is_judged()) {
-            let claim = *self.claim(task);
-            let (share, got) = (claim.weight * claim.clock, track.own.cpu_time.ns() as f64);
+            let (share, got) = (self.weight_of(task) * track.own.claim, track.own.cpu_time.ns() as f64);
             if !self.measurable || share < 1.0 {
                 continue;
             }

@@ -103,27 +103,27 @@ impl Measures {
     #[inline(always)]
     pub fn woken(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         track.own.wakeups += u32::from(self.measuring);
-        self.runnable(at, cpu, task);
+        self.runnable(at, cpu, task, track);
     }
 
     /// A task counts as runnable on `cpu` from now on.
     #[inline(always)]
-    pub fn runnable(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+    pub fn runnable(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         self.queues.join(at, cpu);
-        self.fairness.runnable(at, task);
+        self.fairness.runnable(at, task, &mut track.own);
     }
 
     /// A task of `cpu` no longer counts as runnable.
     #[inline(always)]
-    fn blocked(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+    pub fn blocked(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         self.queues.leave(at, cpu);
-        self.fairness.blocked(at, task);
+        self.fairness.blocked(at, task, &mut track.own);
     }
 
     #[inline(always)]
     pub fn stopped(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off, ended: Ended<'_, TaskAccount>) {
+        let track = ended.task;
         if self.measuring {
-            let track = ended.task;
             let ran = at.since(ended.began.max(self.from));
             track.own.cpu_time += ran;
             track.own.switched(off);
@@ -133,7 +133,7 @@ impl Measures {
         }
         self.fairness.stopped(at, task);
         if !off.is_runnable() {
-            self.blocked(at, cpu, task);
+            self.blocked(at, cpu, task, track);
         }
     }
 
@@ -141,14 +141,14 @@ impl Measures {
     pub fn started(&mut self, at: Time, cpu: CpuId, task: TaskId, began: Began<'_, TaskAccount>) {
         match began.counted_on {
             Some(from) => self.queues.shift(at, from, cpu),
-            None => self.runnable(at, cpu, task),
+            None => self.runnable(at, cpu, task, began.task),
         }
         self.fairness.started(at, task);
         if !self.measuring {
             return;
         }
         let track = began.task;
-        track.own.placed(began.ran_on, cpu);
+        track.own.migrations += u32::from(began.moved);
         if let Some(since) = began.waited_since {
             track.own.wait += at.since(since.max(self.from));
             if began.woken && since > self.from {
@@ -158,9 +158,9 @@ impl Measures {
     }
 
     /// `task` was believed to run on `cpu`, but its switch was never seen.
-    pub fn lost(&mut self, at: Time, cpu: CpuId, task: TaskId) {
+    pub fn lost(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         self.fairness.stopped(at, task);
-        self.blocked(at, cpu, task);
+        self.blocked(at, cpu, task, track);
     }
 
     #[inline]
@@ -179,12 +179,9 @@ impl Measures {
         }
     }
 
-    /// `waited_on`: where it was queued, if it ended while waiting.
-    pub fn exited(&mut self, at: Time, task: TaskId, track: &TaskTrack<TaskAccount>, waited_on: Option<CpuId>) {
-        self.completion.exited(at, self.from, track);
-        if let Some(cpu) = waited_on {
-            self.blocked(at, cpu, task);
-        }
+    /// `task` ended; it had arrived at `arrived`, and is judged or not.
+    pub fn exited(&mut self, at: Time, arrived: Option<Time>, judged: bool) {
+        self.completion.exited(at, self.from, arrived, judged);
     }
 
     #[inline]

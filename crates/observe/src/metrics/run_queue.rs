@@ -24,7 +24,7 @@ impl RunQueues {
     }
 
     /// The length `cpu` had until now lasted until `at`. Before the warm-up `since` lies in the future.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, at: Time, cpu: CpuId) -> &mut u32 {
         let queue = &mut self.cpus[cpu.index()];
         if at > queue.since {
@@ -35,19 +35,19 @@ impl RunQueues {
     }
 
     /// A task became runnable on `cpu`.
-    #[inline]
+    #[inline(always)]
     pub fn join(&mut self, at: Time, cpu: CpuId) {
         *self.settle(at, cpu) += 1;
     }
 
     /// A task of `cpu` is runnable no more.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, at: Time, cpu: CpuId) {
         *self.settle(at, cpu) -= 1;
     }
 
     /// A runnable task moved.
-    #[inline]
+    #[inline(always)]
     pub fn shift(&mut self, at: Time, from: CpuId, to: CpuId) {
         if from != to {
             self.leave(at, from);

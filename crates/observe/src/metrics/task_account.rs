@@ -4,7 +4,7 @@ use super::Window;
 use super::measured::TaskMeasured;
 use super::wakeup_latency::WakeupLatency;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{CpuId, Off, Span, State, TaskId, Time};
+use goodness_core::{Off, Span, State, TaskId, Time};
 
 /// Kept for each task beside its track; both together fill one cache line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +13,8 @@ pub(crate) struct TaskAccount {
     pub wait: Span,
     /// Longest wake-up latency in nanoseconds plus 1; 0 for none.
     pub longest_latency: u64,
+    /// What it is entitled to; see `fairness`.
+    pub claim: f64,
     pub voluntary: u32,
     pub involuntary: u32,
     pub migrations: u32,
@@ -25,12 +27,6 @@ impl TaskAccount {
     pub fn switched(&mut self, off: Off) {
         let count = if off.is_runnable() { &mut self.involuntary } else { &mut self.voluntary };
         *count += 1;
-    }
-
-    /// It begins a stint on `cpu`; `before` is where its previous one was.
-    #[inline]
-    pub fn placed(&mut self, before: Option<CpuId>, cpu: CpuId) {
-        self.migrations += u32::from(before.is_some_and(|before| before != cpu));
     }
 }
 
@@ -49,13 +45,19 @@ pub(super) fn close_waits(end: Time, from: Time, tracker: &mut Tracker<TaskAccou
 
 /// The results of all tasks.
 pub(super) fn report(window: Window, tracker: &Tracker<TaskAccount>, wakeup: &WakeupLatency) -> Vec<TaskMeasured> {
-    tracker.tasks().map(|(task, track)| measured(task, track, window, wakeup)).collect()
+    let of = |(task, track)| measured(task, track, tracker.arrived(task), window, wakeup);
+    tracker.tasks().map(of).collect()
 }
 
-fn measured(task: TaskId, track: &TaskTrack<TaskAccount>, window: Window, wakeup: &WakeupLatency) -> TaskMeasured {
+fn measured(
+    task: TaskId,
+    track: &TaskTrack<TaskAccount>,
+    arrived: Option<Time>,
+    window: Window,
+    wakeup: &WakeupLatency,
+) -> TaskMeasured {
     let own = &track.own;
     let ended = (track.state == State::Exited).then_some(track.since);
-    let arrived = track.has_arrived().then_some(track.arrived);
     let life = arrived.map_or(Span::ZERO, |arrived| ended.unwrap_or(window.to).since(arrived.max(window.from)));
     let longest = own.longest_latency.checked_sub(1).map(Span);
     TaskMeasured {

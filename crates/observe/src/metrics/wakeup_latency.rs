@@ -3,7 +3,7 @@
 
 use super::measured::Values;
 use super::task_account::TaskAccount;
-use crate::histogram::{Histogram, PerTaskHistograms};
+use crate::histogram::{Histogram, PerTaskHistograms, Place};
 use crate::tracker::TaskTrack;
 use goodness_core::{Span, TaskId};
 
@@ -24,12 +24,13 @@ impl WakeupLatency {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, task: TaskId, latency: Span, track: &mut TaskTrack<TaskAccount>) {
+        let place = Place::of(latency.ns());
         if track.is_judged() {
-            self.distribution.record(latency.ns());
+            self.distribution.record_at(place, latency.ns());
         }
-        self.per_task.record(task, latency.ns());
+        self.per_task.record(task, place);
         // Stored one larger, so that 0 stands for none.
         track.own.longest_latency = track.own.longest_latency.max(latency.ns() + 1);
     }
