@@ -93,6 +93,16 @@ pub struct Began<'a, T> {
     pub task: &'a mut TaskTrack<T>,
 }
 
+/// A switch from one task to another in which nothing was out of the ordinary.
+pub struct Switched<'a, T> {
+    /// The stint that ended.
+    pub ended: Ended<'a, T>,
+    /// The stint that begins.
+    pub began: Began<'a, T>,
+    /// Since when the task that begins waited.
+    pub waited_since: Time,
+}
+
 /// The state of the machine after the events so far.
 #[derive(Clone, Debug)]
 pub struct Tracker<T> {
@@ -168,6 +178,54 @@ impl<T: Default> Tracker<T> {
         track.marks |= mark::WOKEN;
         self.waiting.queue(track.set);
         Some(track)
+    }
+
+    /// As [`Tracker::wake`], but only where nothing is out of the ordinary: the task exists, was not runnable, and
+    /// may run anywhere. Otherwise nothing happens.
+    #[inline(always)]
+    pub fn wake_plainly(&mut self, at: Time, task: TaskId, cpu: CpuId) -> Option<&mut TaskTrack<T>> {
+        let track = self.tasks.get_mut(task.index())?;
+        if track.state != State::Blocked || !track.is_free() || !track.has(mark::ARRIVED) {
+            return None;
+        }
+        track.state = State::Queued;
+        track.since = at;
+        track.cpu = cpu.0 as u16;
+        track.marks |= mark::WOKEN;
+        self.waiting.queue(0);
+        Some(track)
+    }
+
+    /// As [`Tracker::stop`] and [`Tracker::start`], but only where nothing is out of the ordinary: `prev` ran there
+    /// and lives on, `next` was queued there, and both may run anywhere. Otherwise nothing happens.
+    #[inline(always)]
+    pub fn switch_plainly(
+        &mut self,
+        at: Time,
+        cpu: CpuId,
+        (prev, off, next): (TaskId, Off, TaskId),
+    ) -> Option<Switched<'_, T>> {
+        let running = self.running.get_mut(cpu.index())?;
+        let [from, to] = self.tasks.get_disjoint_mut([prev.index(), next.index()]).ok()?;
+        let ordinary = *running == Some(prev) && off != Off::Exited && from.is_free() && to.is_free();
+        if !ordinary || to.state != State::Queued || to.cpu != cpu.0 as u16 {
+            return None;
+        }
+        *running = Some(next);
+        let began = std::mem::replace(&mut from.since, at);
+        from.state = State::Queued;
+        if !off.is_runnable() {
+            from.state = State::Blocked;
+            self.waiting.unqueue(0);
+        }
+        let waited_since = std::mem::replace(&mut to.since, at);
+        let (woken, moved) = (to.has(mark::WOKEN), to.has(mark::RAN) && to.ran_on != to.cpu);
+        to.marks = to.marks & !mark::WOKEN | mark::RAN;
+        to.state = State::Running;
+        to.ran_on = to.cpu;
+        let ended = Ended { began, task: from };
+        let began = Began { waited_since: Some(waited_since), woken, counted_on: Some(cpu), moved, task: to };
+        Some(Switched { ended, began, waited_since })
     }
 
     /// A task never heard of lost `cpu`: it was there before the first event, and waits since `at` if it is still

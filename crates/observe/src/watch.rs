@@ -144,8 +144,21 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         !CHECK || self.rules.exists(self.now, cpu, &self.tracker)
     }
 
-    #[inline(always)]
-    fn wakeup(&mut self, task: TaskId, cpu: CpuId) {
+    #[inline(never)]
+    fn wakeup(&mut self, at: Time, task: TaskId, cpu: CpuId) {
+        self.pass(at);
+        if !self.exists(cpu) {
+            return;
+        }
+        let at = self.now;
+        match self.tracker.wake_plainly(at, task, cpu) {
+            Some(track) if MEASURE => self.measures.woken(at, cpu, task, track),
+            Some(_) => {}
+            None => self.wakeup_of_any_kind(task, cpu),
+        }
+    }
+
+    fn wakeup_of_any_kind(&mut self, task: TaskId, cpu: CpuId) {
         let at = self.now;
         if CHECK {
             self.rules.wakeup(at, task, cpu, &mut self.tracker);
@@ -156,8 +169,31 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
-    #[inline(always)]
-    fn switch(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
+    #[inline(never)]
+    fn switch(&mut self, at: Time, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
+        self.pass(at);
+        if !self.exists(cpu) {
+            return;
+        }
+        let at = self.now;
+        if let (Some(prev), Some(next)) = (prev, next)
+            && let Some(switched) = self.tracker.switch_plainly(at, cpu, (prev, off, next))
+        {
+            if CHECK {
+                self.rules.ran(at.since(switched.ended.began));
+                self.rules.waited(at, next, switched.waited_since);
+            }
+            if MEASURE {
+                self.measures.stopped(at, cpu, prev, off, switched.ended);
+                self.measures.started(at, cpu, next, switched.began);
+            }
+        } else {
+            self.switch_of_any_kind(cpu, prev, off, next);
+        }
+    }
+
+    /// What [`Self::switch`] does, also from and to idle, with restricted tasks, and where the stream is wrong.
+    fn switch_of_any_kind(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
         let running = self.tracker.running_on(cpu);
         if CHECK {
             self.rules.switch(self.now, cpu, (prev, off, next), running);
@@ -214,6 +250,20 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
         if MEASURE {
             self.measures.started(at, cpu, task, began);
+        }
+    }
+
+    /// The rarer kinds of events.
+    #[inline(never)]
+    fn follow(&mut self, at: Time, event: &Event) {
+        self.pass(at);
+        match *event {
+            Event::Migrate { task, to, .. } if self.exists(to) => self.migrate(task, to),
+            Event::Overhead { cpu, kind, span } if self.exists(cpu) => self.overhead(cpu, kind, span),
+            Event::Migrate { .. } | Event::Overhead { .. } | Event::Wakeup { .. } | Event::Switch { .. } => {}
+            Event::Fork { parent, child } => self.fork(parent, child),
+            Event::Exit { task } => self.exit(task),
+            Event::Served { task, latency } => self.served(task, latency),
         }
     }
 
@@ -274,18 +324,13 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
 }
 
 impl<const MEASURE: bool, const CHECK: bool> Observer for Watch<MEASURE, CHECK> {
-    #[inline]
+    // Inlined always: the host emits each kind of event in a place of its own, where the match vanishes.
+    #[inline(always)]
     fn observe(&mut self, at: Time, event: &Event) {
-        self.pass(at);
         match *event {
-            Event::Wakeup { task, cpu, .. } if self.exists(cpu) => self.wakeup(task, cpu),
-            Event::Switch { cpu, prev, off, next } if self.exists(cpu) => self.switch(cpu, prev, off, next),
-            Event::Migrate { task, to, .. } if self.exists(to) => self.migrate(task, to),
-            Event::Overhead { cpu, kind, span } if self.exists(cpu) => self.overhead(cpu, kind, span),
-            Event::Fork { parent, child } => self.fork(parent, child),
-            Event::Exit { task } => self.exit(task),
-            Event::Served { task, latency } => self.served(task, latency),
-            Event::Wakeup { .. } | Event::Switch { .. } | Event::Migrate { .. } | Event::Overhead { .. } => {}
+            Event::Wakeup { task, cpu, .. } => self.wakeup(at, task, cpu),
+            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev, off, next),
+            _ => self.follow(at, event),
         }
     }
 }
