@@ -24,6 +24,7 @@ pub mod checkers;
 pub mod histogram;
 pub mod metrics;
 pub mod subject;
+mod track;
 pub mod tracker;
 mod waiting;
 mod watch;
