@@ -12,10 +12,13 @@
 //! weight instead of the decayed average.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
-use crate::fair::weight::{Weight, scaling};
+mod rules;
+
+use crate::fair::weight::Weight;
 use crate::fair::{Join, Leave, Order, Stack};
 use goodness_core::{About, Class, Context, CpuId, Effort, Machine, Needs, PerTask, Span, TaskId};
 use goodness_queues::{Nodes, Tree};
+use rules::Rules;
 
 goodness_core::choices! {
     /// Kernel whose fair class is modelled.
@@ -59,54 +62,11 @@ pub type Eevdf = Stack<VirtualDeadlines>;
 const NOBODY: u32 = u32::MAX;
 /// SCHED_IDLE.
 const IDLE_WEIGHT: u64 = 3;
+/// Rank of the current entity: of equal deadlines, its own counts as the latest.
+const LAST: i64 = i64::MAX;
 /// Values kept in the tree: virtual runtime and slice.
 const RUNTIME: usize = 0;
 const SLICE: usize = 1;
-
-/// The profile's answers to what the settings leave open.
-#[derive(Clone, Copy, Debug)]
-struct Rules {
-    base_slice: u64,
-    place_lag: bool,
-    place_deadline_initial: bool,
-    place_rel_deadline: bool,
-    run_to_parity: bool,
-    preempt_short: bool,
-    delay_dequeue: bool,
-    delay_zero: bool,
-    wakeup_preemption: bool,
-    next_buddy: bool,
-    expire_protection: bool,
-    yield_forfeits: bool,
-    /// Whether the lag is limited by slice + tick instead of max(2 slices, tick).
-    lag_by_slice_and_tick: bool,
-    fair_server: bool,
-    tick: u64,
-}
-
-impl Rules {
-    fn new(machine: &Machine, settings: &Settings) -> Rules {
-        let (delays, current) = (settings.kernel >= Kernel::V6_12_0, settings.kernel >= Kernel::V6_12);
-        let slice = settings.base_slice.unwrap_or(Span::from_us(if current { 700 } else { 750 }));
-        Rules {
-            base_slice: slice.0 * scaling(machine.cpu_count()),
-            place_lag: settings.place_lag.unwrap_or(true),
-            place_deadline_initial: settings.place_deadline_initial.unwrap_or(true),
-            place_rel_deadline: settings.place_rel_deadline.unwrap_or(delays),
-            run_to_parity: settings.run_to_parity.unwrap_or(true),
-            preempt_short: settings.preempt_short.unwrap_or(delays),
-            delay_dequeue: settings.delay_dequeue.unwrap_or(delays),
-            delay_zero: settings.delay_zero.unwrap_or(delays),
-            wakeup_preemption: settings.wakeup_preemption,
-            next_buddy: settings.next_buddy,
-            expire_protection: settings.expire_protection.unwrap_or(current),
-            yield_forfeits: settings.yield_forfeits.unwrap_or(current),
-            lag_by_slice_and_tick: current,
-            fair_server: delays,
-            tick: machine.tick().0,
-        }
-    }
-}
 
 /// What is known of a task.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,7 +89,8 @@ struct Entity {
     idle_class: bool,
 }
 
-/// The entities of one CPU. The current one is not in the tree but counts in all sums.
+/// The entities of one CPU, all of them in the tree. What the current one ran since it was last brought up to
+/// date in the tree is in the sums already.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     tree: Tree,
@@ -137,9 +98,9 @@ struct Queue {
     next: u32,
     /// Sums are kept relative to this virtual time.
     base: i64,
-    /// Σ weight · (runtime − base) over the tree.
+    /// Σ weight · (runtime − base) over all entities.
     sum: i128,
-    /// Σ weight over the tree.
+    /// Σ weight over all entities.
     load: u64,
     /// Entities queued, the current and the delayed ones included.
     count: u32,
@@ -153,21 +114,11 @@ pub struct VirtualDeadlines {
     nodes: Nodes<2>,
     entities: PerTask<Entity>,
     queues: Vec<Queue>,
+    /// Entities that were ever queued or put back; ranks equals.
+    arrivals: i64,
 }
 
 impl VirtualDeadlines {
-    /// Σ weight · (runtime − base) and Σ weight over all entities, the current one included.
-    #[inline]
-    fn totals(&self, cpu: CpuId) -> (i128, u64) {
-        let queue = &self.queues[cpu.index()];
-        let (mut sum, mut load) = (queue.sum, queue.load);
-        if let Some(current) = self.running(cpu) {
-            sum += i128::from(current.runtime - queue.base) * i128::from(current.weight.value);
-            load += current.weight.value;
-        }
-        (sum, load)
-    }
-
     /// The entity that runs on `cpu` or just stopped there, if it is still queued there.
     #[inline]
     fn running(&self, cpu: CpuId) -> Option<&Entity> {
@@ -180,8 +131,8 @@ impl VirtualDeadlines {
 
     /// V, rounded down; of an empty queue, where it last stood.
     fn average(&mut self, cpu: CpuId) -> i64 {
-        let (sum, load) = self.totals(cpu);
         let queue = &mut self.queues[cpu.index()];
+        let Queue { sum, load, .. } = *queue;
         if load == 0 {
             return queue.base;
         }
@@ -197,8 +148,7 @@ impl VirtualDeadlines {
     /// A test for "not ahead of V" that needs no division.
     #[inline]
     fn eligibility(&self, cpu: CpuId) -> impl Fn(i64) -> bool + use<> {
-        let (sum, load) = self.totals(cpu);
-        let base = self.queues[cpu.index()].base;
+        let Queue { sum, load, base, .. } = self.queues[cpu.index()];
         move |runtime| sum >= i128::from(runtime - base) * i128::from(load)
     }
 
@@ -207,7 +157,10 @@ impl VirtualDeadlines {
         let queue = &mut self.queues[cpu.index()];
         queue.sum += i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
         queue.load += it.weight.value;
-        let levels = queue.tree.insert(&mut self.nodes, task, it.deadline, [it.runtime, it.slice as i64]);
+        self.arrivals += 1;
+        let rank = if queue.current == task { LAST } else { self.arrivals };
+        let values = [it.runtime, it.slice as i64];
+        let levels = queue.tree.insert_ranked(&mut self.nodes, task, it.deadline, rank, values);
         cx.examined(Effort::Insert, levels);
     }
 
@@ -217,6 +170,32 @@ impl VirtualDeadlines {
         queue.sum -= i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
         queue.load -= it.weight.value;
         let levels = queue.tree.remove(&mut self.nodes, task);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    /// The current entity moves on by `distance` of virtual time.
+    #[inline]
+    fn advance(&mut self, cpu: CpuId, distance: i64) -> &mut Entity {
+        let queue = &mut self.queues[cpu.index()];
+        let it = &mut self.entities[TaskId(queue.current)];
+        it.runtime += distance;
+        queue.sum += i128::from(distance) * i128::from(it.weight.value);
+        it
+    }
+
+    /// Brings the tree up to date with the current entity.
+    fn sync(&mut self, cx: &Context, cpu: CpuId) {
+        let Some(it) = self.running(cpu).copied() else { return };
+        let Queue { current, ref mut tree, .. } = self.queues[cpu.index()];
+        let values = [it.runtime, it.slice as i64];
+        let levels = if self.nodes.key(current) != it.deadline {
+            tree.remove(&mut self.nodes, current)
+                + tree.insert_ranked(&mut self.nodes, current, it.deadline, LAST, values)
+        } else if self.nodes.values(current) != values {
+            tree.set_values(&mut self.nodes, current, values)
+        } else {
+            0
+        };
         cx.examined(Effort::Insert, levels);
     }
 
@@ -237,8 +216,7 @@ impl VirtualDeadlines {
     /// Gives `task`, which is not counted in the queue's sums, its virtual runtime and deadline.
     fn place(&mut self, cpu: CpuId, task: TaskId, initial: bool) {
         let average = self.average(cpu);
-        let (_, load) = self.totals(cpu);
-        let others = self.queues[cpu.index()].count;
+        let Queue { load, count: others, .. } = self.queues[cpu.index()];
         let rules = self.rules;
         let it = &mut self.entities[task];
         let mut lag = 0;
@@ -274,30 +252,27 @@ impl VirtualDeadlines {
     }
 
     /// The election. `protect`: whether the current entity may insist on its slice.
-    fn elect(&self, cx: &Context, cpu: CpuId, protect: bool) -> Option<TaskId> {
+    fn elect(&mut self, cx: &Context, cpu: CpuId, protect: bool) -> Option<TaskId> {
         let queue = &self.queues[cpu.index()];
-        let current = self.running(cpu).map(|it| (TaskId(queue.current), it));
         if queue.count == 1 {
-            return current.map(|c| c.0).or(queue.tree.first().map(TaskId));
+            return queue.tree.first().map(TaskId);
         }
         let eligible = self.eligibility(cpu);
         if protect && queue.next != NOBODY && eligible(self.entities[TaskId(queue.next)].runtime) {
             return Some(TaskId(queue.next));
         }
-        let current = current.filter(|(_, it)| eligible(it.runtime));
-        if let Some((task, it)) = current
+        if let Some(it) = self.running(cpu)
             && protect
             && it.protected > it.runtime
+            && eligible(it.runtime)
         {
-            return Some(task);
+            return Some(TaskId(queue.current));
         }
+        self.sync(cx, cpu);
+        let queue = &self.queues[cpu.index()];
         let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, &eligible);
         cx.examined(Effort::Search, levels);
-        match (current, best) {
-            (Some((_, it)), Some(best)) if it.deadline >= self.nodes.key(best) => Some(TaskId(best)),
-            (Some((task, _)), _) => Some(task),
-            (None, best) => best.map(TaskId),
-        }
+        best.map(TaskId)
     }
 
     /// Whether `woken` can win an election at all, as far as it and the current entity show.
@@ -310,9 +285,7 @@ impl VirtualDeadlines {
 
     /// The smallest slice anyone on `cpu` asks for.
     fn least_slice(&self, cpu: CpuId) -> u64 {
-        let queue = &self.queues[cpu.index()];
-        let waiting = queue.tree.least(&self.nodes, SLICE).map_or(u64::MAX, |s| s as u64);
-        self.running(cpu).map_or(waiting, |it| waiting.min(it.slice))
+        self.queues[cpu.index()].tree.least(&self.nodes, SLICE).map_or(u64::MAX, |s| s as u64)
     }
 
     /// Begins the protection of the current entity, which was just switched in.
@@ -331,10 +304,7 @@ impl VirtualDeadlines {
     /// Takes a task out of the queue for good; its lag is noted.
     fn detach(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         self.note_lag(cpu, task);
-        let is_current = self.queues[cpu.index()].current == task.0;
-        if !is_current {
-            self.tree_remove(cx, cpu, task.0);
-        }
+        self.tree_remove(cx, cpu, task.0);
         let it = &mut self.entities[task];
         it.queued = false;
         let delayed = std::mem::take(&mut it.delayed);
@@ -349,13 +319,15 @@ impl VirtualDeadlines {
         }
     }
 
-    /// Puts the current entity back into the tree, if it is still queued.
+    /// No entity is current any more; the one that was goes behind its equals, as if it came back now.
     fn put_back(&mut self, cx: &Context, cpu: CpuId) {
-        let still_queued = self.running(cpu).is_some();
-        let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);
-        if still_queued {
-            self.tree_insert(cx, cpu, current);
+        if self.running(cpu).is_some() {
+            self.sync(cx, cpu);
+            self.arrivals += 1;
+            let Queue { current, ref mut tree, .. } = self.queues[cpu.index()];
+            tree.set_rank(&mut self.nodes, current, self.arrivals);
         }
+        self.queues[cpu.index()].current = NOBODY;
     }
 
     /// Makes `task` the current entity of `cpu`.
@@ -364,8 +336,15 @@ impl VirtualDeadlines {
             return;
         }
         self.put_back(cx, cpu);
-        self.tree_remove(cx, cpu, task.0);
         let queue = &mut self.queues[cpu.index()];
+        let after = queue.tree.next(&self.nodes, task.0);
+        if after.is_some_and(|it| self.nodes.key(it) == self.nodes.key(task.0)) {
+            let (key, values) = (self.nodes.key(task.0), self.nodes.values(task.0));
+            queue.tree.remove(&mut self.nodes, task.0);
+            queue.tree.insert_ranked(&mut self.nodes, task.0, key, LAST, values);
+        } else {
+            queue.tree.set_rank(&mut self.nodes, task.0, LAST);
+        }
         queue.current = task.0;
         if queue.next == task.0 {
             queue.next = NOBODY;
@@ -399,6 +378,7 @@ impl Order for VirtualDeadlines {
             nodes: Nodes::default(),
             entities: PerTask::default(),
             queues: vec![empty; machine.cpu_count()],
+            arrivals: 0,
         }
     }
 
@@ -440,10 +420,9 @@ impl Order for VirtualDeadlines {
         it.queued = true;
         it.cpu = cpu;
         self.queues[cpu.index()].count += 1;
+        self.tree_insert(cx, cpu, task.0);
         if self.queues[cpu.index()].current == task.0 {
             self.protect(cpu);
-        } else {
-            self.tree_insert(cx, cpu, task.0);
         }
     }
 
@@ -472,18 +451,10 @@ impl Order for VirtualDeadlines {
         self.queues[cpu.index()].delayed -= 1;
         if self.rules.delay_zero && self.entities[task].lag > 0 {
             self.queues[cpu.index()].count -= 1;
-            let is_current = self.queues[cpu.index()].current == task.0;
-            if !is_current {
-                self.tree_remove(cx, cpu, task.0);
-            }
-            let it = &mut self.entities[task];
-            it.lag = 0;
-            it.queued = false;
+            self.tree_remove(cx, cpu, task.0);
+            self.entities[task].lag = 0;
             self.place(cpu, task, false);
-            self.entities[task].queued = true;
-            if !is_current {
-                self.tree_insert(cx, cpu, task.0);
-            }
+            self.tree_insert(cx, cpu, task.0);
             self.queues[cpu.index()].count += 1;
         }
     }
@@ -494,13 +465,14 @@ impl Order for VirtualDeadlines {
             return false;
         }
         let alone = queue.count == 1;
-        let it = &mut self.entities[TaskId(queue.current)];
-        it.runtime += it.weight.virtual_time(ran.0);
+        let weight = self.entities[TaskId(queue.current)].weight;
+        let it = self.advance(cpu, weight.virtual_time(ran.0));
         let finished = it.runtime >= it.deadline;
         if finished {
             it.deadline = it.runtime + it.weight.virtual_time(it.slice);
         }
-        let unprotected = self.rules.expire_protection && it.protected <= it.runtime;
+        let Entity { runtime, protected, .. } = *it;
+        let unprotected = self.rules.expire_protection && protected <= runtime;
         let again = !alone && (finished || unprotected);
         if again {
             self.queues[cpu.index()].next = NOBODY;
@@ -519,13 +491,12 @@ impl Order for VirtualDeadlines {
         }
         let current = TaskId(queue.current);
         let eligible = self.eligibility(cpu)(self.entities[current].runtime);
-        let it = &mut self.entities[current];
-        let slice = it.weight.virtual_time(it.slice);
+        let Entity { weight, slice, runtime, deadline, .. } = self.entities[current];
+        let slice = weight.virtual_time(slice);
         if !self.rules.yield_forfeits {
-            it.deadline += slice;
+            self.entities[current].deadline += slice;
         } else if eligible {
-            it.runtime = it.deadline;
-            it.deadline += slice;
+            self.advance(cpu, deadline - runtime).deadline += slice;
         }
     }
 
@@ -585,8 +556,9 @@ impl Order for VirtualDeadlines {
     }
 
     fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId> {
-        let tree = &self.queues[cpu.index()].tree;
-        tree.iter(&self.nodes).map(TaskId).find(|task| !self.entities[*task].delayed && accepts(*task))
+        let Queue { ref tree, current, .. } = self.queues[cpu.index()];
+        let waits = |task: &TaskId| task.0 != current && !self.entities[*task].delayed;
+        tree.iter(&self.nodes).map(TaskId).filter(waits).find(|task| accepts(*task))
     }
 }
 

@@ -216,6 +216,24 @@ impl Tree {
         levels + self.rebalance(nodes, heir)
     }
 
+    /// Gives `item`, which must be in this tree, a new rank that leaves its place among its equals as it is.
+    #[inline]
+    pub fn set_rank<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, rank: i64) {
+        nodes.at_mut(item + 1).rank = rank;
+    }
+
+    /// Gives `item`, which must be in this tree, new values under its old key. Answers the levels visited.
+    pub fn set_values<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, values: [i64; N]) -> u32 {
+        let mut place = item + 1;
+        nodes.at_mut(place).own = values;
+        let mut levels = 1;
+        while place != NIL && nodes.refresh(place).1 {
+            place = nodes.at(place).parent;
+            levels += 1;
+        }
+        levels
+    }
+
     /// The item after `item` in key order.
     #[must_use]
     pub fn next<const N: usize>(&self, nodes: &Nodes<N>, item: u32) -> Option<u32> {
@@ -406,7 +424,12 @@ mod tests {
         let mut list: Vec<(i64, u64, u32)> = Vec::new();
         for step in 0..4000u64 {
             let item = (next_random(&mut state) % 200) as u32;
-            if let Some(place) = list.iter().position(|e| e.2 == item) {
+            if step % 3 == 0
+                && let Some(entry) = list.iter().find(|e| e.2 == item)
+            {
+                let value = (next_random(&mut state) % 100) as i64;
+                tree.set_values(&mut nodes, entry.2, [value]);
+            } else if let Some(place) = list.iter().position(|e| e.2 == item) {
                 list.remove(place);
                 tree.remove(&mut nodes, item);
             } else {
