@@ -174,11 +174,13 @@ impl PerTaskHistograms {
     /// Tasks with a larger number have no distribution of their own.
     pub const LIMIT: usize = 65_536;
 
-    /// Room for `tasks` tasks.
+    /// Room for `tasks` tasks: for every value they may have up to 18 000 tasks, for 16 octaves each at
+    /// [`Self::LIMIT`]. Room not used is only reserved: no page of it is touched.
     #[must_use]
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
-        PerTaskHistograms { octaves: vec![[0; OCTAVES]; tasks], pool: Vec::with_capacity(4 * tasks) }
+        let blocks = (tasks * OCTAVES).min(16 * Self::LIMIT);
+        PerTaskHistograms { octaves: vec![[0; OCTAVES]; tasks], pool: Vec::with_capacity(blocks) }
     }
 
     /// Counts a value with this place for `task`, if the task has a distribution.
