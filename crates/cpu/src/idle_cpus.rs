@@ -27,6 +27,12 @@ impl IdleCpus {
         }
     }
 
+    /// Whether no CPU is idle.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether `cpu` is idle.
     #[inline]
     pub fn contains(&self, cpu: CpuId) -> bool {

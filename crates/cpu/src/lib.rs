@@ -1,8 +1,10 @@
 //! CPU scheduling policies, one file each. This list is the registry: command line, contract tests,
 //! benchmarks and docs find a policy through it.
 
+mod domains;
 mod fair;
 mod idle_cpus;
+mod prio_array;
 mod realtime;
 
 goodness_core::cpu_policies! {
@@ -10,5 +12,6 @@ goodness_core::cpu_policies! {
     eevdf::Eevdf,
     fifo::Fifo,
     linux::{Linux20, Linux22, Linux24},
+    o1::O1,
     rr::RoundRobin,
 }

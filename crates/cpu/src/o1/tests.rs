@@ -1,0 +1,300 @@
+//! The numbers of specs section 2, read off the scheduler's own state.
+
+use super::*;
+use goodness_core::{EffortMeter, Nice, TaskTable};
+
+/// One CPU of a machine, driven verb by verb in whole milliseconds.
+struct Bench {
+    machine: Machine,
+    tasks: TaskTable,
+    effort: EffortMeter,
+    now: Time,
+    policy: O1,
+}
+
+const CPU: CpuId = CpuId(0);
+
+impl Bench {
+    fn new(cpus: u32, kernel: Kernel) -> Bench {
+        let machine = Machine::flat(cpus, 1000).unwrap();
+        let policy = O1::new(&machine, Settings { kernel }, Seed(1));
+        Bench { machine, tasks: TaskTable::default(), effort: EffortMeter::default(), now: Time::ZERO, policy }
+    }
+
+    fn call<T>(&mut self, verb: impl FnOnce(&mut O1, &Context) -> T) -> T {
+        let cx = Context { now: self.now, machine: &self.machine, tasks: &self.tasks, effort: &self.effort };
+        verb(&mut self.policy, &cx)
+    }
+
+    /// A task that exists, blocked.
+    fn admit(&mut self, nice: i64) -> TaskId {
+        let nice = Nice::new(nice).unwrap();
+        let task = self.tasks.push(Task { nice, address_space: Some(0), ..Task::default() });
+        self.call(|o1, cx| o1.admit(cx, task, None)).unwrap();
+        task
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now += Span::from_ms(ms);
+    }
+
+    fn wake(&mut self, task: TaskId) {
+        let why = Enqueue::Wakeup { waker: None, on: CPU, sync: false, from: WakeSource::Interrupt };
+        let _ = self.call(|o1, cx| o1.enqueue(cx, CPU, task, why));
+    }
+
+    fn pick(&mut self) -> TaskId {
+        self.call(|o1, cx| o1.pick_next(cx, CPU)).expect("somebody is runnable").task
+    }
+
+    fn stop(&mut self, task: TaskId, why: Stop) {
+        let _ = self.call(|o1, cx| o1.charge(cx, CPU, task, Span::ZERO, why));
+    }
+
+    /// Lets whoever is best run for `ticks`; who ran from when on, in milliseconds.
+    fn spin(&mut self, mut task: TaskId, ticks: u64) -> Vec<(u64, TaskId)> {
+        let began = self.now;
+        let mut story = vec![(0, task)];
+        for _ in 0..ticks {
+            self.pass(1);
+            if self.call(|o1, cx| o1.charge(cx, CPU, task, Span::from_ms(1), Stop::Tick)) == Resched::Preempt(CPU) {
+                self.stop(task, Stop::Preempted);
+                let _ = self.call(|o1, cx| o1.enqueue(cx, CPU, task, Enqueue::Preempted));
+                let next = self.pick();
+                if next != task {
+                    story.push((self.now.since(began).0 / 1_000_000, next));
+                }
+                task = next;
+            }
+        }
+        story
+    }
+
+    fn sleep_ms(&self, task: TaskId) -> u64 {
+        self.policy.queues.entities[task].sleep_avg / 1_000_000
+    }
+
+    fn give_sleep(&mut self, task: TaskId, ms: u64) {
+        self.policy.queues.entities[task].sleep_avg = ms * 1_000_000;
+        self.call(|o1, cx| o1.set_effective_prio(cx, task));
+    }
+
+    fn prio(&self, task: TaskId) -> u8 {
+        self.policy.queues.entities[task].prio
+    }
+}
+
+fn constants(kernel: Kernel) -> Constants {
+    Constants::new(kernel, &Machine::flat(1, 1000).unwrap())
+}
+
+fn by_nice<T>(nices: &[i64], value: impl Fn(u8) -> T) -> Vec<T> {
+    nices.iter().map(|nice| value((120 + nice) as u8)).collect()
+}
+
+/// specs/cpu-schedulers.md 2.8 (1) and 2.2 "Drift"
+#[test]
+fn slices_by_nice_are_those_of_the_kernels() {
+    let c = constants(Kernel::V2_6_8);
+    assert_eq!(by_nice(&[-20, -10, 0, 10, 19, 1], |p| c.slice(p)), [200, 151, 102, 53, 10, 97]);
+    let c = constants(Kernel::V2_6_22);
+    assert_eq!(by_nice(&[-20, 0, 19], |p| c.slice(p)), [800, 100, 5]);
+    assert_eq!(c.max_sleep, 1000);
+}
+
+const NICES: [i64; 9] = [-20, -15, -10, -5, 0, 5, 10, 15, 19];
+
+/// specs/cpu-schedulers.md 2.3, table
+#[test]
+fn how_interactive_a_task_must_be_depends_on_its_nice() {
+    assert_eq!(by_nice(&NICES, delta), [-3, -1, 0, 1, 2, 3, 4, 5, 6]);
+    let c = constants(Kernel::V2_6_8);
+    let sleeps = by_nice(&NICES, |p| c.interactive_sleep(p) / 1_000_000);
+    assert_eq!(sleeps, [305, 509, 611, 713, 815, 917, 1019, 1121, 1223]);
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let mut least = |nice: i64| {
+        let task = bench.admit(nice);
+        (0..=10).find(|bonus| {
+            bench.give_sleep(task, bonus * 102);
+            bench.policy.queues.entities[task].is_interactive()
+        })
+    };
+    let found = NICES.map(&mut least);
+    // Where clamping at 100 and 139 cuts the range short, priorities say less than the bonus: nice −20 from
+    // bonus 2 and nice 19 never, as in the sheet.
+    assert_eq!(found, [Some(2), Some(4), Some(5), Some(6), Some(7), Some(8), Some(9), Some(10), None]);
+}
+
+/// specs/cpu-schedulers.md 2.3
+#[test]
+fn granularity_doubles_as_the_bonus_falls_and_grows_with_the_cpus() {
+    let granularity = |cpus: u32| {
+        let c = Constants::new(Kernel::V2_6_8, &Machine::flat(cpus, 1000).unwrap());
+        [10, 9, 8, 7, 6, 5].map(|bonus| c.granularity(bonus * 102_000_000))
+    };
+    assert_eq!(granularity(1), [10, 10, 20, 40, 80, 160]);
+    assert_eq!(granularity(4), [40, 40, 80, 160, 320, 640]);
+}
+
+/// specs/cpu-schedulers.md 2.8 (2)
+#[test]
+fn a_hog_settles_at_its_static_priority_plus_five() {
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let hog = bench.admit(0);
+    bench.give_sleep(hog, 1020);
+    bench.wake(hog);
+    assert_eq!((bench.pick(), bench.prio(hog)), (hog, 115));
+    bench.spin(hog, 1300);
+    assert_eq!((bench.prio(hog), bench.sleep_ms(hog)), (125, 0));
+}
+
+fn slept(ms: u64) -> (u64, u8, bool) {
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let task = bench.admit(0);
+    bench.pass(ms);
+    bench.wake(task);
+    (bench.sleep_ms(task), bench.prio(task), bench.policy.queues.entities[task].is_interactive())
+}
+
+/// specs/cpu-schedulers.md 2.8 (3)
+#[test]
+fn a_long_sleep_makes_interactive_but_never_straight_to_the_top() {
+    assert_eq!(slept(816), (918, 116, true));
+    assert_eq!(slept(5_000), (918, 116, true));
+    assert_eq!(slept(50), (500, 121, false));
+    assert_eq!(slept(815).0, 1020, "ten times the sleep, up to the limit");
+}
+
+/// specs/cpu-schedulers.md 2.8 (4)
+#[test]
+fn a_spinning_interactive_task_keeps_its_status_for_two_slices() {
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let (spinner, other) = (bench.admit(0), bench.admit(0));
+    bench.pass(816);
+    bench.wake(spinner);
+    assert_eq!(bench.pick(), spinner);
+    // A task waits at a lower priority: as long as the spinner is requeued to the active array it does not run.
+    bench.give_sleep(other, 0);
+    bench.policy.queues.push(CPU, other, false);
+    let story = bench.spin(spinner, 400);
+    assert_eq!(story, [(0, spinner), (306, other)]);
+}
+
+/// specs/cpu-schedulers.md 2.8 (7)
+#[test]
+fn interactive_equals_alternate_by_the_granularity() {
+    let alternation = |cpus: u32, sleep: u64| {
+        let mut bench = Bench::new(cpus, Kernel::V2_6_8);
+        for task in [bench.admit(0), bench.admit(0)] {
+            bench.give_sleep(task, sleep);
+            bench.policy.queues.push(CPU, task, false);
+        }
+        let first = bench.pick();
+        bench.spin(first, 90).iter().map(|(ms, _)| *ms).collect::<Vec<_>>()
+    };
+    assert_eq!(alternation(1, 1020), [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
+    assert_eq!(alternation(2, 1020), [0, 20, 40, 60, 80]);
+    assert_eq!(alternation(1, 760), [0, 40, 80]);
+}
+
+/// specs/cpu-schedulers.md 2.3, EXPIRED_STARVING
+#[test]
+fn an_interactive_task_expires_once_others_starve_or_a_better_one_has_expired() {
+    let expires = |waited_ms: u64, nice_of_other: i64| {
+        let mut bench = Bench::new(1, Kernel::V2_6_8);
+        let (interactive, other) = (bench.admit(0), bench.admit(nice_of_other));
+        bench.give_sleep(interactive, 1020);
+        bench.policy.queues.push(CPU, interactive, false);
+        bench.policy.queues.push(CPU, other, true);
+        bench.policy.queues.cpus[0].expired_since = Some(Time::ZERO);
+        bench.policy.queues.cpus[0].best_expired = (120 + nice_of_other) as u8;
+        bench.pass(waited_ms - 1);
+        assert_eq!(bench.pick(), interactive);
+        bench.policy.queues.entities[interactive].slice = 1;
+        bench.spin(interactive, 1);
+        // If it expired, nobody was left and the arrays changed places.
+        bench.policy.queues.cpus[0].expired_since.is_none()
+    };
+    // Two runnable tasks: 2 · 1020 ms and a tick.
+    assert_eq!((expires(2040, 0), expires(2041, 0)), (false, true));
+    assert_eq!((expires(5, -1), expires(5, 1)), (true, false));
+}
+
+/// specs/cpu-schedulers.md 2.4: uninterruptible sleep gives at most what makes interactive
+#[test]
+fn waiting_for_a_disk_does_not_lift_above_the_interactive_sleep() {
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let task = bench.admit(0);
+    bench.wake(task);
+    assert_eq!(bench.pick(), task);
+    bench.stop(task, Stop::Blocked { interruptible: false });
+    bench.pass(900);
+    bench.wake(task);
+    assert_eq!(bench.sleep_ms(task), 815);
+}
+
+/// specs/cpu-schedulers.md 2.5 "First pick after wake"
+#[test]
+fn waiting_after_an_interrupt_counts_like_sleep_and_after_a_task_in_part() {
+    let rewarded = |from: WakeSource| {
+        let mut bench = Bench::new(1, Kernel::V2_6_8);
+        let (running, woken) = (bench.admit(0), bench.admit(0));
+        bench.give_sleep(running, 1000);
+        bench.wake(running);
+        assert_eq!(bench.pick(), running);
+        let why = Enqueue::Wakeup { waker: None, on: CPU, sync: false, from };
+        let _ = bench.call(|o1, cx| o1.enqueue(cx, CPU, woken, why));
+        bench.pass(10);
+        bench.stop(running, Stop::Blocked { interruptible: true });
+        assert_eq!(bench.pick(), woken);
+        bench.sleep_ms(woken)
+    };
+    assert_eq!(rewarded(WakeSource::Interrupt), 100);
+    assert_eq!(rewarded(WakeSource::Task), 30);
+}
+
+/// specs/cpu-schedulers.md 2.5 "Fork" and "Exit"
+#[test]
+fn a_child_takes_half_the_slice_and_gives_back_what_it_did_not_use() {
+    let mut bench = Bench::new(1, Kernel::V2_6_8);
+    let parent = bench.admit(0);
+    bench.give_sleep(parent, 918);
+    bench.wake(parent);
+    assert_eq!(bench.pick(), parent);
+    bench.policy.queues.entities[parent].slice = 51;
+    let child = bench.tasks.push(Task { address_space: Some(1), ..Task::default() });
+    bench.call(|o1, cx| o1.admit(cx, child, Some(parent))).unwrap();
+    let answer = bench.call(|o1, cx| o1.enqueue(cx, CPU, child, Enqueue::Fork { parent: Some(parent) }));
+    assert_eq!(answer, Resched::Preempt(CPU));
+    let of = |bench: &Bench, task: TaskId| (bench.policy.queues.entities[task].slice, bench.sleep_ms(task));
+    // 95 % of bonus 9 is 8 whole steps.
+    assert_eq!((of(&bench, child), of(&bench, parent)), ((26, 816), (25, 918)));
+    bench.stop(parent, Stop::Preempted);
+    assert_eq!(bench.pick(), child, "the child runs first, at its parent's priority");
+    assert_eq!(bench.prio(child), bench.prio(parent));
+    bench.stop(child, Stop::Exited);
+    bench.call(|o1, cx| o1.exit(cx, child));
+    assert_eq!(of(&bench, parent), (51, (918 * 3 + 816) / 4));
+}
+
+/// specs/cpu-schedulers.md 2.5 "SCHED_BATCH"
+#[test]
+fn a_batch_task_sleeps_for_nothing_from_2_6_16_on() {
+    let sleep = |kernel: Kernel| {
+        let mut bench = Bench::new(1, kernel);
+        let task = bench.admit(0);
+        bench.tasks[task].class = Class::Batch;
+        bench.pass(5_000);
+        bench.wake(task);
+        bench.sleep_ms(task)
+    };
+    assert_eq!((sleep(Kernel::V2_6_8), sleep(Kernel::V2_6_22)), (918, 0));
+}
+
+/// specs/cpu-schedulers.md 2.6
+#[test]
+fn the_load_average_halves_the_distance_at_each_tick() {
+    let mut domains = Domains::new(&Machine::flat(2, 1000).unwrap());
+    let loads: Vec<u64> = (0..4).map(|_| domains.tick_and_load(CPU, 2)).collect();
+    assert_eq!(loads, [128, 192, 224, 240]);
+}

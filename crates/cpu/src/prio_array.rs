@@ -1,0 +1,102 @@
+//! The priority array of Linux 2.6.0 to 2.6.22: a FIFO list for each priority and a bitmap that finds the best one.
+//!
+//! Source: specs section 2.1 and 3.1. Priorities 0 to 99 are real-time (0 best), 100 to 139 normal; 140 is the level
+//! of staircase's batch tasks. Every operation takes constant time.
+
+use goodness_core::TaskId;
+use goodness_queues::{Bitmap, Links, List};
+
+/// One level more than the kernel's 140.
+pub(crate) const LEVELS: usize = 141;
+/// Normal priorities of nice −20 and +19.
+pub(crate) const BEST_USER_PRIO: u8 = 100;
+pub(crate) const WORST_USER_PRIO: u8 = 139;
+
+#[derive(Clone, Debug)]
+pub(crate) struct PrioArray {
+    lists: [List; LEVELS],
+    filled: Bitmap<3>,
+    count: u32,
+}
+
+impl Default for PrioArray {
+    fn default() -> Self {
+        PrioArray { lists: [List::default(); LEVELS], filled: Bitmap::default(), count: 0 }
+    }
+}
+
+impl PrioArray {
+    /// Tasks on all lists.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    #[inline]
+    fn note(&mut self, prio: u8) {
+        self.filled.set(usize::from(prio));
+        self.count += 1;
+    }
+
+    #[inline]
+    pub fn push_back(&mut self, links: &mut Links, prio: u8, task: TaskId) {
+        self.lists[usize::from(prio)].push_back(links, task.0);
+        self.note(prio);
+    }
+
+    #[allow(dead_code)]
+    pub fn push_front(&mut self, links: &mut Links, prio: u8, task: TaskId) {
+        self.lists[usize::from(prio)].push_front(links, task.0);
+        self.note(prio);
+    }
+
+    /// Puts `task` right before `place`, which is on the list of `prio`.
+    pub fn insert_before(&mut self, links: &mut Links, prio: u8, place: TaskId, task: TaskId) {
+        self.lists[usize::from(prio)].insert_before(links, place.0, task.0);
+        self.note(prio);
+    }
+
+    #[inline]
+    pub fn remove(&mut self, links: &mut Links, prio: u8, task: TaskId) {
+        let list = &mut self.lists[usize::from(prio)];
+        list.remove(links, task.0);
+        self.count -= 1;
+        if list.is_empty() {
+            self.filled.clear(usize::from(prio));
+        }
+    }
+
+    /// The task at the head of the best list.
+    #[inline]
+    pub fn first(&self) -> Option<TaskId> {
+        let prio = self.filled.first()?;
+        self.lists[prio].front().map(TaskId)
+    }
+
+    /// All tasks in the order in which balancing tries them: best list first, each list from its tail.
+    pub fn coldest_first<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = TaskId> + 'a {
+        self.lists.iter().filter(|list| !list.is_empty()).flat_map(|list| list.iter_back(links)).map(TaskId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_list_is_served_from_its_head_and_robbed_from_its_tail() {
+        let (mut links, mut array) = (Links::default(), PrioArray::default());
+        links.reserve(5);
+        for (task, prio) in [(0, 120), (1, 140), (2, 120), (3, 99)] {
+            array.push_back(&mut links, prio, TaskId(task));
+        }
+        array.insert_before(&mut links, 120, TaskId(2), TaskId(4));
+        assert_eq!(array.coldest_first(&links).map(|t| t.0).collect::<Vec<_>>(), [3, 2, 4, 0, 1]);
+        let mut served = Vec::new();
+        while let Some(task) = array.first() {
+            served.push(task.0);
+            array.remove(&mut links, [120, 140, 120, 99, 120][task.index()], task);
+        }
+        assert_eq!((served, array.len()), (vec![3, 0, 4, 2, 1], 0));
+    }
+}
