@@ -1,0 +1,66 @@
+//! Whatever the bytes are: no panic, records in order, memory bounded by the text.
+
+mod common;
+
+use common::{Monotone, about, fork, load, switch, waking};
+use goodness_trace::Recording;
+use proptest::prelude::*;
+
+fn holds(trace: &Recording, bytes: usize) {
+    assert!(trace.records.is_sorted_by_key(|r| r.at), "records out of order");
+    assert!(trace.records.len() + trace.tasks.len() <= bytes, "more records than bytes");
+    trace.observe(&mut Monotone::default());
+}
+
+/// A trace of a few threads on two CPUs, with all kinds of lines, consistent or not.
+fn any_trace() -> impl Strategy<Value = Vec<u8>> {
+    let line = (0u64..2_000, 0u32..3, 0u32..5, 0u32..5, 0usize..9).prop_map(|(us, cpu, a, b, kind)| match kind {
+        0..=2 => switch(us, cpu, a, ["S", "R", "D"][kind], b),
+        3 => waking(us, cpu, a, b, cpu),
+        4 => fork(us, cpu, a, b),
+        5 => about(us, cpu, a, "dNs3.", "sched_waking", b, " target_cpu=001"),
+        6 => about(us, cpu, a, ".....", "sched_process_exit", a, ""),
+        7 => switch(us, cpu, a, "X", b),
+        _ => format!("CPU:{cpu} [LOST {us} EVENTS]"),
+    });
+    prop::collection::vec(line, 1..60).prop_map(|lines| format!("# tracer: nop\n{}\n", lines.join("\n")).into_bytes())
+}
+
+proptest! {
+    #[test]
+    fn random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        if let Ok(trace) = load(&bytes) {
+            holds(&trace, bytes.len());
+        }
+    }
+
+    #[test]
+    fn inconsistent_traces_become_ordered_events(text in any_trace()) {
+        if let Ok(trace) = load(&text) {
+            holds(&trace, text.len());
+        }
+    }
+
+    #[test]
+    fn mutated_traces_are_read_or_refused(
+        text in any_trace(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..20),
+    ) {
+        let mut text = text;
+        for (at, byte, way) in changes {
+            if text.is_empty() {
+                break;
+            }
+            let at = at.index(text.len());
+            match way {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                2 => { text.remove(at); }
+                _ => text.truncate(at.max(text.len() / 2)),
+            }
+        }
+        if let Ok(trace) = load(&text) {
+            holds(&trace, text.len() * 2);
+        }
+    }
+}
