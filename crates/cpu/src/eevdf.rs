@@ -269,8 +269,10 @@ impl VirtualDeadlines {
             return Some(TaskId(queue.current));
         }
         self.sync(cx, cpu);
+        // Many comparisons against V: one division pays.
+        let average = self.average(cpu);
         let queue = &self.queues[cpu.index()];
-        let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, &eligible);
+        let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, |runtime| runtime <= average);
         cx.examined(Effort::Search, levels);
         best.map(TaskId)
     }

@@ -384,9 +384,11 @@ impl<O: Order> CpuPolicy for Stack<O> {
             self.stop_fair(cx, cpu, task, why);
         }
         if why != Stop::Tick {
-            self.placement.stopped(cx.now, task);
-            if matches!(why, Stop::Blocked { .. } | Stop::Exited) {
-                self.placement.leaves(cx, task);
+            if cx.machine.cpu_count() > 1 {
+                self.placement.stopped(cx.now, task);
+                if matches!(why, Stop::Blocked { .. } | Stop::Exited) {
+                    self.placement.leaves(cx, task);
+                }
             }
             // Accounting is complete; the CPU picks next, whatever else happens at this instant.
             let it = &mut self.cpus[cpu.index()];
