@@ -4,5 +4,6 @@ pub mod experiment;
 pub mod json;
 pub mod machine;
 pub mod models;
+pub mod replay;
 pub mod rtapp;
 pub mod script;

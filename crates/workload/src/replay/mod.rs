@@ -1,0 +1,80 @@
+//! Causal replay: the work in a recording, freed from the scheduler that ran it.
+//!
+//! A burst is CPU time *executed*: preemption and waiting for a CPU under the recorded scheduler are in no
+//! burst. A wait ends for the reason it ended in the recording: another task reached a certain point of its own
+//! work (an edge), or something outside happened. [`causes`] says how the two are told apart, [`recover`] why
+//! no policy can deadlock the result.
+//!
+//! What it costs to switch is inside the recorded bursts, because a burst is the time between two switches.
+//! A machine for replay must not charge it again; [`machine::machine_of`] makes such a machine.
+
+mod casting;
+pub mod causes;
+pub mod clock;
+pub mod machine;
+pub mod program;
+pub mod recover;
+pub mod story;
+
+pub use machine::{Delays, Figure, RecordedMachine, machine_of};
+pub use recover::{Arrivals, Others, Recovered, RecoveredTask, Unknowns, recover};
+pub use story::Story;
+
+use goodness_core::{Channel, ChannelKind, Seed, TaskSpec, Workload, WorkloadSource};
+use program::{Player, permuted};
+use std::sync::Arc;
+
+/// A recovered recording as a workload.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    name: String,
+    recovered: Recovered,
+}
+
+impl Replay {
+    /// The replay of `recovered`, called `name` in reports.
+    #[must_use]
+    pub fn new(name: &str, recovered: Recovered) -> Replay {
+        Replay { name: name.into(), recovered }
+    }
+
+    /// What was recovered.
+    #[must_use]
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+}
+
+impl WorkloadSource for Replay {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what_varies(&self) -> &str {
+        "replication 0 is the recording as it was; the others put each task's bursts and external delays in random \
+         order within blocks of eight, which keeps their sums, and draw the phase of the tick"
+    }
+
+    fn build(&self, seed: Seed, replication: u32) -> Workload {
+        let never = Channel(self.recovered.edges);
+        let mut channels = vec![ChannelKind::Semaphore; self.recovered.edges as usize];
+        channels.push(ChannelKind::Semaphore);
+        let seed = seed.stream("replay", replication.into());
+        let tasks = self.recovered.tasks.iter().enumerate().map(|(index, task)| {
+            let ops = match replication {
+                0 => Arc::clone(&task.ops),
+                _ => permuted(&task.ops, seed.stream("task", index as u64)),
+            };
+            let mut spec = task.character.task.clone();
+            spec.cpu = task.cpu;
+            TaskSpec {
+                name: task.character.name.clone(),
+                start: task.start,
+                task: spec,
+                behaviour: Box::new(Player::new(ops, never)),
+                judged: task.character.judged,
+            }
+        });
+        Workload { tasks: tasks.collect(), channels, ..Workload::default() }
+    }
+}

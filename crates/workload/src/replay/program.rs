@@ -1,0 +1,192 @@
+//! Recovered programmes: eight bytes an instruction, shared by all replications.
+
+use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Rng, Seed, Span, Step, StepContext, Time};
+use std::sync::Arc;
+
+/// One instruction: what in the low four bits, how much or which above.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Op(u64);
+
+/// What an [`Op`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Use this much CPU time.
+    Run(Span),
+    /// Something outside the recording wakes the task this long after the wait began.
+    Sleep(Span),
+    /// Something outside the recording wakes the task at this instant.
+    SleepUntil(Time),
+    /// Wait for the wake-up edge of this number.
+    Wait(u32),
+    /// The same in uninterruptible sleep.
+    WaitUninterruptible(u32),
+    /// Fire the edge of this number.
+    Post(u32),
+    /// Create the task of this number in the workload's list.
+    Fork(u32),
+    /// Change one's own nice.
+    Nice(i8),
+    /// End.
+    Exit,
+    /// The recording ends here: nothing more is known of the task.
+    Unknown,
+}
+
+const LENGTH_MAX: u64 = (1 << 60) - 1;
+
+impl Op {
+    /// The instruction for `act`. Lengths beyond 2^60 ns (36 years) are cut to that.
+    #[must_use]
+    pub fn new(act: Act) -> Op {
+        let (tag, value) = match act {
+            Act::Run(span) => (0, span.0),
+            Act::Sleep(span) => (1, span.0),
+            Act::SleepUntil(at) => (2, at.0),
+            Act::Wait(edge) => (3, edge.into()),
+            Act::WaitUninterruptible(edge) => (4, edge.into()),
+            Act::Post(edge) => (5, edge.into()),
+            Act::Fork(child) => (6, child.into()),
+            Act::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
+            Act::Exit => (8, 0),
+            Act::Unknown => (9, 0),
+        };
+        Op(value.min(LENGTH_MAX) << 4 | tag)
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn act(self) -> Act {
+        let value = self.0 >> 4;
+        match self.0 & 15 {
+            0 => Act::Run(Span(value)),
+            1 => Act::Sleep(Span(value)),
+            2 => Act::SleepUntil(Time(value)),
+            3 => Act::Wait(value as u32),
+            4 => Act::WaitUninterruptible(value as u32),
+            5 => Act::Post(value as u32),
+            6 => Act::Fork(value as u32),
+            7 => Act::Nice((value as i64 - 20) as i8),
+            8 => Act::Exit,
+            _ => Act::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.act().fmt(f)
+    }
+}
+
+/// How many bursts, and how many delays, are shuffled among each other. Large enough to break up coincidences,
+/// small enough to keep phases of different load apart; a choice, not a measurement.
+const BLOCK: usize = 8;
+
+/// The programme with its bursts and its delays each put in random order within blocks of eight: no length
+/// is invented, and their sums stay what they were.
+#[must_use]
+pub fn permuted(ops: &[Op], seed: Seed) -> Arc<[Op]> {
+    let mut ops = ops.to_vec();
+    let mut rng = seed.rng();
+    let is_run = |op: &Op| matches!(op.act(), Act::Run(_));
+    let is_sleep = |op: &Op| matches!(op.act(), Act::Sleep(_));
+    shuffle_blocks(&mut ops, is_run, &mut rng);
+    shuffle_blocks(&mut ops, is_sleep, &mut rng);
+    ops.into()
+}
+
+fn shuffle_blocks(ops: &mut [Op], chosen: impl Fn(&Op) -> bool, rng: &mut Rng) {
+    let places: Vec<usize> = (0..ops.len()).filter(|i| chosen(&ops[*i])).collect();
+    for block in places.chunks(BLOCK) {
+        let mut values: Vec<Op> = block.iter().map(|i| ops[*i]).collect();
+        rng.shuffle(&mut values);
+        for (place, value) in block.iter().zip(values) {
+            ops[*place] = value;
+        }
+    }
+}
+
+/// Runs a recovered programme.
+pub struct Player {
+    ops: Arc<[Op]>,
+    at: usize,
+    /// A channel nobody posts.
+    never: Channel,
+}
+
+impl Player {
+    /// A player at the beginning of `ops`; `never` is a channel nobody posts.
+    #[must_use]
+    pub fn new(ops: Arc<[Op]>, never: Channel) -> Player {
+        Player { ops, at: 0, never }
+    }
+}
+
+impl Behaviour for Player {
+    fn next(&mut self, _: &mut StepContext) -> Step {
+        let act = self.ops.get(self.at).map_or(Act::Unknown, |op| op.act());
+        self.at += 1;
+        match act {
+            Act::Run(span) => Step::Compute(span),
+            Act::Sleep(span) => Step::Sleep(span),
+            Act::SleepUntil(at) => Step::SleepUntil(at),
+            Act::Wait(edge) => Step::Wait(Channel(edge)),
+            Act::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
+            Act::Post(edge) => Step::Wake(Channel(edge)),
+            Act::Fork(child) => Step::Fork(BehaviourId(child)),
+            Act::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
+            Act::Exit => Step::Exit,
+            Act::Unknown => {
+                self.at = self.ops.len();
+                Step::Wait(self.never)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_says_what_it_was_made_of() {
+        let acts = [
+            Act::Run(Span(123_456_789_012)),
+            Act::Sleep(Span(0)),
+            Act::SleepUntil(Time(u64::MAX >> 4)),
+            Act::Wait(u32::MAX),
+            Act::WaitUninterruptible(7),
+            Act::Post(8),
+            Act::Fork(9),
+            Act::Nice(-20),
+            Act::Nice(19),
+            Act::Exit,
+            Act::Unknown,
+        ];
+        for act in acts {
+            assert_eq!(Op::new(act).act(), act);
+        }
+        assert_eq!(std::mem::size_of::<Op>(), 8);
+    }
+
+    #[test]
+    fn permuting_keeps_sums_and_structure_and_moves_nothing_out_of_its_block() {
+        let mut ops = Vec::new();
+        for i in 0..40 {
+            ops.extend([Act::Run(Span(100 + i)), Act::Wait(i as u32), Act::Sleep(Span(9000 + i))].map(Op::new));
+        }
+        let shuffled = permuted(&ops, Seed(3));
+        assert_ne!(&shuffled[..], &ops[..]);
+        assert_eq!(permuted(&ops, Seed(3)), shuffled, "equal seeds give equal work");
+        let kind = |op: &Op| std::mem::discriminant(&op.act());
+        assert!(shuffled.iter().zip(&ops).all(|(a, b)| kind(a) == kind(b)));
+        for (before, after) in ops.chunks(3 * BLOCK).zip(shuffled.chunks(3 * BLOCK)) {
+            let sorted = |ops: &[Op]| {
+                let mut values: Vec<u64> = ops.iter().map(|op| op.0).collect();
+                values.sort_unstable();
+                values
+            };
+            assert_eq!(sorted(before), sorted(after));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Recovering work from what a simulation shows, and replaying it.
+
+use goodness_core::{
+    Channel, ChannelKind, CpuId, Event, Machine, Observer, Off, Registered, Seed, Span, Start, Step, Task, TaskId,
+    Time, WakeSource, WorkloadSource,
+};
+use goodness_cpu::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
+use goodness_workload::replay::program::Act;
+use goodness_workload::replay::story::{Character, Origin, Sighting, What, Who};
+use goodness_workload::replay::{Arrivals, Others, Recovered, Replay, Story, recover};
+use goodness_workload::script::{Op, Plan, Script, TaskPlan};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Writes a run down as a recording would show it.
+#[derive(Default)]
+struct Recorder {
+    story: Story,
+    on_cpu: Vec<Option<Who>>,
+}
+
+impl Recorder {
+    fn new(cpus: usize, tasks: usize) -> Recorder {
+        let character = |i: usize| Character {
+            name: format!("t{i}"),
+            task: Task { address_space: Some(0), ..Task::default() },
+            party: i as u32,
+            judged: i.is_multiple_of(2),
+        };
+        let story = Story { cpus, cast: (0..tasks).map(character).collect(), ..Story::default() };
+        Recorder { story, on_cpu: vec![None; cpus] }
+    }
+
+    fn say(&mut self, at: Time, cpu: CpuId, what: What) {
+        self.story.sightings.push(Sighting { at, cpu, what });
+        self.story.end = at;
+    }
+
+    fn cpu_of(&self, task: TaskId) -> Option<CpuId> {
+        self.on_cpu.iter().position(|w| *w == Some(Who(task.0))).map(|c| CpuId(c as u32))
+    }
+}
+
+impl Observer for Recorder {
+    fn observe(&mut self, at: Time, event: &Event) {
+        let who = |task: TaskId| Who(task.0);
+        match *event {
+            Event::Fork { parent: Some(parent), child } => {
+                let cpu = self.cpu_of(parent).expect("who forks is running");
+                self.say(at, cpu, What::Fork { parent: Some(who(parent)), child: who(child) });
+            }
+            Event::Wakeup { task, waker, cpu, from } => {
+                let here = waker.and_then(|w| self.cpu_of(w)).unwrap_or(cpu);
+                let origin = if from == WakeSource::Task { Origin::Task } else { Origin::Hard };
+                let by = self.on_cpu[here.index()];
+                self.say(at, here, What::Waking { task: who(task), by, origin });
+                self.say(at, here, What::Woken { task: who(task), on: cpu });
+            }
+            Event::Switch { cpu, prev, off, next } => {
+                self.on_cpu[cpu.index()] = next.map(who);
+                self.say(at, cpu, What::Switch { prev: prev.map(who), off, next: next.map(who) });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// CPU time of each task.
+struct CpuTime {
+    total: Vec<u64>,
+    since: Vec<Option<Time>>,
+}
+
+impl CpuTime {
+    fn new(tasks: usize) -> CpuTime {
+        CpuTime { total: vec![0; tasks], since: vec![None; tasks] }
+    }
+}
+
+impl Observer for CpuTime {
+    fn observe(&mut self, at: Time, event: &Event) {
+        if let Event::Switch { prev, next, .. } = *event {
+            if let Some(since) = prev.and_then(|p| self.since[p.index()].take()) {
+                self.total[prev.expect("somebody").index()] += at.since(since).0;
+            }
+            if let Some(next) = next {
+                self.since[next.index()] = Some(at);
+            }
+        }
+    }
+}
+
+fn run<P: Registered>(machine: &Machine, source: &impl WorkloadSource, replication: u32, observer: &mut impl Observer) {
+    let workload = source.build(Seed(1), replication);
+    let settings = P::Settings::default();
+    let options = goodness_sim::Options::default();
+    goodness_sim::simulate::<P, _>(machine, settings, workload, observer, options).expect("the run is sound");
+}
+
+/// A plan as a source.
+struct Planned(Plan);
+
+impl WorkloadSource for Planned {
+    fn name(&self) -> &str {
+        "planned"
+    }
+    fn what_varies(&self) -> &str {
+        "nothing"
+    }
+    fn build(&self, _: Seed, _: u32) -> goodness_core::Workload {
+        self.0.workload()
+    }
+}
+
+fn planned(channels: usize, scripts: Vec<(Start, Vec<Step>)>) -> Planned {
+    let task = |(i, (start, steps)): (usize, (Start, Vec<Step>))| TaskPlan {
+        name: format!("t{i}"),
+        start,
+        task: Task { address_space: Some(0), ..Task::default() },
+        script: Arc::new(Script { ops: steps.into_iter().map(Op::Do).collect(), ..Script::default() }),
+    };
+    Planned(Plan {
+        tasks: scripts.into_iter().enumerate().map(task).collect(),
+        channels: vec![ChannelKind::Semaphore; channels],
+        ..Plan::default()
+    })
+}
+
+fn recorded<P: Registered>(machine: &Machine, source: &Planned) -> Story {
+    let mut recorder = Recorder::new(machine.cpu_count(), source.0.tasks.len());
+    run::<P>(machine, source, 0, &mut recorder);
+    recorder.story
+}
+
+fn acts(recovered: &Recovered, name: &str) -> Vec<Act> {
+    let task = recovered.tasks.iter().find(|t| t.character.name == name).expect("it was recovered");
+    task.ops.iter().map(|op| op.act()).collect()
+}
+
+fn us(n: u64) -> Span {
+    Span::from_us(n)
+}
+
+#[test]
+fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
+    let now = Start::WokenAt(Time::ZERO);
+    let scripts = || {
+        vec![
+            (
+                now,
+                vec![
+                    Step::Compute(us(60_000)),
+                    Step::Wake(Channel(0)),
+                    Step::Compute(us(9000)),
+                    Step::Sleep(us(500)),
+                    Step::Compute(us(100)),
+                    Step::Exit,
+                ],
+            ),
+            (now, vec![Step::Compute(us(50)), Step::Wait(Channel(0)), Step::Compute(us(7000)), Step::Exit]),
+            (now, vec![Step::Compute(us(20_000)), Step::Exit]),
+        ]
+    };
+    let machine = Machine::flat(1, 1000).expect("a machine");
+    let stories =
+        [recorded::<Eevdf>(&machine, &planned(1, scripts())), recorded::<RoundRobin>(&machine, &planned(1, scripts()))];
+    for story in &stories {
+        let recovered = recover(story, Arrivals::Delays, Others::Compete);
+        assert_eq!(acts(&recovered, "t2"), [Act::Run(us(20_000)), Act::Exit], "preemptions are in no burst");
+        let first = acts(&recovered, "t0");
+        assert_eq!(first[..1], [Act::Run(us(60_000))]);
+        assert!(matches!(first[1], Act::Post(_)), "{first:?}");
+        assert_eq!(first[2..], [Act::Run(us(9000)), Act::Sleep(us(500)), Act::Run(us(100)), Act::Exit]);
+        let second = acts(&recovered, "t1");
+        assert!(
+            matches!(second[..], [Act::Run(a), Act::Wait(_), Act::Run(b), Act::Exit] if a == us(50) && b == us(7000))
+        );
+        assert_eq!(recovered.edges, 1);
+    }
+}
+
+#[test]
+fn what_others_woke_is_woken_from_outside_when_they_are_left_out() {
+    let now = Start::WokenAt(Time::ZERO);
+    let machine = Machine::flat(1, 1000).expect("a machine");
+    // t1 is not judged.
+    let story = recorded::<Fifo>(
+        &machine,
+        &planned(
+            1,
+            vec![
+                (now, vec![Step::Compute(us(10)), Step::Wait(Channel(0)), Step::Compute(us(20)), Step::Exit]),
+                (now, vec![Step::Compute(us(40)), Step::Wake(Channel(0)), Step::Exit]),
+            ],
+        ),
+    );
+    let alone = recover(&story, Arrivals::Delays, Others::LeftOut);
+    assert_eq!(alone.tasks.len(), 1);
+    assert_eq!(acts(&alone, "t0"), [Act::Run(us(10)), Act::Sleep(us(40)), Act::Run(us(20)), Act::Exit]);
+    let open = recover(&story, Arrivals::Recorded, Others::LeftOut);
+    assert_eq!(acts(&open, "t0")[1], Act::SleepUntil(Time(50_000)));
+}
+
+#[test]
+fn a_forked_task_begins_where_its_parent_forks_it() {
+    let machine = Machine::flat(2, 1000).expect("a machine");
+    let child = goodness_core::BehaviourId(1);
+    let story = recorded::<Eevdf>(
+        &machine,
+        &planned(
+            0,
+            vec![
+                (
+                    Start::WokenAt(Time::ZERO),
+                    vec![Step::Compute(us(10)), Step::Fork(child), Step::Compute(us(5)), Step::Exit],
+                ),
+                (Start::Forked, vec![Step::Compute(us(70)), Step::Exit]),
+            ],
+        ),
+    );
+    let recovered = recover(&story, Arrivals::Delays, Others::Compete);
+    assert_eq!(recovered.tasks[1].start, Start::Forked);
+    assert_eq!(acts(&recovered, "t0"), [Act::Run(us(10)), Act::Fork(1), Act::Run(us(5)), Act::Exit]);
+}
+
+#[test]
+fn a_missing_switch_costs_no_cpu_time_and_is_counted() {
+    let mut story = Recorder::new(1, 2).story;
+    let (a, b) = (Some(Who(0)), Some(Who(1)));
+    let mut say = |at, what| story.sightings.push(Sighting { at: Time(at), cpu: CpuId(0), what });
+    say(0, What::Switch { prev: None, off: Off::Preempted, next: a });
+    say(100, What::Switch { prev: a, off: Off::Sleeping, next: None });
+    say(150, What::Waking { task: Who(1), by: None, origin: Origin::Hard });
+    // The switch from idle to task 1 is not on record.
+    say(400, What::Switch { prev: b, off: Off::Sleeping, next: None });
+    story.end = Time(400);
+    let recovered = recover(&story, Arrivals::Delays, Others::Compete);
+    assert_eq!(recovered.unknowns.missing_switches, 1);
+    assert_eq!(acts(&recovered, "t1"), [Act::Run(Span(250)), Act::Unknown]);
+}
+
+/// Soft-interrupt wakings of task 1 while task 0 runs, `count` times, every `period` µs from `phase` µs on, with
+/// ticks at 4 ms.
+fn soft_edges(count: u64, period: u64, phase: u64) -> (u64, u64) {
+    let mut story = Recorder::new(1, 4).story;
+    story.hz = Some(250);
+    let mut say = |at: u64, what| story.sightings.push(Sighting { at: Time(at * 1000), cpu: CpuId(0), what });
+    let switch = |prev: u32, off, next: u32| What::Switch { prev: Some(Who(prev)), off, next: Some(Who(next)) };
+    say(0, What::Switch { prev: None, off: Off::Preempted, next: Some(Who(2)) });
+    for k in 1..20 {
+        say(k * 4000, switch(2 + (k as u32 + 1) % 2, Off::Preempted, 2 + k as u32 % 2));
+    }
+    say(80_500, switch(3, Off::Sleeping, 0));
+    for k in 0..count {
+        let at = 84_000 + phase + k * period;
+        say(at, What::Waking { task: Who(1), by: Some(Who(0)), origin: Origin::Soft });
+        say(at + 10, switch(0, Off::Preempted, 1));
+        say(at + 30, switch(1, Off::Sleeping, 0));
+    }
+    story.end = story.sightings.last().expect("sightings").at;
+    let kinds = recover(&story, Arrivals::Delays, Others::Compete).unknowns.wakings;
+    (kinds.soft_edges, kinds.soft_external)
+}
+
+#[test]
+fn soft_interrupts_are_edges_when_the_pair_recurs_off_the_tick() {
+    assert_eq!(soft_edges(20, 1370, 0), (20, 0), "traffic");
+    assert_eq!(soft_edges(2, 1370, 0), (0, 2), "coincidence");
+    assert_eq!(soft_edges(20, 4000, 20), (0, 20), "a timer that expires with the tick");
+}
+
+/// One task of a random workload: pieces of work between waits, wakes and sleeps.
+fn random_steps(channels: u32) -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (1u64..3_000_000).prop_map(|ns| Step::Compute(Span(ns))),
+        2 => (1u64..2_000_000).prop_map(|ns| Step::Sleep(Span(ns))),
+        2 => (0..channels).prop_map(|c| Step::Wake(Channel(c))),
+        2 => (0..channels).prop_map(|c| Step::Wait(Channel(c))),
+        1 => (0..channels).prop_map(|c| Step::WaitUninterruptible(Channel(c))),
+        1 => Just(Step::Yield),
+    ];
+    prop::collection::vec(step, 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// The original may well end with tasks that wait for wakes that never come; what they did is replayed in full.
+    #[test]
+    fn every_recovered_workload_uses_exactly_the_recorded_cpu_time_under_any_policy(
+        tasks in prop::collection::vec((random_steps(4), prop::option::of(0u64..1_000_000)), 1..7),
+        cpus in 1u32..4,
+        replication in 0u32..3,
+    ) {
+        let machine = Machine::flat(cpus, 1000).expect("a machine");
+        let begin = |at: Option<u64>| at.map_or(Start::WokenAt(Time::ZERO), |ns| Start::At(Time(ns)));
+        let count = tasks.len();
+        let source = planned(4, tasks.into_iter().map(|(steps, at)| (begin(at), steps)).collect());
+        let mut truth = CpuTime::new(count);
+        run::<Eevdf>(&machine, &source, 0, &mut truth);
+        let story = recorded::<Eevdf>(&machine, &source);
+        let recovered = recover(&story, Arrivals::Delays, Others::Compete);
+        prop_assert_eq!(recovered.unknowns.missing_switches, 0);
+        prop_assert_eq!(recovered.unknowns.wakes_without_waking, 0);
+        let names: Vec<usize> =
+            recovered.tasks.iter().map(|t| t.character.name[1..].parse().expect("a number")).collect();
+        for (task, original) in recovered.tasks.iter().zip(&names) {
+            prop_assert_eq!(task.cpu_time().0, truth.total[*original], "{:?}", task.ops);
+        }
+        let replay = Replay::new("x", recovered);
+        for policy in 0..3 {
+            let mut used = CpuTime::new(names.len());
+            match policy {
+                0 => run::<Fifo>(&machine, &replay, replication, &mut used),
+                1 => run::<RoundRobin>(&machine, &replay, replication, &mut used),
+                _ => run::<Eevdf>(&machine, &replay, replication, &mut used),
+            }
+            let expected: Vec<u64> = names.iter().map(|i| truth.total[*i]).collect();
+            prop_assert_eq!(&used.total, &expected, "policy {}", policy);
+        }
+    }
+}
