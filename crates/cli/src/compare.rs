@@ -2,10 +2,11 @@
 
 use crate::analysis::{Circumstances, report};
 use crate::failure::{Failure, exit};
-use crate::input::{Input, InputOptions, SHIPPED, open};
+use crate::input::{Input, InputOptions, open};
 use crate::lab::Plan;
 use crate::output::Outputs;
 use crate::policy_spec::PolicySpec;
+use crate::shipped;
 use clap::Args;
 use goodness_observe::METRICS;
 use goodness_report::Timeline;
@@ -64,7 +65,7 @@ impl Compare {
             outputs.html = Some(PathBuf::from("goodness-report.html"));
         }
         outputs.check()?;
-        let input = open(self.input.as_deref().unwrap_or(SHIPPED), &self.options)?;
+        let input = open(self.input.as_deref().unwrap_or(shipped::DEFAULT), &self.options, self.seed)?;
         let policies = self.policies(&input)?;
         let plan = Plan {
             machine: &input.machine,
@@ -78,7 +79,8 @@ impl Compare {
         };
         let mut arms = plan.conduct()?;
         let details = self.details(&input);
-        let circumstances = Circumstances { input: input.about, fidelity: None, reference: 0, details };
+        let fidelity = input.recorded.map(|r| r.fidelity);
+        let circumstances = Circumstances { input: input.about, fidelity, reference: 0, details };
         let report = report(&plan, &arms, circumstances)?;
         let timelines: Vec<Timeline> =
             arms.iter_mut().filter_map(|arm| arm.runs.first_mut()?.timeline.take()).collect();
@@ -89,12 +91,19 @@ impl Compare {
         }
     }
 
-    fn policies(&self, _input: &Input) -> Result<Vec<PolicySpec>, Failure> {
+    /// The policies asked for, or the standard field. For a recording, the first is the recording kernel's own,
+    /// unless policies were named.
+    fn policies(&self, input: &Input) -> Result<Vec<PolicySpec>, Failure> {
         if !self.policy.is_empty() {
             return self.policy.iter().map(|text| PolicySpec::parse(text)).collect();
         }
-        let known = |name: &&&str| goodness_cpu::ALL.iter().any(|about| about.name == **name);
-        STANDARD_FIELD.iter().filter(known).map(|name| PolicySpec::parse(name)).collect()
+        let mut field: Vec<PolicySpec> =
+            STANDARD_FIELD.iter().map(|name| PolicySpec::parse(name)).collect::<Result<_, _>>()?;
+        if let Some(recorded) = &input.recorded {
+            field.retain(|spec| spec.name != recorded.policy.name);
+            field.insert(0, recorded.policy.clone());
+        }
+        Ok(field)
     }
 
     fn details(&self, input: &Input) -> Details {
@@ -102,9 +111,7 @@ impl Compare {
             command: Some(command_line()),
             what_varies: Some(input.source.what_varies().into()),
             ranked_by: self.rank_by.clone(),
-            workload_notes: input.notes.clone(),
-            warnings: input.warnings.clone(),
-            ..Details::default()
+            ..input.details.clone()
         }
     }
 }

@@ -2,18 +2,20 @@
 //! shipped with the program.
 
 use crate::failure::Failure;
+use crate::policy_spec::PolicySpec;
+use crate::recorded::{Recorded, ReplayOptions};
+use crate::shipped;
 use goodness_core::registry::nearest;
 use goodness_core::{Machine, WorkloadSource};
-use goodness_report::model::{self, InputKind};
+use goodness_report::model::{self, Details, Fidelity, InputKind};
+use goodness_trace::Recording;
 use goodness_workload::experiment::Experiment;
 use goodness_workload::machine::parse_machine;
 use goodness_workload::models::{BuiltIn, WORKLOADS};
+use goodness_workload::replay::{Arrivals, Others};
 use goodness_workload::rtapp::{self, RtApp};
 use sha2::{Digest, Sha256};
 use std::path::Path;
-
-/// What is run when nothing is named.
-pub const SHIPPED: &str = "mixed";
 
 /// How inputs are read.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -24,6 +26,46 @@ pub struct InputOptions {
     /// Accept rt-app keys that are not honoured, and name them in the report.
     #[arg(long)]
     pub lenient: bool,
+    /// How wake-ups from outside a recording are replayed.
+    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Delays)]
+    pub arrivals: ArrivalsChoice,
+    /// Leave out tasks that do not belong to the recorded command.
+    #[arg(long)]
+    pub without_others: bool,
+    /// The policy that made the recording, where its kernel version does not tell.
+    #[arg(long, value_name = "POLICY")]
+    pub recorded_by: Option<String>,
+}
+
+/// How wake-ups from outside a recording are replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ArrivalsChoice {
+    /// After the same delay since the wait began (closed loop).
+    #[default]
+    Delays,
+    /// At the recorded time (open loop).
+    Recorded,
+}
+
+impl InputOptions {
+    /// How recordings are replayed.
+    pub fn replay(&self) -> ReplayOptions {
+        ReplayOptions {
+            arrivals: match self.arrivals {
+                ArrivalsChoice::Delays => Arrivals::Delays,
+                ArrivalsChoice::Recorded => Arrivals::Recorded,
+            },
+            others: if self.without_others { Others::LeftOut } else { Others::Compete },
+        }
+    }
+
+    /// The machine asked for, if any.
+    ///
+    /// # Errors
+    /// A machine that cannot be.
+    pub fn machine(&self) -> Result<Option<Machine>, Failure> {
+        self.machine.as_deref().map(|text| parse_machine(text).map_err(Failure::usage)).transpose()
+    }
 }
 
 /// Something that can be run, with what the report should say of it.
@@ -34,36 +76,95 @@ pub struct Input {
     pub machine: Machine,
     /// For the report.
     pub about: model::Input,
-    /// Sentences for the report.
-    pub notes: Vec<String>,
-    /// Sentences to read before believing a number.
-    pub warnings: Vec<String>,
+    /// For people.
+    pub details: Details,
+    /// The recording behind the work, if it is one.
+    pub recorded: Option<Verified>,
+}
+
+/// What a recording says of the policies that replay it.
+pub struct Verified {
+    /// The policy of the kernel that recorded.
+    pub policy: PolicySpec,
+    /// How faithfully the replay under it repeats the recording.
+    pub fidelity: Fidelity,
 }
 
 /// Finds out what `text` means and reads it.
 ///
 /// # Errors
 /// A file that cannot be read or understood, an unknown workload (the nearest is named), a machine that cannot be.
-pub fn open(text: &str, options: &InputOptions) -> Result<Input, Failure> {
+pub fn open(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Failure> {
     let name = text.split(':').next().unwrap_or(text);
     if WORKLOADS.iter().any(|model| model.name == name) {
         return built_in(text, options);
     }
-    let path = Path::new(text);
-    if !path.exists() {
-        return Err(no_such_input(text));
-    }
-    match path.extension().and_then(|e| e.to_str()) {
+    match Path::new(text).extension().and_then(|e| e.to_str()) {
         Some("json") => rt_app(text, options),
         Some("toml") => experiment(text, options),
-        _ => Err(no_such_input(text)),
+        _ => recording(text, options, seed),
     }
 }
 
+/// Reads a recording: a file, standard input (`-`), or one shipped with the program.
+///
+/// # Errors
+/// What is no usable trace.
+pub fn load(text: &str) -> Result<Recording, Failure> {
+    let path = Path::new(text);
+    let bad = |error: goodness_trace::TraceError| Failure::usage(error.to_string());
+    if let (Some(shipped), false) = (shipped::find(text), path.exists()) {
+        let input = goodness_trace::Input::reader(shipped.name, shipped.bytes)
+            .map_err(|e| Failure::other(format!("{}: {e}", shipped.name)))?;
+        return goodness_trace::load_input(input).map_err(bad);
+    }
+    if text != "-" && !path.exists() {
+        return Err(no_such_input(text));
+    }
+    goodness_trace::load(path).map_err(bad)
+}
+
+fn recording(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Failure> {
+    let recording = load(text)?;
+    let mut recorded = Recorded::of(&recording, options.replay())?;
+    if let Some(machine) = options.machine()? {
+        recorded.machine = machine;
+    }
+    let policy = match &options.recorded_by {
+        Some(text) => PolicySpec::parse(text)?,
+        None => recorded.policy.clone(),
+    };
+    let fidelity = recorded.verify(&policy, seed)?;
+    let hash = match shipped::find(text) {
+        Some(shipped) if !Path::new(text).exists() => Some(sha256(shipped.bytes)),
+        _ => std::fs::read(text).ok().map(|bytes| sha256(&bytes)),
+    };
+    let about =
+        model::Input { kind: InputKind::Trace, name: text.into(), sha256: hash, lost_events: recorded.lost_events };
+    let details = Details {
+        workload_notes: recorded.notes,
+        machine_notes: recorded.machine_notes,
+        warnings: recorded.warnings,
+        repairs: recorded.repairs,
+        unknowns: recorded.unknowns,
+        ..Details::default()
+    };
+    let machine = recorded.machine;
+    Ok(Input {
+        source: Box::new(recorded.replay),
+        machine,
+        about,
+        details,
+        recorded: Some(Verified { policy, fidelity }),
+    })
+}
+
 fn no_such_input(text: &str) -> Failure {
-    let near = nearest(text, WORKLOADS.iter().map(|m| m.name)).unwrap_or_default();
+    let names = WORKLOADS.iter().map(|m| m.name).chain(shipped::RECORDINGS.iter().map(|r| r.name));
+    let near = nearest(text, names).unwrap_or_default();
     Failure::usage(format!(
-        "\"{text}\" is neither a file nor a built-in workload; the nearest workload is \"{near}\". See `goodness list workloads`."
+        "\"{text}\" is neither a file nor a built-in workload or recording; the nearest is \"{near}\". See `goodness \
+         list workloads` and `goodness list recordings`."
     ))
 }
 
@@ -75,7 +176,7 @@ fn built_in(text: &str, options: &InputOptions) -> Result<Input, Failure> {
     let source = BuiltIn::parse(text).map_err(Failure::usage)?;
     let about = model::Input { kind: InputKind::Workload, name: text.into(), sha256: None, lost_events: None };
     let machine = machine(options, "ideal")?;
-    Ok(Input { source: Box::new(source), machine, about, notes: Vec::new(), warnings: Vec::new() })
+    Ok(Input { source: Box::new(source), machine, about, details: Details::default(), recorded: None })
 }
 
 fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
@@ -91,7 +192,7 @@ fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
         sha256: Some(sha256(&bytes)),
         lost_events: None,
     };
-    Ok(Input { source: Box::new(source), machine, about, notes: Vec::new(), warnings: Vec::new() })
+    Ok(Input { source: Box::new(source), machine, about, details: Details::default(), recorded: None })
 }
 
 /// A file's bytes, and the text they are.
@@ -109,7 +210,8 @@ fn rt_app(text: &str, options: &InputOptions) -> Result<Input, Failure> {
     let about =
         model::Input { kind: InputKind::RtApp, name: text.into(), sha256: Some(sha256(&bytes)), lost_events: None };
     let machine = machine(options, "ideal")?;
-    Ok(Input { source: Box::new(source), machine, about, notes: Vec::new(), warnings })
+    let details = Details { warnings, ..Details::default() };
+    Ok(Input { source: Box::new(source), machine, about, details, recorded: None })
 }
 
 /// The hash of a file, in hexadecimal.

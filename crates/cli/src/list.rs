@@ -23,6 +23,7 @@ pub struct List {
 enum What {
     Policies,
     Workloads,
+    Recordings,
     Machines,
     Metrics,
     Formats,
@@ -37,6 +38,7 @@ impl List {
         let mut entries = match self.what {
             What::Policies => policies(),
             What::Workloads => workloads(),
+            What::Recordings => recordings(),
             What::Machines => machines(),
             What::Metrics => metrics(),
             What::Formats => formats(),
@@ -143,4 +145,8 @@ fn machines() -> Vec<Value> {
 fn formats() -> Vec<Value> {
     let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
     goodness_trace::FORMATS.iter().map(entry).collect()
+}
+
+fn recordings() -> Vec<Value> {
+    crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
 }

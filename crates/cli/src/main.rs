@@ -11,7 +11,11 @@ mod output;
 mod policy_spec;
 mod progress;
 mod record;
+mod recorded;
 mod run;
+mod shipped;
+mod summarise;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, exit};
@@ -46,6 +50,10 @@ enum Command {
     Run(run::Run),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
+    /// How faithfully a replay repeats its recording, metric by metric.
+    Verify(verify::Verify),
+    /// What a trace holds, read in constant memory.
+    Summarise(summarise::Summarise),
     /// What there is: policies, workloads, machines, metrics, formats.
     List(list::List),
     /// What a decision costs, and how it grows with tasks and CPUs.
@@ -64,6 +72,8 @@ fn main() -> ExitCode {
         Command::Compare(compare) => compare.run(),
         Command::Run(run) => run.run(),
         Command::Record(record) => record.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Summarise(summarise) => summarise.run(),
         Command::List(list) => list.run(),
         Command::Bench(bench) => bench.run(),
     };

@@ -3,7 +3,7 @@
 use crate::analysis::{Circumstances, report};
 use crate::compare::command_line;
 use crate::failure::{Failure, exit};
-use crate::input::{InputOptions, open};
+use crate::input::{Input, InputOptions, open};
 use crate::lab::{Plan, RunResult};
 use crate::output::Outputs;
 use crate::policy_spec::PolicySpec;
@@ -22,9 +22,9 @@ const TIMELINE_CAP: usize = 2_000_000;
 pub struct Run {
     /// What to run, as in `goodness compare`.
     input: Option<String>,
-    /// The policy, with settings: eevdf:base_slice=3ms.
-    #[arg(short, long, default_value = "eevdf", value_name = "POLICY[:KEY=VAL,…]")]
-    policy: String,
+    /// The policy, with settings: eevdf:base_slice=3ms. By default eevdf, or what recorded the recording.
+    #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
+    policy: Option<String>,
     /// Where chance begins.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -50,8 +50,8 @@ impl Run {
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
         self.outputs.check()?;
-        let input = open(self.input.as_deref().unwrap_or(crate::input::SHIPPED), &self.options)?;
-        let policies = [PolicySpec::parse(&self.policy)?];
+        let input = open(self.input.as_deref().unwrap_or(crate::shipped::DEFAULT), &self.options, self.seed)?;
+        let policies = [self.policy(&input)?];
         let plan = Plan {
             machine: &input.machine,
             source: &*input.source,
@@ -63,13 +63,9 @@ impl Run {
             with_queues: self.outputs.perfetto.is_some(),
         };
         let mut arms = plan.conduct()?;
-        let details = Details {
-            command: Some(command_line()),
-            workload_notes: input.notes.clone(),
-            warnings: input.warnings.clone(),
-            ..Details::default()
-        };
-        let circumstances = Circumstances { input: input.about, fidelity: None, reference: 0, details };
+        let details = Details { command: Some(command_line()), ..input.details.clone() };
+        let fidelity = input.recorded.map(|r| r.fidelity);
+        let circumstances = Circumstances { input: input.about, fidelity, reference: 0, details };
         let report = report(&plan, &arms, circumstances)?;
         let timelines: Vec<Timeline> = arms[0].runs[0].timeline.take().into_iter().collect();
         self.outputs.deliver(&report, &timelines)?;
@@ -80,6 +76,14 @@ impl Run {
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {}", v.checker, v.message))),
             None => Ok(exit::OK),
+        }
+    }
+
+    fn policy(&self, input: &Input) -> Result<PolicySpec, Failure> {
+        match (&self.policy, &input.recorded) {
+            (Some(text), _) => PolicySpec::parse(text),
+            (None, Some(recorded)) => Ok(recorded.policy.clone()),
+            (None, None) => PolicySpec::parse("eevdf"),
         }
     }
 

@@ -1,0 +1,40 @@
+//! The recordings shipped with the program, so that a first comparison needs nothing else.
+
+/// A recording inside the program.
+pub struct Shipped {
+    /// Its name, as typed.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The file's bytes.
+    pub bytes: &'static [u8],
+}
+
+/// What is compared when nothing is named.
+pub const DEFAULT: &str = "apache-ab-c32-1cpu";
+
+macro_rules! shipped {
+    ($($name:literal, $summary:literal;)*) => {
+        /// Every shipped recording; `recordings/README.md` says how they were made.
+        pub const RECORDINGS: &[Shipped] = &[$(Shipped {
+            name: $name,
+            summary: $summary,
+            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/", $name, ".ftrace.zst")),
+        },)*];
+    };
+}
+
+shipped! {
+    "apache-ab-c4-1cpu", "Apache 2.4 under ab with 4 connections, server and client on one CPU.";
+    "apache-ab-c32-1cpu", "Apache 2.4 under ab with 32 connections, server and client on one CPU.";
+    "apache-ab-c32-2cpu", "Apache 2.4 under ab with 32 connections, on two CPUs.";
+    "mariadb-sysbench-16", "MariaDB under sysbench oltp_read_write with 16 threads, on one CPU.";
+    "mariadb-sysbench-64", "MariaDB under sysbench oltp_read_write with 64 threads, on two CPUs.";
+    "mixed-cpu", "Endless loops, periodic sleepers and a stream of short-lived shells, on one CPU.";
+}
+
+/// The shipped recording called `name`, with or without its ending.
+pub fn find(name: &str) -> Option<&'static Shipped> {
+    let stem = name.strip_suffix(".ftrace.zst").unwrap_or(name);
+    RECORDINGS.iter().find(|r| r.name == stem)
+}

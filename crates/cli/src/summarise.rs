@@ -1,0 +1,74 @@
+//! `goodness summarise`: what a trace holds, in constant memory.
+
+use crate::failure::{Failure, exit};
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use goodness_core::Span;
+use goodness_trace::{Input, Summary, TraceError, summarise};
+use std::path::Path;
+
+/// What a trace holds: events, tasks, length, losses and repairs. Memory does not grow with the file.
+#[derive(Args)]
+pub struct Summarise {
+    /// The trace; `-` is standard input.
+    trace: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Summarise {
+    /// Reads and prints.
+    ///
+    /// # Errors
+    /// A trace that cannot be used.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let bad = |error: TraceError| Failure::usage(error.to_string());
+        let input = match crate::shipped::find(&self.trace) {
+            Some(shipped) if !Path::new(&self.trace).exists() => Input::reader(shipped.name, shipped.bytes)
+                .map_err(|e| Failure::usage(format!("{}: {e}", shipped.name)))?,
+            _ => Input::open(Path::new(&self.trace)).map_err(bad)?,
+        };
+        let summary = summarise(input).map_err(bad)?;
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&summary).expect("plain values serialise"));
+        } else {
+            print(&summary);
+        }
+        Ok(exit::OK)
+    }
+}
+
+fn print(summary: &Summary) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let length = Span(summary.end_ns.saturating_sub(summary.start_ns));
+    let rows: [(&str, String); 13] = [
+        ("format", summary.metadata.format.into()),
+        ("kernel", summary.metadata.kernel.clone().unwrap_or_else(|| "not told".into())),
+        ("CPUs", summary.metadata.cpus.to_string()),
+        ("length", length.to_string()),
+        ("tasks", summary.tasks.to_string()),
+        ("events", summary.events.to_string()),
+        ("events per second", summary.events_per_s.map_or("-".into(), |n| n.to_string())),
+        ("switches", summary.switches.to_string()),
+        ("wakings", summary.wakings.to_string()),
+        ("  from hard interrupts", summary.wakings_hard_irq.to_string()),
+        ("  from soft interrupts", summary.wakings_soft_irq.to_string()),
+        ("forks", summary.forks.to_string()),
+        ("events lost", summary.lost_events.to_string()),
+    ];
+    for (what, value) in rows {
+        table.add_row([what.to_string(), value]);
+    }
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    println!("{}\n{table}", summary.name);
+    for (kind, count) in summary.repairs.iter() {
+        println!("  {:>8}  {}", count.count, kind.meaning());
+    }
+    for warning in &summary.warnings {
+        println!("note: {warning}");
+    }
+}

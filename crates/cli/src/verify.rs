@@ -1,0 +1,114 @@
+//! `goodness verify`: how faithfully a replay repeats its recording.
+
+use crate::failure::{Failure, exit};
+use crate::input::{InputOptions, load};
+use crate::policy_spec::PolicySpec;
+use crate::recorded::Recorded;
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use goodness_report::figure;
+use goodness_report::model::{Fidelity, FidelityMetric};
+use serde_json::{Value, json};
+
+/// How faithfully a replay repeats its recording, metric by metric.
+///
+/// The recording is replayed under the policy of the kernel that recorded it, and both are measured by the same code.
+/// Metrics with a promised bound are marked when they miss it. Exit code 1 with --strict if one does.
+#[derive(Args)]
+pub struct Verify {
+    /// Recordings; all shipped ones by default.
+    traces: Vec<String>,
+    /// Print JSON: one `fidelity` object for each trace.
+    #[arg(long)]
+    json: bool,
+    /// Fail when a metric misses its promised bound.
+    #[arg(long)]
+    strict: bool,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    options: InputOptions,
+}
+
+impl Verify {
+    /// Replays, compares, prints.
+    ///
+    /// # Errors
+    /// Traces that cannot be used; with `--strict`, a metric beyond its bound.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let shipped: Vec<String> = crate::shipped::RECORDINGS.iter().map(|r| r.name.to_string()).collect();
+        let traces = if self.traces.is_empty() { &shipped } else { &self.traces };
+        let mut results = Vec::new();
+        for trace in traces {
+            let recording = load(trace)?;
+            let mut recorded = Recorded::of(&recording, self.options.replay())?;
+            if let Some(machine) = self.options.machine()? {
+                recorded.machine = machine;
+            }
+            let policy = match &self.options.recorded_by {
+                Some(text) => PolicySpec::parse(text)?,
+                None => recorded.policy.clone(),
+            };
+            let fidelity = recorded.verify(&policy, self.seed)?;
+            if !self.json {
+                print(trace, &fidelity, &recorded);
+            }
+            results.push((trace.clone(), fidelity));
+        }
+        if self.json {
+            let object = |(trace, fidelity): &(String, Fidelity)| {
+                let mut value = serde_json::to_value(fidelity).expect("plain values serialise");
+                value["trace"] = Value::from(trace.as_str());
+                value
+            };
+            let all: Vec<Value> = results.iter().map(object).collect();
+            let text = serde_json::to_string_pretty(&json!({ "fidelity": all })).expect("plain values serialise");
+            println!("{text}");
+        }
+        match results.iter().any(|(_, fidelity)| fidelity.metrics.iter().any(misses)) {
+            true if self.strict => Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md")),
+            _ => Ok(exit::OK),
+        }
+    }
+}
+
+fn misses(metric: &FidelityMetric) -> bool {
+    metric.tolerance.is_some_and(|bound| metric.error.is_none_or(|error| error > bound))
+}
+
+fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
+    println!("{trace}, replayed under {}", fidelity.policy);
+    for warning in &recorded.warnings {
+        println!("  note: {warning}");
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["metric", "recorded", "replayed", "error", "bound", ""]);
+    for metric in &fidelity.metrics {
+        let mark = match (metric.tolerance, misses(metric)) {
+            (None, _) => "",
+            (Some(_), true) => "misses",
+            (Some(_), false) => "holds",
+        };
+        table.add_row([
+            metric.name.clone(),
+            figure::show(metric.recorded, &metric.unit),
+            figure::show(metric.replayed, &metric.unit),
+            figure::percent(metric.error),
+            figure::percent(metric.tolerance),
+            mark.into(),
+        ]);
+    }
+    for index in 1..5 {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    println!("{table}");
+    let listed = recorded.repairs.iter().chain(&recorded.unknowns).filter(|c| c.count > 0);
+    for counted in listed {
+        println!("  {:>8}  {}", counted.count, counted.what);
+    }
+    println!();
+}
