@@ -9,7 +9,7 @@ use goodness_core::{Machine, Span, Time};
 use goodness_observe::{METRICS, Measured, Metrics, Subject};
 use goodness_report::model::{Counted, Fidelity, FidelityMetric};
 use goodness_trace::Recording;
-use goodness_workload::replay::{Arrivals, Others, Replay, Story, machine_of, recover};
+use goodness_workload::replay::{Arrivals, Figure, Others, Replay, Story, machine_of, recover};
 
 /// Largest error this project promises, by metric (`docs/fidelity.md`).
 const TOLERANCES: &[(&str, f64)] = &[
@@ -95,8 +95,8 @@ impl Recorded {
             policy,
             lost_events: lost,
             repairs: recording.repairs.iter().map(|(kind, n)| counted(kind.meaning(), n.count)).collect(),
-            unknowns: recovered.counted().into_iter().map(|(what, count)| counted(what, count)).collect(),
-            machine_notes: machine.figures.iter().map(|figure| figure.to_string()).collect(),
+            unknowns: recovered.unknowns.counted().into_iter().map(|(what, count)| counted(what, count)).collect(),
+            machine_notes: machine.figures.iter().map(figure_sentence).collect(),
             notes: vec![format!(
                 "{judged} of {} tasks belong to what was recorded; the others compete",
                 recovered.tasks.len()
@@ -152,6 +152,15 @@ impl Recorded {
             }
         }
         worst
+    }
+}
+
+/// A figure read off the recording, as a sentence.
+fn figure_sentence(figure: &Figure) -> String {
+    let value = figure.value.as_deref().unwrap_or("not shown by this recording");
+    match figure.samples {
+        0 => format!("{} {value}: {}", figure.name, figure.how),
+        samples => format!("{} {value} from {samples} cases: {}", figure.name, figure.how),
     }
 }
 

@@ -64,6 +64,9 @@ pub struct Costs {
     pub tick: Span,
     /// From a wake-up or preemption request on another CPU until that CPU reacts.
     pub interrupt: Span,
+    /// From a wake-up that preempts the task running on the same CPU until that task has left the kernel and is
+    /// switched out; it goes on with its own work until then.
+    pub preempt: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
     /// Extra CPU time of a task's first stint after a migration, by distance (see [`Level`]).

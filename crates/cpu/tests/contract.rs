@@ -71,6 +71,7 @@ fn draw_machine(rng: &mut Rng, cpus: u32) -> Machine {
             wakeup: Span(rng.below(2_000)),
             tick: Span(rng.below(3_000)),
             interrupt: Span(rng.below(3_000)),
+            preempt: Span(rng.below(20_000)),
             idle_exit: Span(rng.below(50_000)),
             migration: [Span(100), Span(1_000), Span(5_000), Span(20_000)],
             cache_refill: Span(rng.below(3_000)),

@@ -27,8 +27,10 @@ pub struct CpuRun {
     pub capacity: u32,
     /// Whether a tick is in the calendar.
     pub tick_armed: bool,
-    /// Whether the CPU is in the list of those asked to reschedule, or about to be.
+    /// Whether the CPU was asked to reschedule and has not done so yet.
     pub asked: bool,
+    /// Validity of a pending `Reschedule` entry: picking for any reason answers what was asked before.
+    pub ask_stamp: u32,
 }
 
 impl CpuRun {
@@ -44,6 +46,7 @@ impl CpuRun {
             capacity,
             tick_armed: false,
             asked: false,
+            ask_stamp: 0,
         }
     }
 
@@ -64,8 +67,8 @@ impl CpuRun {
 }
 
 impl<P: Registered, O: Observer> Host<'_, P, O> {
-    /// Asks `cpu` to reschedule: at once when the wish arose there, after an interrupt from elsewhere, and
-    /// for an idle CPU after the time it needs to wake up.
+    /// Asks `cpu` to reschedule. A tick's wish is heeded at once (`by` is `None`); a wake-up's after the time it
+    /// takes to interrupt another CPU, to leave the kernel, or for an idle CPU to wake up.
     #[inline]
     pub fn ask(&mut self, cpu: CpuId, by: Option<CpuId>) {
         let run = &mut self.cpus[cpu.index()];
@@ -78,13 +81,15 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         if by.is_some_and(|from| from != cpu) {
             delay += costs.interrupt;
         }
-        if run.current.is_none() {
-            delay += costs.idle_exit;
+        match (run.current, by) {
+            (None, _) => delay += costs.idle_exit,
+            (Some(_), Some(from)) if from == cpu => delay += costs.preempt,
+            _ => {}
         }
         if delay == Span::ZERO {
             self.asked.push(cpu);
         } else {
-            self.calendar.push(self.now + delay, class::RESCHEDULE, Entry::Reschedule(cpu));
+            self.calendar.push(self.now + delay, class::RESCHEDULE, Entry::Reschedule(cpu, run.ask_stamp));
         }
     }
 
@@ -94,7 +99,9 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         while index < self.asked.len() {
             let cpu = self.asked[index];
             index += 1;
-            self.cpus[cpu.index()].asked = false;
+            if !self.cpus[cpu.index()].asked {
+                continue;
+            }
             match self.cpus[cpu.index()].current {
                 Some(task) => {
                     self.settle(cpu);
@@ -156,6 +163,9 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     /// Asks the policy whom to run on `cpu`, where nothing runs, and starts it. `prev` just left in manner `off`.
     fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         self.decisions += 1;
+        let run = &mut self.cpus[cpu.index()];
+        run.asked = false;
+        run.ask_stamp = run.ask_stamp.wrapping_add(1);
         let mut pick = self.policy.pick_next(&context!(self), cpu);
         while pick.is_none() && P::ABOUT.needs.balance {
             let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Newly) else { break };
@@ -305,7 +315,8 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         let ran = self.now.since(run.charged);
         run.charged = self.now;
         let answer = self.policy.charge(&context!(self), cpu, task, ran, Stop::Tick);
-        self.heed(answer, Some(cpu));
+        let by = if answer == Resched::Preempt(cpu) { None } else { Some(cpu) };
+        self.heed(answer, by);
         if P::ABOUT.needs.balance {
             for _ in 0..self.cpus.len() {
                 let Some(pull) = self.policy.balance(&context!(self), cpu, Idle::Busy) else { break };

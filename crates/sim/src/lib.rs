@@ -250,7 +250,12 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
             Entry::Start(task) => self.start(task, None),
             Entry::FirstWake(task) => self.first_wake(task),
-            Entry::Reschedule(cpu) => self.asked.push(cpu),
+            Entry::Reschedule(cpu, stamp) => {
+                let run = &self.cpus[cpu.index()];
+                if run.asked && run.ask_stamp == stamp {
+                    self.asked.push(cpu);
+                }
+            }
             Entry::Policy => {
                 self.policy_timer = Time::NEVER;
                 let answer = self.policy.timer(&context!(self));

@@ -228,3 +228,71 @@ fn a_timer_with_slack_is_late_unless_another_interrupt_comes_at_its_instant() {
     urgent.task.rt_priority = 1;
     assert!(sleepers(vec![urgent]).ends_with("b 5..6  a 6..7"));
 }
+
+/// The policy preempts at each wake-up: the last one queued runs first.
+struct LastFirst(Vec<TaskId>);
+
+goodness_core::tunables! {
+    pub struct NoSettings {}
+}
+
+impl Registered for LastFirst {
+    const ABOUT: About = About {
+        name: "last-first",
+        summary: "For tests.",
+        source: "none",
+        needs: Needs { tick: false, timer: false, balance: false, global_lock: false },
+    };
+    type Settings = NoSettings;
+    fn new(_: &Machine, _: NoSettings, _: Seed) -> Self {
+        LastFirst(Vec::new())
+    }
+}
+
+impl CpuPolicy for LastFirst {
+    fn admit(&mut self, _: &Context, _: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+        Ok(())
+    }
+    fn enqueue(&mut self, _: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
+        match why {
+            Enqueue::Wakeup { .. } => {
+                self.0.push(task);
+                Resched::Preempt(cpu)
+            }
+            _ => {
+                self.0.insert(0, task);
+                Resched::Keep
+            }
+        }
+    }
+    fn dequeue(&mut self, _: &Context, _: CpuId, _: TaskId, _: Dequeue) {}
+    fn pick_next(&mut self, _: &Context, _: CpuId) -> Option<Pick> {
+        self.0.pop().map(|task| Pick { task, timeslice: None })
+    }
+    fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
+        Resched::Keep
+    }
+}
+
+/// `a` computes, wakes `b` after 2 ms, and computes on; `b` waits first.
+fn waker_and_woken(after: Step) -> Workload {
+    let a = task(&[Step::Compute(MS(2)), Step::Wake(Channel(0)), Step::Compute(MS(1)), after, Step::Compute(MS(3))]);
+    let b = task(&[Step::Wait(Channel(0)), Step::Compute(MS(4))]);
+    workload(vec![b, a], &[ChannelKind::Semaphore], 0)
+}
+
+#[test]
+fn a_wake_up_preempts_after_the_time_it_takes_to_leave_the_kernel() {
+    let mut machine = one_cpu();
+    machine.costs.preempt = Span::from_us(500);
+    let (events, _) = run::<LastFirst>(&machine, NoSettings::default(), waker_and_woken(Step::Compute(MS(1))));
+    assert_eq!(schedule(&events), "a 0..0  b 0..2.5  a 2.5..6.5  b 6.5..11");
+}
+
+#[test]
+fn a_cpu_that_picked_meanwhile_owes_no_preemption() {
+    let mut machine = one_cpu();
+    machine.costs.preempt = MS(2);
+    let (events, _) = run::<LastFirst>(&machine, NoSettings::default(), waker_and_woken(Step::Sleep(MS(9))));
+    assert_eq!(schedule(&events), "a 0..0  b 0..3  a 3..7  b 12..15");
+}

@@ -43,7 +43,7 @@ pub const PRESETS: &[Preset] = &[
         source: "recordings/apache-ab-c32-2cpu, kernel 6.18 in a virtual machine: median of 2003 wake-ups of an idle \
                  CPU 42.5 us; median of 4460 wake-ups that preempted at once 10.8 us. Other costs were not measured \
                  and are left out.",
-        text: "cpus=2,hz=250,idle_exit=32us,interrupt=10us",
+        text: "cpus=2,hz=250,idle_exit=42500ns,preempt=10800ns",
     },
 ];
 
@@ -58,6 +58,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("switch", "cost of switching tasks"),
     ("wakeup", "cost of waking a task, to the waker"),
     ("tick", "cost of a timer interrupt"),
+    ("preempt", "delay until a wake-up preempts on its own CPU"),
     ("interrupt", "delay until another CPU reacts"),
     ("idle_exit", "delay until an idle CPU runs"),
     ("cache_refill", "extra time of a stint after another task ran"),
@@ -163,6 +164,7 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "switch" => costs.switch = time()?,
         "wakeup" => costs.wakeup = time()?,
         "tick" => costs.tick = time()?,
+        "preempt" => costs.preempt = time()?,
         "interrupt" => costs.interrupt = time()?,
         "idle_exit" => costs.idle_exit = time()?,
         "cache_refill" => costs.cache_refill = time()?,
