@@ -66,7 +66,7 @@ impl Bench {
         }
         bar.finish_and_clear();
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&rows).expect("plain values serialise"));
+            say!("{}", serde_json::to_string_pretty(&rows).expect("plain values serialise"));
         } else {
             print(&rows);
         }
@@ -153,8 +153,8 @@ fn print(rows: &[Row]) {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    println!("{table}");
+    say!("{table}");
     if rows.iter().any(|row| row.end_to_end_ns.is_none()) {
-        println!("\n\"-\": not run end to end, because it would take minutes; give --decisions a smaller number.");
+        say!("\n\"-\": not run end to end, because it would take minutes; give --decisions a smaller number.");
     }
 }

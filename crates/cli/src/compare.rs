@@ -9,13 +9,13 @@ use crate::policy_spec::PolicySpec;
 use crate::shipped;
 use clap::Args;
 use goodness_observe::METRICS;
-use goodness_report::Timeline;
-use goodness_report::model::Details;
+use goodness_report::model::{Details, Verdict};
+use goodness_report::{Report, Timeline};
 use std::path::PathBuf;
 
 /// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
 /// came before them.
-pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
+pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "o1", "linux-2.4", "rr", "fifo"];
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
@@ -41,6 +41,9 @@ pub struct Compare {
     /// The metric that ranks (`goodness list metrics`).
     #[arg(long, value_name = "METRIC")]
     rank_by: Option<String>,
+    /// Exit with 3 when the runs do not say for every policy whether it is better or worse than the reference.
+    #[arg(long)]
+    decide: bool,
     /// Do not write goodness-report.html.
     #[arg(long)]
     no_html: bool,
@@ -87,6 +90,7 @@ impl Compare {
         outputs.deliver(&report, &timelines)?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
+            None if self.decide && is_undecided(&report) => Ok(exit::INCONCLUSIVE),
             None => Ok(exit::OK),
         }
     }
@@ -114,6 +118,13 @@ impl Compare {
             ..input.details.clone()
         }
     }
+}
+
+/// Whether some policy's verdict in the metric that ranks is open.
+fn is_undecided(report: &Report) -> bool {
+    let Some(metric) = report.ranked_by() else { return true };
+    let verdicts = report.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
+    verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
 }
 
 /// Refuses a metric that does not exist.

@@ -47,7 +47,7 @@ impl List {
             self.narrow(&mut entries, name)?;
         }
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
+            say!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
         } else {
             self.print(&entries);
         }
@@ -68,12 +68,12 @@ impl List {
         for entry in entries {
             table.add_row([text(&entry["name"]), text(&entry["summary"])]);
         }
-        println!("{table}");
+        say!("{table}");
         if self.name.is_some() {
             entries.iter().for_each(print_details);
         } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
             let what = self.what.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default();
-            println!("\nTunables of one: goodness list {what} NAME");
+            say!("\nTunables of one: goodness list {what} NAME");
         }
     }
 }
@@ -91,7 +91,7 @@ fn text(value: &Value) -> String {
 fn print_details(entry: &Value) {
     for key in ["source", "definition", "unit", "better", "needs", "how"] {
         if !entry[key].is_null() {
-            println!("  {key}: {}", text(&entry[key]));
+            say!("  {key}: {}", text(&entry[key]));
         }
     }
     let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return };
@@ -101,7 +101,7 @@ fn print_details(entry: &Value) {
         let name = format!("  {}", text(&tunable["name"]));
         table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
     }
-    println!("\n{table}");
+    say!("\n{table}");
 }
 
 fn tunables(spec: &[goodness_core::Tunable]) -> Value {

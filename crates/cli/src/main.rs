@@ -1,5 +1,10 @@
 //! `goodness`: how good is this scheduler, for this work, on this machine?
 
+/// `println!` that survives `| head`.
+macro_rules! say {
+    ($($words:tt)*) => { crate::output::say(format_args!($($words)*)) };
+}
+
 mod analysis;
 mod bench;
 mod compare;

@@ -53,11 +53,11 @@ impl Outputs {
     pub fn deliver(&self, report: &Report, timelines: &[Timeline]) -> Result<(), Failure> {
         let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         if to_stdout {
-            print(&json::render(report))?;
+            say!("{}", json::render(report).trim_end());
         } else {
             let terminal = std::io::stdout().is_terminal();
             let colour = terminal && std::env::var_os("NO_COLOR").is_none();
-            print(&text::render(report, width(terminal), colour))?;
+            say!("{}", text::render(report, width(terminal), colour).trim_end());
         }
         let mut written = Vec::new();
         if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
@@ -74,19 +74,20 @@ impl Outputs {
             written.push(path);
         }
         for path in written.iter().filter(|_| !to_stdout) {
-            println!("wrote {}", path.display());
+            say!("wrote {}", path.display());
         }
         Ok(())
     }
 }
 
-/// Prints to standard output; a reader that went away is no error.
-fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(format!("{}\n", text.trim_end()).as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::other(format!("standard output cannot be written: {e}")))
+/// Prints a line to standard output. A reader that went away is no error: the program ends quietly.
+pub fn say(text: std::fmt::Arguments) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            eprintln!("error: standard output cannot be written: {error}");
         }
-        _ => Ok(()),
+        std::process::exit(if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 1 });
     }
 }
 

@@ -97,18 +97,18 @@ fn show(bar: &ProgressBar, progress: Progress) {
 
 fn tell(done: &Recorded) {
     let seconds = done.duration.as_secs_f64();
-    println!("{}: {} events in {seconds:.2} s, {} bytes", done.path.display(), done.events, done.bytes);
+    say!("{}: {} events in {seconds:.2} s, {} bytes", done.path.display(), done.events, done.bytes);
     match done.lost_events() {
-        0 => println!("no event was lost"),
-        lost => println!("{lost} events were lost; the replay will say what that costs"),
+        0 => say!("no event was lost"),
+        lost => say!("{lost} events were lost; the replay will say what that costs"),
     }
     match done.exit {
         Some(Exit::Code(0)) | None => {}
-        Some(Exit::Code(code)) => println!("the command ended with status {code}"),
-        Some(Exit::Signal(signal)) => println!("the command was killed by signal {signal}"),
+        Some(Exit::Code(code)) => say!("the command ended with status {code}"),
+        Some(Exit::Signal(signal)) => say!("the command was killed by signal {signal}"),
     }
     for sentence in &done.unreadable {
-        println!("not recorded: {sentence}");
+        say!("not recorded: {sentence}");
     }
-    println!("\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
+    say!("\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
 }

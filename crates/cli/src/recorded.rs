@@ -94,8 +94,19 @@ impl Recorded {
             machine: machine.machine,
             policy,
             lost_events: lost,
-            repairs: recording.repairs.iter().map(|(kind, n)| counted(kind.meaning(), n.count)).collect(),
-            unknowns: recovered.unknowns.counted().into_iter().map(|(what, count)| counted(what, count)).collect(),
+            repairs: recording
+                .repairs
+                .iter()
+                .filter(|(_, n)| n.count > 0)
+                .map(|(kind, n)| counted(kind.meaning(), n.count))
+                .collect(),
+            unknowns: recovered
+                .unknowns
+                .counted()
+                .into_iter()
+                .filter(|(_, n)| *n > 0)
+                .map(|(what, n)| counted(what, n))
+                .collect(),
             machine_notes: machine.figures.iter().map(figure_sentence).collect(),
             notes: vec![format!(
                 "{judged} of {} tasks belong to what was recorded; the others compete",

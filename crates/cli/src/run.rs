@@ -97,7 +97,7 @@ impl Run {
             print_map(&slices, timeline, count);
         }
         if self.timehist.is_none() && self.map.is_none() {
-            println!(
+            say!(
                 "{} stints, {} decisions; --timehist lists them, --map draws them",
                 slices.len(),
                 run.outcome.decisions
@@ -133,7 +133,7 @@ fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    println!("\nhistory, first {} of {} stints\n{table}", count.min(slices.len()), slices.len());
+    say!("\nhistory, first {} of {} stints\n{table}", count.min(slices.len()), slices.len());
 }
 
 /// As `perf sched map`: one line a switch, one column a CPU; `.` is an idle CPU.
@@ -141,7 +141,7 @@ fn print_map(slices: &[&Slice], timeline: &Timeline, count: usize) {
     let mut letters: Vec<goodness_core::TaskId> = Vec::new();
     let mut columns = vec![String::from("."); timeline.cpus as usize];
     let mut ends: Vec<(u64, CpuId)> = Vec::new();
-    println!("\nmap, first {} switches", count.min(slices.len()));
+    say!("\nmap, first {} switches", count.min(slices.len()));
     for slice in slices.iter().take(count) {
         for (_, cpu) in ends.extract_if(.., |(end, _)| *end < slice.start) {
             columns[cpu.index()] = ".".into();
@@ -161,7 +161,7 @@ fn print_map(slices: &[&Slice], timeline: &Timeline, count: usize) {
             .collect();
         let note =
             if new { format!("{} => {}", letter(place), timeline.task_label(slice.task)) } else { String::new() };
-        println!("{}  {:>12}  {note}", row.concat(), Span(slice.start).to_string());
+        say!("{}  {:>12}  {note}", row.concat(), Span(slice.start).to_string());
     }
 }
 

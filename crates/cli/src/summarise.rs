@@ -31,7 +31,7 @@ impl Summarise {
         };
         let summary = summarise(input).map_err(bad)?;
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&summary).expect("plain values serialise"));
+            say!("{}", serde_json::to_string_pretty(&summary).expect("plain values serialise"));
         } else {
             print(&summary);
         }
@@ -64,11 +64,11 @@ fn print(summary: &Summary) {
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    println!("{}\n{table}", summary.name);
+    say!("{}\n{table}", summary.name);
     for (kind, count) in summary.repairs.iter() {
-        println!("  {:>8}  {}", count.count, kind.meaning());
+        say!("  {:>8}  {}", count.count, kind.meaning());
     }
     for warning in &summary.warnings {
-        println!("note: {warning}");
+        say!("note: {warning}");
     }
 }

@@ -64,7 +64,7 @@ impl Verify {
             };
             let all: Vec<Value> = results.iter().map(object).collect();
             let text = serde_json::to_string_pretty(&json!({ "fidelity": all })).expect("plain values serialise");
-            println!("{text}");
+            say!("{text}");
         }
         match results.iter().any(|(_, fidelity)| fidelity.metrics.iter().any(misses)) {
             true if self.strict => Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md")),
@@ -78,9 +78,9 @@ fn misses(metric: &FidelityMetric) -> bool {
 }
 
 fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
-    println!("{trace}, replayed under {}", fidelity.policy);
+    say!("{trace}, replayed under {}", fidelity.policy);
     for warning in &recorded.warnings {
-        println!("  note: {warning}");
+        say!("  note: {warning}");
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -105,10 +105,10 @@ fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    println!("{table}");
+    say!("{table}");
     let listed = recorded.repairs.iter().chain(&recorded.unknowns).filter(|c| c.count > 0);
     for counted in listed {
-        println!("  {:>8}  {}", counted.count, counted.what);
+        say!("  {:>8}  {}", counted.count, counted.what);
     }
-    println!();
+    say!("");
 }

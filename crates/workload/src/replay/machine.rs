@@ -65,6 +65,7 @@ pub fn machine_of(recording: &Recording, story: &Story, grid: Option<TickGrid>) 
     let delays = Delays::of(story);
     let here = median(&delays.idle_here).or_else(|| median(&delays.idle_elsewhere));
     let elsewhere = median(&delays.idle_elsewhere);
+    machine.costs.preempt = median(&delays.preempted_here).unwrap_or_default();
     machine.costs.idle_exit = here.unwrap_or_default();
     machine.costs.interrupt = match elsewhere {
         Some(elsewhere) => elsewhere.saturating_sub(machine.costs.idle_exit),
@@ -124,7 +125,7 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
             "preempt_here",
             shown(&delays.preempted_here),
             delays.preempted_here.len(),
-            "median from a waking to the preemption it led to on its own CPU; not part of the machine",
+            "median from a waking to the preemption it led to on its own CPU",
         ),
         figure(
             "preempt_elsewhere",

@@ -57,9 +57,33 @@ pub struct Unknowns {
     pub device_waits: u64,
 }
 
+impl Unknowns {
+    /// Each kind as a phrase that follows a number.
+    #[must_use]
+    pub fn counted(&self) -> [(&'static str, u64); 13] {
+        [
+            ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
+            ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
+            ("wake-ups in soft interrupts from outside, replayed as delays", self.wakings.soft_external),
+            ("wake-ups in hard interrupts, replayed as delays", self.wakings.hard_external),
+            ("wake-ups by nobody known, replayed as delays", self.wakings.nobody),
+            ("waits that ended without a waking on record", self.wakes_without_waking),
+            ("switches missing, put in where they fit", self.missing_switches),
+            ("wakings of tasks that were awake already", self.redundant_wakings),
+            ("wakings of tasks on their way to sleep", self.early_wakings),
+            ("places where events were lost", self.losses),
+            ("waits that had begun before the recording", self.waits_begun_before),
+            ("waits that the end of the recording cut off", self.waits_cut_by_end),
+            ("waits for devices, replayed as delays", self.device_waits),
+        ]
+    }
+}
+
 /// A recovered task.
 #[derive(Clone, Debug)]
 pub struct RecoveredTask {
+    /// Its place in [`Story::cast`], which is also its number in the recording.
+    pub who: Who,
     /// Who it was.
     pub character: Character,
     /// How it begins.
@@ -404,7 +428,13 @@ impl Recovery<'_> {
             if let Some(start) = track.start.filter(|_| kept[index]) {
                 place[index] = Some(tasks.len() as u32);
                 let character = self.story.cast[index].clone();
-                tasks.push(RecoveredTask { character, start, cpu: track.cpu, ops: track.ops.into() });
+                tasks.push(RecoveredTask {
+                    who: Who(index as u32),
+                    character,
+                    start,
+                    cpu: track.cpu,
+                    ops: track.ops.into(),
+                });
             }
         }
         renumber_forks(&mut tasks, &place);
