@@ -23,6 +23,10 @@ pub(crate) trait Queues {
     fn waiting(&self) -> u32;
     /// Who runs on `cpu`.
     fn running(&self, cpu: CpuId) -> Option<TaskId>;
+    /// How long after it ran a task counts as cache hot, where the level says `usual`.
+    fn hot(&self, usual: Span) -> Span {
+        usual
+    }
     /// When `task` last left a CPU.
     fn last_ran(&self, task: TaskId) -> Time;
     /// The tasks queued on `cpu` in the order in which balancing tries them; a running one may be among them.
@@ -190,7 +194,7 @@ impl Domains {
         let since = cx.now.since(queues.last_ran(task));
         let pulls = self.levels.iter().any(|level| {
             let of = tuning(*level);
-            let cold = of.near && since >= of.hot;
+            let cold = of.near && since >= queues.hot(of.hot);
             let passive = (of.imbalance + (of.imbalance - 100) / 2) * here <= 100 * load;
             (cold || passive) && cx.machine.group(on, *level).binary_search(&prev).is_ok()
         });
@@ -265,7 +269,7 @@ impl Domains {
         let ignore_heat = why == Idle::Newly || attempt.failed > of.tries;
         let from = group.iter().copied().filter(|c| *c != cpu && queues.runnable(*c) > 1);
         let from = from.max_by_key(|c| (self.load_from(queues, *c), std::cmp::Reverse(*c)))?;
-        Some(Plan { from, tasks: tasks?, hot: (!ignore_heat).then_some(of.hot), index })
+        Some(Plan { from, tasks: tasks?, hot: (!ignore_heat).then(|| queues.hot(of.hot)), index })
     }
 
     /// The group with the highest load per CPU, and the tasks to move, if it is busier than that of `cpu` by the ratio.

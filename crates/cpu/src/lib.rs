@@ -1,6 +1,8 @@
 //! CPU scheduling policies, one file each. This list is the registry: command line, contract tests,
 //! benchmarks and docs find a policy through it.
 
+#[cfg(test)]
+mod by_verb;
 mod domains;
 mod fair;
 mod idle_cpus;
@@ -14,4 +16,5 @@ goodness_core::cpu_policies! {
     linux::{Linux20, Linux22, Linux24},
     o1::O1,
     rr::RoundRobin,
+    staircase::Staircase,
 }

@@ -44,7 +44,6 @@ impl PrioArray {
         self.note(prio);
     }
 
-    #[allow(dead_code)]
     pub fn push_front(&mut self, links: &mut Links, prio: u8, task: TaskId) {
         self.lists[usize::from(prio)].push_front(links, task.0);
         self.note(prio);

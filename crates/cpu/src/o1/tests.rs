@@ -1,73 +1,11 @@
 //! The numbers of specs section 2, read off the scheduler's own state.
 
 use super::*;
-use goodness_core::{EffortMeter, Nice, TaskTable};
+use crate::by_verb::{Bench, CPU};
 
-/// One CPU of a machine, driven verb by verb in whole milliseconds.
-struct Bench {
-    machine: Machine,
-    tasks: TaskTable,
-    effort: EffortMeter,
-    now: Time,
-    policy: O1,
-}
-
-const CPU: CpuId = CpuId(0);
-
-impl Bench {
-    fn new(cpus: u32, kernel: Kernel) -> Bench {
-        let machine = Machine::flat(cpus, 1000).unwrap();
-        let policy = O1::new(&machine, Settings { kernel }, Seed(1));
-        Bench { machine, tasks: TaskTable::default(), effort: EffortMeter::default(), now: Time::ZERO, policy }
-    }
-
-    fn call<T>(&mut self, verb: impl FnOnce(&mut O1, &Context) -> T) -> T {
-        let cx = Context { now: self.now, machine: &self.machine, tasks: &self.tasks, effort: &self.effort };
-        verb(&mut self.policy, &cx)
-    }
-
-    /// A task that exists, blocked.
-    fn admit(&mut self, nice: i64) -> TaskId {
-        let nice = Nice::new(nice).unwrap();
-        let task = self.tasks.push(Task { nice, address_space: Some(0), ..Task::default() });
-        self.call(|o1, cx| o1.admit(cx, task, None)).unwrap();
-        task
-    }
-
-    fn pass(&mut self, ms: u64) {
-        self.now += Span::from_ms(ms);
-    }
-
-    fn wake(&mut self, task: TaskId) {
-        let why = Enqueue::Wakeup { waker: None, on: CPU, sync: false, from: WakeSource::Interrupt };
-        let _ = self.call(|o1, cx| o1.enqueue(cx, CPU, task, why));
-    }
-
-    fn pick(&mut self) -> TaskId {
-        self.call(|o1, cx| o1.pick_next(cx, CPU)).expect("somebody is runnable").task
-    }
-
-    fn stop(&mut self, task: TaskId, why: Stop) {
-        let _ = self.call(|o1, cx| o1.charge(cx, CPU, task, Span::ZERO, why));
-    }
-
-    /// Lets whoever is best run for `ticks`; who ran from when on, in milliseconds.
-    fn spin(&mut self, mut task: TaskId, ticks: u64) -> Vec<(u64, TaskId)> {
-        let began = self.now;
-        let mut story = vec![(0, task)];
-        for _ in 0..ticks {
-            self.pass(1);
-            if self.call(|o1, cx| o1.charge(cx, CPU, task, Span::from_ms(1), Stop::Tick)) == Resched::Preempt(CPU) {
-                self.stop(task, Stop::Preempted);
-                let _ = self.call(|o1, cx| o1.enqueue(cx, CPU, task, Enqueue::Preempted));
-                let next = self.pick();
-                if next != task {
-                    story.push((self.now.since(began).0 / 1_000_000, next));
-                }
-                task = next;
-            }
-        }
-        story
+impl Bench<O1> {
+    fn new(cpus: u32, kernel: Kernel) -> Self {
+        Bench::with(cpus, Settings { kernel })
     }
 
     fn sleep_ms(&self, task: TaskId) -> u64 {
@@ -142,7 +80,7 @@ fn a_hog_settles_at_its_static_priority_plus_five() {
     let mut bench = Bench::new(1, Kernel::V2_6_8);
     let hog = bench.admit(0);
     bench.give_sleep(hog, 1020);
-    bench.wake(hog);
+    let _ = bench.wake(hog);
     assert_eq!((bench.pick(), bench.prio(hog)), (hog, 115));
     bench.spin(hog, 1300);
     assert_eq!((bench.prio(hog), bench.sleep_ms(hog)), (125, 0));
@@ -152,7 +90,7 @@ fn slept(ms: u64) -> (u64, u8, bool) {
     let mut bench = Bench::new(1, Kernel::V2_6_8);
     let task = bench.admit(0);
     bench.pass(ms);
-    bench.wake(task);
+    let _ = bench.wake(task);
     (bench.sleep_ms(task), bench.prio(task), bench.policy.queues.entities[task].is_interactive())
 }
 
@@ -171,7 +109,7 @@ fn a_spinning_interactive_task_keeps_its_status_for_two_slices() {
     let mut bench = Bench::new(1, Kernel::V2_6_8);
     let (spinner, other) = (bench.admit(0), bench.admit(0));
     bench.pass(816);
-    bench.wake(spinner);
+    let _ = bench.wake(spinner);
     assert_eq!(bench.pick(), spinner);
     // A task waits at a lower priority: as long as the spinner is requeued to the active array it does not run.
     bench.give_sleep(other, 0);
@@ -225,11 +163,11 @@ fn an_interactive_task_expires_once_others_starve_or_a_better_one_has_expired() 
 fn waiting_for_a_disk_does_not_lift_above_the_interactive_sleep() {
     let mut bench = Bench::new(1, Kernel::V2_6_8);
     let task = bench.admit(0);
-    bench.wake(task);
+    let _ = bench.wake(task);
     assert_eq!(bench.pick(), task);
     bench.stop(task, Stop::Blocked { interruptible: false });
     bench.pass(900);
-    bench.wake(task);
+    let _ = bench.wake(task);
     assert_eq!(bench.sleep_ms(task), 815);
 }
 
@@ -240,10 +178,9 @@ fn waiting_after_an_interrupt_counts_like_sleep_and_after_a_task_in_part() {
         let mut bench = Bench::new(1, Kernel::V2_6_8);
         let (running, woken) = (bench.admit(0), bench.admit(0));
         bench.give_sleep(running, 1000);
-        bench.wake(running);
+        let _ = bench.wake(running);
         assert_eq!(bench.pick(), running);
-        let why = Enqueue::Wakeup { waker: None, on: CPU, sync: false, from };
-        let _ = bench.call(|o1, cx| o1.enqueue(cx, CPU, woken, why));
+        let _ = bench.wake_from(woken, from);
         bench.pass(10);
         bench.stop(running, Stop::Blocked { interruptible: true });
         assert_eq!(bench.pick(), woken);
@@ -259,14 +196,13 @@ fn a_child_takes_half_the_slice_and_gives_back_what_it_did_not_use() {
     let mut bench = Bench::new(1, Kernel::V2_6_8);
     let parent = bench.admit(0);
     bench.give_sleep(parent, 918);
-    bench.wake(parent);
+    let _ = bench.wake(parent);
     assert_eq!(bench.pick(), parent);
     bench.policy.queues.entities[parent].slice = 51;
-    let child = bench.tasks.push(Task { address_space: Some(1), ..Task::default() });
-    bench.call(|o1, cx| o1.admit(cx, child, Some(parent))).unwrap();
+    let child = bench.admit_as(Task::default(), Some(parent));
     let answer = bench.call(|o1, cx| o1.enqueue(cx, CPU, child, Enqueue::Fork { parent: Some(parent) }));
     assert_eq!(answer, Resched::Preempt(CPU));
-    let of = |bench: &Bench, task: TaskId| (bench.policy.queues.entities[task].slice, bench.sleep_ms(task));
+    let of = |bench: &Bench<O1>, task: TaskId| (bench.policy.queues.entities[task].slice, bench.sleep_ms(task));
     // 95 % of bonus 9 is 8 whole steps.
     assert_eq!((of(&bench, child), of(&bench, parent)), ((26, 816), (25, 918)));
     bench.stop(parent, Stop::Preempted);
@@ -285,7 +221,7 @@ fn a_batch_task_sleeps_for_nothing_from_2_6_16_on() {
         let task = bench.admit(0);
         bench.tasks[task].class = Class::Batch;
         bench.pass(5_000);
-        bench.wake(task);
+        let _ = bench.wake(task);
         bench.sleep_ms(task)
     };
     assert_eq!((sleep(Kernel::V2_6_8), sleep(Kernel::V2_6_22)), (918, 0));
