@@ -1,8 +1,8 @@
 //! One CPU driven verb by verb in whole milliseconds, for tests that read a policy's own state.
 
 use goodness_core::{
-    Context, CpuId, CpuPolicy, EffortMeter, Enqueue, Machine, Nice, Registered, Resched, Seed, Span, Stop, Task,
-    TaskId, TaskTable, Time, WakeSource,
+    Context, CpuId, EffortMeter, Enqueue, Machine, Nice, Registered, Resched, Seed, Span, Stop, Task, TaskId,
+    TaskTable, Time, WakeSource,
 };
 
 pub(crate) const CPU: CpuId = CpuId(0);
