@@ -75,6 +75,20 @@ pub enum TraceError {
         /// How to record them with this format's tool.
         how: &'static str,
     },
+    /// It holds switches, but none in a known rendering.
+    #[error(
+        "{path}: no sched_switch event can be read; {count} scheduling events are in a rendering that is not read, first at line {line}; print them without -R or --raw ({how})"
+    )]
+    UnreadableEvents {
+        /// The path as given.
+        path: String,
+        /// The first such line.
+        line: u64,
+        /// How many.
+        count: u64,
+        /// How to print them with this format's tool.
+        how: &'static str,
+    },
     /// Lines do not say which CPU wrote them.
     #[error("{path}, line {line}: the lines do not name the CPU; write them with {how}")]
     NoCpu {

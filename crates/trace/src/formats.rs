@@ -41,7 +41,7 @@ pub(crate) fn remedy(head: &[u8]) -> String {
         return "It is perf's binary file: print it with `perf script --ns -i FILE` and read that".into();
     }
     if head.starts_with(b"\x17\x08\x44tracing") {
-        return "It is trace-cmd's binary file: print it with `trace-cmd report -t FILE` and read that".into();
+        return "It is trace-cmd's binary file: print it with `trace-cmd report -t -l FILE` and read that".into();
     }
     "Record one with `goodness record`, or see `goodness list formats`".into()
 }

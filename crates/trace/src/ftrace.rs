@@ -9,11 +9,11 @@
 
 use crate::formats::{Format, Who, event_line, lost, thread_id, unusable};
 use crate::metadata::{HeaderLine, Metadata};
-use crate::prefix::{Prefix, Unusable, flags, name_and_args, prefix};
+use crate::prefix::{LONGEST_PREFIX, Prefix, Unusable, flags, name_and_args, prefix};
 use crate::raw::{Parsed, Raw, RawWhat};
 use crate::record::Context;
 use crate::repairs::Repair;
-use crate::scan::{number, split_last};
+use crate::scan::{Stamp, number, split_last, stamp};
 use crate::tasks::Comm;
 use memchr::memmem;
 
@@ -94,22 +94,34 @@ pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
     }
 }
 
-/// `comm-tid   1d.h3.   345us+: event: fields`; names are cut to 8 bytes there, hence not learned.
-fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
-    let unit = memmem::find(line, b"us")?;
-    let mark = *line.get(unit + 2)?;
-    if !matches!(mark, b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$') || line.get(unit + 3) != Some(&b':') {
-        return None;
-    }
-    let (before, time) = split_last(&line[..unit], b" ")?;
+/// `comm-tid   1d.h3.   345us+: event: fields`, or with seconds as trace-cmd's `-l` writes it. Names are cut to 8 bytes
+/// there, hence not learned.
+pub(crate) fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
+    let front = &line[..line.len().min(LONGEST_PREFIX)];
+    memmem::find_iter(front, b": ").find_map(|colon| latency_up_to(line, colon))
+}
+
+fn latency_up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, Who<'_>)> {
+    let front = match &line[..colon] {
+        // How long it took is marked behind the unit.
+        [rest @ .., b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$'] => rest,
+        rest => rest,
+    };
+    let (before, time) = split_last(front, b" ")?;
+    let at = match time.strip_suffix(b"us") {
+        Some(digits) => number(digits)?.checked_mul(1_000)?,
+        None => match stamp(time) {
+            Stamp::Ns(at) => at,
+            _ => return None,
+        },
+    };
     let (names, place) = split_last(before.trim_ascii_end(), b" ")?;
     let digits = place.iter().take_while(|b| b.is_ascii_digit()).count();
     let cpu = number(&place[..digits]).filter(|c| *c <= 0xffff)? as u32;
     let (context, resched) = flags(&place[digits..])?;
-    let at = number(time)?.checked_mul(1_000)?;
     let mut who = who(names.trim_ascii());
     who.comm = b"<cut>";
-    let event = line[unit + 4..].trim_ascii_start();
+    let event = line[colon + 1..].trim_ascii_start();
     Some((Prefix { who: names, cpu, at, context, resched, event }, who))
 }
 
@@ -180,8 +192,16 @@ mod tests {
 
     #[test]
     fn the_latency_format_is_read() {
-        let raw = event(&format!("  <idle>-0         1d.h3.    345us+: {WAKING}"));
-        assert_eq!((raw.cpu, raw.current, raw.at, raw.context), (1, Some(0), 345_000, Context::HardIrq));
+        for (front, current, at) in [
+            ("  <idle>-0         1d.h3.    345us+: ", 0, 345_000),
+            (" cc1plus-1387      1dNh2. 82224us : ", 1387, 82_224_000),
+            ("opt 7xo0-1609      1d.h2. 82224us#: ", 1609, 82_224_000),
+            ("opt cgu.-2658    1d.H2.  6701.806314307: ", 2658, 6_701_806_314_307),
+        ] {
+            let raw = event(&format!("{front}{WAKING}"));
+            assert_eq!((raw.cpu, raw.current, raw.at), (1, Some(current), at), "{front}");
+            assert_eq!((raw.context, raw.comm.is_empty()), (Context::HardIrq, true), "{front}");
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use crate::record::Context;
 use crate::scan::{Stamp, number, stamp};
 use memchr::memchr;
 
+/// Names, numbers and columns take less; what comes later is the event's own text.
+pub(crate) const LONGEST_PREFIX: usize = 256;
+
 /// The beginning of an event line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Prefix<'a> {
@@ -37,7 +40,8 @@ pub(crate) enum Unusable {
 pub(crate) fn prefix(line: &[u8]) -> Result<Prefix<'_>, Unusable> {
     let mut from = 0;
     let mut why = Unusable::NoEvent;
-    while let Some(open) = memchr(b'[', &line[from..]).map(|at| at + from) {
+    let front = &line[..line.len().min(LONGEST_PREFIX)];
+    while let Some(open) = memchr(b'[', &front[from..]).map(|at| at + from) {
         match after_bracket(line, open) {
             Ok(found) => return Ok(found),
             Err(Unusable::NoEvent) => {}
@@ -61,11 +65,11 @@ fn after_bracket(line: &[u8], open: usize) -> Result<Prefix<'_>, Unusable> {
     let mut tail = rest[digits + 1..].trim_ascii_start();
     let (mut context, mut resched) = (Context::Unknown, false);
     if !matches!(tail.first(), Some(b'0'..=b'9' | b'-')) {
-        let end = memchr(b' ', tail).ok_or(Unusable::NoEvent)?;
+        let end = memchr(b' ', &tail[..tail.len().min(8)]).ok_or(Unusable::NoEvent)?;
         (context, resched) = flags(&tail[..end]).ok_or(Unusable::NoEvent)?;
         tail = tail[end..].trim_ascii_start();
     }
-    let colon = memchr(b':', tail).ok_or(Unusable::NoEvent)?;
+    let colon = memchr(b':', &tail[..tail.len().min(64)]).ok_or(Unusable::NoEvent)?;
     let at = match stamp(&tail[..colon]) {
         Stamp::Ns(ns) => ns,
         Stamp::Impossible => return Err(Unusable::ImpossibleTime),
@@ -141,6 +145,8 @@ mod tests {
         assert_eq!(prefix(b"x-1 [000] -1.000000: a: b"), Err(Unusable::ImpossibleTime));
         assert_eq!(prefix(b"x-1 [99999] 1.000000: a: b"), Err(Unusable::ImpossibleCpu));
         assert_eq!(prefix(b"hello [world]"), Err(Unusable::NoEvent));
+        let long = b"[1] 1".repeat(1 << 20);
+        assert_eq!(prefix(&long), Err(Unusable::NoEvent));
     }
 
     #[test]

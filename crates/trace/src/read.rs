@@ -185,11 +185,15 @@ impl Reading<'_> {
     /// Why a trace without any switch is of no use.
     fn refuse(self) -> TraceError {
         let impossible = self.repairs.of(Repair::ImpossibleTime);
-        let path = self.name;
+        let unreadable = self.repairs.of(Repair::UnreadableEvent);
+        let (path, how) = (self.name, self.format.how_to_record);
         match self.refusal {
             Some(refusal) => refusal,
             None if impossible.count > 0 => TraceError::ImpossibleTime { path, line: impossible.first_line },
-            None => TraceError::NoSwitches { path, line: self.lines.count, how: self.format.how_to_record },
+            None if unreadable.count > 0 => {
+                TraceError::UnreadableEvents { path, line: unreadable.first_line, count: unreadable.count, how }
+            }
+            None => TraceError::NoSwitches { path, line: self.lines.count, how },
         }
     }
 
@@ -202,8 +206,8 @@ impl Reading<'_> {
         }
         if !self.about.has_flags {
             warnings.push(
-                "the lines have no flags column, so wakings by interrupts look like wakings by tasks; record with the \
-                 ftrace option irq-info"
+                "the lines have no flags column, so wakings by interrupts look like wakings by tasks; record ftrace text \
+                 with the option irq-info, or print trace-cmd's with -l"
                     .into(),
             );
         }

@@ -5,14 +5,16 @@
 //!           <idle>-0     [001]  1042.218400: sched_switch: swapper/1:0 [120] R ==> ab:840 [120]
 //! ```
 //!
-//! Fields come in the kernel's own rendering or in that of its plugins; flags may be there (`-l` and newer versions).
+//! Fields come in the kernel's own rendering or in that of its plugins. With `-l`, the flags column is there, which
+//! separates interrupts from tasks.
 
 use crate::formats::{Format, event_line, lost, unusable};
-use crate::ftrace::{lost_event, who};
+use crate::ftrace::{latency, lost_event, who};
 use crate::metadata::Metadata;
 use crate::prefix::prefix;
 use crate::raw::Parsed;
 use crate::scan::number;
+use memchr::memmem;
 
 /// The entry in the list of formats.
 pub(crate) const FORMAT: Format = Format {
@@ -21,7 +23,7 @@ pub(crate) const FORMAT: Format = Format {
     reads: "the same events as ftrace, in the kernel's and in the plugins' rendering, lost-event lines",
     how_to_record: "trace-cmd record -C mono -e sched_switch -e sched_waking -e sched_wakeup_new \
                     -e sched_process_fork -e sched_process_exec -e sched_process_exit -e sched_migrate_task COMMAND; \
-                    trace-cmd report -t > FILE",
+                    trace-cmd report -t -l > FILE",
     recognises,
     line,
 };
@@ -36,8 +38,18 @@ fn recognises(line: &[u8]) -> bool {
 
 fn line(line: &[u8], about: &mut Metadata) -> Parsed {
     match prefix(line) {
-        Ok(found) => event_line(&found, &who(found.who)),
+        Ok(found) => {
+            let mut who = who(found.who);
+            if memmem::find(who.comm, b": ").is_some() {
+                // A buffer's name stands before the thread's; other lines name the thread alone.
+                who.comm = b"<buffer>";
+            }
+            event_line(&found, &who)
+        }
         Err(why) => {
+            if let Some((found, who)) = latency(line) {
+                return event_line(&found, &who);
+            }
             if let Some((cpu, count)) = lost(line) {
                 return Parsed::Event(lost_event(cpu, count));
             }
@@ -90,6 +102,10 @@ mod tests {
                 "{text}"
             );
         }
+        let latency =
+            event("tracey: opt cgu.-2658    1d.h2.  6701.806314307: sched_waking: comm=x pid=3 prio=1 target_cpu=0");
+        assert_eq!((latency.context, latency.current, latency.cpu), (Context::HardIrq, Some(2658), 1));
+        assert!(event("tracey:     bash-2781  [000]  6701.806273: sched_wakeup: x:3 [120] CPU:001").comm.is_empty());
         assert_eq!(event("x-1 [001]  1.5: sched_wakeup_new: y:2 [120] CPU:001").context, Context::Unknown);
     }
 

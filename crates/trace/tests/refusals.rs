@@ -25,7 +25,7 @@ fn what_is_no_trace_is_shown_and_the_formats_are_named() {
 #[test]
 fn binary_relatives_say_how_to_print_them() {
     assert!(refusal(b"PERFILE2xxxx").contains("perf script --ns -i FILE"));
-    assert!(refusal(b"\x17\x08\x44tracing6").contains("trace-cmd report -t FILE"));
+    assert!(refusal(b"\x17\x08\x44tracing6").contains("trace-cmd report -t -l FILE"));
 }
 
 #[test]
@@ -35,6 +35,14 @@ fn a_trace_without_switches_says_which_events_to_record() {
     let message = refusal(text.as_bytes());
     assert!(message.starts_with("t.txt, line 2: no sched_switch event"), "{message}");
     assert!(message.contains("sched_switch and sched_waking"), "{message}");
+}
+
+#[test]
+fn unreadable_scheduling_events_are_named_when_nothing_else_is_there() {
+    let text =
+        "cpus=2\n  x-1 [000] 1.000000: sched_switch:  prev_comm=x prev_pid=1 prev_prio=120 prev_state=0 next_comm=y\n";
+    let message = refusal(text.as_bytes());
+    assert!(message.contains("1 scheduling events are in a rendering that is not read, first at line 2"), "{message}");
 }
 
 #[test]

@@ -70,7 +70,9 @@ impl Machine {
                 if parent.is_none() {
                     return;
                 }
-                (self.queued.push(None), self.home.push(cpu), self.alive.push(true));
+                self.queued.push(None);
+                self.home.push(cpu);
+                self.alive.push(true);
                 self.emit(Event::Fork { parent, child });
                 self.wake(child, cpu, cpu);
             }
