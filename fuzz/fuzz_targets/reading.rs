@@ -1,7 +1,8 @@
 //! What must hold of any text, shared by all targets.
 
-use goodness_core::{Event, Observer, Time};
-use goodness_trace::{Input, load_input, summarise};
+use goodness_core::{CpuId, Event, Observer, TaskId, Time};
+use goodness_trace::{Input, Recording, What, load_input, summarise};
+use std::collections::BTreeMap;
 
 /// Follows the events: time never goes back, nobody switches to themselves.
 #[derive(Default)]
@@ -19,6 +20,25 @@ impl Observer for Follow {
     }
 }
 
+/// Who leaves a CPU is who came to it, and nobody runs in two places.
+fn assert_consistent(recording: &Recording) {
+    let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
+    for record in &recording.records {
+        match record.what {
+            What::Lost { .. } => {
+                running.remove(&record.cpu);
+            }
+            What::Switch { prev, next, .. } => {
+                if let Some(known) = running.insert(record.cpu, next) {
+                    assert_eq!(known, prev, "who left {} at {}", record.cpu, record.at);
+                }
+                assert!(running.values().filter(|r| next.is_some() && **r == next).count() <= 1);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Reads `text` both ways; neither may panic, and both must agree on what was repaired.
 pub fn read_both_ways(text: &[u8]) {
     let streamed = Input::bytes("fuzz", text).map(summarise);
@@ -27,6 +47,7 @@ pub fn read_both_ways(text: &[u8]) {
         (Ok(Ok(summary)), Ok(recording)) => {
             assert!(recording.records.is_sorted_by_key(|r| r.at), "records out of order");
             assert_eq!(summary.repairs, recording.repairs);
+            assert_consistent(&recording);
             recording.observe(&mut Follow::default());
         }
         (Ok(Err(error)), Err(_)) => assert!(error.to_string().contains("fuzz"), "{error} names no file"),

@@ -48,6 +48,8 @@ struct TaskState {
     standing: Standing,
     /// When it was last woken, and the number of that record.
     woken: Option<(u64, u64)>,
+    /// When it last left a CPU, and the number of the record after that.
+    left: (u64, u64),
     /// A waking came while it was still running.
     woken_early: bool,
     exiting: bool,
@@ -108,7 +110,10 @@ impl Repairer {
             RawWhat::Switch { prev, next, left } => self.switch(&raw, prev, next, left, sink),
             RawWhat::Lost { count } => {
                 self.repairs.add(Repair::LostEvents, u64::from(count.max(1)), raw.line);
-                self.cpus[slot].running = None;
+                if let Some(Some(task)) = self.cpus[slot].running.take() {
+                    self.states[task.index()].standing = Standing::Unknown;
+                    self.states[task.index()].left = (raw.at, self.records + 1);
+                }
                 self.emit(raw.at, raw.cpu, What::Lost { count }, sink);
             }
             RawWhat::Waking { who, target } => {
@@ -292,7 +297,9 @@ impl Repairer {
     }
 
     fn leave(&mut self, task: TaskId, left: Left, at: u64, line: u64) {
+        let after = self.records + 1;
         let state = &mut self.states[task.index()];
+        state.left = (at, after);
         let recent = state.woken.is_some_and(|(woken, _)| at - woken <= EARLY_NS);
         if state.woken_early && (left.is_runnable() || left.is_dead() || !recent) {
             state.woken_early = false;
@@ -383,7 +390,8 @@ impl Repairer {
         let state = self.cpus[cpu as usize];
         let prev = state.running.flatten();
         let (at, place) = self.arrival(&state, next, now);
-        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(|(_, record)| *record >= state.next_record);
+        let since = |woken: &(u64, u64)| woken.1 >= state.next_record && woken.0 >= state.last;
+        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(since);
         let mut switch = What::Switch { prev, next, prev_prio: state.prio, next_prio, left: Left::RUNNABLE };
         if let What::Switch { left, .. } = &mut switch
             && let Some(task) = prev
@@ -397,28 +405,43 @@ impl Repairer {
                 // It slept before it was woken: whoever comes later finds the CPU idle.
                 let idle = What::Switch { prev, next: None, prev_prio, next_prio: 120, left };
                 self.emit_late(woken, cpu, idle, record..record, sink);
-                let start = place.start.max(record);
+                self.left(prev, (woken, record));
+                let (at, start) = (at.max(woken), place.start.max(record));
                 let what = What::Switch { prev: None, next, prev_prio: 120, next_prio, left: Left::RUNNABLE };
-                self.emit_late(at.max(woken), cpu, what, start..place.end, sink);
+                self.emit_late(at, cpu, what, start..place.end, sink);
+                self.settle(cpu, next, next_prio, at);
             }
-            _ => self.emit_late(at, cpu, switch, place, sink),
+            _ => {
+                self.left(prev, (at, place.start));
+                self.emit_late(at, cpu, switch, place, sink);
+                self.settle(cpu, next, next_prio, at);
+            }
         }
-        self.settle(cpu, next, next_prio);
+    }
+
+    fn left(&mut self, task: Option<TaskId>, when: (u64, u64)) {
+        if let Some(task) = task {
+            self.states[task.index()].left = when;
+        }
     }
 
     /// When `next` came to a CPU where no line tells it, and between which records that is.
     fn arrival(&self, cpu: &CpuState, next: Option<TaskId>, now: u64) -> (u64, Range<u64>) {
         let state = next.map(|t| self.states[t.index()]).unwrap_or_default();
-        let middle = cpu.last + now.saturating_sub(cpu.last) / 2;
+        // Not before the CPU's last line, and not while the task was still elsewhere.
+        let (from, start) = (cpu.last.max(state.left.0), cpu.next_record.max(state.left.1));
         match state.woken.filter(|_| state.standing == Standing::Runnable) {
-            Some((at, record)) if record >= cpu.next_record => (at, record + 1..record + 1),
-            Some(_) if cpu.resched || cpu.running == Some(None) => (cpu.last, cpu.next_record..cpu.next_record),
-            _ => (middle, cpu.next_record..self.records),
+            Some((at, record)) if record >= start && at >= from => (at, record + 1..record + 1),
+            Some(_) if cpu.resched || cpu.running == Some(None) => (from, start..self.records),
+            _ => (from + now.saturating_sub(from) / 2, start..self.records),
         }
     }
 
-    fn settle(&mut self, cpu: u32, next: Option<TaskId>, prio: i16) {
+    /// `next` runs on `cpu` since `at`; what else is put in there comes later.
+    fn settle(&mut self, cpu: u32, next: Option<TaskId>, prio: i16, at: u64) {
         let state = &mut self.cpus[cpu as usize];
+        state.last = at;
+        state.resched = false;
         state.running = Some(next);
         state.prio = prio;
         if let Some(task) = next {

@@ -1,8 +1,9 @@
 //! Short ftrace texts, written line by line.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use goodness_core::{Event, Observer, Time};
-use goodness_trace::{Input, Recording, TraceError, load_input};
+use goodness_core::{CpuId, Event, Observer, TaskId, Time};
+use goodness_trace::{Input, Recording, TraceError, What, load_input};
+use std::collections::BTreeMap;
 
 /// Reads a text.
 pub fn load(text: &[u8]) -> Result<Recording, TraceError> {
@@ -58,6 +59,27 @@ pub fn events(recording: &Recording) -> Vec<(Time, Event)> {
     let mut events: Vec<(Time, Event)> = Vec::new();
     recording.observe(&mut events);
     events
+}
+
+/// Fails when the switches contradict each other: who leaves a CPU is who came to it, and nobody runs in two places.
+/// Nothing is known of a CPU before its first switch and after a loss.
+pub fn assert_consistent(recording: &Recording) {
+    let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
+    for record in &recording.records {
+        match record.what {
+            What::Lost { .. } => {
+                running.remove(&record.cpu);
+            }
+            What::Switch { prev, next, .. } => {
+                if let Some(known) = running.insert(record.cpu, next) {
+                    assert_eq!(known, prev, "who left {} at {}", record.cpu, record.at);
+                }
+                let places = running.values().filter(|r| next.is_some() && **r == next).count();
+                assert!(places <= 1, "{next:?} runs in {places} places at {}", record.at);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Fails when time goes back.
