@@ -269,6 +269,65 @@ fn soft_interrupts_are_edges_when_the_pair_recurs_off_the_tick() {
     assert_eq!(soft_edges(20, 4000, 20), (0, 20), "a timer that expires with the tick");
 }
 
+/// Task 0 never waits and wakes tasks 1 and 2 in turn, each of which runs before the next is woken.
+fn one_way_traffic(messages: u64) -> Story {
+    let mut story = Recorder::new(1, 3).story;
+    let mut say = |at: u64, what| story.sightings.push(Sighting { at: Time(at * 1000), cpu: CpuId(0), what });
+    let switch = |prev: u32, off, next: u32| What::Switch { prev: Some(Who(prev)), off, next: Some(Who(next)) };
+    say(0, switch(1, Off::Sleeping, 2));
+    say(5, switch(2, Off::Sleeping, 0));
+    for k in 0..messages {
+        let (at, to) = (100 + 100 * k, 1 + k as u32 % 2);
+        say(at, What::Waking { task: Who(to), by: Some(Who(0)), origin: Origin::Soft });
+        say(at + 1, What::Woken { task: Who(to), on: CpuId(0) });
+        say(at + 10, switch(0, Off::Preempted, to));
+        say(at + 40, switch(to, Off::Sleeping, 0));
+    }
+    // Both receivers are one program.
+    story.cast[2].party = story.cast[1].party;
+    story.end = story.sightings.last().expect("sightings").at;
+    story
+}
+
+#[test]
+fn a_sender_that_never_waits_stays_within_the_window_it_had() {
+    let recovered = recover(&one_way_traffic(40), Arrivals::Delays, Others::Compete);
+    assert_eq!(recovered.unknowns.inferred_answers, 39, "one message under way at most, so all but the first wait");
+    let machine = Machine::flat(1, 1000).expect("a machine");
+    let mut seen: Vec<(Time, Event)> = Vec::new();
+    run::<Fifo>(&machine, &Replay::new("x", recovered), 0, &mut seen);
+    // Under first come, first served the sender would otherwise send all 40 before anybody answers.
+    let sender_waits = seen.iter().filter(|(_, e)| {
+        matches!(e, Event::Switch { prev: Some(TaskId(0)), off, .. }
+        if *off == Off::Sleeping)
+    });
+    assert!(sender_waits.count() >= 39);
+}
+
+#[test]
+fn who_waits_for_its_answers_has_no_window() {
+    let mut story = one_way_traffic(40);
+    // Half of the messages are answered while the sender waits.
+    let answered: Vec<Sighting> = story
+        .sightings
+        .iter()
+        .flat_map(|s| match s.what {
+            What::Switch { prev: Some(Who(to)), off: Off::Sleeping, .. } if s.at > Time(10_000) => {
+                let waking = What::Waking { task: Who(0), by: Some(Who(to)), origin: Origin::Soft };
+                vec![Sighting { what: waking, ..*s }, *s]
+            }
+            What::Switch { prev: Some(Who(0)), next, .. } => {
+                vec![Sighting { what: What::Switch { prev: Some(Who(0)), off: Off::Sleeping, next }, ..*s }]
+            }
+            _ => vec![*s],
+        })
+        .collect();
+    story.sightings = answered;
+    let recovered = recover(&story, Arrivals::Delays, Others::Compete);
+    assert_eq!(recovered.unknowns.inferred_answers, 0);
+    assert!(recovered.unknowns.wakings.soft_edges >= 79, "{:?}", recovered.unknowns);
+}
+
 /// One task of a random workload: pieces of work between waits, wakes and sleeps.
 fn random_steps(channels: u32) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![

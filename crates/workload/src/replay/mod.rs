@@ -8,6 +8,7 @@
 //! What it costs to switch is inside the recorded bursts, because a burst is the time between two switches.
 //! A machine for replay must not charge it again; [`machine::machine_of`] makes such a machine.
 
+pub mod answers;
 mod casting;
 pub mod causes;
 pub mod clock;
@@ -51,8 +52,9 @@ impl WorkloadSource for Replay {
     }
 
     fn what_varies(&self) -> &str {
-        "replication 0 is the recording as it was; the others put each task's bursts and external delays in random \
-         order within blocks of eight, which keeps their sums, and draw the phase of the tick"
+        "replication 0 is the recording as it was; the others exchange each task's bursts and external delays among \
+         their like (same surroundings, similar length, within blocks of eight), which keeps their sums, and draw the \
+         phase of the tick"
     }
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {

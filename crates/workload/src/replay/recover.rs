@@ -3,15 +3,18 @@
 //! Every task's programme lists, in recorded order, the CPU time it executed, the edges it fired and the waits
 //! it made. Time on a runqueue is in no programme. An edge is a counting semaphore of its own, posted once and
 //! waited for once. **No policy can deadlock a recovered workload**: order its instructions by the recorded time
-//! at which each was complete; every wait comes after the post of its edge, every instruction after its
+//! at which each was complete; every wait comes after the post of its edge (and every wait for an answer after as
+//! many answers as there were waits for them), every instruction after its
 //! predecessor in the same programme, and every programme after the fork that begins it. So the first
 //! instruction not yet complete can always go on.
 
+use super::answers::Windows;
 use super::causes::{Cause, Kinds, Rule};
 use super::clock::TickGrid;
 use super::program::{Act, Op};
 use super::story::{Character, Origin, Sighting, Story, What, Who};
 use goodness_core::{CpuId, Off, Span, Start, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How wake-ups from outside are replayed.
@@ -53,6 +56,8 @@ pub struct Unknowns {
     pub waits_begun_before: u64,
     /// Waits that the recording's end cut short; they never end.
     pub waits_cut_by_end: u64,
+    /// Waits for answers that left no trace, inferred from how many messages were ever under way.
+    pub inferred_answers: u64,
     /// Waits in uninterruptible sleep (I/O, as a rule) that ended from outside; replayed as sleeps.
     pub device_waits: u64,
 }
@@ -153,6 +158,8 @@ struct Track {
     cpu: CpuId,
     /// When it was last made runnable.
     runnable_at: Time,
+    /// The channel on which the one who woke it counts that it is done.
+    answers_on: Option<u32>,
 }
 
 /// Recovers the programmes of all tasks.
@@ -167,10 +174,14 @@ pub fn recover(story: &Story, arrivals: Arrivals, others: Others) -> Recovered {
         start: None,
         cpu: CpuId(0),
         runnable_at: Time::ZERO,
+        answers_on: None,
     };
+    let rule = Rule::new(story, grid);
     let mut recovery = Recovery {
         story,
-        rule: Rule::new(story, grid),
+        windows: Windows::find(story, &rule),
+        sent: BTreeMap::new(),
+        rule,
         arrivals,
         others,
         begin: story.begin(),
@@ -195,6 +206,9 @@ enum OnCpu {
 struct Recovery<'a> {
     story: &'a Story,
     rule: Rule<'a>,
+    windows: Windows,
+    /// For each sender with a window: messages still free to send, and the channel that counts answers.
+    sent: BTreeMap<(Who, u32), (u32, u32)>,
     arrivals: Arrivals,
     others: Others,
     begin: Time,
@@ -304,6 +318,11 @@ impl Recovery<'_> {
             Off::Exited => Doing::Gone,
             Off::Sleeping | Off::Uninterruptible => Doing::Blocked(at, off),
         };
+        if !off.is_runnable()
+            && let Some(channel) = self.tracks[who.index()].answers_on.take()
+        {
+            self.push(who, Act::Post(channel), at);
+        }
         let track = &mut self.tracks[who.index()];
         match (track.early.take(), track.doing) {
             (_, Doing::Gone) => self.push(who, Act::Exit, at),
@@ -362,6 +381,7 @@ impl Recovery<'_> {
     fn fire(&mut self, task: Who, cause: Cause, at: Time) -> Ending {
         match cause {
             Cause::Edge(by) if self.is_kept(by) && self.is_kept(task) => {
+                self.hold_to_window(by, task, at);
                 let edge = self.edges;
                 self.edges += 1;
                 self.push(by, Act::Post(edge), at);
@@ -369,6 +389,27 @@ impl Recovery<'_> {
             }
             _ => Ending::External,
         }
+    }
+
+    /// Before `by` wakes `task`: if its messages to that program have a window, it may have to wait for an answer.
+    fn hold_to_window(&mut self, by: Who, task: Who, at: Time) {
+        let party = self.story.cast[task.index()].party;
+        let Some(window) = self.windows.of(by, party).filter(|_| self.tracks[task.index()].answers_on.is_none()) else {
+            return;
+        };
+        let edges = &mut self.edges;
+        let (free, channel) = self.sent.entry((by, party)).or_insert_with(|| {
+            *edges += 1;
+            (window, *edges - 1)
+        });
+        let channel = *channel;
+        if *free > 0 {
+            *free -= 1;
+        } else {
+            self.unknowns.inferred_answers += 1;
+            self.push(by, Act::Wait(channel), at);
+        }
+        self.tracks[task.index()].answers_on = Some(channel);
     }
 
     /// The wait of a blocked `task` ended: it goes into its programme.
