@@ -17,7 +17,7 @@ pub struct Metadata {
     pub cpus: u32,
     /// The recording's own description, for files of `goodness record`.
     pub recording: Option<Header>,
-    /// Attributes of tasks, for files of `goodness record`.
+    /// Attributes of tasks in order of thread ids, for files of `goodness record`.
     pub attributes: Vec<Attributes>,
     /// `uname -r` of the recorded machine.
     pub kernel: Option<String>,
@@ -45,7 +45,8 @@ impl Metadata {
     /// Attributes of the last owner of thread id `pid`.
     #[must_use]
     pub fn attributes_of(&self, pid: u32) -> Option<&Attributes> {
-        self.attributes.iter().find(|a| a.pid == pid)
+        let after = self.attributes.partition_point(|a| a.pid <= pid);
+        self.attributes[..after].last().filter(|a| a.pid == pid)
     }
 }
 

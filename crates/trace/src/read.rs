@@ -171,6 +171,7 @@ impl Reading<'_> {
             return Err(self.refuse());
         }
         self.about.cpus = self.about.cpus.max(self.repairer.highest_cpu.map_or(0, |c| c + 1));
+        self.about.attributes.sort_by_key(|a| a.pid);
         let warnings = self.warnings();
         Ok(Outcome {
             metadata: self.about,

@@ -249,3 +249,22 @@ fn a_switch_to_itself_is_left_out() {
     assert_eq!(switches(&trace), "0R>1@100 1S>0@300");
     assert_eq!(Left::SLEEPING.off(), Off::Sleeping);
 }
+
+#[test]
+fn a_task_put_in_somewhere_was_not_yet_there_while_it_ran_elsewhere() {
+    let trace = lines(&[
+        switch(0, 0, 9, "S", 0),
+        switch(0, 2, 1, "S", 0),
+        switch(267, 2, 4, "S", 0),
+        switch(532, 0, 4, "S", 0),
+    ]);
+    assert_eq!(switches(&trace), "9S>0@0 1S>0@0 0R>4@133* 4S>0@267 0R>4@399* 4S>0@532");
+    let lost = lines(&[
+        switch(0, 0, 9, "S", 0),
+        switch(0, 1, 0, "R", 1),
+        switch(1200, 2, 2, "S", 0),
+        "CPU:1 [LOST 1 EVENTS]".into(),
+        switch(1400, 0, 1, "S", 0),
+    ]);
+    assert_eq!(switches(&lost), "9S>0@0 0R>1@0 2S>0@1200 0R>1@1300* 1S>0@1400");
+}
