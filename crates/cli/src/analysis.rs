@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use goodness_observe::{About, Better, Histogram, METRICS};
 use goodness_report::model::{
-    self, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport, QUANTILES,
+    self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport, QUANTILES,
     Report, Setting, TaskReport, VsReference,
 };
 use goodness_report::stats::compare::{Comparison, Direction, Runs, Settings, Verdict, compare_family};
@@ -45,6 +45,10 @@ pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result
         });
     }
     Ok(Report {
+        goodness: Build {
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: option_env!("GOODNESS_COMMIT").map(str::to_string),
+        },
         input,
         machine: MachineSummary {
             name: plan.machine.name.clone(),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
 /// came before them.
-pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "o1", "linux-2.4", "rr", "fifo"];
+pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;

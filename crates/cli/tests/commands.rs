@@ -1,0 +1,212 @@
+//! The program as people meet it: exit codes, sentences with a remedy, files that are whole or absent, and the
+//! same bytes for the same seed on any number of threads.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn goodness(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodness"))
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The command is refused with exit code 2 and one clear sentence that holds all of `expected`.
+fn refused(folder: &Path, words: &[&str], expected: &[&str]) {
+    let output = goodness(folder, words);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    for part in expected {
+        assert!(said.contains(part), "{words:?}: \"{part}\" is not in: {said}");
+    }
+    assert!(!said.contains("panicked"), "{words:?}: {said}");
+    assert!(said.lines().filter(|l| l.starts_with("error")).count() == 1, "{words:?}: {said}");
+}
+
+#[test]
+fn mistakes_in_the_call_are_named_with_the_remedy() {
+    let here = folder();
+    for (words, expected) in [
+        (&["compare", "mixd"][..], &["mixd", "nearest is \"mixed\""][..]),
+        (&["compare", "mixed", "-p", "evdf"], &["evdf", "nearest is \"eevdf\""]),
+        (&["compare", "mixed", "-p", "eevdf:base_slise=3ms"], &["nearest is \"base_slice\""]),
+        (&["compare", "mixed", "-p", "eevdf:base_slice=3 parsecs"], &["not a unit of time"]),
+        (&["compare", "mixed", "-p", "eevdf:base_slice=10s"], &["outside 100us ..= 100ms"]),
+        (&["compare", "mixed", "-p", "cfs:kernel=9.9"], &["not one of"]),
+        (&["compare", "mixed", "--machine", "cpus=0"], &["cpus = 0", "1 or more"]),
+        (&["compare", "mixed", "--machine", "cpu=1"], &["nearest is \"cpus\""]),
+        (&["compare", "mixed", "--runs", "0"], &["outside 1 ..= 10000"]),
+        (&["compare", "mixed", "--rank-by", "latency"], &["there is no metric", "goodness list metrics"]),
+        (&["compare", "mixed:hog=3"], &["nearest is \"hogs\""]),
+        (&["compare", "mixed", "--html", "missing/x.html"], &["missing/x.html", "cannot be written"]),
+        (&["run", "mixed", "--json", "."], &["it is a folder"]),
+        (&["list", "policies", "eevfd"], &["nearest is \"eevdf\""]),
+        (&["bench", "--tasks", "0"], &["outside 1 ..= 10000000"]),
+        (&["summarise", "missing.txt"], &["missing.txt"]),
+        (&["no-such-command"], &["unrecognized subcommand"]),
+    ] {
+        refused(here.path(), words, expected);
+    }
+    let left: Vec<_> = std::fs::read_dir(here.path()).unwrap().collect();
+    assert!(left.is_empty(), "nothing half-written: {left:?}");
+}
+
+#[test]
+fn files_that_are_no_usable_input_are_refused_with_their_place() {
+    let here = folder();
+    let line = "a-1 [000] d..2. 1.000000: sched_process_exit: comm=a pid=1 prio=120\n";
+    let broken = "a-1 [000] d..2. -1.000000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> \
+                  next_comm=b next_pid=2 next_prio=120\n";
+    for (name, bytes, expected) in [
+        ("empty.txt", &b""[..], "empty"),
+        ("prose.txt", b"Dear reader,\nthis is no trace.\n", "prose.txt"),
+        ("noise.bin", &[0, 255, 7, 3, 0, 0, 1, 254, 9, 10, 13, 0], "noise.bin"),
+        ("no-switch.txt", line.as_bytes(), "sched_switch"),
+        ("negative.txt", broken.as_bytes(), "negative.txt"),
+        ("cut.ftrace.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x01], "cut.ftrace.zst"),
+        ("bad.toml", b"duration = 3", "bad.toml"),
+        ("bad.json", b"{\"tasks\": {\"a\": {\"rnu\": 3}}}", "bad.json"),
+        ("cut.json", b"{\"tasks\": {", "cut.json"),
+    ] {
+        std::fs::write(here.path().join(name), bytes).unwrap();
+        refused(here.path(), &["compare", name, "--no-html"], &[expected]);
+    }
+}
+
+#[test]
+fn recording_without_root_or_into_nowhere_is_refused_before_anything_starts() {
+    let here = folder();
+    refused(here.path(), &["record", "-o", "missing/x.ftrace.zst", "-d", "1s", "--", "true"], &[]);
+    refused(here.path(), &["record", "-d", "1 parsec"], &["not a unit of time"]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_one_thread_and_on_four() {
+    let here = folder();
+    for input in ["mixed", "apache-ab-c32-1cpu", "server:clients=6"] {
+        let run = |threads: &str| {
+            let output = Command::new(env!("CARGO_BIN_EXE_goodness"))
+                .args([
+                    "compare",
+                    input,
+                    "-p",
+                    "eevdf",
+                    "-p",
+                    "o1",
+                    "-p",
+                    "rr",
+                    "--runs",
+                    "3",
+                    "--no-html",
+                    "--json",
+                    "-",
+                ])
+                .current_dir(here.path())
+                .env("RAYON_NUM_THREADS", threads)
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            let lines = text(&output.stdout);
+            lines.lines().filter(|l| !l.contains("simulation_wall_ns")).collect::<Vec<_>>().join("\n")
+        };
+        let (one, four) = (run("1"), run("4"));
+        let difference = one.lines().zip(four.lines()).find(|(a, b)| a != b);
+        assert_eq!(difference, None, "{input}");
+        assert_eq!(one.len(), four.len());
+    }
+}
+
+#[test]
+fn json_follows_the_schema_and_nothing_else_goes_to_standard_output() {
+    let here = folder();
+    let words = ["compare", "mixed", "-p", "eevdf", "-p", "rr", "--runs", "3", "--no-html", "--json", "-"];
+    let output = goodness(here.path(), &words);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
+    assert_eq!(report["schema"], "goodness.report/1");
+    assert_eq!((report["seed"].as_u64(), report["runs_per_policy"].as_u64()), (Some(1), Some(3)));
+    assert_eq!(report["policies"][0]["is_reference"], true);
+    let metric = &report["policies"][1]["metrics"]["wakeup_latency_p99"];
+    assert_eq!((metric["unit"].as_str(), metric["better"].as_str()), (Some("ns"), Some("lower")));
+    assert!(metric["vs_reference"]["ratio"].as_f64().unwrap() > 1.0, "round robin makes sleepers wait: {metric}");
+    assert_eq!(report["policies"][1]["violations"], Value::Array(vec![]));
+    assert!(report["fidelity"].is_null(), "a model has no recording to be faithful to");
+}
+
+#[test]
+fn a_comparison_of_a_recording_states_its_fidelity_and_writes_a_whole_page() {
+    let here = folder();
+    let output = goodness(here.path(), &["compare", "mixed-cpu", "--runs", "2", "--json", "out.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&std::fs::read(here.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(report["fidelity"]["policy"], "eevdf:kernel=6.18");
+    let error = report["fidelity"]["metrics"]["cpu_time_per_task"]["error"].as_f64().unwrap();
+    assert!(error <= 0.01, "CPU time per task is off by {error}");
+    let page = std::fs::read_to_string(here.path().join("goodness-report.html")).unwrap();
+    assert!(page.trim_end().ends_with("</html>") && page.contains("mixed-cpu"));
+    let said = text(&output.stdout);
+    assert!(said.contains("reference") && said.contains("Fidelity"), "{said}");
+}
+
+#[test]
+fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() {
+    let here = folder();
+    let output = goodness(here.path(), &["verify", "--json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
+    assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(6));
+    // A negative control: the wrong policy must be rejected.
+    let wrong = goodness(here.path(), &["verify", "mixed-cpu", "--recorded-by", "fifo", "--strict"]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stdout));
+    let right = goodness(here.path(), &["verify", "mixed-cpu", "--strict"]);
+    assert_eq!(right.status.code(), Some(0), "{}", text(&right.stdout));
+}
+
+#[test]
+fn a_trace_comes_from_a_pipe_too() {
+    let here = folder();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/mixed-cpu.ftrace.zst");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_goodness"))
+        .args(["summarise", "-", "--json"])
+        .current_dir(here.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&std::fs::read(recording).unwrap()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
+    assert!(summary["switches"].as_u64().unwrap() > 3000);
+}
+
+#[test]
+fn every_list_prints_as_a_table_and_as_json() {
+    let here = folder();
+    for list in ["policies", "workloads", "recordings", "machines", "metrics", "formats"] {
+        let plain = goodness(here.path(), &["list", list]);
+        assert!(plain.status.success() && plain.stdout.len() > 100, "{list}");
+        let json: Value = serde_json::from_slice(&goodness(here.path(), &["list", list, "--json"]).stdout).unwrap();
+        let entries = json.as_array().unwrap();
+        assert!(entries.iter().all(|e| e["name"].is_string() && e["summary"].is_string()), "{list}");
+    }
+}
+
+#[test]
+fn what_cannot_be_decided_is_said_by_the_exit_code() {
+    let here = folder();
+    let words = ["compare", "mixed", "-p", "eevdf", "-p", "rr", "--runs", "3", "--no-html", "--decide"];
+    assert_eq!(goodness(here.path(), &words).status.code(), Some(0));
+    let words = ["compare", "mixed", "-p", "eevdf", "-p", "rr", "--runs", "1", "--no-html", "--decide"];
+    assert_eq!(goodness(here.path(), &words).status.code(), Some(3), "one run decides nothing");
+}
