@@ -82,52 +82,39 @@ pub trait Kernel {
 
 const NEEDS: Needs = Needs { tick: true, timer: false, balance: false, global_lock: true };
 
-/// Linux 2.0.3x.
-#[derive(Clone, Copy, Debug)]
-pub struct K20;
-/// Linux 2.2.1.
-#[derive(Clone, Copy, Debug)]
-pub struct K22;
-/// Linux 2.4.27.
-#[derive(Clone, Copy, Debug)]
-pub struct K24;
+macro_rules! kernels {
+    ($($(#[$doc:meta])+ $K:ident as $Linux:ident: $version:ident { $($about:tt)+ })+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub struct $K;
 
-impl Kernel for K20 {
-    const ABOUT: About = About {
-        name: "linux-2.0",
+        impl Kernel for $K {
+            const ABOUT: About = About { needs: NEEDS, $($about)+ };
+            const VERSION: Version = Version::$version;
+        }
+
+        $(#[$doc])+
+        pub type $Linux = Goodness<$K>;
+    )+};
+}
+
+kernels! {
+    /// Linux 2.0.3x.
+    K20 as Linux20: V20 {
+        name: "linux-2.0", source: "Linux 2.0.3x; specs section 1",
         summary: "Linux 2.0: the greatest counter of one list runs; yielding forfeits it.",
-        source: "Linux 2.0.3x; specs section 1",
-        needs: NEEDS,
-    };
-    const VERSION: Version = Version::V20;
-}
-
-impl Kernel for K22 {
-    const ABOUT: About = About {
-        name: "linux-2.2",
+    }
+    /// Linux 2.2.1.
+    K22 as Linux22: V22 {
+        name: "linux-2.2", source: "Linux 2.2.1; specs section 1",
         summary: "Linux 2.2: the greatest goodness of one list runs: counter, priority, cache and address space.",
-        source: "Linux 2.2.1; specs section 1",
-        needs: NEEDS,
-    };
-    const VERSION: Version = Version::V22;
-}
-
-impl Kernel for K24 {
-    const ABOUT: About = About {
-        name: "linux-2.4",
+    }
+    /// Linux 2.4.27.
+    K24 as Linux24: V24 {
+        name: "linux-2.4", source: "Linux 2.4.27; specs section 1",
         summary: "Linux 2.4: goodness with 60 ms slices, a second search after recalculation, wake-ups by goodness.",
-        source: "Linux 2.4.27; specs section 1",
-        needs: NEEDS,
-    };
-    const VERSION: Version = Version::V24;
+    }
 }
-
-/// `linux-2.0`.
-pub type Linux20 = Goodness<K20>;
-/// `linux-2.2`.
-pub type Linux22 = Goodness<K22>;
-/// `linux-2.4`.
-pub type Linux24 = Goodness<K24>;
 
 /// How many ticks a nice-0 task has in an epoch at HZ ticks a second (specs 1.2).
 fn default_priority(hz: u32) -> i64 {
@@ -155,6 +142,7 @@ impl Switches {
     fn new(version: Version, machine: &Machine, settings: &Settings) -> Switches {
         let by = |v20: i64, v22: i64, v24: i64| [v20, v22, v24][version as usize];
         let given = |value: Option<u64>, auto: i64| value.map_or(auto, |v| v as i64);
+        let tests = [TickTest::Negative, TickTest::Negative, TickTest::Zero];
         let modes = [YieldMode::Forfeit, YieldMode::Zero, YieldMode::Negative];
         Switches {
             version,
@@ -167,15 +155,12 @@ impl Switches {
             }),
             penalty: given(settings.proc_change_penalty, 15),
             threshold: given(settings.wake_threshold, by(3, 3, 0)),
-            insert: settings.insert.unwrap_or(if version == Version::V22 { End::Head } else { End::Tail }),
+            insert: settings.insert.unwrap_or([End::Tail, End::Head, End::Tail][version as usize]),
             rescan: settings.rescan.unwrap_or(version == Version::V24),
             yield_mode: settings.yield_mode.unwrap_or(modes[version as usize]),
             prev_bonus: given(settings.prev_bonus, by(1, 0, 0)),
             mm_bonus: given(settings.mm_bonus, by(0, 1, 1)),
-            tick_test: settings.tick_test.unwrap_or(match version {
-                Version::V24 => TickTest::Zero,
-                _ => TickTest::Negative,
-            }),
+            tick_test: settings.tick_test.unwrap_or(tests[version as usize]),
             smp: machine.cpu_count() > 1,
         }
     }
@@ -406,12 +391,8 @@ fn goodness(switches: &Switches, ballot: Ballot, id: TaskId, entity: &Entity, ta
     if anonymous || task.address_space == ballot.mm {
         weight += switches.mm_bonus;
     }
-    match switches.version {
-        Version::V20 => weight,
-        Version::V22 => weight + switches.ticks_of(task),
-        Version::V24 if task.class == Class::Idle => weight + 1,
-        Version::V24 => weight + 20 - task.nice.get(),
-    }
+    let nice = if task.class == Class::Idle { 19 } else { task.nice.get() };
+    weight + [0, switches.ticks_of(task), 20 - nice][switches.version as usize]
 }
 
 impl<K: Kernel> Goodness<K> {
@@ -495,11 +476,8 @@ impl<K: Kernel> Goodness<K> {
     fn tick(&mut self, cpu: CpuId, task: TaskId) -> Resched {
         let entity = &mut self.entities[task];
         entity.counter -= 1;
-        let spent = match self.switches.tick_test {
-            TickTest::Negative => entity.counter < 0,
-            TickTest::Zero => entity.counter <= 0,
-        };
-        if !spent {
+        let least = if self.switches.tick_test == TickTest::Zero { 1 } else { 0 };
+        if entity.counter >= least {
             return Resched::Keep;
         }
         entity.counter = 0;

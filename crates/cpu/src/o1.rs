@@ -398,8 +398,7 @@ impl O1 {
     /// Adds `slept` nanoseconds to the average sleep, more for those who have little of it (specs 2.4).
     fn reward(&mut self, cx: &Context, task: TaskId, slept: u64) {
         let it = &cx.tasks[task];
-        let c = &self.constants;
-        let most = c.max_sleep * c.tick;
+        let (c, most) = (&self.constants, self.constants.max_sleep * self.constants.tick);
         let mut slept = if self.never_interactive(it) { 0 } else { slept.min(most) };
         let has_mm = it.address_space.is_some();
         let entity = &mut self.queues.entities[task];
@@ -484,10 +483,10 @@ impl O1 {
 
     fn tick(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         let entity = &mut self.queues.entities[task];
-        match cx.tasks[task].class {
-            Class::Fifo => return Resched::Keep,
-            _ => entity.slice = entity.slice.saturating_sub(1),
+        if cx.tasks[task].class == Class::Fifo {
+            return Resched::Keep;
         }
+        entity.slice = entity.slice.saturating_sub(1);
         let is_rr = cx.tasks[task].class == Class::RoundRobin;
         if entity.slice > 0 {
             return if is_rr { Resched::Keep } else { self.share_level(cpu, task) };
@@ -552,15 +551,14 @@ impl O1 {
         child.first_slice = true;
         child.sleep_avg = bonus * CHILD_PENALTY / 100 * step;
         let normal = |t: TaskId| !cx.tasks[t].class.is_realtime();
-        let inherits = queued && here == cpu && child.static_prio == equal && normal(task) && normal(parent);
-        let answer = if inherits {
+        let mut answer = Resched::Preempt(cpu);
+        if queued && here == cpu && child.static_prio == equal && normal(task) && normal(parent) {
             self.queues.push_before(parent, task);
-            Resched::Preempt(cpu)
         } else {
             self.set_effective_prio(cx, task);
             self.queues.push(cpu, task, false);
-            self.preempt(cpu, task)
-        };
+            answer = self.preempt(cpu, task);
+        }
         if whole / 2 == 0 && queued && normal(parent) {
             self.queues.entities[parent].slice = 1;
             let spent = self.tick(cx, here, parent);
@@ -585,17 +583,14 @@ impl O1 {
             let prio = i64::from(entity.prio) + moved;
             entity.prio = prio.clamp(i64::from(BEST_USER_PRIO), i64::from(WORST_USER_PRIO)) as u8;
         }
-        let expired = self.queues.entities[task].was_expired && !it.class.is_realtime();
-        self.queues.push(cpu, task, expired);
+        self.queues.push(cpu, task, self.queues.entities[task].was_expired && !it.class.is_realtime());
         self.preempt(cpu, task)
     }
 
     /// Whether `task`, just queued on `cpu`, takes it from who runs there.
     fn preempt(&self, cpu: CpuId, task: TaskId) -> Resched {
         match self.queues.cpus[cpu.index()].current {
-            Some(current) if self.queues.entities[task].prio < self.queues.entities[current].prio => {
-                Resched::Preempt(cpu)
-            }
+            Some(it) if self.queues.entities[task].prio < self.queues.entities[it].prio => Resched::Preempt(cpu),
             _ => Resched::Keep,
         }
     }
