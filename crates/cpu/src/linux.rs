@@ -14,7 +14,6 @@
 //! Weakness: each election looks at every runnable task, each recalculation at every task there is.
 
 use crate::idle_cpus::IdleCpus;
-use goodness_core::policy::previous_cpu;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
     Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time,
@@ -76,7 +75,7 @@ pub enum Version {
 pub trait Kernel {
     /// What the policy says of itself.
     const ABOUT: About;
-    /// Which it is.
+    /// Where its rules differ.
     const VERSION: Version;
 }
 
@@ -89,7 +88,7 @@ macro_rules! kernels {
         pub struct $K;
 
         impl Kernel for $K {
-            const ABOUT: About = About { needs: NEEDS, $($about)+ };
+            $($about)+
             const VERSION: Version = Version::$version;
         }
 
@@ -101,18 +100,21 @@ macro_rules! kernels {
 kernels! {
     /// Linux 2.0.3x.
     K20 as Linux20: V20 {
-        name: "linux-2.0", source: "Linux 2.0.3x; specs section 1",
-        summary: "Linux 2.0: the greatest counter of one list runs; yielding forfeits it.",
+        const ABOUT: About = About { name: "linux-2.0", needs: NEEDS, source: "Linux 2.0.3x; specs section 1",
+            summary: "Linux 2.0: the greatest counter of one list runs; yielding forfeits it.",
+        };
     }
     /// Linux 2.2.1.
     K22 as Linux22: V22 {
-        name: "linux-2.2", source: "Linux 2.2.1; specs section 1",
-        summary: "Linux 2.2: the greatest goodness of one list runs: counter, priority, cache and address space.",
+        const ABOUT: About = About { name: "linux-2.2", needs: NEEDS, source: "Linux 2.2.1; specs section 1",
+            summary: "Linux 2.2: the greatest goodness of one list runs: counter, priority, cache and address space.",
+        };
     }
     /// Linux 2.4.27.
     K24 as Linux24: V24 {
-        name: "linux-2.4", source: "Linux 2.4.27; specs section 1",
-        summary: "Linux 2.4: goodness with 60 ms slices, a second search after recalculation, wake-ups by goodness.",
+        const ABOUT: About = About { name: "linux-2.4", needs: NEEDS, source: "Linux 2.4.27; specs section 1",
+            summary: "Linux 2.4: goodness with 60 ms slices, a second search after recalculation, wake-ups by goodness.",
+        };
     }
 }
 
@@ -166,7 +168,6 @@ impl Switches {
     }
 
     /// Ticks `task` gets in an epoch.
-    #[inline]
     fn ticks_of(&self, task: &Task) -> i64 {
         self.ticks[if task.class == Class::Idle { 39 } else { task.nice.index() }]
     }
@@ -273,22 +274,14 @@ impl<K: Kernel> CpuPolicy for Goodness<K> {
         if let Some(moved) = self.living.get(gone.place as usize) {
             self.entities[*moved].place = gone.place;
         }
-        let seat = &mut self.seats[gone.processor.index()];
-        if seat.prev == Some(task) {
-            seat.prev = None;
-        }
+        self.seats[gone.processor.index()].prev.take_if(|prev| *prev == task);
         self.refund(cx, &gone);
     }
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
-        if let Some(on) = self.woken_quietly(cx, task, why) {
-            return on;
-        }
-        let last = previous_cpu(cx, task);
-        if self.idle.contains(last) {
-            return last;
-        }
-        self.find_idle(cx, task).unwrap_or(last)
+        let last = goodness_core::policy::previous_cpu(cx, task);
+        let idle = || if self.idle.contains(last) { None } else { self.find_idle(cx, task) };
+        self.woken_quietly(cx, task, why).or_else(idle).unwrap_or(last)
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
@@ -331,11 +324,12 @@ impl<K: Kernel> CpuPolicy for Goodness<K> {
             self.rotate_round_robin(cx, prev);
         }
         let (mut next, best) = self.search(cx, cpu);
-        if next.is_some() && best == 0 {
+        let spent = next.is_some() && best == 0;
+        if spent {
             self.recalculate(cx);
-            if self.switches.rescan {
-                next = self.search(cx, cpu).0;
-            }
+        }
+        if spent && self.switches.rescan {
+            next = self.search(cx, cpu).0;
         }
         if let Some(prev) = prev {
             self.entities[prev].yielded = false;
@@ -369,7 +363,6 @@ struct Ballot {
 }
 
 /// How much the runnable task is to be preferred (specs 1.3).
-#[inline]
 fn goodness(switches: &Switches, ballot: Ballot, id: TaskId, entity: &Entity, task: &Task) -> i64 {
     if entity.yielded {
         return if switches.yield_mode == YieldMode::Negative { -1 } else { 0 };
@@ -403,6 +396,10 @@ impl<K: Kernel> Goodness<K> {
             _ => seat.prev.and_then(|prev| cx.tasks[prev].address_space),
         };
         Ballot { cpu, prev: seat.prev, mm }
+    }
+
+    fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        self.seats[cpu.index()].prev.filter(|_| self.seats[cpu.index()].running)
     }
 
     fn weigh(&self, cx: &Context, ballot: Ballot, task: TaskId) -> i64 {
@@ -576,8 +573,7 @@ impl<K: Kernel> Goodness<K> {
             return self.preempt_by_goodness(cx, task);
         }
         let here = if cx.tasks[task].affinity.contains(on) { on } else { cpu };
-        let seat = self.seats[here.index()];
-        let Some(current) = seat.prev.filter(|_| seat.running) else { return Resched::Keep };
+        let Some(current) = self.current(here) else { return Resched::Keep };
         let ahead = self.entities[task].counter > self.entities[current].counter + self.switches.threshold;
         if ahead || cx.tasks[task].class.is_realtime() { Resched::Preempt(here) } else { Resched::Keep }
     }
@@ -587,8 +583,7 @@ impl<K: Kernel> Goodness<K> {
         let mut most = self.switches.threshold;
         let mut answer = Resched::Keep;
         for cpu in cx.machine.cpu_ids().filter(|cpu| cx.tasks[task].affinity.contains(*cpu)) {
-            let seat = self.seats[cpu.index()];
-            let Some(current) = seat.prev.filter(|_| seat.running) else { continue };
+            let Some(current) = self.current(cpu) else { continue };
             cx.examined(Effort::Balance, 1);
             let ballot = self.ballot(cx, cpu);
             let difference = self.weigh(cx, ballot, task) - self.weigh(cx, ballot, current);
