@@ -1,0 +1,7 @@
+//! Any text as a machine.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = goodness_workload::machine::parse_machine(text);
+});
