@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use goodness_observe::{About, Better, Histogram, METRICS};
 use goodness_report::model::{
-    self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport, QUANTILES,
-    Report, Setting, TaskReport, VsReference,
+    self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport,
+    QUANTILES, Report, Setting, TaskReport, VsReference,
 };
 use goodness_report::stats::compare::{Comparison, Direction, Runs, Settings, Verdict, compare_family};
 use goodness_report::stats::summary::summarise;

@@ -65,7 +65,7 @@ pub struct Unknowns {
 impl Unknowns {
     /// Each kind as a phrase that follows a number.
     #[must_use]
-    pub fn counted(&self) -> [(&'static str, u64); 13] {
+    pub fn counted(&self) -> [(&'static str, u64); 14] {
         [
             ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
             ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
@@ -80,6 +80,10 @@ impl Unknowns {
             ("waits that had begun before the recording", self.waits_begun_before),
             ("waits that the end of the recording cut off", self.waits_cut_by_end),
             ("waits for devices, replayed as delays", self.device_waits),
+            (
+                "answers inferred: a sender never had more messages under way than in the recording",
+                self.inferred_answers,
+            ),
         ]
     }
 }
