@@ -1,11 +1,12 @@
 //! Decisions per second of the whole simulator, metrics and checkers on.
 
 use crate::clock::cpu_time;
-use crate::pattern::{BURST, workload};
+use crate::pattern::{BURST, FIRST_WAKES, workload};
 use crate::{Size, machine_of};
 use goodness_core::{Registered, Time};
 use goodness_observe::{Ending, MetricsAndCheckers, Subject};
 use goodness_sim::{Options, simulate};
+use std::time::Duration;
 
 /// What was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,19 +17,26 @@ pub struct Speed {
     pub decisions: u64,
 }
 
-/// Simulates the pattern under policy `P` for about `decisions` decisions, three times, and takes the fastest.
+/// Simulates the pattern under policy `P` for about `decisions` decisions, three times, and takes the fastest. What
+/// it takes to admit all tasks and wake them for the first time is measured apart and left out.
 ///
 /// # Errors
 /// A size that no machine can have, a fault of the policy, or a violated checker.
 pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
-    let mut best = once::<P>(settings.clone(), size, decisions)?;
-    for _ in 1..3 {
-        let speed = once::<P>(settings.clone(), size, decisions)?;
-        if speed.end_to_end_ns < best.end_to_end_ns {
-            best = speed;
+    let begin = || run::<P>(settings.clone(), size, Time(FIRST_WAKES));
+    let (idle, first) = begin()?;
+    let set_up = idle.min(begin()?.0);
+    let mut best: Option<Speed> = None;
+    for _ in 0..3 {
+        let (took, all) = run::<P>(settings.clone(), size, horizon(size, decisions))?;
+        let counted = (all - first).max(1);
+        let speed =
+            Speed { end_to_end_ns: nanoseconds(took.saturating_sub(set_up)) / counted as f64, decisions: counted };
+        if best.is_none_or(|b| speed.end_to_end_ns < b.end_to_end_ns) {
+            best = Some(speed);
         }
     }
-    Ok(best)
+    best.ok_or_else(|| "nothing was measured".into())
 }
 
 /// One timed run: the host's own set-up for the tasks is in it, making the workload is not.
@@ -36,8 +44,22 @@ pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) 
 /// # Errors
 /// As [`speed`].
 pub fn once<P: Registered>(settings: P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
+    let (took, decisions) = run::<P>(settings, size, horizon(size, decisions))?;
+    Ok(Speed { end_to_end_ns: nanoseconds(took) / decisions as f64, decisions })
+}
+
+/// How long the pattern must run for about `decisions` decisions.
+fn horizon(size: Size, decisions: u64) -> Time {
+    Time(decisions * BURST.0 / (size.cpus as u64).max(1) + 1_000_000)
+}
+
+fn nanoseconds(span: Duration) -> f64 {
+    span.as_nanos() as f64
+}
+
+/// Simulates the pattern up to `horizon`: the CPU time it took and the decisions.
+fn run<P: Registered>(settings: P::Settings, size: Size, horizon: Time) -> Result<(Duration, u64), String> {
     let machine = machine_of(size.cpus)?;
-    let horizon = Time(decisions * BURST.0 / size.cpus as u64 + 1_000_000);
     let work = workload(size.tasks, size.cpus, horizon);
     let mut observer = MetricsAndCheckers::new(size.cpus, Time::ZERO, &Subject::all(&work));
     let began = cpu_time();
@@ -47,9 +69,7 @@ pub fn once<P: Registered>(settings: P::Settings, size: Size, decisions: u64) ->
     let (_, checked) = observer.finish(outcome.end, Ending::Horizon);
     match checked.violations.first() {
         Some(violation) => Err(violation.to_string()),
-        None => {
-            Ok(Speed { end_to_end_ns: took.as_nanos() as f64 / outcome.decisions as f64, decisions: outcome.decisions })
-        }
+        None => Ok((took, outcome.decisions)),
     }
 }
 

@@ -5,6 +5,9 @@ use goodness_core::{Behaviour, Span, Start, Step, StepContext, Task, TaskSpec, T
 /// Length of a burst.
 pub const BURST: Span = Span::from_us(10);
 
+/// All tasks are woken for the first time before this instant, in ns.
+pub const FIRST_WAKES: u64 = 1000;
+
 /// One task in this many sleeps at any time.
 pub const ASLEEP: usize = 8;
 
@@ -33,7 +36,7 @@ pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     let sleep = Span((round / ASLEEP as u64).max(BURST.0));
     let spec = |index: usize| TaskSpec {
         name: String::new(),
-        start: Start::WokenAt(Time(index as u64 % 1000)),
+        start: Start::WokenAt(Time(index as u64 % FIRST_WAKES)),
         task: Task { cpu: goodness_core::CpuId((index % cpus) as u32), ..Task::default() },
         behaviour: Box::new(Blinker { sleep, computing: false }),
         judged: true,

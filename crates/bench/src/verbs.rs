@@ -176,13 +176,22 @@ impl<'a, P: CpuPolicy> Driver<'a, P> {
         self.asleep.push_back(task);
     }
 
+    /// Everybody once, as far as the budget goes, so that first touches of memory are not measured.
+    fn warm_up(&mut self, budget: Duration) {
+        let began = Instant::now();
+        let mut turns = 0;
+        while turns < self.tasks.len() && began.elapsed() < budget {
+            self.batch(64);
+            turns += 64;
+        }
+    }
+
     /// Runs batches until the budget is spent and takes the fastest, which is the least disturbed one. A turn
     /// that found nothing to run is a decision, too.
     fn time(&mut self, budget: Duration) -> Cost {
-        // Everybody once, so that first touches of memory are not measured.
-        self.batch((self.tasks.len() as u64).min(1 << 20));
+        self.warm_up(budget);
         let began = Instant::now();
-        let (mut best, mut decisions, mut size) = (f64::INFINITY, 0u64, 1024u64);
+        let (mut best, mut decisions, mut size) = (f64::INFINITY, 0u64, 64u64);
         self.examined = 0;
         while began.elapsed() < budget || decisions == 0 {
             let start = cpu_time();

@@ -1,0 +1,92 @@
+//! Instructions counted by callgrind: the same on a busy machine as on a quiet one.
+//!
+//! ```text
+//! cargo install gungraun-runner --version 0.20.0
+//! cargo bench -p goodness-bench --features instruction-counts
+//! ```
+//!
+//! Each count is of many decisions or operations, set-up apart; divide by the number in the benchmark's name.
+
+use goodness_bench::verbs::Driver;
+use goodness_bench::{Size, end_to_end, machine_of};
+use goodness_core::{CpuPolicy, Machine, Needs, Registered, Seed, Visitor};
+use goodness_queues::Wheel;
+use gungraun::{library_benchmark, library_benchmark_group, main};
+use std::hint::black_box;
+
+const SIZE: Size = Size { tasks: 1_000, cpus: 1 };
+
+/// A driver whose policy is not named in its type.
+type Turns = Box<dyn FnMut(u64)>;
+
+struct Prepare;
+
+impl Visitor for Prepare {
+    type Output = Turns;
+
+    fn visit<P: Registered + 'static>(self) -> Turns {
+        let machine: &'static Machine = Box::leak(Box::new(machine_of(SIZE.cpus).expect("one CPU is a machine")));
+        prepared(machine, P::new(machine, P::Settings::default(), Seed(1)), P::ABOUT.needs)
+    }
+}
+
+fn prepared<P: CpuPolicy + 'static>(machine: &'static Machine, policy: P, needs: Needs) -> Turns {
+    let mut driver = Driver::new(machine, policy, SIZE, needs).expect("the benchmark's tasks are plain ones");
+    driver.batch(2 * SIZE.tasks as u64);
+    Box::new(move |turns| driver.batch(turns))
+}
+
+fn driver_of(policy: &str) -> Turns {
+    goodness_cpu::with_policy(policy, Prepare).expect("the benchmark names registered policies")
+}
+
+#[library_benchmark]
+#[bench::fifo(driver_of("fifo"))]
+#[bench::rr(driver_of("rr"))]
+#[bench::linux_2_0(driver_of("linux-2.0"))]
+#[bench::linux_2_4(driver_of("linux-2.4"))]
+#[bench::cfs(driver_of("cfs"))]
+#[bench::eevdf(driver_of("eevdf"))]
+fn thousand_decisions(mut turns: Turns) {
+    turns(1_000);
+}
+
+/// A wheel with 1 000 entries ahead of it, and a time from which on to push.
+fn full_wheel() -> (Wheel<u64>, u64) {
+    let mut wheel = Wheel::with_capacity(1_001);
+    for item in 0..1_000 {
+        wheel.push(item * 10_000, 0, item);
+    }
+    (wheel, 1_000 * 10_000)
+}
+
+#[library_benchmark]
+#[bench::of_1000(full_wheel())]
+fn thousand_pops_and_pushes((mut wheel, mut time): (Wheel<u64>, u64)) {
+    for _ in 0..1_000 {
+        let popped = black_box(wheel.pop());
+        time += 10_000;
+        wheel.push(time, 0, popped.map_or(0, |(_, item)| item));
+    }
+}
+
+struct Second;
+
+impl Visitor for Second {
+    type Output = u64;
+
+    fn visit<P: Registered + 'static>(self) -> u64 {
+        // A hundred thousand bursts of 10 us fill a second.
+        end_to_end::once::<P>(P::Settings::default(), SIZE, 100_000).expect("the run is sound").decisions
+    }
+}
+
+#[library_benchmark]
+#[bench::rr("rr")]
+#[bench::eevdf("eevdf")]
+fn simulated_second(policy: &str) -> Option<u64> {
+    goodness_cpu::with_policy(policy, Second)
+}
+
+library_benchmark_group!(name = counts; benchmarks = thousand_decisions, thousand_pops_and_pushes, simulated_second);
+main!(library_benchmark_groups = counts);
