@@ -43,7 +43,10 @@ fn driver_of(policy: &str) -> Turns {
 #[library_benchmark]
 #[bench::fifo(driver_of("fifo"))]
 #[bench::rr(driver_of("rr"))]
+#[bench::o1(driver_of("o1"))]
+#[bench::staircase(driver_of("staircase"))]
 #[bench::linux_2_0(driver_of("linux-2.0"))]
+#[bench::linux_2_2(driver_of("linux-2.2"))]
 #[bench::linux_2_4(driver_of("linux-2.4"))]
 #[bench::cfs(driver_of("cfs"))]
 #[bench::eevdf(driver_of("eevdf"))]
@@ -83,6 +86,7 @@ impl Visitor for Second {
 
 #[library_benchmark]
 #[bench::rr("rr")]
+#[bench::o1("o1")]
 #[bench::eevdf("eevdf")]
 fn simulated_second(policy: &str) -> Option<u64> {
     goodness_cpu::with_policy(policy, Second)

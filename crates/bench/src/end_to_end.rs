@@ -3,7 +3,7 @@
 use crate::clock::cpu_time;
 use crate::pattern::{BURST, FIRST_WAKES, workload};
 use crate::{Size, machine_of};
-use goodness_core::{Registered, Time};
+use goodness_core::{Registered, Time, Workload};
 use goodness_observe::{Ending, MetricsAndCheckers, Subject};
 use goodness_sim::{Options, simulate};
 use std::time::Duration;
@@ -59,8 +59,15 @@ fn nanoseconds(span: Duration) -> f64 {
 
 /// Simulates the pattern up to `horizon`: the CPU time it took and the decisions.
 fn run<P: Registered>(settings: P::Settings, size: Size, horizon: Time) -> Result<(Duration, u64), String> {
+    timed::<P>(settings, size, workload(size.tasks, size.cpus, horizon))
+}
+
+/// Simulates `work` with metrics and checkers on: the CPU time it took and the decisions.
+///
+/// # Errors
+/// As [`speed`].
+pub fn timed<P: Registered>(settings: P::Settings, size: Size, work: Workload) -> Result<(Duration, u64), String> {
     let machine = machine_of(size.cpus)?;
-    let work = workload(size.tasks, size.cpus, horizon);
     let mut observer = MetricsAndCheckers::new(size.cpus, Time::ZERO, &Subject::all(&work));
     let began = cpu_time();
     let outcome = simulate::<P, _>(&machine, settings, work, &mut observer, Options::default())

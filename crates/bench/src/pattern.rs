@@ -43,3 +43,18 @@ pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     };
     Workload { tasks: (0..tasks).map(spec).collect(), horizon: Some(horizon), ..Workload::default() }
 }
+
+/// `tasks` tasks that compute for a burst and yield, for ever: one event for each decision, nobody sleeps.
+#[must_use]
+pub fn turns(tasks: usize, cpus: usize, horizon: Time) -> Workload {
+    let yielding = || {
+        let mut computing = false;
+        move |_: &mut StepContext| {
+            computing = !computing;
+            if computing { Step::Compute(BURST) } else { Step::Yield }
+        }
+    };
+    let mut work = workload(tasks, cpus, horizon);
+    work.tasks.iter_mut().for_each(|spec| spec.behaviour = Box::new(yielding()));
+    work
+}
