@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 
+/// Memory an xz stream may ask for, in bytes; `xz -9` needs 65 MiB.
+const XZ_MEMORY: u64 = 256 << 20;
+
 /// Something to read a trace from, and the name it has in messages.
 pub struct Input<'a> {
     /// Name in messages.
@@ -48,7 +51,10 @@ impl<'a> Input<'a> {
         let whole = Cursor::new(head).take(len as u64).chain(from);
         let source: Box<dyn Read + 'a> = match &head[..len] {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-            [0xfd, b'7', b'z', b'X', b'Z', 0] => Box::new(liblzma::read::XzDecoder::new_multi_decoder(whole)),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
+                Box::new(liblzma::read::XzDecoder::new_stream(whole, stream))
+            }
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::stream::read::Decoder::new(whole)?),
             _ => Box::new(whole),
         };
