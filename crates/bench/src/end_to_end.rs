@@ -1,7 +1,7 @@
 //! Decisions per second of the whole simulator, metrics and checkers on.
 
 use crate::clock::cpu_time;
-use crate::pattern::{BURST, FIRST_WAKES, workload};
+use crate::pattern::{BURST, FIRST_WAKES, Pattern};
 use crate::{Size, machine_of};
 use goodness_core::{Registered, Time, Workload};
 use goodness_observe::{Ending, MetricsAndCheckers, Subject};
@@ -22,13 +22,18 @@ pub struct Speed {
 ///
 /// # Errors
 /// A size that no machine can have, a fault of the policy, or a violated checker.
-pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
-    let begin = || run::<P>(settings.clone(), size, Time(FIRST_WAKES));
+pub fn speed<P: Registered>(
+    settings: &P::Settings,
+    size: Size,
+    decisions: u64,
+    pattern: Pattern,
+) -> Result<Speed, String> {
+    let begin = || run::<P>(settings.clone(), size, Time(FIRST_WAKES), pattern);
     let (idle, first) = begin()?;
     let set_up = idle.min(begin()?.0);
     let mut best: Option<Speed> = None;
     for _ in 0..3 {
-        let (took, all) = run::<P>(settings.clone(), size, horizon(size, decisions))?;
+        let (took, all) = run::<P>(settings.clone(), size, horizon(size, decisions), pattern)?;
         let counted = (all - first).max(1);
         let speed =
             Speed { end_to_end_ns: nanoseconds(took.saturating_sub(set_up)) / counted as f64, decisions: counted };
@@ -44,7 +49,7 @@ pub fn speed<P: Registered>(settings: &P::Settings, size: Size, decisions: u64) 
 /// # Errors
 /// As [`speed`].
 pub fn once<P: Registered>(settings: P::Settings, size: Size, decisions: u64) -> Result<Speed, String> {
-    let (took, decisions) = run::<P>(settings, size, horizon(size, decisions))?;
+    let (took, decisions) = run::<P>(settings, size, horizon(size, decisions), Pattern::Sleeps)?;
     Ok(Speed { end_to_end_ns: nanoseconds(took) / decisions as f64, decisions })
 }
 
@@ -58,8 +63,13 @@ fn nanoseconds(span: Duration) -> f64 {
 }
 
 /// Simulates the pattern up to `horizon`: the CPU time it took and the decisions.
-fn run<P: Registered>(settings: P::Settings, size: Size, horizon: Time) -> Result<(Duration, u64), String> {
-    timed::<P>(settings, size, workload(size.tasks, size.cpus, horizon))
+fn run<P: Registered>(
+    settings: P::Settings,
+    size: Size,
+    horizon: Time,
+    pattern: Pattern,
+) -> Result<(Duration, u64), String> {
+    timed::<P>(settings, size, pattern.work(size.tasks, size.cpus, horizon))
 }
 
 /// Simulates `work` with metrics and checkers on: the CPU time it took and the decisions.

@@ -2,6 +2,27 @@
 
 use goodness_core::{Behaviour, Span, Start, Step, StepContext, Task, TaskSpec, Time, Workload};
 
+/// Which work a simulation is timed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pattern {
+    /// Bursts and yields: one event for each decision, nobody sleeps ([`turns`]).
+    #[default]
+    Turns,
+    /// Bursts and sleeps: three events and a wake-up for each decision ([`workload`]).
+    Sleeps,
+}
+
+impl Pattern {
+    /// The work of this pattern.
+    #[must_use]
+    pub fn work(self, tasks: usize, cpus: usize, horizon: Time) -> Workload {
+        match self {
+            Pattern::Turns => turns(tasks, cpus, horizon),
+            Pattern::Sleeps => workload(tasks, cpus, horizon),
+        }
+    }
+}
+
 /// Length of a burst.
 pub const BURST: Span = Span::from_us(10);
 

@@ -3,8 +3,9 @@
 use crate::failure::{Failure, exit};
 use crate::policy_spec::PolicySpec;
 use crate::progress;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use goodness_bench::pattern::Pattern;
 use goodness_bench::{Size, end_to_end, verbs};
 use goodness_core::{Registered, Visitor};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// What a decision costs for each policy, and how it grows with tasks and CPUs.
 ///
 /// decision_ns is the cost of the policy's own verbs (a pick, the charge that ends the stint, a wake-up);
-/// end_to_end_ns is the whole simulator per decision, metrics and checkers on. Seven tasks in eight are runnable.
+/// end_to_end_ns is the CPU time of the whole simulator per decision, metrics and checkers on; --work says on what.
 #[derive(Args)]
 pub struct Bench {
     /// Policies to time; all of them by default.
@@ -31,9 +32,30 @@ pub struct Bench {
     /// Decisions of the end-to-end run.
     #[arg(long, default_value_t = 300_000)]
     decisions: u64,
+    /// Work of the end-to-end run.
+    #[arg(long, value_enum, default_value_t = Work::Turns)]
+    work: Work,
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+/// Work of the end-to-end run.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Work {
+    /// Bursts of 10 us and yields: one event for each decision.
+    Turns,
+    /// Bursts of 10 us and sleeps: three events and a wake-up for each decision.
+    Sleeps,
+}
+
+impl Work {
+    fn pattern(self) -> Pattern {
+        match self {
+            Work::Turns => Pattern::Turns,
+            Work::Sleeps => Pattern::Sleeps,
+        }
+    }
 }
 
 /// One row, as printed with `--json`.
@@ -114,7 +136,10 @@ impl Visitor for Measure<'_> {
         // A policy that looks at every task on each decision would take hours end to end at these sizes.
         let feasible = cost.decision_ns * (self.bench.decisions as f64) < 20e9;
         let speed = match feasible {
-            true => Some(end_to_end::speed::<P>(&settings, self.size, self.bench.decisions).map_err(fail)?),
+            true => Some(
+                end_to_end::speed::<P>(&settings, self.size, self.bench.decisions, self.bench.work.pattern())
+                    .map_err(fail)?,
+            ),
             false => None,
         };
         let end_to_end_ns = speed.map(|s| round(s.end_to_end_ns));
