@@ -2,7 +2,7 @@
 //!
 //! A burst is CPU time *executed*: preemption and waiting for a CPU under the recorded scheduler are in no
 //! burst. A wait ends for the reason it ended in the recording: another task reached a certain point of its own
-//! work (an edge), or something outside happened. [`causes`] says how the two are told apart, [`recover`] why
+//! work (an edge), or something outside happened. [`causes`] says how the two are told apart, [`recover`](mod@recover) why
 //! no policy can deadlock the result.
 //!
 //! What it costs to switch is inside the recorded bursts, because a burst is the time between two switches.
