@@ -43,7 +43,6 @@ const CHILD_PENALTY: u64 = 95;
 const EXIT_WEIGHT: u64 = 3;
 /// Interactive credit above or below which it counts as high or low.
 const CREDIT_LIMIT: i32 = 100;
-/// Better than no priority at all.
 const NO_PRIO: u8 = 140;
 
 /// The constants of a kernel on a machine, in ticks where not said otherwise.
@@ -88,7 +87,8 @@ impl Constants {
 
     #[inline]
     fn bonus(&self, sleep_avg: u64) -> u64 {
-        sleep_avg * MAX_BONUS / (self.max_sleep * self.tick)
+        // A tenth of the highest average; the short dividend keeps the division quick.
+        sleep_avg / (self.average_slice * self.tick)
     }
 
     /// A sleep longer than this makes a task interactive at once, in nanoseconds.
