@@ -1,10 +1,10 @@
 //! `goodness bench`: what a decision costs, and how it grows.
 
 use crate::failure::{Failure, exit};
+use crate::output;
 use crate::policy_spec::PolicySpec;
 use crate::progress;
 use clap::{Args, ValueEnum};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use goodness_bench::pattern::Pattern;
 use goodness_bench::{Size, end_to_end, verbs};
 use goodness_core::{Registered, Visitor};
@@ -160,8 +160,7 @@ fn round(value: f64) -> f64 {
 }
 
 fn print(rows: &[Row]) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    let mut table = output::table();
     table.set_header(["policy", "tasks", "CPUs", "decision ns", "end to end ns", "decisions/s", "examined"]);
     for row in rows {
         let optional = |value: Option<f64>, digits: usize| value.map_or("-".into(), |v| format!("{v:.digits$}"));
@@ -175,9 +174,7 @@ fn print(rows: &[Row]) {
             format!("{:.1}", row.effort),
         ]);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    output::align_right(&mut table, 1..7);
     say!("{table}");
     if rows.iter().any(|row| row.end_to_end_ns.is_none()) {
         say!("\n\"-\": not run end to end, because it would take minutes; give --decisions a smaller number.");

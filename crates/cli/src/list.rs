@@ -1,8 +1,8 @@
 //! `goodness list`: what there is. Every list comes from its registry.
 
 use crate::failure::{Failure, exit};
+use crate::output;
 use clap::{Args, ValueEnum};
-use comfy_table::{ContentArrangement, Table, presets};
 use goodness_core::registry::nearest;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ impl List {
     }
 
     fn print(&self, entries: &[Value]) {
-        let mut table = plain_table();
+        let mut table = output::table();
         for entry in entries {
             table.add_row([text(&entry["name"]), text(&entry["summary"])]);
         }
@@ -78,12 +78,6 @@ impl List {
     }
 }
 
-fn plain_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table
-}
-
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
@@ -95,7 +89,7 @@ fn print_details(entry: &Value) {
         }
     }
     let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return };
-    let mut table = plain_table();
+    let mut table = output::table();
     table.set_header(["  tunable", "default", "range", "meaning"]);
     for tunable in tunables {
         let name = format!("  {}", text(&tunable["name"]));

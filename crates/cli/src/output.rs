@@ -1,6 +1,7 @@
 //! Where results go: the terminal, standard output as JSON, files.
 
 use crate::failure::Failure;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -88,6 +89,25 @@ pub fn say(text: std::fmt::Arguments) {
             eprintln!("error: standard output cannot be written: {error}");
         }
         std::process::exit(if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 1 });
+    }
+}
+
+/// A table without lines, as wide as the terminal at most.
+pub fn table() -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width(std::io::stdout().is_terminal()));
+    table
+}
+
+/// Aligns the columns listed to the right: figures.
+pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+    for index in columns {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
 }
 

@@ -5,10 +5,9 @@ use crate::compare::command_line;
 use crate::failure::{Failure, exit};
 use crate::input::{Input, InputOptions, open};
 use crate::lab::{Plan, RunResult};
-use crate::output::Outputs;
+use crate::output::{self, Outputs};
 use crate::policy_spec::PolicySpec;
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use goodness_core::{CpuId, Span};
 use goodness_report::Timeline;
 use goodness_report::model::Details;
@@ -108,8 +107,7 @@ impl Run {
 
 /// As `perf sched timehist`: one line a stint.
 fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
+    let mut table = output::table();
     table.set_header(["time", "CPU", "task", "waited", "ran", "then"]);
     for slice in slices.iter().take(count) {
         let then = slice.off.map_or("still running", |off| match off {
@@ -128,11 +126,7 @@ fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
             then.to_string(),
         ]);
     }
-    for index in [0, 1, 3, 4] {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    output::align_right(&mut table, [0, 1, 3, 4]);
     say!("\nhistory, first {} of {} stints\n{table}", count.min(slices.len()), slices.len());
 }
 

@@ -1,8 +1,8 @@
 //! `goodness summarise`: what a trace holds, in constant memory.
 
 use crate::failure::{Failure, exit};
+use crate::output;
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use goodness_core::Span;
 use goodness_trace::{Input, Summary, TraceError, summarise};
 use std::path::Path;
@@ -40,8 +40,7 @@ impl Summarise {
 }
 
 fn print(summary: &Summary) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
+    let mut table = output::table();
     let length = Span(summary.end_ns.saturating_sub(summary.start_ns));
     let rows: [(&str, String); 13] = [
         ("format", summary.metadata.format.into()),
@@ -61,9 +60,7 @@ fn print(summary: &Summary) {
     for (what, value) in rows {
         table.add_row([what.to_string(), value]);
     }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    output::align_right(&mut table, [1]);
     say!("{}\n{table}", summary.name);
     for (kind, count) in summary.repairs.iter() {
         say!("  {:>8}  {}", count.count, kind.meaning());

@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, exit};
 use crate::input::{InputOptions, load};
+use crate::output;
 use crate::policy_spec::PolicySpec;
 use crate::recorded::Recorded;
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
 use goodness_report::figure;
 use goodness_report::model::{Fidelity, FidelityMetric};
 use serde_json::{Value, json};
@@ -82,8 +82,7 @@ fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
     for warning in &recorded.warnings {
         say!("  note: {warning}");
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
+    let mut table = output::table();
     table.set_header(["metric", "recorded", "replayed", "error", "bound", ""]);
     for metric in &fidelity.metrics {
         let mark = match (metric.tolerance, misses(metric)) {
@@ -100,11 +99,7 @@ fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
             mark.into(),
         ]);
     }
-    for index in 1..5 {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    output::align_right(&mut table, 1..5);
     say!("{table}");
     let listed = recorded.repairs.iter().chain(&recorded.unknowns).filter(|c| c.count > 0);
     for counted in listed {
