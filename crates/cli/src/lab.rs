@@ -53,7 +53,7 @@ pub struct RunResult {
 pub struct Named {
     /// Name; not unique.
     pub name: String,
-    /// The recorded thread id, or the number in the run.
+    /// Number in the run, from 1.
     pub id: u64,
     /// Nice at the start; `None` for real-time tasks.
     pub nice: Option<i64>,
@@ -175,7 +175,8 @@ impl Visitor for One<'_> {
 fn named(work: &Workload) -> Vec<Named> {
     let entry = |(id, spec): (usize, &goodness_core::TaskSpec)| Named {
         name: spec.name.clone(),
-        id: id as u64,
+        // From 1: in traces, thread 0 is the idle task.
+        id: id as u64 + 1,
         nice: (!spec.task.class.is_realtime()).then(|| spec.task.nice.get()),
         priority: match spec.task.class.is_realtime() {
             true => 99u32.saturating_sub(spec.task.rt_priority.into()),

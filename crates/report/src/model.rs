@@ -245,7 +245,7 @@ impl Verdict {
 pub struct TaskReport {
     /// Name; not unique.
     pub name: String,
-    /// Number in the run, or the recorded thread id.
+    /// Number in the run, from 1.
     pub id: u64,
     /// Nice at the end of the run; `None` for real-time tasks.
     pub nice: Option<i64>,
@@ -255,7 +255,7 @@ pub struct TaskReport {
     pub wait_ns: u64,
     /// Blocked.
     pub sleep_ns: u64,
-    /// Times it was switched in.
+    /// Times it left a CPU: a task that runs at the end was switched in once more.
     pub switches: u64,
     /// Times it was woken.
     pub wakeups: u64,
