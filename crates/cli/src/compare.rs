@@ -67,11 +67,14 @@ impl Compare {
         if outputs.html.is_none() && !self.no_html {
             outputs.html = Some(PathBuf::from("goodness-report.html"));
         }
-        outputs.check()?;
-        let input = open(self.input.as_deref().unwrap_or(shipped::DEFAULT), &self.options, self.seed)?;
+        let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
+        outputs.check(named)?;
+        let input = open(named, &self.options, self.seed)?;
         let policies = self.policies(&input)?;
+        let words = self.options.words(named);
         let plan = Plan {
             machine: &input.machine,
+            words: &words,
             source: &*input.source,
             seed: self.seed,
             runs: self.runs,
@@ -144,11 +147,14 @@ pub fn check_metric(name: Option<&str>) -> Result<(), Failure> {
 
 /// The command line, as the report repeats it.
 pub fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| {
-        match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    });
+    let words = std::env::args().skip(1).map(|word| quoted(&word));
     std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }

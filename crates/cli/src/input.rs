@@ -1,6 +1,7 @@
 //! What is run: a recording, an rt-app file, an experiment, a built-in workload, or without a name the recording
 //! shipped with the program.
 
+use crate::compare::quoted;
 use crate::failure::Failure;
 use crate::policy_spec::PolicySpec;
 use crate::recorded::{Recorded, ReplayOptions};
@@ -57,6 +58,20 @@ impl InputOptions {
             },
             others: if self.without_others { Others::LeftOut } else { Others::Compete },
         }
+    }
+
+    /// The words of a command line that read `input` in this way again.
+    pub fn words(&self, input: &str) -> String {
+        let mut words = vec![quoted(input)];
+        let named = [("--machine", &self.machine), ("--recorded-by", &self.recorded_by)];
+        for (option, value) in named.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
+            words.extend([option.to_string(), quoted(value)]);
+        }
+        let arrivals = (self.arrivals == ArrivalsChoice::Recorded).then_some("--arrivals recorded");
+        let lenient = self.lenient.then_some("--lenient");
+        let without_others = self.without_others.then_some("--without-others");
+        words.extend([arrivals, lenient, without_others].into_iter().flatten().map(String::from));
+        words.join(" ")
     }
 
     /// The machine asked for, if any.

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::policy_spec::PolicySpec;
 use crate::progress;
-use goodness_core::{Machine, Registered, Seed, Span, Time, Visitor, Workload, WorkloadSource};
+use goodness_core::{CpuSet, Machine, Registered, Seed, Span, TaskSpec, Time, Visitor, Workload, WorkloadSource};
 use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
 use goodness_report::Timeline;
 use goodness_report::timeline::{Recorder, TimelineTask};
@@ -16,6 +16,8 @@ use std::time::Instant;
 pub struct Plan<'a> {
     /// On what.
     pub machine: &'a Machine,
+    /// The words after `goodness run` that name the work and how it is read.
+    pub words: &'a str,
     /// Which work.
     pub source: &'a dyn WorkloadSource,
     /// Where chance begins.
@@ -121,9 +123,7 @@ impl Plan<'_> {
     pub fn reproduce(&self, policy: usize, replication: u32) -> String {
         format!(
             "goodness run {} -p {} --seed {} --replication {replication}",
-            self.source.name(),
-            self.policies[policy],
-            self.seed
+            self.words, self.policies[policy], self.seed
         )
     }
 }
@@ -143,6 +143,7 @@ impl Visitor for One<'_> {
     fn visit<P: Registered + 'static>(self) -> Self::Output {
         let settings = self.plan.policies[self.policy].settings_of::<P>()?;
         let work = self.plan.source.build(self.seed, self.replication);
+        fits(&work, self.machine)?;
         let tasks = named(&work);
         let subjects = Subject::all(&work);
         let cpus = self.machine.cpu_count();
@@ -156,7 +157,7 @@ impl Visitor for One<'_> {
         let options = Options { seed: self.seed, ..Options::default() };
         let outcome = simulate::<P, _>(self.machine, settings, work, &mut observer, options).map_err(|fault| {
             let command = self.plan.reproduce(self.policy, self.replication);
-            Failure::violated(format!("{fault}. Reproduce: {command}"))
+            Failure::violated(format!("{} Reproduce: {command}", sentence(&fault.to_string())))
         })?;
         let wall_ns = began.elapsed().as_nanos() as u64;
         let (watch, recorder) = observer;
@@ -172,8 +173,29 @@ impl Visitor for One<'_> {
     }
 }
 
+/// `text` with a full stop, where it does not end a sentence already.
+fn sentence(text: &str) -> String {
+    if text.ends_with(['.', '?', '!']) { text.to_string() } else { format!("{text}.") }
+}
+
+/// Refuses work with a task that no CPU of `machine` may run.
+fn fits(work: &Workload, machine: &Machine) -> Result<(), Failure> {
+    let stranded = |spec: &&TaskSpec| {
+        spec.task.affinity != CpuSet::All && !machine.cpu_ids().any(|cpu| spec.task.affinity.contains(cpu))
+    };
+    match work.tasks.iter().find(stranded) {
+        None => Ok(()),
+        Some(spec) => Err(Failure::usage(format!(
+            "task \"{}\" may run on no CPU of this machine, which has CPUs 0 to {}; change its affinity, or give \
+             --machine more CPUs",
+            spec.name,
+            machine.cpu_count() - 1
+        ))),
+    }
+}
+
 fn named(work: &Workload) -> Vec<Named> {
-    let entry = |(id, spec): (usize, &goodness_core::TaskSpec)| Named {
+    let entry = |(id, spec): (usize, &TaskSpec)| Named {
         name: spec.name.clone(),
         // From 1: in traces, thread 0 is the idle task.
         id: id as u64 + 1,

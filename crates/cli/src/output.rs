@@ -21,23 +21,28 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Refuses files that cannot be written, before any work is done.
+    /// Refuses files that cannot be written, one file for two outputs, and a file that is the input, before any
+    /// work is done.
     ///
     /// # Errors
     /// A sentence naming the file.
-    pub fn check(&self) -> Result<(), Failure> {
-        for path in [&self.json, &self.html, &self.perfetto].into_iter().flatten().filter(|p| p.as_os_str() != "-") {
-            let folder = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent,
-                _ => Path::new("."),
-            };
+    pub fn check(&self, input: &str) -> Result<(), Failure> {
+        let mut taken = vec![(resolved(Path::new(input)), "the input")];
+        let asked = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
+        for (path, option) in asked {
+            let Some(path) = path.as_deref().filter(|p| p.as_os_str() != "-") else { continue };
             let cannot = |why: String| {
                 Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
             };
-            if path.is_dir() {
-                return Err(cannot("it is a folder".into()));
+            if atomic::is_special(path) {
+                continue;
             }
-            tempfile::Builder::new().prefix(".goodness-").tempfile_in(folder).map_err(|e| cannot(e.to_string()))?;
+            writable(path).map_err(cannot)?;
+            let target = resolved(path);
+            if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
+                return Err(cannot(format!("it is also {other}")));
+            }
+            taken.push((target, option));
         }
         Ok(())
     }
@@ -79,6 +84,29 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// Whether a file of this name can be made; else why not.
+fn writable(path: &Path) -> Result<(), String> {
+    if path.is_dir() {
+        return Err("it is a folder".into());
+    }
+    let target = resolved(path);
+    let folder = target.parent().unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(format!("there is no folder {}", folder.display()));
+    }
+    let probe = tempfile::Builder::new().prefix(".goodness-").tempfile_in(folder);
+    probe.map(drop).map_err(|e| format!("{} in {}", e.kind(), folder.display()))
+}
+
+/// The place a path means, links followed, whether or not there is a file yet.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.canonicalize().unwrap_or_else(|_| match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    })
 }
 
 /// Prints a line to standard output. A reader that went away is no error: the program ends quietly.

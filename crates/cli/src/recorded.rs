@@ -5,7 +5,7 @@ use crate::analysis::unit;
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use crate::policy_spec::PolicySpec;
-use goodness_core::{Machine, Span, Time};
+use goodness_core::{Machine, Span, Time, WorkloadSource};
 use goodness_observe::{METRICS, Measured, Metrics, Subject};
 use goodness_report::model::{Counted, Fidelity, FidelityMetric};
 use goodness_trace::Recording;
@@ -41,6 +41,9 @@ const COMPARED: &[&str] = &[
 
 /// Tasks with less CPU time than this say nothing about relative errors.
 const TELLING: Span = Span::from_ms(10);
+
+/// The longest recording that is replayed: longer ones are traces with a time that jumps.
+const LONGEST: Span = Span::from_s(24 * 3600);
 
 /// How a recording is to be replayed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,6 +85,14 @@ impl Recorded {
     /// A machine that cannot be.
     pub fn of(recording: &Recording, options: ReplayOptions) -> Result<Recorded, Failure> {
         let story = Story::of(recording);
+        if story.length() > LONGEST {
+            return Err(Failure::usage(format!(
+                "{}: its times cover {}, and at most {LONGEST} can be replayed; cut the trace, or look for a time that \
+                 jumps (`goodness summarise`)",
+                recording.name,
+                story.length()
+            )));
+        }
         let recovered = recover(&story, options.arrivals, options.others);
         let machine = machine_of(recording, &story, recovered.grid).map_err(Failure::usage)?;
         let mut warnings = recording.warnings.clone();
@@ -122,8 +133,10 @@ impl Recorded {
     /// # Errors
     /// Faults of the policy.
     pub fn verify(&self, policy: &PolicySpec, seed: u64) -> Result<Fidelity, Failure> {
+        let words = crate::compare::quoted(self.replay.name());
         let plan = Plan {
             machine: &self.machine,
+            words: &words,
             source: &self.replay,
             seed,
             runs: 1,

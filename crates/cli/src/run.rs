@@ -28,7 +28,7 @@ pub struct Run {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Which replication of a comparison to show.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
     replication: u32,
     /// Print the first N stints: when, where, who, how long it had waited and how long it ran.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
@@ -48,11 +48,14 @@ impl Run {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
-        self.outputs.check()?;
-        let input = open(self.input.as_deref().unwrap_or(crate::shipped::DEFAULT), &self.options, self.seed)?;
+        let named = self.input.as_deref().unwrap_or(crate::shipped::DEFAULT);
+        self.outputs.check(named)?;
+        let input = open(named, &self.options, self.seed)?;
         let policies = [self.policy(&input)?];
+        let words = self.options.words(named);
         let plan = Plan {
             machine: &input.machine,
+            words: &words,
             source: &*input.source,
             seed: self.seed,
             runs: 1,

@@ -53,6 +53,8 @@ fn mistakes_in_the_call_are_named_with_the_remedy() {
         (&["compare", "mixed:hog=3"], &["nearest is \"hogs\""]),
         (&["compare", "mixed", "--html", "missing/x.html"], &["missing/x.html", "cannot be written"]),
         (&["run", "mixed", "--json", "."], &["it is a folder"]),
+        (&["run", "mixed", "--json", "x", "--html", "./x"], &["it is also --json"]),
+        (&["run", "mixed", "--replication", "4294967295"], &["--replication"]),
         (&["list", "policies", "eevfd"], &["nearest is \"eevdf\""]),
         (&["bench", "--tasks", "0"], &["outside 1 ..= 10000000"]),
         (&["summarise", "missing.txt"], &["missing.txt"]),
@@ -84,6 +86,55 @@ fn files_that_are_no_usable_input_are_refused_with_their_place() {
         std::fs::write(here.path().join(name), bytes).unwrap();
         refused(here.path(), &["compare", name, "--no-html"], &[expected]);
     }
+}
+
+const STRANDED: &str =
+    "duration = \"1s\"\n[[task]]\nname = \"far\"\naffinity = [7]\nprogram = [ { compute = \"1ms\" } ]\n";
+
+#[test]
+fn a_task_that_may_run_nowhere_is_bad_input_and_no_violation() {
+    let here = folder();
+    std::fs::write(here.path().join("far.toml"), STRANDED).unwrap();
+    refused(here.path(), &["run", "far.toml"], &["\"far\" may run on no CPU", "CPUs 0 to 0"]);
+    assert_eq!(goodness(here.path(), &["run", "far.toml", "--machine", "cpus=8"]).status.code(), Some(0));
+}
+
+#[test]
+fn an_input_is_never_overwritten_by_a_result() {
+    let here = folder();
+    let path = here.path().join("far.toml");
+    std::fs::write(&path, STRANDED).unwrap();
+    refused(
+        here.path(),
+        &["compare", "far.toml", "--machine", "cpus=8", "--html", "./far.toml"],
+        &["it is also the input"],
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), STRANDED);
+}
+
+#[test]
+fn a_header_with_an_impossible_tick_rate_and_a_time_that_jumps_are_taken_for_what_they_are() {
+    let here = folder();
+    let header = |hz: u32| {
+        format!(
+            "# tracer: nop\n# goodness: {{\"recording\": {{\"version\":1,\"kernel\":{{\"release\":\"6.12\",\"hz\":{hz},\
+             \"config\":null}},\"members\":[]}}}}\n"
+        )
+    };
+    let switch = |at: u64, from: u32, to: u32| {
+        format!(
+            "a-{from} [000] d..2. {at}.000000: sched_switch: prev_comm=a prev_pid={from} prev_prio=120 prev_state=R ==> \
+             next_comm=a next_pid={to} next_prio=120\n"
+        )
+    };
+    for hz in [0, 1_000_000_000] {
+        let text = header(hz) + &(1..40).map(|at| switch(at, 1 + at as u32 % 2, 2 - at as u32 % 2)).collect::<String>();
+        std::fs::write(here.path().join("hz.txt"), text).unwrap();
+        assert_eq!(goodness(here.path(), &["verify", "hz.txt"]).status.code(), Some(0), "hz {hz}");
+    }
+    let jump = header(250) + &switch(1, 1, 2) + &switch(2, 2, 1) + &switch(9_000_000_000, 1, 2);
+    std::fs::write(here.path().join("jump.txt"), jump).unwrap();
+    refused(here.path(), &["verify", "jump.txt"], &["jump.txt", "its times cover"]);
 }
 
 #[test]

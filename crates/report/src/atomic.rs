@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file through `fill`: into a temporary file of the same directory, to the disk, then under its
 /// name. Whatever goes wrong, an older file of that name stays as it was and no half-written one is left.
+/// A link is followed. What is no ordinary file (a pipe, `/dev/null`) is written to and never replaced: renaming
+/// over a device would take it from every other program.
 ///
 /// # Errors
 /// A sentence with the path, the reason and the remedy.
@@ -13,8 +15,12 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     if path.is_dir() {
         return Err(format!("{} is a directory; name a file in it, for example {0}/report", path.display()));
     }
-    let temporary = temporary_name(path)?;
-    let result = fill_and_rename(path, &temporary, fill);
+    if is_special(path) {
+        return fill_special(path, fill).map_err(|e| sentence(path, &e));
+    }
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let temporary = temporary_name(&target)?;
+    let result = fill_and_rename(&target, &temporary, fill);
     if result.is_err() {
         // The rename did not happen, so the temporary file may still be there; if it is not, all is well.
         let _ = std::fs::remove_file(&temporary);
@@ -28,6 +34,18 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 /// As [`write_with`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     write_with(path, |out| out.write_all(bytes))
+}
+
+/// Whether something other than a file or a folder has this name: a device, a pipe, a socket.
+#[must_use]
+pub fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+fn fill_special(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(File::options().write(true).open(path)?);
+    fill(&mut out)?;
+    out.flush()
 }
 
 fn fill_and_rename(
@@ -92,6 +110,30 @@ mod tests {
         assert!(failure.unwrap_err().contains("the source ran dry"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(entries(dir.path()), ["report.html"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_what_it_names_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("report.html"), dir.path().join("latest"));
+        write(&path, b"old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_is_written_to_and_not_replaced() {
+        // A socket is special as a device is, and harmless to lose should the test fail.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(is_special(&path));
+        assert!(write(&path, b"new").unwrap_err().contains("cannot write"));
+        assert!(is_special(&path), "the socket was replaced");
     }
 
     #[test]

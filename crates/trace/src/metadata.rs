@@ -30,10 +30,11 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Timer interrupts per second, where known.
+    /// Timer interrupts per second, where known. A header's figure that no machine can have (0, or more than
+    /// 100 000) is as good as none.
     #[must_use]
     pub fn hz(&self) -> Option<u32> {
-        self.recording.as_ref().and_then(|r| r.kernel.hz)
+        self.recording.as_ref().and_then(|r| r.kernel.hz).filter(|hz| (1..=100_000).contains(hz))
     }
 
     /// Thread ids that belong to what was recorded; empty when the trace does not single anyone out.

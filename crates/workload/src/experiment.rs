@@ -142,9 +142,15 @@ impl Reading<'_> {
             Some(value) => Some(self.span("duration", value)?),
             None => None,
         };
+        if duration == Some(Span::ZERO) {
+            return Err(self.wrong("duration", "an experiment needs some time, such as \"5s\""));
+        }
         plan.horizon = duration.map(|d| Time::ZERO + d).or(plan.horizon);
         if let Some(value) = table.get("warmup") {
             plan.warmup = self.span("warmup", value)?;
+            if plan.horizon.is_some_and(|end| Time::ZERO + plan.warmup >= end) {
+                return Err(self.wrong("warmup", "it takes the whole duration; nothing would be measured"));
+            }
         }
         let mut places = Places::default();
         for task in self.tables(table, "task")? {
@@ -374,6 +380,8 @@ loop = 100
                 "line 3: duratoin: there is no such key here; the nearest is \"duration\"",
             ),
             ("\"9ms\"", "\"9 lightyears\"", "not a unit of time"),
+            ("duration = \"10s\"", "duration = \"0s\"", "line 3: duration: an experiment needs some time"),
+            ("warmup = \"1s\"", "warmup = \"10s\"", "line 4: warmup: it takes the whole duration"),
             ("nice = -5", "nice = -21", "-20 ..= 19"),
             ("count = 4", "count = 0", "line 9: count"),
             ("hz = 100", "hz = 0", "1 or more"),
