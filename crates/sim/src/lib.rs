@@ -98,6 +98,11 @@ pub fn simulate<P: Registered, O: Observer>(
     Host::new(machine, policy, workload, observer, options).run()
 }
 
+/// How many events pass between two looks at the clock.
+const WATCH: u64 = 1 << 20;
+/// How many looks in a row may show the same time: a million tasks on 4096 CPUs start with about three million events.
+const STILL_MAX: u32 = 8;
+
 /// Classes of entries of one instant, in the order they are served. The ends of bursts come after all of them.
 mod class {
     pub const WAKE: u8 = 0;
@@ -136,6 +141,9 @@ struct Host<'a, P, O> {
     decisions: u64,
     events: u64,
     event_limit: u64,
+    /// When the clock was last watched, and how often in a row it showed the same time.
+    watched: Time,
+    still: u32,
     fault: Option<Fault>,
 }
 
@@ -172,6 +180,8 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             decisions: 0,
             events: 0,
             event_limit: options.event_limit,
+            watched: Time::NEVER,
+            still: 0,
             fault: None,
         };
         host.enlist(workload, options.seed);
@@ -225,7 +235,21 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
         if self.events > self.event_limit {
             self.fail(format!("the run exceeded its limit of {} events", self.event_limit));
         }
+        if self.events.is_multiple_of(WATCH) {
+            self.watch();
+        }
         None
+    }
+
+    /// Stops a run in which time stands still: tasks that only yield, or wake each other, for ever.
+    #[cold]
+    fn watch(&mut self) {
+        self.still = if self.now == self.watched { self.still + 1 } else { 0 };
+        self.watched = self.now;
+        if self.still >= STILL_MAX {
+            let events = u64::from(STILL_MAX) * WATCH;
+            self.fail(format!("{events} events in a row took no time; do the programmes ever compute or sleep?"));
+        }
     }
 
     /// Why the run ends instead of going on to `at`.

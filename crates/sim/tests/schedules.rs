@@ -296,3 +296,11 @@ fn a_cpu_that_picked_meanwhile_owes_no_preemption() {
     let (events, _) = run::<LastFirst>(&machine, NoSettings::default(), waker_and_woken(Step::Sleep(MS(9))));
     assert_eq!(schedule(&events), "a 0..0  b 0..3  a 3..7  b 12..15");
 }
+
+#[test]
+fn a_run_in_which_time_stands_still_is_stopped_with_a_sentence() {
+    let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Yield);
+    let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[], 0);
+    let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
+    assert!(fault.sentence.contains("took no time"), "{fault}");
+}
