@@ -21,9 +21,12 @@ pub use machine::{Delays, Figure, RecordedMachine, machine_of};
 pub use recover::{Arrivals, Others, Recovered, RecoveredTask, Unknowns, recover};
 pub use story::Story;
 
-use goodness_core::{Channel, ChannelKind, Seed, TaskSpec, Workload, WorkloadSource};
+use goodness_core::{Channel, ChannelKind, Seed, Span, TaskSpec, Time, Workload, WorkloadSource};
 use program::{Player, permuted};
 use std::sync::Arc;
+
+/// A replay that is not done after this many times the length of its recording, and ten seconds, ends there.
+const PATIENCE: u64 = 20;
 
 /// A recovered recording as a workload.
 #[derive(Clone, Debug)]
@@ -77,6 +80,8 @@ impl WorkloadSource for Replay {
                 judged: task.character.judged,
             }
         });
-        Workload { tasks: tasks.collect(), channels, ..Workload::default() }
+        // A recording full of repairs can ask for more CPU time than its length holds: the replay ends all the same.
+        let horizon = Some(Time::ZERO + self.recovered.length * PATIENCE + Span::from_s(10));
+        Workload { tasks: tasks.collect(), channels, horizon, ..Workload::default() }
     }
 }
