@@ -1,6 +1,7 @@
 //! The one stream of events. Simulator, live host and trace readers emit it; metrics, checkers, trace
 //! writers and reports read it, so a simulated and a real run are measured by the same code.
 
+use crate::effort::Effort;
 use crate::machine::CpuId;
 use crate::task::TaskId;
 use crate::time::{Span, Time};
@@ -56,11 +57,13 @@ pub enum Overhead {
     Tick,
     /// Refilling caches after a switch or a migration.
     Refill,
+    /// Waiting for the lock of a runqueue.
+    Lock,
 }
 
 impl Overhead {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Overhead; 8] = [
+    pub const ALL: [Overhead; 9] = [
         Overhead::Search,
         Overhead::Recalculate,
         Overhead::Insert,
@@ -69,6 +72,7 @@ impl Overhead {
         Overhead::Wakeup,
         Overhead::Tick,
         Overhead::Refill,
+        Overhead::Lock,
     ];
 
     /// Name used in reports and JSON.
@@ -83,6 +87,19 @@ impl Overhead {
             Overhead::Wakeup => "wakeup",
             Overhead::Tick => "tick",
             Overhead::Refill => "refill",
+            Overhead::Lock => "lock",
+        }
+    }
+}
+
+impl From<Effort> for Overhead {
+    /// The overhead that a policy's effort becomes on a machine where it costs time.
+    fn from(effort: Effort) -> Overhead {
+        match effort {
+            Effort::Search => Overhead::Search,
+            Effort::Recalculate => Overhead::Recalculate,
+            Effort::Insert => Overhead::Insert,
+            Effort::Balance => Overhead::Balance,
         }
     }
 }

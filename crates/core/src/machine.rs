@@ -1,6 +1,5 @@
 //! The machine: topology, tick and what things cost.
 
-use crate::effort::Effort;
 use crate::time::{Span, Time};
 use std::fmt;
 
@@ -58,6 +57,8 @@ pub struct Cpu {
 pub struct Costs {
     /// Switching from one task to another, CPU time of the CPU that switches.
     pub switch: Span,
+    /// What a switch costs more when the address space changes.
+    pub address_space: Span,
     /// Waking a task, CPU time of the waker.
     pub wakeup: Span,
     /// One timer interrupt, CPU time of the CPU it interrupts.
@@ -67,6 +68,12 @@ pub struct Costs {
     /// From a wake-up that preempts the task running on the same CPU until that task has left the kernel and is
     /// switched out; it goes on with its own work until then.
     pub preempt: Span,
+    /// From a task's call to sleep for a time until it is switched out, CPU time of the task. The timer runs already.
+    /// What blocking costs otherwise is part of `switch`.
+    pub sleep: Span,
+    /// The interrupt that ends a sleep, CPU time of who runs there and, as clocks count it, part of its burst: a burst
+    /// goes on meanwhile but ends no sooner than the interrupt, and other work of the host waits.
+    pub timer: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
     /// Extra CPU time of a task's first stint after a migration, by distance (see [`Level`]).
@@ -75,7 +82,7 @@ pub struct Costs {
     pub cache_refill: Span,
     /// Passing a contended lock to its next owner.
     pub lock_handover: Span,
-    /// CPU time per element examined, in the order of [`Effort::ALL`].
+    /// CPU time per element examined, in the order of [`Effort::ALL`](crate::Effort::ALL).
     pub effort: [Span; 4],
 }
 
@@ -83,18 +90,10 @@ impl Costs {
     /// Whether a switch costs nothing: itself, and by the caches the next task finds.
     #[must_use]
     pub fn switching_is_free(&self) -> bool {
-        self.switch == Span::ZERO && self.cache_refill == Span::ZERO && self.migration == [Span::ZERO; 4]
-    }
-
-    /// CPU time for the elements counted by an effort meter.
-    #[inline]
-    #[must_use]
-    pub fn of_effort(&self, counts: [u32; Effort::ALL.len()]) -> Span {
-        let mut total = 0;
-        for (cost, count) in self.effort.iter().zip(counts) {
-            total += cost.0 * u64::from(count);
-        }
-        Span(total)
+        self.switch == Span::ZERO
+            && self.address_space == Span::ZERO
+            && self.cache_refill == Span::ZERO
+            && self.migration == [Span::ZERO; 4]
     }
 }
 
@@ -226,7 +225,7 @@ impl Machine {
         Span(1_000_000_000 / u64::from(self.hz))
     }
 
-    /// The first tick strictly after `now`. Ticks do not drift: the k-th comes at `first_tick + k/HZ`.
+    /// The first tick strictly after `now`. Ticks do not drift: the k-th after the first comes at `first_tick + k/HZ`.
     #[inline]
     #[must_use]
     pub fn next_tick(&self, now: Time) -> Time {

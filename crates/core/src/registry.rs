@@ -50,10 +50,41 @@ pub trait Visitor {
     fn visit<P: Registered + 'static>(self) -> Self::Output;
 }
 
-/// The entry of `names` that is spelled most like `wanted`, for error messages.
+/// Longer words are compared with no name: nobody means one of them, and comparing takes their product of steps.
+const WORD_MAX: usize = 64;
+/// More names than this are not listed in a sentence.
+const LISTED_MAX: usize = 25;
+
+/// The entry of `names` that `wanted` is most likely meant to be; `None` when none is spelled much like it. Up to one
+/// letter in four may differ, letter case does not count, and a part of three letters or more stands for the whole.
 #[must_use]
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    names.into_iter().min_by_key(|name| edit_distance(wanted, name))
+    let wanted = wanted.to_lowercase();
+    let length = wanted.chars().count();
+    if length > WORD_MAX {
+        return None;
+    }
+    let effort = |name: &'a str| {
+        let lower = name.to_lowercase();
+        let distance = edit_distance(&wanted, &lower);
+        let is_close = distance <= (length.max(lower.chars().count()) + 2) / 4;
+        let is_part = length >= 3 && lower.contains(&wanted);
+        (is_close || is_part).then_some((!is_close, distance, name))
+    };
+    names.into_iter().filter_map(effort).min_by_key(|(is_part, distance, _)| (*is_part, *distance)).map(|found| found.2)
+}
+
+/// What a sentence about an unknown name ends with: the nearest name, or all of them where none is near and they are
+/// few.
+#[must_use]
+pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match nearest(wanted, names.iter().copied()) {
+        Some(near) => format!("the nearest is \"{near}\""),
+        None if names.is_empty() => "there is none".into(),
+        None if names.len() <= LISTED_MAX => format!("there are: {}", names.join(", ")),
+        None => format!("none of the {} names is spelled like it", names.len()),
+    }
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (restricted Damerau).
@@ -127,5 +158,17 @@ mod tests {
     fn the_nearest_name_forgives_a_typing_error() {
         assert_eq!(nearest("bqf", ["eevdf", "bfq", "bfs"]), Some("bfq"));
         assert_eq!(nearest("evdf", ["eevdf", "cfs", "rr"]), Some("eevdf"));
+        assert_eq!(nearest("EEVDF", ["eevdf", "cfs"]), Some("eevdf"));
+        assert_eq!(nearest("linux", ["cfs", "linux-2.4"]), Some("linux-2.4"));
+    }
+
+    #[test]
+    fn a_far_fetched_name_is_not_suggested() {
+        assert_eq!(nearest("banana", ["eevdf", "bfq", "bfs"]), None);
+        assert_eq!(nearest("c", ["a"]), None);
+        assert_eq!(nearest(&"x".repeat(100_000), ["eevdf"]), None);
+        assert_eq!(suggest("banana", ["eevdf", "rr"]), "there are: eevdf, rr");
+        assert_eq!(suggest("evdf", ["eevdf", "rr"]), "the nearest is \"eevdf\"");
+        assert_eq!(suggest("banana", []), "there is none");
     }
 }

@@ -65,6 +65,28 @@ impl Rng {
         }
     }
 
+    /// An exponential draw of this mean, in whole numbers and without logarithms (von Neumann 1951): a run of falling
+    /// draws that began with u has odd length with probability e^-u.
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        let mut whole: u64 = 0;
+        loop {
+            let first = self.bits();
+            let (mut last, mut is_odd) = (first, true);
+            loop {
+                let next = self.bits();
+                if next > last {
+                    break;
+                }
+                (last, is_odd) = (next, !is_odd);
+            }
+            if is_odd {
+                let part = (u128::from(mean) * u128::from(first)) >> 64;
+                return mean.saturating_mul(whole).saturating_add(part as u64);
+            }
+            whole += 1;
+        }
+    }
+
     /// Puts `items` in random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -84,6 +106,18 @@ mod tests {
         assert_ne!(draw(Seed(1).stream("a", 0)), draw(Seed(1).stream("a", 1)));
         assert_ne!(draw(Seed(1).stream("a", 0)), draw(Seed(1).stream("b", 0)));
         assert_ne!(draw(Seed(1).stream("a", 0)), draw(Seed(2).stream("a", 0)));
+    }
+
+    #[test]
+    fn an_exponential_draw_has_its_mean_its_spread_and_its_tail() {
+        let mut rng = Seed(3).rng();
+        let drawn: Vec<u64> = (0..100_000).map(|_| rng.exponential(1_000_000)).collect();
+        let mean = drawn.iter().sum::<u64>() / 100_000;
+        assert!((990_000..1_010_000).contains(&mean), "{mean}");
+        // One in e is larger than the mean, one in e^3 larger than three times the mean.
+        let above = |limit: u64| drawn.iter().filter(|d| **d > limit).count();
+        assert!((36_200..37_400).contains(&above(1_000_000)), "{}", above(1_000_000));
+        assert!((4_750..5_210).contains(&above(3_000_000)), "{}", above(3_000_000));
     }
 
     #[test]

@@ -65,6 +65,10 @@ pub enum Class {
     Fifo,
     /// SCHED_RR.
     RoundRobin,
+    /// SCHED_ISO of Con Kolivas: soft real time without privilege. Policies without it treat it as normal.
+    Iso,
+    /// SCHED_DEADLINE: see [`Task::reservation`]. Policies without it treat it as normal.
+    Deadline,
 }
 
 impl Class {
@@ -128,6 +132,17 @@ impl CpuSet {
     }
 }
 
+/// A reservation of CPU time: `runtime` within `deadline` of each release, one release in `period`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// CPU time of one job.
+    pub runtime: Span,
+    /// From a job's release to the time by which it must be done.
+    pub deadline: Span,
+    /// Least time between two releases.
+    pub period: Span,
+}
+
 /// What a policy may know of a task.
 #[derive(Clone, Debug, Default)]
 pub struct Task {
@@ -137,6 +152,13 @@ pub struct Task {
     pub nice: Nice,
     /// 1..=99 in the real-time classes, larger is more urgent; otherwise 0.
     pub rt_priority: u8,
+    /// Priority on the scale of the policy's own system where that is not nice (Be and Haiku 1..=120, NT 1..=31),
+    /// larger is more urgent; `None`: the policy derives it from class and nice.
+    pub priority: Option<u8>,
+    /// Share of a proportional-share policy in tickets; `None`: derived from nice.
+    pub tickets: Option<u32>,
+    /// What the deadline policies promise the task.
+    pub reservation: Option<Reservation>,
     /// CPUs it may use.
     pub affinity: CpuSet,
     /// Tasks with equal numbers share an address space; `None` for kernel threads.

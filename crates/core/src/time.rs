@@ -11,6 +11,9 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
+/// Units that [`Span::parse`] reads, for messages; `m` is short for `min`.
+pub const UNITS: &str = "ns, us, ms, s, min, h";
+
 impl Time {
     /// The start of every run.
     pub const ZERO: Time = Time(0);
@@ -90,13 +93,12 @@ impl Span {
             "ms" => 1_000_000,
             "s" => 1_000_000_000,
             "min" | "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
             "" if number.chars().all(|c| c == '0') => 1,
             "" => {
-                return Err(format!(
-                    "\"{text}\" has no unit; did you mean \"{number}ms\"? (units: ns, us, ms, s, min)"
-                ));
+                return Err(format!("\"{text}\" has no unit; did you mean \"{number}ms\"? (units: {UNITS})"));
             }
-            _ => return Err(format!("\"{unit}\" in \"{text}\" is not a unit of time (ns, us, ms, s, min)")),
+            _ => return Err(format!("\"{unit}\" in \"{text}\" is not a unit of time ({UNITS})")),
         };
         exact(&number, scale)
             .map(Span)
@@ -233,11 +235,14 @@ mod tests {
     fn a_span_is_exact_or_refused() {
         assert_eq!(Span::parse("1.5ms"), Ok(Span(1_500_000)));
         assert_eq!(Span::parse("0.000001s"), Ok(Span(1_000)));
+        assert_eq!(Span::parse("1.5h"), Ok(Span::from_s(5400)));
+        assert_eq!(Span::parse("2m"), Span::parse("2 min"));
         assert!(Span::parse("0.5ns").is_err());
         assert!(Span::parse("99999999999s").is_err());
         assert!(Span::parse("-1ms").is_err());
         assert!(Span::parse("5").unwrap_err().contains("no unit"));
         assert!(Span::parse("5 parsecs").unwrap_err().contains("not a unit"));
+        assert!(Span::parse("1d").unwrap_err().contains("ns, us, ms, s, min, h"));
         assert!(Span::parse("1.2.3ms").is_err());
     }
 }

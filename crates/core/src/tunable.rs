@@ -1,7 +1,7 @@
 //! Tunables as records: declared once, they give the typed struct, its defaults, parsing with errors that
 //! name the remedy, and the list that help, docs, JSON and sweeps are printed from.
 
-use crate::registry::nearest;
+use crate::registry::suggest;
 use crate::time::Span;
 use std::fmt;
 
@@ -50,10 +50,28 @@ impl std::error::Error for TunableError {}
 /// The sentence for a name that is not a tunable.
 #[must_use]
 pub fn unknown(name: &str, spec: &[Tunable]) -> TunableError {
-    match nearest(name, spec.iter().map(|t| t.name)) {
-        Some(near) => TunableError(format!("there is no tunable \"{name}\"; the nearest is \"{near}\"")),
-        None => TunableError(format!("there is no tunable \"{name}\": this policy has none")),
+    let names = spec.iter().map(|t| t.name);
+    TunableError(format!("there is no tunable \"{name}\"; {}", suggest(name, names)))
+}
+
+/// Reads settings as typed behind a name: `key=value,key=value`. Blanks around keys, values and commas do not count.
+///
+/// # Errors
+/// A sentence about a word that is no setting, or about a key given twice.
+pub fn pairs(text: &str) -> Result<Vec<(String, String)>, TunableError> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let Some((key, value)) = item.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
+            return Err(TunableError(format!("\"{item}\" is no setting; write KEY=VALUE,KEY=VALUE")));
+        };
+        if let Some((_, before)) = pairs.iter().find(|(known, _)| known == key) {
+            return Err(TunableError(format!(
+                "\"{key}\" is given twice, as {before} and as {value}; keep one of them"
+            )));
+        }
+        pairs.push((key.into(), value.into()));
     }
+    Ok(pairs)
 }
 
 /// A type that a tunable may have.
@@ -252,8 +270,9 @@ macro_rules! choices {
                     $($text => Ok($Name::$Variant),)+
                     _ => {
                         let names = [$($text),+];
-                        let near = $crate::registry::nearest(text, names).unwrap_or_default();
-                        Err(format!("\"{text}\" is not one of {}; the nearest is \"{near}\"", names.join(", ")))
+                        let near = $crate::registry::nearest(text, names);
+                        let near = near.map_or_else(String::new, |near| format!("; the nearest is \"{near}\""));
+                        Err(format!("\"{text}\" is not one of {}{near}", names.join(", ")))
                     }
                 }
             }
@@ -299,6 +318,14 @@ mod tests {
         assert_eq!((spec[0].kind, spec[0].default.as_str(), spec[0].range.as_str()), ("choice", "6.12", "2.4 | 6.12"));
         assert_eq!((spec[1].default.as_str(), spec[1].range.as_str()), ("auto", "100us ..= 10ms"));
         assert_eq!(spec[2].doc, "Runnable tasks beyond which the period stretches.");
+    }
+
+    #[test]
+    fn pairs_are_taken_apart_and_a_key_given_twice_is_refused() {
+        assert_eq!(pairs(" a = 1,,b=2=3,").unwrap(), [("a".into(), "1".into()), ("b".into(), "2=3".into())]);
+        assert_eq!(pairs("").unwrap(), []);
+        assert!(pairs("a=1,b=2,a=3").unwrap_err().0.contains("\"a\" is given twice, as 1 and as 3"));
+        assert!(pairs("a").unwrap_err().0.contains("KEY=VALUE"));
     }
 
     #[test]

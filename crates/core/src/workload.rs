@@ -1,9 +1,22 @@
 //! A workload: tasks, what each does, and the places where they wait for each other.
 
-use crate::behaviour::{Behaviour, BehaviourId, ChannelKind};
+use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
 use crate::rng::Seed;
-use crate::task::Task;
+use crate::task::{Task, TaskId};
 use crate::time::{Span, Time};
+
+/// The longest run of a workload from outside: a day. A choice: it is far from where 64-bit nanoseconds end (584
+/// years), and even a scheduler's every tick of it can be simulated in minutes.
+pub const HORIZON_MAX: Span = Span::from_s(24 * 3600);
+
+/// What a task waits for besides a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Awaited {
+    /// A wake on a channel.
+    Channel(Channel),
+    /// Its turn with a lock.
+    Lock(LockId),
+}
 
 /// When a task comes into being.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +43,24 @@ pub struct TaskSpec {
     pub judged: bool,
 }
 
+/// Somebody outside the machine: a client on the network, a disk. It acts at once and uses none of the machine's CPUs.
+pub struct Outsider {
+    /// Name for people; need not be unique.
+    pub name: String,
+    /// When it begins.
+    pub start: Time,
+    /// What it does. It may sleep, wait on channels, wake (tasks see an interrupt) and exit; anything else ends the run
+    /// with an error.
+    pub behaviour: Box<dyn Behaviour>,
+}
+
 /// All that one run needs besides machine and policy.
 #[derive(Default)]
 pub struct Workload {
-    /// The tasks; [`BehaviourId`] is the index in this list.
+    /// The tasks; a [`BehaviourId`](crate::BehaviourId) is an index in this list.
     pub tasks: Vec<TaskSpec>,
+    /// Who acts from outside the machine.
+    pub outside: Vec<Outsider>,
     /// The kind of each channel, by number.
     pub channels: Vec<ChannelKind>,
     /// How many locks there are.
@@ -48,14 +74,6 @@ pub struct Workload {
     pub timer_slack: Span,
 }
 
-impl Workload {
-    /// The index the next task pushed will have.
-    #[must_use]
-    pub fn next_id(&self) -> BehaviourId {
-        BehaviourId(self.tasks.len() as u32)
-    }
-}
-
 /// Something that can be run again and again: a trace, an experiment, a model.
 pub trait WorkloadSource: Sync {
     /// Name for reports.
@@ -64,4 +82,28 @@ pub trait WorkloadSource: Sync {
     fn what_varies(&self) -> &str;
     /// The work of replication `replication` (0, 1, …); equal arguments give equal work.
     fn build(&self, seed: Seed, replication: u32) -> Workload;
+
+    /// The number by which people know a task: its thread id where it was recorded, else its number from 1 (in
+    /// traces, thread 0 is the idle task).
+    fn id_of(&self, task: TaskId) -> u64 {
+        u64::from(task.0) + 1
+    }
+
+    /// Where a task is written down, for messages: `x.toml, line 3`. `None` where it is not in a file.
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        let _ = task;
+        None
+    }
+
+    /// The name that the file gives to what a task waits for; `None` where it has none.
+    fn name_of(&self, awaited: Awaited) -> Option<String> {
+        let _ = awaited;
+        None
+    }
+
+    /// Whether it is in order that tasks still wait when nobody can act any more. A recording may end before what
+    /// its tasks waited for; work that someone wrote should not.
+    fn may_end_waiting(&self) -> bool {
+        false
+    }
 }

@@ -37,6 +37,19 @@ impl<const WORDS: usize> Bitmap<WORDS> {
         self.0.iter().enumerate().find(|(_, w)| **w != 0).map(|(i, w)| i * 64 + w.trailing_zeros() as usize)
     }
 
+    /// The smallest number in the set that is not below `bit`.
+    #[inline]
+    #[must_use]
+    pub fn first_from(&self, bit: usize) -> Option<usize> {
+        let mut words = self.0.iter().enumerate().skip(bit / 64);
+        let (index, word) = words.next()?;
+        let rest = word & (u64::MAX << (bit % 64));
+        if rest != 0 {
+            return Some(index * 64 + rest.trailing_zeros() as usize);
+        }
+        words.find(|(_, w)| **w != 0).map(|(i, w)| i * 64 + w.trailing_zeros() as usize)
+    }
+
     /// Whether nothing is in the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -57,5 +70,15 @@ mod tests {
         assert_eq!(bits.first(), Some(63));
         bits.clear(63);
         assert_eq!((bits.first(), bits.contains(140), bits.contains(139)), (Some(140), true, false));
+    }
+
+    #[test]
+    fn the_first_bit_from_a_place_on_is_found_in_its_word_or_a_later_one() {
+        let mut bits = Bitmap::<3>::default();
+        for bit in [3, 63, 130] {
+            bits.set(bit);
+        }
+        let found = [0, 3, 4, 64, 130, 131, 191, 192].map(|bit| bits.first_from(bit));
+        assert_eq!(found, [Some(3), Some(3), Some(63), Some(130), Some(130), None, None, None]);
     }
 }

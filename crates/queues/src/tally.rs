@@ -1,0 +1,86 @@
+//! How often each value occurs, in a sorted vector: for values of which few are distinct. Adding and removing take
+//! O(1) while all are equal, and else time linear in the number of distinct ones.
+//!
+//! ```
+//! use goodness_queues::Tally;
+//! let mut tally = Tally::default();
+//! tally.add(30);
+//! tally.add(10);
+//! tally.add(30);
+//! tally.remove(10);
+//! assert_eq!(tally.least(), Some(30));
+//! ```
+
+/// The values, ascending, each with how often it occurs.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Vec<(u64, u32)>);
+
+impl Tally {
+    /// The smallest value, if there is any.
+    #[inline]
+    #[must_use]
+    pub fn least(&self) -> Option<u64> {
+        self.0.first().map(|entry| entry.0)
+    }
+
+    /// Counts `value` once more.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        match self.place(value) {
+            Ok(place) => self.0[place].1 += 1,
+            Err(place) => self.0.insert(place, (value, 1)),
+        }
+    }
+
+    /// Counts `value`, which must be there, once less.
+    ///
+    /// # Panics
+    /// `value` is not there.
+    #[inline]
+    pub fn remove(&mut self, value: u64) {
+        let place =
+            self.place(value).unwrap_or_else(|_| panic!("{value} is removed from a tally that does not have it"));
+        self.0[place].1 -= 1;
+        if self.0[place].1 == 0 {
+            self.0.remove(place);
+        }
+    }
+
+    /// Where `value` is, or else belongs.
+    #[inline]
+    fn place(&self, value: u64) -> Result<usize, usize> {
+        match self.0.first() {
+            Some(first) if first.0 == value => Ok(0),
+            _ => self.0.binary_search_by_key(&value, |entry| entry.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_value_is_known_while_values_come_and_go() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.least(), None);
+        for value in [7, 3, 7, 9, 3] {
+            tally.add(value);
+        }
+        let mut seen = Vec::new();
+        for value in [9, 3, 3, 7, 7] {
+            seen.push(tally.least());
+            tally.remove(value);
+        }
+        assert_eq!(seen, [Some(3), Some(3), Some(3), Some(7), Some(7)]);
+        assert_eq!(tally.least(), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "5 is removed")]
+    fn removing_what_is_not_there_is_noticed() {
+        let mut tally = Tally::default();
+        tally.add(4);
+        tally.remove(5);
+    }
+}
