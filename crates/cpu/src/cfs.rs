@@ -7,7 +7,8 @@
 //! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`.
 //! A task that exists when the run begins counts as forked by a launcher just before: the kernel's debit for new
 //! tasks is part of its first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
-//! Deviations: no task groups; load balance weighs queues by their current weight.
+//! Deviations: no task groups; SCHED_ISO and SCHED_DEADLINE count as normal; load balance weighs queues by their
+//! current weight.
 //! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; latency cannot
 //! be asked for.
 

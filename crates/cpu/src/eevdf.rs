@@ -8,8 +8,8 @@
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at
 //! ticks, yield gives the slice away); `6.15` and `6.18` likewise.
-//! Deviations: no task groups, bandwidth limits or core scheduling; load balance weighs queues by their current
-//! weight instead of the decayed average.
+//! Deviations: no task groups, bandwidth limits or core scheduling; SCHED_ISO and SCHED_DEADLINE count as normal;
+//! load balance weighs queues by their current weight instead of the decayed average.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
 mod rules;
@@ -17,7 +17,7 @@ mod rules;
 use crate::fair::weight::Weight;
 use crate::fair::{Join, Leave, Order, Stack};
 use goodness_core::{About, Class, Context, CpuId, Effort, Machine, Needs, PerTask, Span, TaskId};
-use goodness_queues::{Nodes, Tree};
+use goodness_queues::{Nodes, Tally, Tree};
 use rules::Rules;
 
 goodness_core::choices! {
@@ -62,11 +62,8 @@ pub type Eevdf = Stack<VirtualDeadlines>;
 const NOBODY: u32 = u32::MAX;
 /// SCHED_IDLE.
 const IDLE_WEIGHT: u64 = 3;
-/// Rank of the current entity: of equal deadlines, its own counts as the latest.
-const LAST: i64 = i64::MAX;
-/// Values kept in the tree: virtual runtime and slice.
+/// The value kept in the tree.
 const RUNTIME: usize = 0;
-const SLICE: usize = 1;
 
 /// What is known of a task.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,9 +86,8 @@ struct Entity {
     idle_class: bool,
 }
 
-/// The entities of one CPU, all of them in the tree. What the current one ran since it was last brought up to
-/// date in the tree is in the sums already.
-#[derive(Clone, Copy, Debug)]
+/// The entities of one CPU. The current one is not in the tree but counts in all sums.
+#[derive(Clone, Debug, Default)]
 struct Queue {
     tree: Tree,
     current: u32,
@@ -102,6 +98,8 @@ struct Queue {
     sum: i128,
     /// Σ weight over all entities.
     load: u64,
+    /// The slices that all entities ask for.
+    slices: Tally,
     /// Entities queued, the current and the delayed ones included.
     count: u32,
     delayed: u32,
@@ -111,11 +109,9 @@ struct Queue {
 #[derive(Debug)]
 pub struct VirtualDeadlines {
     rules: Rules,
-    nodes: Nodes<2>,
+    nodes: Nodes<1>,
     entities: PerTask<Entity>,
     queues: Vec<Queue>,
-    /// Entities that were ever queued or put back; ranks equals.
-    arrivals: i64,
 }
 
 impl VirtualDeadlines {
@@ -154,23 +150,40 @@ impl VirtualDeadlines {
 
     fn tree_insert(&mut self, cx: &Context, cpu: CpuId, task: u32) {
         let it = &self.entities[TaskId(task)];
-        let queue = &mut self.queues[cpu.index()];
-        queue.sum += i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
-        queue.load += it.weight.value;
-        self.arrivals += 1;
-        let rank = if queue.current == task { LAST } else { self.arrivals };
-        let values = [it.runtime, it.slice as i64];
-        let levels = queue.tree.insert_ranked(&mut self.nodes, task, it.deadline, rank, values);
+        let tree = &mut self.queues[cpu.index()].tree;
+        let levels = tree.insert(&mut self.nodes, task, it.deadline, [it.runtime]);
         cx.examined(Effort::Insert, levels);
     }
 
     fn tree_remove(&mut self, cx: &Context, cpu: CpuId, task: u32) {
-        let it = &self.entities[TaskId(task)];
+        let levels = self.queues[cpu.index()].tree.remove(&mut self.nodes, task);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    /// Counts `task`, which has its virtual runtime and deadline, among the entities of `cpu`.
+    fn add(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        let it = &self.entities[task];
+        let queue = &mut self.queues[cpu.index()];
+        queue.sum += i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
+        queue.load += it.weight.value;
+        queue.slices.add(it.slice);
+        queue.count += 1;
+        if queue.current != task.0 {
+            self.tree_insert(cx, cpu, task.0);
+        }
+    }
+
+    /// The opposite of `add`.
+    fn subtract(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        let it = &self.entities[task];
         let queue = &mut self.queues[cpu.index()];
         queue.sum -= i128::from(it.runtime - queue.base) * i128::from(it.weight.value);
         queue.load -= it.weight.value;
-        let levels = queue.tree.remove(&mut self.nodes, task);
-        cx.examined(Effort::Insert, levels);
+        queue.slices.remove(it.slice);
+        queue.count -= 1;
+        if queue.current != task.0 {
+            self.tree_remove(cx, cpu, task.0);
+        }
     }
 
     /// The current entity moves on by `distance` of virtual time.
@@ -181,22 +194,6 @@ impl VirtualDeadlines {
         it.runtime += distance;
         queue.sum += i128::from(distance) * i128::from(it.weight.value);
         it
-    }
-
-    /// Brings the tree up to date with the current entity.
-    fn sync(&mut self, cx: &Context, cpu: CpuId) {
-        let Some(it) = self.running(cpu).copied() else { return };
-        let Queue { current, ref mut tree, .. } = self.queues[cpu.index()];
-        let values = [it.runtime, it.slice as i64];
-        let levels = if self.nodes.key(current) != it.deadline {
-            tree.remove(&mut self.nodes, current)
-                + tree.insert_ranked(&mut self.nodes, current, it.deadline, LAST, values)
-        } else if self.nodes.values(current) != values {
-            tree.set_values(&mut self.nodes, current, values)
-        } else {
-            0
-        };
-        cx.examined(Effort::Insert, levels);
     }
 
     /// Notes what `task` is owed: V − runtime, within limits.
@@ -254,27 +251,33 @@ impl VirtualDeadlines {
     /// The election. `protect`: whether the current entity may insist on its slice.
     fn elect(&mut self, cx: &Context, cpu: CpuId, protect: bool) -> Option<TaskId> {
         let queue = &self.queues[cpu.index()];
+        let current = self.running(cpu).map(|it| (TaskId(queue.current), it));
         if queue.count == 1 {
-            return queue.tree.first().map(TaskId);
+            return current.map(|(task, _)| task).or(queue.tree.first().map(TaskId));
         }
         let eligible = self.eligibility(cpu);
         if protect && queue.next != NOBODY && eligible(self.entities[TaskId(queue.next)].runtime) {
             return Some(TaskId(queue.next));
         }
-        if let Some(it) = self.running(cpu)
+        let current = current.filter(|(_, it)| eligible(it.runtime));
+        if let Some((task, it)) = current
             && protect
             && it.protected > it.runtime
-            && eligible(it.runtime)
         {
-            return Some(TaskId(queue.current));
+            return Some(task);
         }
-        self.sync(cx, cpu);
+        let current = current.map(|(task, it)| (task, it.deadline));
         // Many comparisons against V: one division pays.
         let average = self.average(cpu);
         let queue = &self.queues[cpu.index()];
         let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, |runtime| runtime <= average);
         cx.examined(Effort::Search, levels);
-        best.map(TaskId)
+        match (current, best) {
+            // Of equal deadlines, the current entity's counts as the latest.
+            (Some((task, deadline)), Some(best)) if deadline < self.nodes.key(best) => Some(task),
+            (Some((task, _)), None) => Some(task),
+            (_, best) => best.map(TaskId),
+        }
     }
 
     /// Whether `woken` can win an election at all, as far as it and the current entity show.
@@ -287,7 +290,7 @@ impl VirtualDeadlines {
 
     /// The smallest slice anyone on `cpu` asks for.
     fn least_slice(&self, cpu: CpuId) -> u64 {
-        self.queues[cpu.index()].tree.least(&self.nodes, SLICE).map_or(u64::MAX, |s| s as u64)
+        self.queues[cpu.index()].slices.least().unwrap_or(u64::MAX)
     }
 
     /// Begins the protection of the current entity, which was just switched in.
@@ -306,7 +309,7 @@ impl VirtualDeadlines {
     /// Takes a task out of the queue for good; its lag is noted.
     fn detach(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         self.note_lag(cpu, task);
-        self.tree_remove(cx, cpu, task.0);
+        self.subtract(cx, cpu, task);
         let it = &mut self.entities[task];
         it.queued = false;
         let delayed = std::mem::take(&mut it.delayed);
@@ -314,22 +317,19 @@ impl VirtualDeadlines {
             it.lag = it.lag.min(0);
         }
         let queue = &mut self.queues[cpu.index()];
-        queue.count -= 1;
         queue.delayed -= u32::from(delayed);
         if queue.next == task.0 {
             queue.next = NOBODY;
         }
     }
 
-    /// No entity is current any more; the one that was goes behind its equals, as if it came back now.
+    /// No entity is current any more; the one that was goes behind its equals, if it is still queued.
     fn put_back(&mut self, cx: &Context, cpu: CpuId) {
-        if self.running(cpu).is_some() {
-            self.sync(cx, cpu);
-            self.arrivals += 1;
-            let Queue { current, ref mut tree, .. } = self.queues[cpu.index()];
-            tree.set_rank(&mut self.nodes, current, self.arrivals);
+        let still_queued = self.running(cpu).is_some();
+        let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);
+        if still_queued {
+            self.tree_insert(cx, cpu, current);
         }
-        self.queues[cpu.index()].current = NOBODY;
     }
 
     /// Makes `task` the current entity of `cpu`.
@@ -338,15 +338,8 @@ impl VirtualDeadlines {
             return;
         }
         self.put_back(cx, cpu);
+        self.tree_remove(cx, cpu, task.0);
         let queue = &mut self.queues[cpu.index()];
-        let after = queue.tree.next(&self.nodes, task.0);
-        if after.is_some_and(|it| self.nodes.key(it) == self.nodes.key(task.0)) {
-            let (key, values) = (self.nodes.key(task.0), self.nodes.values(task.0));
-            queue.tree.remove(&mut self.nodes, task.0);
-            queue.tree.insert_ranked(&mut self.nodes, task.0, key, LAST, values);
-        } else {
-            queue.tree.set_rank(&mut self.nodes, task.0, LAST);
-        }
         queue.current = task.0;
         if queue.next == task.0 {
             queue.next = NOBODY;
@@ -365,22 +358,12 @@ impl Order for VirtualDeadlines {
     type Settings = Settings;
 
     fn new(machine: &Machine, settings: &Settings) -> Self {
-        let empty = Queue {
-            tree: Tree::default(),
-            current: NOBODY,
-            next: NOBODY,
-            base: 0,
-            sum: 0,
-            load: 0,
-            count: 0,
-            delayed: 0,
-        };
+        let empty = Queue { current: NOBODY, next: NOBODY, ..Queue::default() };
         VirtualDeadlines {
             rules: Rules::new(machine, settings),
             nodes: Nodes::default(),
             entities: PerTask::default(),
             queues: vec![empty; machine.cpu_count()],
-            arrivals: 0,
         }
     }
 
@@ -421,8 +404,7 @@ impl Order for VirtualDeadlines {
         let it = &mut self.entities[task];
         it.queued = true;
         it.cpu = cpu;
-        self.queues[cpu.index()].count += 1;
-        self.tree_insert(cx, cpu, task.0);
+        self.add(cx, cpu, task);
         if self.queues[cpu.index()].current == task.0 {
             self.protect(cpu);
         }
@@ -452,12 +434,10 @@ impl Order for VirtualDeadlines {
         it.delayed = false;
         self.queues[cpu.index()].delayed -= 1;
         if self.rules.delay_zero && self.entities[task].lag > 0 {
-            self.queues[cpu.index()].count -= 1;
-            self.tree_remove(cx, cpu, task.0);
+            self.subtract(cx, cpu, task);
             self.entities[task].lag = 0;
             self.place(cpu, task, false);
-            self.tree_insert(cx, cpu, task.0);
-            self.queues[cpu.index()].count += 1;
+            self.add(cx, cpu, task);
         }
     }
 
@@ -558,9 +538,8 @@ impl Order for VirtualDeadlines {
     }
 
     fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId> {
-        let Queue { ref tree, current, .. } = self.queues[cpu.index()];
-        let waits = |task: &TaskId| task.0 != current && !self.entities[*task].delayed;
-        tree.iter(&self.nodes).map(TaskId).filter(waits).find(|task| accepts(*task))
+        let tree = &self.queues[cpu.index()].tree;
+        tree.iter(&self.nodes).map(TaskId).find(|task| !self.entities[*task].delayed && accepts(*task))
     }
 }
 

@@ -301,7 +301,8 @@ impl<O: Order> Stack<O> {
 
     fn pick_fair(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let keep = std::mem::take(&mut self.cpus[cpu.index()].keep);
-        let task = self.order.current(cpu).filter(|_| keep).or_else(|| self.order.pick(cx, cpu));
+        let kept = if keep { self.order.current(cpu) } else { None };
+        let task = kept.or_else(|| self.order.pick(cx, cpu));
         self.watch_server(cx, cpu);
         let it = &mut self.cpus[cpu.index()];
         it.running = Running::Fair(task?);

@@ -8,9 +8,8 @@
 //! Source: specs section 1. One implementation with the switches of section 1.8; `linux-2.0` is 2.0.3x,
 //! `linux-2.2` is 2.2.1 and `linux-2.4` is 2.4.27. HZ is the machine's.
 //! Deviations: 2.2's rule about contenders for the big kernel lock is left out, since that lock is not modelled. An
-//! idle CPU that was asked to run something counts as busy until it picked. Affinity is honoured by all three,
-//! though only 2.4 had it. These kernels knew neither SCHED_BATCH nor SCHED_IDLE: batch tasks count
-//! as normal, idle tasks as normal of nice 19. A task created by the host starts with a full counter.
+//! idle CPU that was asked to run something counts as busy until it picked. Affinity, which only 2.4 had, is honoured.
+//! SCHED_BATCH, ISO and DEADLINE count as normal, IDLE as nice 19. Tasks created by the host start with a full counter.
 //! Weakness: each election looks at every runnable task, each recalculation at every task there is.
 
 use crate::idle_cpus::IdleCpus;
@@ -27,9 +26,9 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// What `sched_yield` does besides going to the tail of the list: forfeit the counter, or count as weight 0
-    /// or −1 for one election.
-    pub enum YieldMode { Forfeit = "zero-counter", Zero = "zero-weight", Negative = "negative-weight" }
+    /// What `sched_yield` does besides going to the tail of the list: forfeit the counter, lose one tick of it (the
+    /// remedy proposed in Linux Journal 57), or count as weight 0 or −1 for one election.
+    pub enum YieldMode { Forfeit = "zero-counter", Tick = "one-tick", Zero = "zero-weight", Negative = "negative-weight" }
 }
 
 goodness_core::choices! {
@@ -487,6 +486,7 @@ impl<K: Kernel> Goodness<K> {
         let nobody_waits = self.list.len() - self.running == 1;
         match self.switches.yield_mode {
             YieldMode::Forfeit => self.entities[task].counter = 0,
+            YieldMode::Tick => self.entities[task].counter = (self.entities[task].counter - 1).max(0),
             YieldMode::Negative if nobody_waits => return,
             YieldMode::Zero | YieldMode::Negative => {
                 self.entities[task].yielded = !cx.tasks[task].class.is_realtime();

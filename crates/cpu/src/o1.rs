@@ -7,8 +7,8 @@
 //! Source: specs section 2. Profiles (`kernel`): `2.6.8`, and `2.6.22` for the constants of 2.6.9 to 2.6.22 with
 //! SCHED_BATCH (from 2.6.16: never interactive).
 //! Deviations: `2.6.22` differs in slices, sleep limits and batch tasks only; the rest of its rules are those of 2.6.8. In
-//! 2.6.8 SCHED_BATCH counts as normal; SCHED_IDLE, which came with 2.6.23, counts as normal of nice 19. A task
-//! created by the host has no parent to inherit from: average sleep 0 and a full slice. The delay of tasks beside a
+//! 2.6.8 SCHED_BATCH counts as normal; SCHED_IDLE, which came with 2.6.23, counts as normal of nice 19; SCHED_ISO
+//! and SCHED_DEADLINE count as normal. A task created by the host has no parent to inherit from: average sleep 0 and a full slice. The delay of tasks beside a
 //! better one on the same core is left out. Balancing: see `domains.rs`.
 //! Weakness: the estimate can be fooled by tasks that sleep just enough; yielding waits for every active task.
 

@@ -72,6 +72,11 @@ impl PrioArray {
         self.lists[prio].front().map(TaskId)
     }
 
+    /// The task at the head of the list of `prio`.
+    pub fn front_of(&self, prio: u8) -> Option<TaskId> {
+        self.lists[usize::from(prio)].front().map(TaskId)
+    }
+
     /// All tasks in the order in which balancing tries them: best list first, each list from its tail.
     pub fn coldest_first<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = TaskId> + 'a {
         self.lists.iter().filter(|list| !list.is_empty()).flat_map(|list| list.iter_back(links)).map(TaskId)

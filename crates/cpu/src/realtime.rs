@@ -129,7 +129,7 @@ impl Realtime {
 
     /// The most urgent task, taken off its list; nobody while throttled.
     pub fn pick(&mut self, members: &mut Members) -> Option<TaskId> {
-        if self.throttled {
+        if self.throttled || self.queued == 0 {
             return None;
         }
         let task = TaskId(self.lists[self.bitmap.first()?].front()?);

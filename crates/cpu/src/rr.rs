@@ -3,13 +3,11 @@
 //! Source: textbook. Classes and nice are ignored; a task that waits starts a whole timeslice when it comes
 //! back. Weakness: interactive tasks wait for everyone's timeslice.
 
-use crate::fifo::take_first_allowed;
-use crate::idle_cpus::IdleCpus;
+use crate::shared_queue::SharedQueue;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
     Stop, TaskId,
 };
-use goodness_queues::{Links, List};
 
 goodness_core::tunables! {
     pub struct Settings {
@@ -22,9 +20,7 @@ goodness_core::tunables! {
 #[derive(Debug)]
 pub struct RoundRobin {
     settings: Settings,
-    links: Links,
-    queue: List,
-    idle: IdleCpus,
+    queue: SharedQueue,
 }
 
 impl Registered for RoundRobin {
@@ -37,29 +33,26 @@ impl Registered for RoundRobin {
     type Settings = Settings;
 
     fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
-        RoundRobin { settings, links: Links::default(), queue: List::default(), idle: IdleCpus::all(machine) }
+        RoundRobin { settings, queue: SharedQueue::new(machine) }
     }
 }
 
 impl CpuPolicy for RoundRobin {
     fn admit(&mut self, _: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
-        self.links.reserve(task.index() + 1);
+        self.queue.admit(task);
         Ok(())
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
-        self.queue.push_back(&mut self.links, task.0);
-        self.idle.claim(cx, cpu, task)
+        self.queue.push(cx, cpu, task)
     }
 
     fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
-        self.queue.remove(&mut self.links, task.0);
+        self.queue.remove(task);
     }
 
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
-        let found = take_first_allowed(&mut self.queue, &mut self.links, cx, cpu);
-        self.idle.set(cpu, found.is_none());
-        let task = found?;
+        let task = self.queue.take_first(cx, cpu)?;
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
     }
 

@@ -8,8 +8,9 @@
 //! (specs 3.8): the stairs of 7.G, slices in nanoseconds ended by a timer, 13's rule for resuming a slice.
 //! Deviations: a task preempted by an equal goes behind it; without that the sheet's "equal priority preempts"
 //! would have no effect. SCHED_BATCH is that of schedbatch 2.4. SCHED_IDLE did not exist; it
-//! counts as batch, which staircase serves only when nobody else runs. `iso=on` treats requests for FIFO and RR as
-//! SCHED_ISO (schediso 2.4), as the patch did for unprivileged users. Version 13's charge for system calls is
+//! counts as batch, which staircase serves only when nobody else runs; so did not SCHED_DEADLINE, which counts as normal.
+//! SCHED_ISO is that of schediso 2.4; `iso=on` treats requests for FIFO and RR as ISO, as the patch did for unprivileged
+//! users. Batch tasks are placed beside busy siblings of a core like others. Version 13's charge for system calls is
 //! contained in its nanosecond accounting. Balancing: see `domains.rs`.
 //! Weakness: hogs descend together, and a stream of new tasks on the top stairs starves them; a yield goes to the bottom.
 
@@ -298,6 +299,7 @@ impl CpuPolicy for Staircase {
 impl Staircase {
     fn kind(&self, task: &Task) -> Kind {
         match task.class {
+            Class::Iso => Kind::Iso,
             Class::Fifo | Class::RoundRobin if self.settings.iso => Kind::Iso,
             Class::Fifo | Class::RoundRobin => Kind::Realtime,
             // Kernel threads are exempt.

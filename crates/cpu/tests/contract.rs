@@ -68,10 +68,13 @@ fn draw_machine(rng: &mut Rng, cpus: u32) -> Machine {
     if rng.below(2) == 0 {
         machine.costs = Costs {
             switch: Span(rng.below(5_000)),
+            address_space: Span(rng.below(1_000)),
             wakeup: Span(rng.below(2_000)),
             tick: Span(rng.below(3_000)),
             interrupt: Span(rng.below(3_000)),
             preempt: Span(rng.below(20_000)),
+            sleep: Span(rng.below(4_000)),
+            timer: Span(rng.below(6_000)),
             idle_exit: Span(rng.below(50_000)),
             migration: [Span(100), Span(1_000), Span(5_000), Span(20_000)],
             cache_refill: Span(rng.below(3_000)),
@@ -80,6 +83,13 @@ fn draw_machine(rng: &mut Rng, cpus: u32) -> Machine {
         };
     }
     machine
+}
+
+/// A task that may hold a reservation, so small that admission control has no reason to refuse it.
+fn draw_reservation(rng: &mut Rng) -> Task {
+    let period = Span(rng.within(1_000_000, 50_000_000));
+    let reservation = Reservation { runtime: Span(period.0 / 64), deadline: Span(period.0 / 2), period };
+    Task { reservation: (rng.below(4) == 0).then_some(reservation), ..Task::default() }
 }
 
 /// The work of one draw, and the counters of what its tasks ask for in CPU time.
@@ -92,9 +102,15 @@ fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
         let at = Time(rng.below(2_000_000));
         let task = Task {
             nice: draw_nice(rng),
+            class: [Class::Normal, Class::Normal, Class::Iso, Class::Batch][rng.below(4) as usize],
+            priority: (rng.below(3) == 0).then(|| rng.within(1, 120) as u8),
+            tickets: (rng.below(3) == 0).then(|| rng.within(1, 500) as u32),
+            ..draw_reservation(rng)
+        };
+        let task = Task {
             address_space: (rng.below(4) > 0).then(|| rng.below(5) as u32),
             cpu: CpuId(rng.below(u64::from(cpus)) as u32),
-            ..Task::default()
+            ..task
         };
         work.tasks.push(TaskSpec {
             name: String::new(),

@@ -1,4 +1,4 @@
-//! The two policies without priorities, as a textbook draws them.
+//! The policies without priorities, as a textbook draws them, and every policy whose golden schedule no other test runs.
 
 mod lab;
 
@@ -16,9 +16,63 @@ fn jobs() -> Vec<TaskSpec> {
     ]
 }
 
+/// Policies whose golden schedule is of work or settings that show what is special about them; another test runs it.
+const WITH_A_TEST_OF_THEIR_OWN: &[&str] = &[
+    "beos",
+    "beosrt",
+    "bfs",
+    "bsd4",
+    "cfs",
+    "ctss",
+    "deadline",
+    "edf",
+    "eevdf",
+    "haiku-2009",
+    "haiku-2013",
+    "haiku-2pow",
+    "haiku-affine",
+    "haiku-fair",
+    "linux-2.0",
+    "linux-2.2",
+    "linux-2.4",
+    "lottery",
+    "mlfq",
+    "muqss",
+    "nt4",
+    "o1",
+    "rm",
+    "rr",
+    "rsdl",
+    "scx-bpfland",
+    "scx-lavd",
+    "scx-rusty",
+    "scx-simple",
+    "sd",
+    "solaris-ts",
+    "staircase",
+    "stride",
+    "ule",
+];
+
+/// The jobs under a policy with its default settings.
+struct Jobs;
+
+impl Visitor for Jobs {
+    type Output = String;
+    fn visit<P: Registered + 'static>(self) -> String {
+        schedule::<P>(1000, &[], jobs(), MS(40))
+    }
+}
+
 #[test]
-fn the_textbook_schedules_are_as_blessed() {
-    golden("fifo", &schedule::<Fifo>(1000, &[], jobs(), MS(40)));
+fn every_other_registered_policy_runs_the_jobs_as_blessed() {
+    for name in goodness_cpu::ALL.iter().map(|about| about.name).filter(|n| !WITH_A_TEST_OF_THEIR_OWN.contains(n)) {
+        golden(name, &goodness_cpu::with_policy(name, Jobs).expect("a listed policy is found"));
+    }
+}
+
+#[test]
+fn rr_runs_the_jobs_in_turns_of_4_ms_as_blessed() {
     golden("rr", &schedule::<RoundRobin>(1000, &[("timeslice", "4ms")], jobs(), MS(40)));
 }
 

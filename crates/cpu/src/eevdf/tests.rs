@@ -41,8 +41,7 @@ impl Bench {
             let slice = 3 * MS as u64;
             *it = Entity { runtime, weight, slice, queued: true, ..Entity::default() };
             it.deadline = runtime + weight.virtual_time(slice);
-            order.queues[0].count += 1;
-            order.tree_insert(cx, CPU, task);
+            order.add(cx, CPU, TaskId(task));
         });
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Source: behaviour of Linux 5.x and later as in specs section 5.1 and 5.5 (SMP): wake-affine, then an idle CPU
 //! that shares the cache with the target; forks go to the idlest CPU. Load is an average with a half-life of
-//! about 32 ms. Left out: limits on the length of the scan, cores of unequal capacity, preference for idle cores.
+//! about 32 ms. The scan is the shorter the busier those CPUs were, and is not made above 60 percent of two CPUs' time
+//! (SIS_UTIL of Linux 6.0 and later; our other profiles do the same). Left out: cores of unequal capacity, preference for
+//! idle cores.
 
 use super::{Order, Running, Stack};
 use crate::fair::weight::Weight;
@@ -13,6 +15,8 @@ use goodness_core::{Context, CpuId, Effort, Enqueue, Level, Machine, PerTask, Ta
 const HALF_LIFE: u64 = 32 << 20;
 /// Bits after the point in averages.
 const SCALE: u32 = 10;
+/// Load of the busiest, in percent of one's own, that counts as balanced among CPUs that share a cache.
+const IMBALANCE: u64 = 117;
 /// Bias of the wake-affine comparison towards where the task ran, percent.
 const AFFINE_BIAS: i128 = 108;
 
@@ -75,6 +79,8 @@ pub struct Placement {
     crowds: Vec<Crowd>,
     /// By cache group, in the machine's order: idle CPUs and runnable tasks.
     groups: Vec<(u32, u32)>,
+    /// By cache group: how many of its CPUs have work, and the average of that.
+    busy: Vec<(u32, Average)>,
     group_of: Vec<u32>,
 }
 
@@ -87,7 +93,8 @@ impl Placement {
             group.iter().for_each(|cpu| group_of[cpu.index()] = index as u32);
         }
         let crowd = Crowd { idle: true, ..Crowd::default() };
-        Placement { habits: PerTask::default(), crowds: vec![crowd; machine.cpu_count()], groups, group_of }
+        let busy = vec![(0, Average::default()); groups.len()];
+        Placement { habits: PerTask::default(), crowds: vec![crowd; machine.cpu_count()], groups, busy, group_of }
     }
 
     pub fn admit(&mut self, task: TaskId) {
@@ -117,8 +124,14 @@ impl Placement {
         habit.counted = Some((cpu, weight));
         let crowd = &mut self.crowds[cpu.index()];
         crowd.load.advance(cx.now, crowd.weight);
+        let group = self.group_of[cpu.index()] as usize;
+        if crowd.weight == 0 {
+            let (busy, average) = &mut self.busy[group];
+            average.advance(cx.now, (*busy).into());
+            *busy += 1;
+        }
         crowd.weight += weight;
-        self.groups[self.group_of[cpu.index()] as usize].1 += 1;
+        self.groups[group].1 += 1;
     }
 
     /// `task` is not runnable any more.
@@ -129,7 +142,23 @@ impl Placement {
         let crowd = &mut self.crowds[cpu.index()];
         crowd.load.advance(cx.now, crowd.weight);
         crowd.weight -= weight;
-        self.groups[self.group_of[cpu.index()] as usize].1 -= 1;
+        let group = self.group_of[cpu.index()] as usize;
+        if crowd.weight == 0 {
+            let (busy, average) = &mut self.busy[group];
+            average.advance(cx.now, (*busy).into());
+            *busy -= 1;
+        }
+        self.groups[group].1 -= 1;
+    }
+
+    /// How many CPUs that share a cache with `cpu` are worth a look for an idle one: the fewer, the busier they were.
+    fn worth_scanning(&mut self, now: Time, cpu: CpuId, size: u32) -> u32 {
+        let (busy, average) = &mut self.busy[self.group_of[cpu.index()] as usize];
+        average.advance(now, (*busy).into());
+        let share = (average.value.max(0) as u64) / u64::from(size);
+        let weighed = share * share * IMBALANCE * IMBALANCE / (10_000 << SCALE);
+        let spare = (1u64 << SCALE).saturating_sub(weighed);
+        ((spare * u64::from(size)) >> SCALE) as u32
     }
 
     /// `task` stopped running now.
@@ -207,6 +236,14 @@ impl<O: Order> Stack<O> {
         it.running == Running::Nothing && self.order.queued(cpu) == 0 && it.realtime.queued() == 0
     }
 
+    /// What runs on `cpu`.
+    fn runs_on(&self, cpu: CpuId) -> Option<TaskId> {
+        match self.cpus[cpu.index()].running {
+            Running::Nothing => None,
+            Running::Fair(task) | Running::Realtime(task, _) => Some(task),
+        }
+    }
+
     /// Wake-affine: whether the task is drawn to its waker's CPU or back to where it ran.
     fn affine_target(
         &mut self,
@@ -218,7 +255,8 @@ impl<O: Order> Stack<O> {
         sync: bool,
     ) -> CpuId {
         let cache_size = cx.machine.group(on, Level::Cache).len() as u32;
-        let wide = waker.is_some_and(|w| self.placement.is_wide(cx, w, task, cache_size));
+        // An interrupt wakes in the name of whatever it interrupted.
+        let wide = waker.or(self.runs_on(on)).is_some_and(|w| self.placement.is_wide(cx, w, task, cache_size));
         if wide || on == before || !cx.tasks[task].affinity.contains(on) {
             return before;
         }
@@ -254,10 +292,11 @@ impl<O: Order> Stack<O> {
             return target;
         }
         let group = cx.machine.group(target, Level::Cache);
+        let most = self.placement.worth_scanning(cx.now, target, group.len() as u32);
         let own = group.partition_point(|cpu| *cpu <= target);
         let (low, high) = group.split_at(own);
         let mut looked_at = 0;
-        let found = high.iter().chain(low).copied().find(|cpu| {
+        let found = high.iter().chain(low).copied().take(most as usize).find(|cpu| {
             looked_at += 1;
             cx.tasks[task].affinity.contains(*cpu) && self.is_idle(*cpu)
         });
@@ -307,5 +346,23 @@ impl<O: Order> Stack<O> {
             .min_by_key(|cpu| (urgency(*cpu), !self.is_idle(*cpu), cx.machine.distance(before, *cpu)))
             .unwrap_or(before);
         if urgency(best) < it.rt_priority { best } else { before }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of two CPUs are looked at when both together had work for this many percent of the time.
+    fn scanned(percent: i64) -> u32 {
+        let mut placement = Placement::new(&Machine::flat(2, 250).expect("a machine"));
+        placement.busy[0].1.value = (percent * 2) << SCALE;
+        placement.busy[0].1.value /= 100;
+        placement.worth_scanning(Time::ZERO, CpuId(0), 2)
+    }
+
+    #[test]
+    fn the_search_for_an_idle_cpu_is_the_shorter_the_busier_they_were() {
+        assert_eq!([0, 30, 60, 61, 90, 100].map(scanned), [2, 1, 1, 0, 0, 0]);
     }
 }

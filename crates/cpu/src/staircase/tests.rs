@@ -195,12 +195,50 @@ fn batch_slices_are_ten_times_as_long_and_a_lock_holder_is_raised_once() {
 /// specs/cpu-schedulers.md 3.5
 #[test]
 fn iso_halves_the_user_priority_and_the_stair() {
-    let mut bench = Bench::new(Version::V7G, &[("iso", "on")]);
-    let iso = bench.admit_as(Task { class: Class::RoundRobin, rt_priority: 1, ..Task::default() }, None);
-    assert_eq!(bench.prio(iso), 110);
-    bench.earn(iso, 5);
-    let stairs = bench.descent(iso, 12);
-    assert_eq!(stairs, [(0, 110), (5, 111), (10, 112)], "no longer stay on the top stair");
+    let halved = |typed: &[(&str, &str)], class: Class, rt_priority: u8| {
+        let mut bench = Bench::new(Version::V7G, typed);
+        let iso = bench.admit_as(Task { class, rt_priority, ..Task::default() }, None);
+        assert_eq!((bench.prio(iso), bench.slice_ms(iso)), (110, 150), "nice 0 counts as −10, with stairs of 5 ms");
+        bench.earn(iso, 5);
+        let stairs = bench.descent(iso, 12);
+        assert_eq!(stairs, [(0, 110), (5, 111), (10, 112)], "no longer stay on the top stair");
+    };
+    halved(&[], Class::Iso, 0);
+    halved(&[("iso", "on")], Class::RoundRobin, 1);
+}
+
+/// specs/cpu-schedulers.md 3.5: a better top stair, but a fall that begins sooner
+#[test]
+fn an_iso_task_preempts_a_normal_one_and_falls_below_it_when_it_computes() {
+    let mut bench = Bench::new(Version::V7G, &[("interactive", "off")]);
+    let hog = bench.admit(0);
+    let iso = bench.admit_as(Task { class: Class::Iso, ..Task::default() }, None);
+    let _ = bench.wake(hog);
+    assert_eq!(bench.pick(), hog);
+    bench.spin(hog, 5);
+    assert_eq!(bench.wake(iso), Resched::Preempt(CPU));
+    bench.stop(hog, Stop::Preempted);
+    let _ = bench.call(|policy, cx| policy.enqueue(cx, CPU, hog, Enqueue::Preempted));
+    assert_eq!(bench.pick(), iso);
+    // Ten stairs of 5 ms lead from 110 to 120, where the hog waits ahead of it.
+    let story = bench.spin(iso, 52);
+    assert_eq!(story[..2], [(0, iso), (50, hog)]);
+}
+
+/// specs/cpu-schedulers.md 3.4: batch runs only when nothing else does, and one at a time for its whole slice; kernel
+/// threads are exempt
+#[test]
+fn batch_tasks_take_turns_of_a_whole_slice_and_kernel_threads_are_none() {
+    let mut bench = Bench::new(Version::V7G, &[]);
+    let batch = || Task { class: Class::Batch, ..Task::default() };
+    let (first, second) = (bench.admit_as(batch(), None), bench.admit_as(batch(), None));
+    let _ = bench.wake(first);
+    let _ = bench.wake(second);
+    assert_eq!(bench.pick(), first);
+    assert_eq!(bench.spin(first, 4_100), [(0, first), (2_000, second), (4_000, first)]);
+    let thread = bench.tasks.push(batch());
+    bench.call(|policy, cx| policy.admit(cx, thread, None)).unwrap();
+    assert_eq!(bench.prio(thread), 120, "a kernel thread stays normal");
 }
 
 /// specs/cpu-schedulers.md 3.6

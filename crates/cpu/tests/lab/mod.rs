@@ -120,7 +120,9 @@ pub fn golden(name: &str, story: &str) {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &story).expect("the golden file can be written");
     }
-    let blessed = std::fs::read_to_string(&path).expect("the golden file is there");
+    let blessed = std::fs::read_to_string(&path).unwrap_or_else(|why| {
+        panic!("{path}: {why}; write it with `BLESS=1 cargo test -p goodness-cpu --test textbook`, then read it")
+    });
     assert_eq!(blessed, story, "the schedule differs from {path}");
 }
 
