@@ -16,6 +16,8 @@ pub enum Entry {
     Start(TaskId),
     /// A task that existed from the beginning is woken for the first time.
     FirstWake(TaskId),
+    /// Somebody outside begins, or ends a sleep.
+    Outsider(u32),
     /// A CPU learns that it should reschedule, unless it has done so since.
     Reschedule(CpuId, u32),
     /// The policy's own timer.

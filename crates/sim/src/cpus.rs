@@ -250,23 +250,6 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         }
     }
 
-    /// Cost of switching to `task` and of the caches it finds cold.
-    fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
-        let costs = &self.machine.costs;
-        let switch = costs.switch;
-        let refill = match self.runs[task.index()].ran_on {
-            Some(from) if from != cpu => match self.machine.distance(from, cpu) {
-                Some(level) => costs.migration[level as usize],
-                None => Span::ZERO,
-            },
-            Some(_) if self.cpus[cpu.index()].last != Some(task) => costs.cache_refill,
-            _ => Span::ZERO,
-        };
-        self.overhead(cpu, Overhead::Switch, switch);
-        self.overhead(cpu, Overhead::Refill, refill);
-        switch + refill
-    }
-
     /// Sets when the burst or slice of `task` ends.
     #[inline]
     pub fn arm(&mut self, cpu: CpuId, task: TaskId) {
@@ -281,13 +264,6 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         if let Some(task) = run.current {
             run.settle(self.now, &mut self.runs[task.index()]);
         }
-    }
-
-    /// The host takes `span` of CPU time of `cpu` from what runs there. Call `arm` afterwards.
-    pub fn interrupt(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
-        self.settle(cpu);
-        self.cpus[cpu.index()].working += span;
-        self.overhead(cpu, kind, span);
     }
 
     /// The time that `arm` set has come: the burst is done or the slice is over. Whatever follows sets a new one.
@@ -386,31 +362,5 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         if self.cpus[cpu.index()].current.is_none() {
             self.ask(cpu, Some(by));
         }
-    }
-
-    /// Tells the observer of CPU time spent by the host, if any.
-    #[inline]
-    pub fn overhead(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
-        if span > Span::ZERO {
-            self.emit(Event::Overhead { cpu, kind, span });
-        }
-    }
-
-    /// Splits effort into overhead by kind and waits for the global lock where there is one.
-    pub fn effort_overhead(&mut self, cpu: CpuId, counts: [u32; 4]) -> Span {
-        const KINDS: [Overhead; 4] = [Overhead::Search, Overhead::Recalculate, Overhead::Insert, Overhead::Balance];
-        let mut total = Span::ZERO;
-        for (index, kind) in KINDS.into_iter().enumerate() {
-            let span = self.machine.costs.effort[index] * u64::from(counts[index]);
-            self.overhead(cpu, kind, span);
-            total += span;
-        }
-        if P::ABOUT.needs.global_lock && total > Span::ZERO {
-            let wait = self.lock_free.since(self.now);
-            self.overhead(cpu, Overhead::Search, wait);
-            self.lock_free = self.now.max(self.lock_free) + total;
-            total += wait;
-        }
-        total
     }
 }

@@ -10,7 +10,9 @@
 
 mod bursts;
 mod calendar;
+mod costs;
 mod cpus;
+mod outside;
 mod places;
 mod steps;
 mod tasks;
@@ -19,9 +21,10 @@ use bursts::Bursts;
 use calendar::{Calendar, Entry};
 use cpus::CpuRun;
 use goodness_core::{
-    Context, CpuId, EffortMeter, Event, Machine, Observer, Registered, Resched, Seed, Span, TaskId, TaskTable, Time,
-    Workload,
+    Awaited, Context, CpuId, EffortMeter, Event, Machine, Observer, Registered, Resched, Seed, Span, State, Task,
+    TaskId, TaskTable, Time, Workload,
 };
+use outside::Outside;
 use places::Places;
 use std::fmt;
 use tasks::TaskRun;
@@ -53,7 +56,7 @@ pub enum End {
 }
 
 /// What a run leaves besides what its observer saw.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// When it ended.
     pub end: Time,
@@ -63,20 +66,40 @@ pub struct Outcome {
     pub decisions: u64,
     /// Events processed.
     pub events: u64,
+    /// Who waits for what, in the order of the places, when the run ended because nobody could act any more
+    /// ([`End::Quiet`]); empty after any other end.
+    pub waiting: Vec<(TaskId, Awaited)>,
 }
 
-/// Why a run failed. Each is a sentence that names policy, task, CPU and time.
+/// Whose fault a fault is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The policy answered what cannot be.
+    Policy,
+    /// The work asks for what cannot be, or never lets time pass: no policy can run it as it is.
+    Workload,
+}
+
+/// Why a run failed. Each is a sentence that names policy or task, CPU and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// When.
     pub at: Time,
-    /// What.
+    /// Whose fault it is.
+    pub blame: Blame,
+    /// Which task's programme is to be mended, where the fault is the work's.
+    pub task: Option<TaskId>,
+    /// What: a sentence after the name of the policy or the task, `picked task 3, which does not exist`.
     pub sentence: String,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at {}: {}", self.at, self.sentence)
+        write!(f, "at {}: ", self.at)?;
+        if let Some(task) = self.task {
+            write!(f, "{task} ")?;
+        }
+        f.write_str(&self.sentence)
     }
 }
 
@@ -85,8 +108,9 @@ impl std::error::Error for Fault {}
 /// Runs `workload` on `machine` under policy `P` until everyone is done, nobody can act, or the horizon.
 ///
 /// # Errors
-/// A [`Fault`] when the policy answers what cannot be (a task that is not queued, a CPU outside the
-/// affinity, …), when admission refuses a task, or when a behaviour never stops taking steps without time.
+/// A [`Fault`] of the policy when it answers what cannot be (a task that is not queued, a CPU outside the
+/// affinity, …); one of the workload when admission refuses a task, when a behaviour uses what is not there, or when it
+/// never stops taking steps without time.
 pub fn simulate<P: Registered, O: Observer>(
     machine: &Machine,
     settings: P::Settings,
@@ -126,9 +150,12 @@ struct Host<'a, P, O> {
     /// CPUs that were asked to reschedule at this instant.
     asked: Vec<CpuId>,
     places: Places,
+    outside: Outside,
     effort: EffortMeter,
     /// When the one lock of a global runqueue is free again.
     lock_free: Time,
+    /// Which CPU had that lock last.
+    lock_by: CpuId,
     policy_timer: Time,
     /// Whether the policy's effort costs time on this machine.
     effort_costs: bool,
@@ -144,6 +171,8 @@ struct Host<'a, P, O> {
     /// When the clock was last watched, and how often in a row it showed the same time.
     watched: Time,
     still: u32,
+    /// The task that last did something that may take no time, and when.
+    restless: Option<(TaskId, Time)>,
     fault: Option<Fault>,
 }
 
@@ -163,15 +192,17 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             observer,
             now: Time::ZERO,
             horizon: workload.horizon.unwrap_or(Time::NEVER),
-            calendar: Calendar::new(workload.tasks.len(), machine.cpu_count()),
+            calendar: Calendar::new(workload.tasks.len() + workload.outside.len(), machine.cpu_count()),
             bursts: Bursts::new(machine.cpu_count()),
             tasks: TaskTable::with_capacity(workload.tasks.len()),
             runs: Vec::with_capacity(workload.tasks.len()),
             cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
             asked: Vec::with_capacity(machine.cpu_count()),
-            places: Places::new(&workload.channels, workload.locks, workload.tasks.len()),
+            places: Places::new(&workload.channels, workload.locks, workload.tasks.len() + workload.outside.len()),
+            outside: Outside::default(),
             effort: EffortMeter::default(),
             lock_free: Time::ZERO,
+            lock_by: CpuId(0),
             policy_timer: Time::NEVER,
             effort_costs: machine.costs.effort != [Span::ZERO; 4],
             switch_costs: !machine.costs.switching_is_free(),
@@ -182,6 +213,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             event_limit: options.event_limit,
             watched: Time::NEVER,
             still: 0,
+            restless: None,
             fault: None,
         };
         host.enlist(workload, options.seed);
@@ -194,10 +226,11 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
                 break reason;
             }
         };
-        match self.fault {
-            Some(fault) => Err(fault),
-            None => Ok(Outcome { end: self.now, reason, decisions: self.decisions, events: self.events }),
+        if let Some(fault) = self.fault {
+            return Err(fault);
         }
+        let waiting = if reason == End::Quiet { self.places.waiting() } else { Vec::new() };
+        Ok(Outcome { end: self.now, reason, decisions: self.decisions, events: self.events, waiting })
     }
 
     /// Lets happen what comes next: entries of the calendar, at one instant followed by rescheduling and only then by
@@ -220,6 +253,9 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             }
             self.burst_ended(cpu);
         }
+        if !self.outside.is_quiet() {
+            self.let_outsiders_act();
+        }
         self.arm_policy_timer();
         None
     }
@@ -233,7 +269,8 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
         self.now = at;
         self.events += 1;
         if self.events > self.event_limit {
-            self.fail(format!("the run exceeded its limit of {} events", self.event_limit));
+            let what = format!("the run exceeded its limit of {} events", self.event_limit);
+            self.blame(Blame::Workload, None, what);
         }
         if self.events.is_multiple_of(WATCH) {
             self.watch();
@@ -241,14 +278,20 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
         None
     }
 
-    /// Stops a run in which time stands still: tasks that only yield, or wake each other, for ever.
+    /// Stops a run in which time stands still: tasks that only yield, or wake each other, for ever. Where no task
+    /// took a step meanwhile, it is the policy that keeps the host busy.
     #[cold]
     fn watch(&mut self) {
         self.still = if self.now == self.watched { self.still + 1 } else { 0 };
         self.watched = self.now;
         if self.still >= STILL_MAX {
             let events = u64::from(STILL_MAX) * WATCH;
-            self.fail(format!("{events} events in a row took no time; do the programmes ever compute or sleep?"));
+            let task = self.restless.filter(|(_, at)| *at == self.now).map(|(task, _)| task);
+            let what = format!("{events} events in a row took no time");
+            match task {
+                Some(task) => self.at_fault(task, format!("goes on for ever without using time: {what}")),
+                None => self.fail(what),
+            }
         }
     }
 
@@ -274,6 +317,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
             Entry::Start(task) => self.start(task, None),
             Entry::FirstWake(task) => self.first_wake(task),
+            Entry::Outsider(index) => self.outsider_due(index),
             Entry::Reschedule(cpu, stamp) => {
                 let run = &self.cpus[cpu.index()];
                 if run.asked && run.ask_stamp == stamp {
@@ -315,7 +359,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
     }
 
     fn how_it_ended(&self) -> End {
-        let done = |(_, task): (TaskId, &goodness_core::Task)| task.state == goodness_core::State::Exited;
+        let done = |(_, task): (TaskId, &Task)| task.state == State::Exited;
         if self.tasks.iter().all(done) { End::Finished } else { End::Quiet }
     }
 
@@ -324,21 +368,23 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
         self.observer.observe(self.now, &event);
     }
 
-    /// Records the first thing that went wrong; the run stops before the next event.
+    /// The policy answered what cannot be.
     #[cold]
     fn fail(&mut self, what: String) {
-        if self.fault.is_none() {
-            self.fault = Some(Fault { at: self.now, sentence: format!("{}: {what}", P::ABOUT.name) });
-        }
+        self.blame(Blame::Policy, None, format!("{}: {what}", P::ABOUT.name));
     }
 
-    /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
-    #[inline]
-    fn effort_cost(&mut self, cpu: CpuId) -> Span {
-        if !self.effort_costs {
-            return Span::ZERO;
+    /// The programme of `task` asks for what cannot be; `what` follows the task's name.
+    #[cold]
+    fn at_fault(&mut self, task: TaskId, what: String) {
+        self.blame(Blame::Workload, Some(task), what);
+    }
+
+    /// Records the first thing that went wrong; the run stops before the next event.
+    #[cold]
+    fn blame(&mut self, blame: Blame, task: Option<TaskId>, sentence: String) {
+        if self.fault.is_none() {
+            self.fault = Some(Fault { at: self.now, blame, task, sentence });
         }
-        let counts = self.effort.take();
-        self.effort_overhead(cpu, counts)
     }
 }

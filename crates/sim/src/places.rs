@@ -1,6 +1,6 @@
 //! Where tasks wait for each other: channels and locks.
 
-use goodness_core::{Channel, ChannelKind, LockId, TaskId};
+use goodness_core::{Awaited, Channel, ChannelKind, LockId, TaskId};
 use goodness_queues::{Links, List};
 
 /// One channel.
@@ -77,7 +77,7 @@ impl Places {
         let place = &mut self.channels[channel.0 as usize];
         let first = place.waiters.pop_front(&mut self.links);
         if first.is_none() && place.kind == ChannelKind::Semaphore {
-            place.kept += 1;
+            place.kept = place.kept.saturating_add(1);
         }
         first.map(TaskId)
     }
@@ -96,6 +96,14 @@ impl Places {
         }
         it.waiters.push_back(&mut self.links, task.0);
         false
+    }
+
+    /// Who waits for what: channels first, then locks, each in the order of their numbers and queues.
+    pub fn waiting(&self) -> Vec<(TaskId, Awaited)> {
+        let channels = self.channels.iter().enumerate().map(|(n, c)| (Awaited::Channel(Channel(n as u32)), &c.waiters));
+        let locks = self.locks.iter().enumerate().map(|(n, l)| (Awaited::Lock(LockId(n as u32)), &l.waiters));
+        let queues = channels.chain(locks);
+        queues.flat_map(|(place, queue)| queue.iter(&self.links).map(move |task| (TaskId(task), place))).collect()
     }
 
     /// Passes the lock on to the next in turn. `Err` when `task` does not hold it.
@@ -130,6 +138,8 @@ mod tests {
         assert_eq!(places.wait(Channel(0), TaskId(1)), Waiting::Opened);
         assert!(places.lock(LockId(0), TaskId(1)));
         assert!(!places.lock(LockId(0), TaskId(2)));
+        let waiting = [(TaskId(0), Awaited::Channel(Channel(0))), (TaskId(2), Awaited::Lock(LockId(0)))];
+        assert_eq!(places.waiting(), waiting);
         assert_eq!(places.unlock(LockId(0), TaskId(2)), Err(()));
         assert_eq!(places.unlock(LockId(0), TaskId(1)), Ok(Some(TaskId(2))));
     }

@@ -3,8 +3,8 @@
 use crate::places::Waiting;
 use crate::{Host, context};
 use goodness_core::{
-    Channel, Context, CpuId, CpuSet, Enqueue, Event, LockId, Observer, Off, Registered, Span, State, Step, StepContext,
-    Stop, TaskId,
+    Channel, Context, CpuId, CpuSet, Enqueue, Event, LockId, Observer, Off, Overhead, Registered, Span, State, Step,
+    StepContext, Stop, Task, TaskId, Time,
 };
 
 /// Steps in a row that take no time before a task is taken for stuck.
@@ -24,9 +24,10 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     pub fn step(&mut self, cpu: CpuId, task: TaskId) {
         for _ in 0..IDLE_STEPS {
             let run = &mut self.runs[task.index()];
-            let then = match run.retake.take() {
-                Some(lock) => self.lock(cpu, task, lock),
-                None => {
+            let then = match (run.retake.take(), run.falling_asleep.take()) {
+                (Some(lock), _) => self.lock(cpu, task, lock),
+                (None, Some(until)) => self.fall_asleep(cpu, task, until),
+                (None, None) => {
                     let mut cx = StepContext { now: self.now, task, rng: &mut run.rng };
                     let step = run.behaviour.next(&mut cx);
                     self.perform(cpu, task, step)
@@ -40,9 +41,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
                 return self.arm(cpu, task);
             }
         }
-        self.fail(format!(
-            "{task} took {IDLE_STEPS} steps in a row without using time; does its programme ever compute or wait?"
-        ));
+        self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
     }
 
     /// The two steps that almost all steps are; [`Self::perform_other`] has the rest.
@@ -60,15 +59,16 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     }
 
     fn perform_other(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
+        self.restless = Some((task, self.now));
         match step {
             Step::Compute(_) | Step::Sleep(_) => Then::Next,
             Step::SleepUntil(at) if at <= self.now => Then::Next,
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Step::Wait(channel) => self.wait(cpu, task, channel, Off::Sleeping),
             Step::WaitUninterruptible(channel) => self.wait(cpu, task, channel, Off::Uninterruptible),
-            Step::Wake(channel) => self.post(channel, Some(task), false),
-            Step::WakeSync(channel) => self.post(channel, Some(task), true),
-            Step::Interrupt(channel) => self.post(channel, None, false),
+            Step::Wake(channel) => self.post(task, channel, Some(task), false),
+            Step::WakeSync(channel) => self.post(task, channel, Some(task), true),
+            Step::Interrupt(channel) => self.post(task, channel, None, false),
             Step::WakeAll(channel) => self.post_all(task, channel),
             Step::Lock(lock) => self.lock(cpu, task, lock),
             Step::Unlock(lock) => self.unlock(task, lock),
@@ -100,7 +100,22 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         Then::Stop
     }
 
-    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: goodness_core::Time) -> Then {
+    /// Calls to sleep: the task is switched out once the call has cost its time.
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
+        let cost = self.machine.costs.sleep;
+        if cost > Span::ZERO {
+            self.runs[task.index()].falling_asleep = Some(at);
+            self.interrupt(cpu, Overhead::Switch, cost);
+            return Then::Next;
+        }
+        self.fall_asleep(cpu, task, at)
+    }
+
+    /// Blocks until `at`, or goes on at once if the call took longer than the sleep.
+    fn fall_asleep(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
+        if at <= self.now {
+            return Then::Next;
+        }
         self.set_timer(task, at);
         self.block(cpu, task, Off::Sleeping)
     }
@@ -116,15 +131,28 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         }
     }
 
-    fn post(&mut self, channel: Channel, waker: Option<TaskId>, sync: bool) -> Then {
-        if !self.places.has_channel(channel) {
-            self.fail(format!("a task used channel {}, which the workload does not have", channel.0));
+    /// `task` wakes who waits first on `channel`; as `waker`, or as the interrupt that it stands for.
+    fn post(&mut self, task: TaskId, channel: Channel, waker: Option<TaskId>, sync: bool) -> Then {
+        if !self.known(task, channel) {
             return Then::Stop;
         }
-        if let Some(woken) = self.places.wake(channel) {
-            self.wake(woken, waker, sync);
-        }
+        self.deliver(channel, waker, sync);
         Then::Next
+    }
+
+    /// Wakes one who waits on `channel`, which exists.
+    pub fn deliver(&mut self, channel: Channel, waker: Option<TaskId>, sync: bool) {
+        if let Some(woken) = self.places.wake(channel) {
+            self.wake_anyone(woken, waker, sync);
+        }
+    }
+
+    /// Wakes a task, or somebody outside.
+    pub fn wake_anyone(&mut self, woken: TaskId, waker: Option<TaskId>, sync: bool) {
+        match woken.index().checked_sub(self.tasks.len()) {
+            None => self.wake(woken, waker, sync),
+            Some(outsider) => self.outside.rouse(outsider as u32),
+        }
     }
 
     fn post_all(&mut self, task: TaskId, channel: Channel) -> Then {
@@ -132,7 +160,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             return Then::Stop;
         }
         while let Some(woken) = self.places.wake_next(channel) {
-            self.wake(woken, Some(task), false);
+            self.wake_anyone(woken, Some(task), false);
         }
         Then::Next
     }
@@ -140,34 +168,40 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     fn known(&mut self, task: TaskId, channel: Channel) -> bool {
         let known = self.places.has_channel(channel);
         if !known {
-            self.fail(format!("{task} used channel {}, which the workload does not have", channel.0));
+            self.at_fault(task, format!("used channel {}, which the workload does not have", channel.0));
+        }
+        known
+    }
+
+    fn known_lock(&mut self, task: TaskId, lock: LockId) -> bool {
+        let known = self.places.has_lock(lock);
+        if !known {
+            self.at_fault(task, format!("used lock {}, which the workload does not have", lock.0));
         }
         known
     }
 
     fn lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
-        if !self.places.has_lock(lock) {
-            self.fail(format!("{task} used lock {}, which the workload does not have", lock.0));
+        if !self.known_lock(task, lock) {
             return Then::Stop;
         }
         if self.places.lock(lock, task) { Then::Next } else { self.block(cpu, task, Off::Sleeping) }
     }
 
     fn unlock(&mut self, task: TaskId, lock: LockId) -> Then {
-        if !self.places.has_lock(lock) {
-            self.fail(format!("{task} used lock {}, which the workload does not have", lock.0));
+        if !self.known_lock(task, lock) {
             return Then::Stop;
         }
         match self.places.unlock(lock, task) {
             Err(()) => {
-                self.fail(format!("{task} released lock {}, which it does not hold", lock.0));
+                self.at_fault(task, format!("released lock {}, which it does not hold", lock.0));
                 return Then::Stop;
             }
             Ok(None) => {}
             Ok(Some(next)) => {
                 self.wake(next, Some(task), false);
                 let cpu = self.tasks[task].cpu;
-                self.interrupt(cpu, goodness_core::Overhead::Wakeup, self.machine.costs.lock_handover);
+                self.interrupt(cpu, Overhead::Wakeup, self.machine.costs.lock_handover);
             }
         }
         Then::Next
@@ -184,7 +218,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     fn fork(&mut self, parent: TaskId, child: TaskId) -> Then {
         let can = self.runs.get(child.index()).is_some_and(|run| run.forked);
         if !can || self.tasks[child].state != State::New {
-            self.fail(format!("{parent} forked {child}, which is not there to be forked or was forked before"));
+            self.at_fault(parent, format!("forked {child}, which is not there to be forked or was forked before"));
             return Then::Stop;
         }
         self.start(child, Some(parent));
@@ -192,7 +226,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     }
 
     /// Changes the running task: off, edited, and back on its queue; its CPU then picks again.
-    fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut goodness_core::Task)) -> Then {
+    fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut Task)) -> Then {
         self.charge(cpu, task, Stop::Preempted);
         edit(&mut self.tasks[task]);
         self.rejoin(cpu, task, Enqueue::Restored, Off::Preempted);
@@ -201,7 +235,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
 
     fn set_affinity(&mut self, cpu: CpuId, task: TaskId, cpus: CpuSet) -> Then {
         if !self.machine.cpu_ids().any(|c| cpus.contains(c)) {
-            self.fail(format!("{task} asked for an affinity without any CPU of this machine"));
+            self.at_fault(task, "asked for an affinity without any CPU of this machine".into());
             return Then::Stop;
         }
         self.tasks[task].affinity = cpus;

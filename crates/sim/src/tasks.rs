@@ -19,6 +19,8 @@ pub struct TaskRun {
     pub ran_on: Option<CpuId>,
     /// A lock to take before the next step.
     pub retake: Option<LockId>,
+    /// It called to sleep until then and is not switched out yet.
+    pub falling_asleep: Option<Time>,
     /// Whether it begins by a fork (and not from the start).
     pub forked: bool,
 }
@@ -64,7 +66,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             let mut task = spec.task;
             task.state = State::New;
             if task.affinity != CpuSet::All && !self.machine.cpu_ids().any(|c| task.affinity.contains(c)) {
-                return self.fail(format!("task \"{}\" may run on no CPU of this machine", spec.name));
+                return self.at_fault(TaskId(index as u32), "may run on no CPU of this machine".into());
             }
             let id = self.tasks.push(task);
             self.runs.push(TaskRun {
@@ -74,6 +76,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
                 stamp: 0,
                 ran_on: None,
                 retake: None,
+                falling_asleep: None,
                 forked: matches!(spec.start, Start::Forked),
             });
             match spec.start {
@@ -87,11 +90,12 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             }
             self.live += 1;
         }
+        self.enlist_outside(workload.outside, seed);
     }
 
     fn admit(&mut self, task: TaskId, parent: Option<TaskId>) {
         if let Err(rejected) = self.policy.admit(&context!(self), task, parent) {
-            self.fail(format!("refused {task}: {}", rejected.reason));
+            self.at_fault(task, format!("was refused by {}: {}", P::ABOUT.name, rejected.reason));
         }
         self.emit(Event::Fork { parent, child: task });
     }
@@ -125,6 +129,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         if self.runs[task.index()].stamp == stamp && self.tasks[task].state == State::Blocked {
             self.live -= 1;
             self.wake(task, None, false);
+            self.timer_cost(cpu);
         }
     }
 
@@ -160,9 +165,22 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         }
         self.join(task, cpu, why, by);
         let cost = self.effort_cost(by) + self.machine.costs.wakeup;
-        if waker.is_some() && cost > Span::ZERO {
-            self.interrupt(by, Overhead::Wakeup, self.machine.costs.wakeup);
-            self.cpus[by.index()].working += cost.saturating_sub(self.machine.costs.wakeup);
+        if cost > Span::ZERO {
+            self.pay_for_wakeup(by, cost, waker.is_some());
+        }
+    }
+
+    /// Takes the time of a wake-up from what runs on `by`: the waker itself, or whom the interrupt disturbs. On an
+    /// idle CPU nobody is delayed.
+    fn pay_for_wakeup(&mut self, by: CpuId, cost: Span, by_task: bool) {
+        let disturbed = self.cpus[by.index()].current;
+        if !by_task && disturbed.is_none() {
+            return;
+        }
+        self.interrupt(by, Overhead::Wakeup, self.machine.costs.wakeup);
+        self.cpus[by.index()].working += cost.saturating_sub(self.machine.costs.wakeup);
+        if let (false, Some(task)) = (by_task, disturbed) {
+            self.arm(by, task);
         }
     }
 

@@ -1,66 +1,11 @@
 //! Small schedules, told as (who, when).
 
+mod lab;
+
 use goodness_core::*;
 use goodness_cpu::{fifo::Fifo, rr::RoundRobin};
-use goodness_sim::{End, Options, Outcome, simulate};
-
-/// A programme: its steps in order, then exit.
-fn programme(steps: &[Step]) -> Box<dyn Behaviour> {
-    let mut steps = std::collections::VecDeque::from(steps.to_vec());
-    Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit))
-}
-
-fn task(steps: &[Step]) -> TaskSpec {
-    TaskSpec {
-        name: String::new(),
-        start: Start::At(Time::ZERO),
-        task: Task::default(),
-        behaviour: programme(steps),
-        judged: true,
-    }
-}
-
-fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
-    Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
-}
-
-fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Vec<(Time, Event)>, Outcome) {
-    let mut events = Vec::new();
-    let outcome = simulate::<P, _>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
-    (events, outcome)
-}
-
-/// Stints as text: `a 0..10  b 10..20`, in milliseconds, one word a stint; more than one CPU is named.
-fn schedule(events: &[(Time, Event)]) -> String {
-    let mut since = std::collections::BTreeMap::new();
-    let mut stints = Vec::new();
-    for (at, event) in events {
-        if let Event::Switch { cpu, prev, next, .. } = event {
-            if let Some(task) = prev {
-                let from: Time = since.remove(cpu).unwrap();
-                stints.push((from, *cpu, *task, *at));
-            }
-            if next.is_some() {
-                since.insert(*cpu, *at);
-            }
-        }
-    }
-    stints.sort();
-    let name = |task: &TaskId| char::from(b'a' + task.0 as u8);
-    let place = |cpu: &CpuId| if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
-    let ms = |time: &Time| Span(time.0).to_string().replace("ms", "");
-    stints
-        .iter()
-        .map(|(f, c, t, u)| format!("{}{} {}..{}", name(t), place(c), ms(f), ms(u)))
-        .collect::<Vec<_>>()
-        .join("  ")
-}
-
-const MS: fn(u64) -> Span = Span::from_ms;
-
-fn one_cpu() -> Machine {
-    Machine::flat(1, 1000).unwrap()
-}
+use goodness_sim::{Blame, End, Options, simulate};
+use lab::{MS, one_cpu, programme, run, schedule, task, workload};
 
 #[test]
 fn round_robin_takes_turns_and_fifo_does_not() {
@@ -172,23 +117,12 @@ fn a_change_of_affinity_moves_the_running_task() {
 }
 
 #[test]
-fn costs_delay_work_and_are_told_to_the_observer() {
-    let mut machine = one_cpu();
-    machine.costs.switch = Span::from_us(5);
-    let work = workload(vec![task(&[Step::Compute(MS(2))]), task(&[Step::Compute(MS(1))])], &[], 0);
-    let (events, outcome) = run::<Fifo>(&machine, Default::default(), work);
-    assert_eq!(outcome.end, Time(3_010_000));
-    let spent: u64 =
-        events.iter().filter_map(|(_, e)| if let Event::Overhead { span, .. } = e { Some(span.0) } else { None }).sum();
-    assert_eq!(spent, 10_000);
-}
-
-#[test]
 fn a_task_that_never_uses_time_is_stopped_with_a_sentence() {
     let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Wake(Channel(0)));
     let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[ChannelKind::Condition], 0);
     let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
     assert!(fault.sentence.contains("without using time"), "{fault}");
+    assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(TaskId(0))));
 }
 
 #[test]
@@ -196,6 +130,43 @@ fn a_run_in_which_nobody_can_act_any_more_ends_quietly() {
     let work = workload(vec![task(&[Step::Compute(MS(1)), Step::Wait(Channel(0))])], &[ChannelKind::Semaphore], 0);
     let (_, outcome) = run::<Fifo>(&one_cpu(), Default::default(), work);
     assert_eq!((outcome.end, outcome.reason), (Time(1_000_000), End::Quiet));
+    assert_eq!(outcome.waiting, [(TaskId(0), Awaited::Channel(Channel(0)))]);
+}
+
+#[test]
+fn a_policy_that_answers_what_cannot_be_is_to_blame_itself() {
+    let work = || workload(vec![task(&[Step::Sleep(MS(1)), Step::Compute(MS(1))])], &[], 0);
+    let fault = simulate::<Inventor, _>(&one_cpu(), NoSettings::default(), work(), &mut (), Options::default());
+    let fault = fault.unwrap_err();
+    assert_eq!((fault.blame, fault.task), (Blame::Policy, None));
+    assert!(fault.sentence.contains("picked task 99, which does not exist"), "{fault}");
+}
+
+/// Picks a task that nobody has ever seen.
+struct Inventor;
+
+impl Registered for Inventor {
+    const ABOUT: About = About { name: "inventor", ..LastFirst::ABOUT };
+    type Settings = NoSettings;
+    fn new(_: &Machine, _: NoSettings, _: Seed) -> Self {
+        Inventor
+    }
+}
+
+impl CpuPolicy for Inventor {
+    fn admit(&mut self, _: &Context, _: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+        Ok(())
+    }
+    fn enqueue(&mut self, _: &Context, _: CpuId, _: TaskId, _: Enqueue) -> Resched {
+        Resched::Keep
+    }
+    fn dequeue(&mut self, _: &Context, _: CpuId, _: TaskId, _: Dequeue) {}
+    fn pick_next(&mut self, _: &Context, _: CpuId) -> Option<Pick> {
+        Some(Pick { task: TaskId(99), timeslice: None })
+    }
+    fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
+        Resched::Keep
+    }
 }
 
 #[test]
@@ -303,4 +274,47 @@ fn a_run_in_which_time_stands_still_is_stopped_with_a_sentence() {
     let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[], 0);
     let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
     assert!(fault.sentence.contains("took no time"), "{fault}");
+    assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(TaskId(0))));
+}
+
+fn outside(start: u64, steps: &[Step]) -> Outsider {
+    Outsider { name: "client".into(), start: Time(start), behaviour: programme(steps) }
+}
+
+#[test]
+fn who_is_outside_wakes_by_interrupt_and_needs_no_cpu() {
+    let (request, answer) = (Channel(0), Channel(1));
+    let server =
+        [Step::Wait(request), Step::Compute(MS(2)), Step::Wake(answer), Step::Wait(request), Step::Compute(MS(1))];
+    let mut work = workload(vec![task(&server), task(&[Step::Compute(MS(20))])], &[ChannelKind::Semaphore; 2], 0);
+    // Sends at 3 ms, is answered when the server is done, and sends again 5 ms later, whatever the CPU does.
+    let client = [Step::Interrupt(request), Step::Wait(answer), Step::Sleep(MS(5)), Step::Interrupt(request)];
+    work.outside.push(outside(3_000_000, &client));
+    let slice = goodness_cpu::rr::Settings { timeslice: MS(4) };
+    let (events, outcome) = run::<RoundRobin>(&Machine::flat(1, 100).unwrap(), slice, work);
+    assert_eq!(schedule(&events), "a 0..0  b 0..4  a 4..6  b 6..14  a 14..15  b 15..23");
+    assert_eq!((outcome.reason, outcome.end), (End::Finished, Time(23_000_000)));
+}
+
+#[test]
+fn who_is_outside_may_not_use_a_cpu() {
+    let mut work = workload(vec![task(&[Step::Compute(MS(1))])], &[], 0);
+    work.outside.push(outside(0, &[Step::Compute(MS(1))]));
+    let machine = Machine::flat(1, 100).unwrap();
+    let fault = simulate::<Fifo, _>(&machine, Default::default(), work, &mut (), Options::default()).unwrap_err();
+    assert!(fault.sentence.contains("\"client\", who is outside the machine, asked for Compute"), "{fault}");
+}
+
+#[test]
+fn a_wake_up_by_interrupt_delays_whom_it_disturbs() {
+    let mut work = workload(
+        vec![task(&[Step::Wait(Channel(0)), Step::Compute(MS(1))]), task(&[Step::Compute(MS(9))])],
+        &[ChannelKind::Semaphore],
+        0,
+    );
+    work.outside.push(outside(3_000_000, &[Step::Interrupt(Channel(0))]));
+    let mut machine = Machine::flat(1, 100).unwrap();
+    machine.costs.wakeup = MS(2);
+    let (events, _) = run::<Fifo>(&machine, Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..0  b 0..11  a 11..12");
 }

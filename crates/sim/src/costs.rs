@@ -1,0 +1,90 @@
+//! What the host's own work costs: the CPU that does it pays, and the observer is told.
+
+use crate::Host;
+use goodness_core::{CpuId, Effort, Event, Observer, Overhead, Registered, Span, TaskId};
+
+impl<P: Registered, O: Observer> Host<'_, P, O> {
+    /// Cost of switching to `task` and of the caches it finds cold.
+    pub fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
+        let costs = &self.machine.costs;
+        let last = self.cpus[cpu.index()].last;
+        let space = |task: TaskId| self.tasks[task].address_space;
+        let moves_space = last.is_none_or(|last| space(last) != space(task));
+        let switch = costs.switch + if moves_space { costs.address_space } else { Span::ZERO };
+        let refill = match self.runs[task.index()].ran_on {
+            Some(from) if from != cpu => match self.machine.distance(from, cpu) {
+                Some(level) => costs.migration[level as usize],
+                None => Span::ZERO,
+            },
+            Some(_) if last != Some(task) => costs.cache_refill,
+            _ => Span::ZERO,
+        };
+        self.overhead(cpu, Overhead::Switch, switch);
+        self.overhead(cpu, Overhead::Refill, refill);
+        switch + refill
+    }
+
+    /// The host takes `span` of CPU time of `cpu` from what runs there. Call `arm` afterwards.
+    pub fn interrupt(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        self.settle(cpu);
+        self.cpus[cpu.index()].working += span;
+        self.overhead(cpu, kind, span);
+    }
+
+    /// The interrupt that ended a sleep keeps `cpu`: a burst goes on through it but cannot end within; what the CPU
+    /// does for the host is put off.
+    pub fn timer_cost(&mut self, cpu: CpuId) {
+        let cost = self.machine.costs.timer;
+        let Some(task) = self.cpus[cpu.index()].current.filter(|_| cost > Span::ZERO) else { return };
+        self.settle(cpu);
+        let run = &mut self.cpus[cpu.index()];
+        if run.working > self.now {
+            run.working += cost;
+            self.overhead(cpu, Overhead::Tick, cost);
+        } else {
+            let work = &mut self.runs[task.index()];
+            let burst = cost.min(work.wall_left(run.capacity));
+            work.work(burst, run.capacity);
+            run.working = self.now + cost;
+            self.overhead(cpu, Overhead::Tick, cost - burst);
+        }
+        self.arm(cpu, task);
+    }
+
+    /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
+    #[inline]
+    pub fn effort_cost(&mut self, cpu: CpuId) -> Span {
+        if !self.effort_costs {
+            return Span::ZERO;
+        }
+        let counts = self.effort.take();
+        self.effort_overhead(cpu, counts)
+    }
+
+    /// Tells the observer of CPU time spent by the host, if any.
+    #[inline]
+    pub fn overhead(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        if span > Span::ZERO {
+            self.emit(Event::Overhead { cpu, kind, span });
+        }
+    }
+
+    /// Splits effort into overhead by kind and waits for the global lock where there is one.
+    fn effort_overhead(&mut self, cpu: CpuId, counts: [u32; 4]) -> Span {
+        let mut total = Span::ZERO;
+        for kind in Effort::ALL {
+            let span = self.machine.costs.effort[kind as usize] * u64::from(counts[kind as usize]);
+            self.overhead(cpu, kind.into(), span);
+            total += span;
+        }
+        if P::ABOUT.needs.global_lock && total > Span::ZERO {
+            // A CPU does not wait for itself: what interrupts a decision is part of it.
+            let wait = if self.lock_by == cpu { Span::ZERO } else { self.lock_free.since(self.now) };
+            self.lock_by = cpu;
+            self.overhead(cpu, Overhead::Lock, wait);
+            self.lock_free = self.now.max(self.lock_free) + total;
+            total += wait;
+        }
+        total
+    }
+}

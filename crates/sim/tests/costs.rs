@@ -1,0 +1,162 @@
+//! What the host's own work costs: who pays, and what the observer is told.
+
+mod lab;
+
+use goodness_core::*;
+use goodness_cpu::{fifo::Fifo, o1::O1, rr::RoundRobin};
+use lab::{MS, one_cpu, run, schedule, task, workload};
+
+/// `cpus` CPUs that share a cache, and these costs.
+fn machine(cpus: u32, costs: Costs) -> Machine {
+    let mut machine = Machine::flat(cpus, 100).unwrap();
+    machine.costs = costs;
+    machine
+}
+
+/// Overhead of each kind, as the observer was told.
+fn spent(events: &[(Time, Event)], kind: Overhead) -> Span {
+    let of_kind = events.iter().filter_map(|(_, event)| match event {
+        Event::Overhead { kind: told, span, .. } if *told == kind => Some(*span),
+        _ => None,
+    });
+    of_kind.fold(Span::ZERO, |sum, span| sum + span)
+}
+
+#[test]
+fn costs_delay_work_and_are_told_to_the_observer() {
+    let mut machine = one_cpu();
+    machine.costs.switch = Span::from_us(5);
+    let work = workload(vec![task(&[Step::Compute(MS(2))]), task(&[Step::Compute(MS(1))])], &[], 0);
+    let (events, outcome) = run::<Fifo>(&machine, Default::default(), work);
+    assert_eq!(outcome.end, Time(3_010_000));
+    let spent: u64 =
+        events.iter().filter_map(|(_, e)| if let Event::Overhead { span, .. } = e { Some(span.0) } else { None }).sum();
+    assert_eq!(spent, 10_000);
+}
+
+#[test]
+fn an_idle_cpu_takes_its_time_to_wake_up() {
+    let machine = machine(1, Costs { idle_exit: MS(1), ..Costs::default() });
+    let work = workload(vec![task(&[Step::Compute(MS(1)), Step::Sleep(MS(4)), Step::Compute(MS(1))])], &[], 0);
+    let (events, _) = run::<Fifo>(&machine, Default::default(), work);
+    assert_eq!(schedule(&events), "a 1..2  a 7..8");
+}
+
+/// `a` waits on CPU 0 until `b`, on CPU 1, wakes it after 3 ms and computes 3 ms more.
+fn waiter_and_waker(costs: Costs) -> (Vec<(Time, Event)>, String) {
+    let pinned = |cpu, steps: &[Step]| {
+        let mut spec = task(steps);
+        spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
+        spec.task.cpu = CpuId(cpu);
+        spec
+    };
+    let a = pinned(0, &[Step::Wait(Channel(0)), Step::Compute(MS(2))]);
+    let b = pinned(1, &[Step::Compute(MS(3)), Step::Wake(Channel(0)), Step::Compute(MS(3))]);
+    let work = workload(vec![a, b], &[ChannelKind::Semaphore], 0);
+    let (events, _) = run::<Fifo>(&machine(2, costs), Default::default(), work);
+    let told = schedule(&events);
+    (events, told)
+}
+
+#[test]
+fn another_cpu_reacts_after_an_interrupt_and_its_own_does_at_once() {
+    let (_, told) = waiter_and_waker(Costs { interrupt: MS(1), ..Costs::default() });
+    assert_eq!(told, "a 0..0  b@1 0..6  a 4..6");
+}
+
+#[test]
+fn the_waker_pays_for_a_wake_up() {
+    let (events, told) = waiter_and_waker(Costs { wakeup: MS(1), ..Costs::default() });
+    assert_eq!(told, "a 0..0  b@1 0..7  a 3..5");
+    assert_eq!(spent(&events, Overhead::Wakeup), MS(1), "nobody pays for the starts");
+}
+
+#[test]
+fn a_tick_takes_time_from_the_task_it_interrupts() {
+    let machine = machine(1, Costs { tick: MS(1), ..Costs::default() });
+    let work = workload(vec![task(&[Step::Compute(MS(25))])], &[], 0);
+    let (events, _) = run::<O1>(&machine, Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..27", "ticks at 10 and 20 ms");
+    assert_eq!(spent(&events, Overhead::Tick), MS(2));
+}
+
+#[test]
+fn caches_are_cold_after_another_task_and_warm_after_a_pause() {
+    let machine = machine(1, Costs { cache_refill: MS(1), ..Costs::default() });
+    let work = || vec![task(&[Step::Compute(MS(15))]), task(&[Step::Compute(MS(10))])];
+    let (events, _) = run::<RoundRobin>(&machine, Default::default(), workload(work(), &[], 0));
+    assert_eq!(schedule(&events), "a 0..10  b 10..20  a 20..26", "first stints find nothing to refill");
+    assert_eq!(spent(&events, Overhead::Refill), MS(1));
+    let alone = vec![task(&[Step::Compute(MS(1)), Step::Sleep(MS(4)), Step::Compute(MS(1))])];
+    let (events, _) = run::<Fifo>(&machine, Default::default(), workload(alone, &[], 0));
+    assert_eq!(schedule(&events), "a 0..1  a 5..6");
+}
+
+#[test]
+fn a_move_costs_by_distance() {
+    let cpus = [0, 0, 1].map(|node| Cpu { core: 0, cache: node, node, capacity: 1024 });
+    let cpus: Vec<Cpu> = cpus.into_iter().enumerate().map(|(i, cpu)| Cpu { core: i as u32, ..cpu }).collect();
+    let mut machine = Machine::new("two nodes", cpus, 100).unwrap();
+    machine.costs.migration[Level::Cache as usize] = MS(1);
+    machine.costs.migration[Level::Machine as usize] = MS(3);
+    let to = |cpu| Step::SetAffinity(CpuSet::of(&[CpuId(cpu)]));
+    let steps = [Step::Compute(MS(2)), to(1), Step::Compute(MS(2)), to(2), Step::Compute(MS(2))];
+    let (events, _) = run::<Fifo>(&machine, Default::default(), workload(vec![task(&steps)], &[], 0));
+    assert_eq!(schedule(&events), "a 0..2  a@1 2..5  a@2 5..10");
+}
+
+#[test]
+fn who_passes_a_contended_lock_on_pays_for_it() {
+    let holder = |before: u64| {
+        let lock = [Step::Compute(MS(before)), Step::Lock(LockId(0)), Step::Compute(MS(5)), Step::Unlock(LockId(0))];
+        task(&[&lock[..], &[Step::Compute(MS(1))]].concat())
+    };
+    let machine = machine(2, Costs { lock_handover: MS(2), ..Costs::default() });
+    let (events, _) = run::<Fifo>(&machine, Default::default(), workload(vec![holder(1), holder(2)], &[], 1));
+    assert_eq!(schedule(&events), "a 0..9  b@1 0..2  b@1 6..12", "the last one passes it to nobody");
+}
+
+#[test]
+fn deciding_takes_time_and_one_lock_lets_only_one_cpu_decide() {
+    let mut costs = Costs::default();
+    costs.effort[Effort::Search as usize] = MS(1);
+    let work = workload(vec![task(&[Step::Compute(MS(2))]), task(&[Step::Compute(MS(2))])], &[], 0);
+    let (events, _) = run::<Fifo>(&machine(2, costs), Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..3  b@1 0..4", "the second CPU waits a millisecond for the lock");
+    assert_eq!((spent(&events, Overhead::Search), spent(&events, Overhead::Lock)), (MS(2), MS(1)));
+}
+
+#[test]
+fn a_call_to_sleep_takes_time_while_its_timer_runs() {
+    let sleeps = |nap| {
+        let machine = machine(1, Costs { sleep: MS(1), ..Costs::default() });
+        let steps = [Step::Compute(MS(2)), Step::Sleep(nap), Step::Compute(MS(1))];
+        let (events, _) = run::<Fifo>(&machine, Default::default(), workload(vec![task(&steps)], &[], 0));
+        assert_eq!(spent(&events, Overhead::Switch), MS(1));
+        schedule(&events)
+    };
+    assert_eq!(sleeps(MS(5)), "a 0..3  a 7..8");
+    assert_eq!(sleeps(Span::from_us(500)), "a 0..4", "the timer expired before the task was switched out");
+}
+
+#[test]
+fn a_burst_goes_on_through_a_timer_interrupt_but_does_not_end_within() {
+    let beside = |burst| {
+        let machine = machine(1, Costs { timer: MS(1), ..Costs::default() });
+        let sleeper = task(&[Step::Sleep(MS(4)), Step::Compute(MS(1))]);
+        let work = workload(vec![sleeper, task(&[Step::Compute(burst)])], &[], 0);
+        let (events, _) = run::<Fifo>(&machine, Default::default(), work);
+        (schedule(&events), spent(&events, Overhead::Tick))
+    };
+    let late = Span::from_us(500);
+    assert_eq!(beside(MS(4) + late), ("a 0..0  b 0..5  a 5..6".into(), late), "what the burst did not use");
+    assert_eq!(beside(MS(6)), ("a 0..0  b 0..6  a 6..7".into(), Span::ZERO));
+}
+
+#[test]
+fn a_timer_interrupt_puts_a_switch_off() {
+    let machine = machine(1, Costs { timer: MS(1), switch: MS(2), ..Costs::default() });
+    let work = workload(vec![task(&[Step::Sleep(MS(1))]), task(&[Step::Compute(MS(2))])], &[], 0);
+    let (events, _) = run::<Fifo>(&machine, Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..2  b 2..7  a 7..9", "b is being switched in at 3, when the timer expires");
+}

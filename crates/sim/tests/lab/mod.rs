@@ -1,0 +1,67 @@
+//! Small runs told as (who, when).
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use goodness_core::*;
+use goodness_sim::{Options, Outcome, simulate};
+
+/// A programme: its steps in order, then exit.
+pub fn programme(steps: &[Step]) -> Box<dyn Behaviour> {
+    let mut steps = std::collections::VecDeque::from(steps.to_vec());
+    Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit))
+}
+
+/// A task that is there from the beginning; `a`, `b`, … in order of their list.
+pub fn task(steps: &[Step]) -> TaskSpec {
+    TaskSpec {
+        name: String::new(),
+        start: Start::At(Time::ZERO),
+        task: Task::default(),
+        behaviour: programme(steps),
+        judged: true,
+    }
+}
+
+/// Work without an end of its own.
+pub fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
+    Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
+}
+
+/// What happens, and how it ends.
+pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Vec<(Time, Event)>, Outcome) {
+    let mut events = Vec::new();
+    let outcome = simulate::<P, _>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
+    (events, outcome)
+}
+
+/// Stints as text: `a 0..10  b 10..20`, in milliseconds, one word a stint; more than one CPU is named.
+pub fn schedule(events: &[(Time, Event)]) -> String {
+    let mut since = std::collections::BTreeMap::new();
+    let mut stints = Vec::new();
+    for (at, event) in events {
+        if let Event::Switch { cpu, prev, next, .. } = event {
+            if let Some(task) = prev {
+                let from: Time = since.remove(cpu).unwrap();
+                stints.push((from, *cpu, *task, *at));
+            }
+            if next.is_some() {
+                since.insert(*cpu, *at);
+            }
+        }
+    }
+    stints.sort();
+    let name = |task: &TaskId| char::from(b'a' + task.0 as u8);
+    let place = |cpu: &CpuId| if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
+    let ms = |time: &Time| Span(time.0).to_string().replace("ms", "");
+    stints
+        .iter()
+        .map(|(f, c, t, u)| format!("{}{} {}..{}", name(t), place(c), ms(f), ms(u)))
+        .collect::<Vec<_>>()
+        .join("  ")
+}
+
+pub const MS: fn(u64) -> Span = Span::from_ms;
+
+/// One CPU at HZ 1000, free of costs.
+pub fn one_cpu() -> Machine {
+    Machine::flat(1, 1000).unwrap()
+}
