@@ -4,8 +4,8 @@
 
 use crate::left::Left;
 use crate::raw::{Party, RawWhat};
-use crate::scan::{last_pair, number, signed, split_last};
-use crate::tasks::{Comm, PID_MAX};
+use crate::scan::{cpu_number, last_pair, signed, split_last, thread_id};
+use crate::tasks::Comm;
 
 /// What the event called `name` says; `Some(RawWhat::Other)` for events that are not about scheduling, `None` when
 /// a scheduling event's fields cannot be read.
@@ -26,14 +26,6 @@ pub(crate) fn event(name: &[u8], args: &[u8]) -> Option<RawWhat> {
         b"tracing_mark_write" | b"print" => Some(RawWhat::Marker(String::from_utf8_lossy(args).into())),
         _ => Some(RawWhat::Other),
     }
-}
-
-fn pid(text: &[u8]) -> Option<u32> {
-    number(text).filter(|pid| *pid <= u64::from(PID_MAX)).map(|pid| pid as u32)
-}
-
-fn cpu(text: &[u8]) -> Option<u32> {
-    number(text).filter(|cpu| *cpu <= 0xffff).map(|cpu| cpu as u32)
 }
 
 /// Fields shared by the events that name one task.
@@ -57,14 +49,14 @@ impl Fields {
             let (key, value) = last_pair(&mut rest)?;
             match key {
                 b"pid" => {
-                    fields.who.pid = pid(value)?;
+                    fields.who.pid = thread_id(value)?;
                     fields.who.comm = Comm::new(rest.strip_prefix(b"comm=")?);
                     return Some(fields);
                 }
                 b"prio" => fields.who.prio = signed(value)?,
-                b"target_cpu" => fields.target = Some(cpu(value)?),
-                b"orig_cpu" => fields.orig = Some(cpu(value)?),
-                b"dest_cpu" => fields.dest = Some(cpu(value)?),
+                b"target_cpu" => fields.target = Some(cpu_number(value)?),
+                b"orig_cpu" => fields.orig = Some(cpu_number(value)?),
+                b"dest_cpu" => fields.dest = Some(cpu_number(value)?),
                 b"success" => fields.failed = value == b"0",
                 _ => {}
             }
@@ -78,7 +70,7 @@ impl Fields {
         loop {
             let (before, token) = split_last(rest, b" ")?;
             if let Some(number) = token.strip_prefix(b"CPU:") {
-                fields.target = Some(cpu(number)?);
+                fields.target = Some(cpu_number(number)?);
             } else if let Some(value) = token.strip_prefix(b"success=") {
                 fields.failed = value == b"0";
             } else {
@@ -94,7 +86,11 @@ impl Fields {
 fn party(text: &[u8]) -> Option<Party> {
     let (front, prio) = split_last(text, b" [")?;
     let (comm, id) = split_last(front, b":")?;
-    Some(Party { pid: pid(id)?, prio: signed(prio.strip_suffix(b"]")?)?, comm: Comm::new(comm.trim_ascii_start()) })
+    Some(Party {
+        pid: thread_id(id)?,
+        prio: signed(prio.strip_suffix(b"]")?)?,
+        comm: Comm::new(comm.trim_ascii_start()),
+    })
 }
 
 fn switch(args: &[u8]) -> Option<RawWhat> {
@@ -106,11 +102,11 @@ fn switch(args: &[u8]) -> Option<RawWhat> {
     let (prev, next) = split_last(args, b" ==> next_comm=")?;
     let (mut prev, mut next) = (prev, next);
     let to_prio = signed(expect(&mut next, b"next_prio")?)?;
-    let to_pid = pid(expect(&mut next, b"next_pid")?)?;
+    let to_pid = thread_id(expect(&mut next, b"next_pid")?)?;
     let to = Party { pid: to_pid, prio: to_prio, comm: Comm::new(next) };
     let left = Left::parse(expect(&mut prev, b"prev_state")?)?;
     let from_prio = signed(expect(&mut prev, b"prev_prio")?)?;
-    let from_pid = pid(expect(&mut prev, b"prev_pid")?)?;
+    let from_pid = thread_id(expect(&mut prev, b"prev_pid")?)?;
     let from = Party { pid: from_pid, prio: from_prio, comm: Comm::new(prev.strip_prefix(b"prev_comm=")?) };
     Some(RawWhat::Switch { prev: from, next: to, left })
 }
@@ -140,18 +136,18 @@ fn fork(args: &[u8]) -> Option<RawWhat> {
     while key != b"child_pid" {
         (key, value) = last_pair(&mut rest)?;
     }
-    let child = pid(value)?;
+    let child = thread_id(value)?;
     let (parent, child_comm) = split_last(rest, b" child_comm=")?;
     let mut parent_text = parent;
-    let parent = pid(expect(&mut parent_text, b"pid")?)?;
+    let parent = thread_id(expect(&mut parent_text, b"pid")?)?;
     let parent_comm = Comm::new(parent_text.strip_prefix(b"comm=")?);
     Some(RawWhat::Fork { parent, parent_comm, child, child_comm: Comm::new(child_comm) })
 }
 
 fn exec(args: &[u8]) -> Option<RawWhat> {
     let mut rest = args;
-    let old_pid = pid(expect(&mut rest, b"old_pid")?)?;
-    let new_pid = pid(expect(&mut rest, b"pid")?)?;
+    let old_pid = thread_id(expect(&mut rest, b"old_pid")?)?;
+    let new_pid = thread_id(expect(&mut rest, b"pid")?)?;
     let path = rest.strip_prefix(b"filename=")?;
     let name = split_last(path, b"/").map_or(path, |(_, name)| name);
     Some(RawWhat::Exec { pid: new_pid, old_pid, comm: Comm::new(name) })

@@ -89,6 +89,24 @@ pub enum TraceError {
         /// How to print them with this format's tool.
         how: &'static str,
     },
+    /// Too much of it is far out of order.
+    #[error(
+        "{path}, line {line}: {count} of {events} events stand more than {window} lines behind where their time belongs, and at most {most} in 100 may: the lines are shuffled or reversed, or several recordings are joined; sort the lines by their time, or read each recording by itself"
+    )]
+    OutOfOrder {
+        /// The path as given.
+        path: String,
+        /// The first such line.
+        line: u64,
+        /// How many.
+        count: u64,
+        /// Of how many.
+        events: u64,
+        /// Lines within which order is restored.
+        window: usize,
+        /// Such events in a hundred that are accepted.
+        most: u64,
+    },
     /// Lines do not say which CPU wrote them.
     #[error("{path}, line {line}: the lines do not name the CPU; write them with {how}")]
     NoCpu {

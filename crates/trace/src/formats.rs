@@ -1,11 +1,8 @@
 //! The list of trace formats. Adding one is a file and a line in [`FORMATS`].
 
 use crate::metadata::Metadata;
-use crate::prefix::{Prefix, Unusable, name_and_args};
-use crate::raw::{Parsed, Raw, RawWhat};
-use crate::repairs::Repair;
-use crate::tasks::{Comm, PID_MAX};
-use crate::{args, ftrace, perf_script, trace_cmd};
+use crate::raw::Parsed;
+use crate::{ftrace, perf_script, trace_cmd};
 
 /// One trace format.
 #[derive(Clone, Copy)]
@@ -46,69 +43,6 @@ pub(crate) fn remedy(head: &[u8]) -> String {
     "Record one with `goodness record`, or see `goodness list formats`".into()
 }
 
-/// Who a line belongs to: name, thread id, process.
-pub(crate) struct Who<'a> {
-    pub comm: &'a [u8],
-    pub pid: Option<u32>,
-    pub tgid: Option<u32>,
-}
-
-/// A thread id in the front of a line.
-pub(crate) fn thread_id(text: &[u8]) -> Option<u32> {
-    crate::scan::number(text).filter(|n| *n <= u64::from(PID_MAX)).map(|n| n as u32)
-}
-
-/// An event line of a format that writes `who` its own way.
-pub(crate) fn event_line<'a>(found: &Prefix<'a>, who: &Who<'a>) -> Parsed {
-    let Some((name, fields)) = name_and_args(found.event) else {
-        // A function-trace line has no colon; it still shows who ran.
-        return Parsed::Event(raw(found, who, RawWhat::Other));
-    };
-    match args::event(name, fields) {
-        Some(what) => Parsed::Event(raw(found, who, what)),
-        None => Parsed::Unreadable(Repair::UnreadableEvent),
-    }
-}
-
-fn raw(found: &Prefix<'_>, who: &Who<'_>, what: RawWhat) -> Raw {
-    let known = !who.comm.starts_with(b"<") && who.pid.is_some_and(|p| p > 0);
-    Raw {
-        at: found.at,
-        line: 0,
-        cpu: found.cpu,
-        current: who.pid,
-        tgid: who.tgid,
-        comm: if known { Comm::new(who.comm) } else { Comm::default() },
-        context: found.context,
-        resched: found.resched,
-        what,
-    }
-}
-
-/// What an unusable line is, when it is no header line either.
-pub(crate) fn unusable(why: Unusable) -> Parsed {
-    match why {
-        Unusable::NoEvent => Parsed::Unreadable(Repair::UnreadableLine),
-        Unusable::NotSeconds => Parsed::NotSeconds,
-        Unusable::ImpossibleTime => Parsed::Unreadable(Repair::ImpossibleTime),
-        Unusable::ImpossibleCpu => Parsed::Unreadable(Repair::ImpossibleCpu),
-    }
-}
-
-/// `CPU:1 [LOST 412 EVENTS]`, as ftrace and trace-cmd write it.
-pub(crate) fn lost(line: &[u8]) -> Option<(u32, u32)> {
-    let rest = line.strip_prefix(b"CPU:")?;
-    let (cpu, what) = rest.split_at(rest.iter().position(|b| *b == b' ')?);
-    let cpu = crate::scan::number(cpu).filter(|c| *c <= 0xffff)? as u32;
-    let what = what.trim_ascii();
-    if what == b"[EVENTS DROPPED]" {
-        return Some((cpu, 0));
-    }
-    let count = what.strip_prefix(b"[LOST ")?.strip_suffix(b"EVENTS]")?.trim_ascii();
-    let count = if count.is_empty() { 0 } else { crate::scan::number(count)? };
-    Some((cpu, u32::try_from(count).unwrap_or(u32::MAX)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,13 +53,5 @@ mod tests {
             assert!(!format.how_to_record.is_empty() && !format.reads.is_empty());
             assert!(FORMATS[..at].iter().all(|f| f.name != format.name));
         }
-    }
-
-    #[test]
-    fn lost_lines_are_read_with_and_without_a_number() {
-        assert_eq!(lost(b"CPU:1 [LOST 412 EVENTS]"), Some((1, 412)));
-        assert_eq!(lost(b"CPU:0 [LOST EVENTS]"), Some((0, 0)));
-        assert_eq!(lost(b"CPU:3 [EVENTS DROPPED]"), Some((3, 0)));
-        assert_eq!(lost(b"CPU:3 is empty"), None);
     }
 }

@@ -5,17 +5,17 @@
 //!             comm-tid      process   CPU  flags  seconds      event: fields
 //! ```
 //!
-//! Process and flags columns are optional. The latency format (`CPU` glued to the flags, microseconds) is read too.
+//! Process and flags columns are optional. The latency format is read too.
 
-use crate::formats::{Format, Who, event_line, lost, thread_id, unusable};
+use crate::event_line::{Who, event_line, unusable};
+use crate::formats::Format;
+use crate::latency::latency;
+use crate::lost::lost_line;
 use crate::metadata::{HeaderLine, Metadata};
-use crate::prefix::{LONGEST_PREFIX, Prefix, Unusable, flags, name_and_args, prefix};
-use crate::raw::{Parsed, Raw, RawWhat};
-use crate::record::Context;
+use crate::prefix::{Unusable, name_and_args, prefix};
+use crate::raw::Parsed;
 use crate::repairs::Repair;
-use crate::scan::{Stamp, number, split_last, stamp};
-use crate::tasks::Comm;
-use memchr::memmem;
+use crate::scan::{number, split_last, thread_id};
 
 /// The entry in the list of formats.
 pub(crate) const FORMAT: Format = Format {
@@ -70,59 +70,13 @@ fn rare(line: &[u8], why: Unusable) -> Parsed {
     if line.trim_ascii().is_empty() || line.starts_with(b"#####") {
         return Parsed::Nothing;
     }
-    if let Some((cpu, count)) = lost(line) {
-        return Parsed::Event(lost_event(cpu, count));
+    if let Some(lost) = lost_line(line) {
+        return Parsed::Event(lost);
     }
     if let Some((found, who)) = latency(line) {
         return event_line(&found, &who);
     }
     unusable(why)
-}
-
-/// A loss; its time is filled in by the reader, since the line has none.
-pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
-    Raw {
-        at: u64::MAX,
-        line: 0,
-        cpu,
-        current: None,
-        tgid: None,
-        comm: Comm::default(),
-        context: Context::Unknown,
-        resched: false,
-        what: RawWhat::Lost { count },
-    }
-}
-
-/// `comm-tid   1d.h3.   345us+: event: fields`, or with seconds as trace-cmd's `-l` writes it. Names are cut to 8 bytes
-/// there, hence not learned.
-pub(crate) fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
-    let front = &line[..line.len().min(LONGEST_PREFIX)];
-    memmem::find_iter(front, b": ").find_map(|colon| latency_up_to(line, colon))
-}
-
-fn latency_up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, Who<'_>)> {
-    let front = match &line[..colon] {
-        // How long it took is marked behind the unit.
-        [rest @ .., b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$'] => rest,
-        rest => rest,
-    };
-    let (before, time) = split_last(front, b" ")?;
-    let at = match time.strip_suffix(b"us") {
-        Some(digits) => number(digits)?.checked_mul(1_000)?,
-        None => match stamp(time) {
-            Stamp::Ns(at) => at,
-            _ => return None,
-        },
-    };
-    let (names, place) = split_last(before.trim_ascii_end(), b" ")?;
-    let digits = place.iter().take_while(|b| b.is_ascii_digit()).count();
-    let cpu = number(&place[..digits]).filter(|c| *c <= 0xffff)? as u32;
-    let (context, resched) = flags(&place[digits..])?;
-    let mut who = who(names.trim_ascii());
-    who.comm = b"<cut>";
-    let event = line[colon + 1..].trim_ascii_start();
-    Some((Prefix { who: names, cpu, at, context, resched, event }, who))
 }
 
 /// A comment line: `# goodness: {…}`, buffer counts, or a legend.
@@ -133,7 +87,7 @@ fn header(line: &[u8], about: &mut Metadata) -> Parsed {
                 if let Some(recording) = found.recording {
                     about.kernel = Some(recording.kernel.release.clone()).filter(|r| !r.is_empty());
                     let highest = recording.cpus.online.iter().max().map_or(0, |c| c.saturating_add(1));
-                    about.cpus = about.cpus.max(highest.min(1 << 16));
+                    about.has_cpus(highest.into());
                     about.recording = Some(recording);
                 }
                 about.attributes.extend(found.task);
@@ -156,19 +110,20 @@ fn buffer_counts(text: &[u8], about: &mut Metadata) {
         about.entries_written = number(written);
     }
     if let Some(cpus) = words.next().and_then(|w| w.strip_prefix(b"#P:")).and_then(number) {
-        about.cpus = about.cpus.max(cpus.min(1 << 16) as u32);
+        about.has_cpus(cpus);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_line::event_in;
+    use crate::raw::{Raw, RawWhat};
+    use crate::record::Context;
+    use crate::tasks::Comm;
 
     fn event(text: &str) -> Raw {
-        match line(text.as_bytes(), &mut Metadata::default()) {
-            Parsed::Event(raw) => raw,
-            other => panic!("{text}: {other:?}"),
-        }
+        event_in(&FORMAT, text)
     }
 
     const WAKING: &str = "sched_waking: comm=dpkg-deb pid=9080 prio=120 target_cpu=001";
@@ -187,20 +142,6 @@ mod tests {
             assert_eq!((raw.cpu, raw.current, raw.tgid), (1, Some(9081), tgid), "{columns}");
             assert_eq!((raw.context, raw.at, raw.comm), (context, at, Comm::new(b"dpkg-deb")), "{columns}");
             assert!(matches!(raw.what, RawWhat::Waking { who, target: 1 } if who.pid == 9080));
-        }
-    }
-
-    #[test]
-    fn the_latency_format_is_read() {
-        for (front, current, at) in [
-            ("  <idle>-0         1d.h3.    345us+: ", 0, 345_000),
-            (" cc1plus-1387      1dNh2. 82224us : ", 1387, 82_224_000),
-            ("opt 7xo0-1609      1d.h2. 82224us#: ", 1609, 82_224_000),
-            ("opt cgu.-2658    1d.H2.  6701.806314307: ", 2658, 6_701_806_314_307),
-        ] {
-            let raw = event(&format!("{front}{WAKING}"));
-            assert_eq!((raw.cpu, raw.current, raw.at), (1, Some(current), at), "{front}");
-            assert_eq!((raw.context, raw.comm.is_empty()), (Context::HardIrq, true), "{front}");
         }
     }
 

@@ -11,12 +11,15 @@
 mod args;
 mod compress;
 mod error;
+mod event_line;
 mod events;
 mod formats;
 mod ftrace;
 mod ftrace_write;
+mod latency;
 mod left;
 mod lines;
+mod lost;
 mod metadata;
 mod perf_script;
 mod prefix;

@@ -29,7 +29,15 @@ pub struct Metadata {
     pub has_flags: bool,
 }
 
+/// CPUs that are supported.
+const CPUS_MAX: u64 = 1 << 16;
+
 impl Metadata {
+    /// The machine has at least `cpus` CPUs.
+    pub(crate) fn has_cpus(&mut self, cpus: u64) {
+        self.cpus = self.cpus.max(cpus.min(CPUS_MAX) as u32);
+    }
+
     /// Timer interrupts per second, where known. A header's figure that no machine can have (0, or more than
     /// 100 000) is as good as none.
     #[must_use]

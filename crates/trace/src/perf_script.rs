@@ -7,13 +7,13 @@
 //!
 //! Name, thread id, process id and period are optional (`-F`); CPU, time and event are needed. Callchains are skipped.
 
-use crate::formats::{Format, Who, event_line, thread_id, unusable};
-use crate::ftrace::lost_event;
+use crate::event_line::{Who, event_line, unusable};
+use crate::formats::Format;
+use crate::lost::lost_event;
 use crate::metadata::Metadata;
 use crate::prefix::{Unusable, prefix};
 use crate::raw::Parsed;
-use crate::repairs::Repair;
-use crate::scan::{number, split_last};
+use crate::scan::{number, split_last, thread_id};
 use memchr::memmem;
 
 /// The entry in the list of formats.
@@ -113,10 +113,7 @@ fn rare(line: &[u8], why: Unusable, about: &mut Metadata) -> Parsed {
     if without_cpu(line) {
         return Parsed::NoCpu;
     }
-    match why {
-        Unusable::NoEvent => Parsed::Unreadable(Repair::UnreadableLine),
-        other => unusable(other),
-    }
+    unusable(why)
 }
 
 /// `# os release : 6.18`, `# nrcpus online : 2`.
@@ -124,7 +121,7 @@ fn header(comment: &[u8], about: &mut Metadata) {
     let Some((key, value)) = split_once(comment) else { return };
     match key {
         b"os release" => about.kernel = Some(String::from_utf8_lossy(value).into()),
-        b"nrcpus online" => about.cpus = about.cpus.max(number(value).unwrap_or(0).min(1 << 16) as u32),
+        b"nrcpus online" => about.has_cpus(number(value).unwrap_or(0)),
         _ => {}
     }
 }
@@ -137,14 +134,12 @@ fn split_once(text: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_line::event_in;
     use crate::raw::{Raw, RawWhat};
     use crate::tasks::Comm;
 
     fn event(text: &str) -> Raw {
-        match line(text.as_bytes(), &mut Metadata::default()) {
-            Parsed::Event(raw) => raw,
-            other => panic!("{text}: {other:?}"),
-        }
+        event_in(&FORMAT, text)
     }
 
     const SWITCH: &str = "sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=my ab next_pid=841 next_prio=120";

@@ -2,7 +2,7 @@
 //! except how `who` is written.
 
 use crate::record::Context;
-use crate::scan::{Stamp, number, stamp};
+use crate::scan::{Stamp, cpu_number, stamp};
 use memchr::memchr;
 
 /// Names, numbers and columns take less; what comes later is the event's own text.
@@ -76,7 +76,7 @@ fn after_bracket(line: &[u8], open: usize) -> Result<Prefix<'_>, Unusable> {
         Stamp::Count => return Err(Unusable::NotSeconds),
         Stamp::No => return Err(Unusable::NoEvent),
     };
-    let cpu = number(&rest[..digits]).filter(|c| *c <= 0xffff).ok_or(Unusable::ImpossibleCpu)? as u32;
+    let cpu = cpu_number(&rest[..digits]).ok_or(Unusable::ImpossibleCpu)?;
     Ok(Prefix {
         who: line[..open].trim_ascii(),
         cpu,

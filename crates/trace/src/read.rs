@@ -8,7 +8,7 @@ use crate::metadata::Metadata;
 use crate::raw::{Parsed, Raw, RawWhat};
 use crate::record::{Context, Marker, Record};
 use crate::recording::Recording;
-use crate::reorder::Reorder;
+use crate::reorder::{Reorder, WINDOW};
 use crate::repair::Repairer;
 use crate::repairs::{Repair, Repairs};
 use crate::settle::settle;
@@ -16,6 +16,14 @@ use crate::tasks::Tasks;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+
+/// Of a hundred events, how many may lie too far in the past to be put where they belong. A choice: a clock that jumps
+/// back once leaves a usable trace; a shuffled or reversed file is past repairing, and its figures would be those of
+/// the repairs.
+const BACKWARDS_PERCENT_MAX: u64 = 10;
+/// Of a hundred switches, how many may be put in or corrected before a warning says so. A choice: recordings that lost
+/// a page of events now and then stay below.
+const REPAIRED_PERCENT_MAX: u64 = 20;
 
 /// Takes events one after the other.
 pub trait Sink {
@@ -60,6 +68,8 @@ struct Reading<'a> {
     about: Metadata,
     order: Reorder,
     repairer: Repairer,
+    /// Events read.
+    events: u64,
     /// Problems with single lines; joined with the repairer's at the end.
     repairs: Repairs,
     /// First line without a CPU, or with a time that is a count.
@@ -96,6 +106,7 @@ pub fn read(input: Input, sink: &mut impl Sink) -> Result<Outcome, TraceError> {
         about: Metadata { format: format.name, ..Metadata::default() },
         order: Reorder::default(),
         repairer: Repairer::new(),
+        events: 0,
         repairs: Repairs::default(),
         refusal: None,
         cut: None,
@@ -142,6 +153,7 @@ impl Reading<'_> {
     #[inline]
     fn event(&mut self, mut raw: Raw, number: u64, sink: &mut impl Sink) {
         raw.line = number;
+        self.events += 1;
         if matches!(raw.what, RawWhat::Lost { .. }) && raw.at == u64::MAX {
             raw.at = self.order.previous();
         }
@@ -169,6 +181,18 @@ impl Reading<'_> {
         self.repairs.join(&self.repairer.repairs);
         if self.repairer.switches == 0 {
             return Err(self.refuse());
+        }
+        let (backwards, events) = (self.repairs.of(Repair::ClockBackwards), self.events);
+        if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
+            let (path, line, count) = (self.name, backwards.first_line, backwards.count);
+            return Err(TraceError::OutOfOrder {
+                path,
+                line,
+                count,
+                events,
+                window: WINDOW,
+                most: BACKWARDS_PERCENT_MAX,
+            });
         }
         self.about.cpus = self.about.cpus.max(self.repairer.highest_cpu.map_or(0, |c| c + 1));
         self.about.attributes.sort_by_key(|a| a.pid);
@@ -218,6 +242,18 @@ impl Reading<'_> {
             warnings.push(format!(
                 "the ring buffer wrapped: the first {} of {written} events are gone; record with a larger buffer",
                 written - held
+            ));
+        }
+        let repaired: u64 = [Repair::MissingSwitch, Repair::SelfSwitch, Repair::TwoPlaces]
+            .map(|kind| self.repairs.of(kind).count)
+            .iter()
+            .sum();
+        let switches = self.repairer.switches;
+        if repaired.saturating_mul(100) > switches.saturating_mul(REPAIRED_PERCENT_MAX) {
+            warnings.push(format!(
+                "{repaired} switches were put in or corrected beside {switches} that were read, more than \
+                 {REPAIRED_PERCENT_MAX} in 100: figures describe the repairs as much as the machine; record again with a \
+                 larger buffer, and check that the lines are in order"
             ));
         }
         let lost = self.repairs.of(Repair::LostEvents);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Lines held back. Large enough for a merge that is wrong by a page of one CPU's ring buffer (4096 bytes hold
 /// fewer than 150 scheduling events) on several CPUs.
-const WINDOW: usize = 1024;
+pub(crate) const WINDOW: usize = 1024;
 
 /// Holds lines back until nothing earlier can come.
 #[derive(Default)]

@@ -1,6 +1,10 @@
 //! Bytes of a line into numbers and pieces, without allocation.
 
+use crate::tasks::PID_MAX;
 use memchr::memrchr;
+
+/// The largest CPU number that is supported.
+const CPU_MAX: u64 = 0xffff;
 
 /// A whole number without sign; `None` for anything else or when it does not fit.
 #[inline]
@@ -17,6 +21,18 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
         value = value * 10 + u64::from(digit);
     }
     Some(value)
+}
+
+/// A thread id; `None` for what Linux gives to no thread.
+#[inline]
+pub(crate) fn thread_id(text: &[u8]) -> Option<u32> {
+    number(text).filter(|id| *id <= u64::from(PID_MAX)).map(|id| id as u32)
+}
+
+/// The number of a CPU; `None` for what is beyond the supported ones.
+#[inline]
+pub(crate) fn cpu_number(text: &[u8]) -> Option<u32> {
+    number(text).filter(|cpu| *cpu <= CPU_MAX).map(|cpu| cpu as u32)
 }
 
 /// A whole number with an optional sign, as `%d` prints it; −1 also when printed as 4294967295.

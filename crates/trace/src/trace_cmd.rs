@@ -8,8 +8,11 @@
 //! Fields come in the kernel's own rendering or in that of its plugins. With `-l`, the flags column is there, which
 //! separates interrupts from tasks.
 
-use crate::formats::{Format, event_line, lost, unusable};
-use crate::ftrace::{latency, lost_event, who};
+use crate::event_line::{event_line, unusable};
+use crate::formats::Format;
+use crate::ftrace::who;
+use crate::latency::latency;
+use crate::lost::lost_line;
 use crate::metadata::Metadata;
 use crate::prefix::prefix;
 use crate::raw::Parsed;
@@ -50,11 +53,11 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
             if let Some((found, who)) = latency(line) {
                 return event_line(&found, &who);
             }
-            if let Some((cpu, count)) = lost(line) {
-                return Parsed::Event(lost_event(cpu, count));
+            if let Some(lost) = lost_line(line) {
+                return Parsed::Event(lost);
             }
             if let Some(cpus) = line.strip_prefix(b"cpus=").and_then(|n| number(n.trim_ascii())) {
-                about.cpus = about.cpus.max(cpus.min(1 << 16) as u32);
+                about.has_cpus(cpus);
                 return Parsed::Nothing;
             }
             if is_remark(line) {
@@ -77,15 +80,13 @@ fn is_remark(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event_line::event_in;
     use crate::left::Left;
     use crate::raw::{Raw, RawWhat};
     use crate::record::Context;
 
     fn event(text: &str) -> Raw {
-        match line(text.as_bytes(), &mut Metadata::default()) {
-            Parsed::Event(raw) => raw,
-            other => panic!("{text}: {other:?}"),
-        }
+        event_in(&FORMAT, text)
     }
 
     #[test]

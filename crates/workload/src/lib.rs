@@ -1,4 +1,13 @@
-//! Behaviours: experiment files, rt-app files and work recovered from a recording.
+//! Where work comes from, and the machines it is done on.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`models`] | built-in workloads, by name |
+//! | [`experiment`] | experiment files (TOML) |
+//! | [`rtapp`] | rt-app files, read by [`json`] |
+//! | [`replay`] | work recovered from a recording |
+//! | [`script`] | what all but `replay` compile to |
+//! | [`machine`] | machines by name, as typed, or from a file |
 
 pub mod experiment;
 pub mod json;
@@ -7,3 +16,4 @@ pub mod models;
 pub mod replay;
 pub mod rtapp;
 pub mod script;
+pub mod soundness;

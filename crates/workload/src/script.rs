@@ -3,12 +3,15 @@
 //! A [`Plan`] is a workload whose behaviours are all scripts; experiment files, rt-app files and the built-in
 //! models compile to it.
 
+mod interpreter;
+
 use goodness_core::{
-    Behaviour, BehaviourId, Channel, ChannelKind, LockId, Span, Start, Step, StepContext, Task, TaskSpec, Time,
+    Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, Task, TaskSpec, Time,
     Workload,
 };
+use interpreter::{Interpreter, Shared};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One instruction of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,57 @@ pub enum Op {
     ComputeBetween(Span, Span),
     /// Sleep for a time drawn evenly from `low..=high`.
     SleepBetween(Span, Span),
+    /// Use CPU time drawn exponentially with this mean.
+    ComputeExponential(Span),
+    /// Sleep for a time drawn exponentially with this mean.
+    SleepExponential(Span),
+    /// Go on with probability `millionths` / 1 000 000, else at instruction `or_to`.
+    Chance {
+        /// The probability, in millionths.
+        millionths: u32,
+        /// Where to go on otherwise.
+        or_to: u32,
+    },
+    /// Go on at this instruction.
+    Jump(u32),
+    /// Take one of `count` locks that begin at `first`, drawn evenly.
+    LockOneOf {
+        /// The first of them.
+        first: LockId,
+        /// How many there are.
+        count: u32,
+    },
+    /// Release the lock taken last.
+    UnlockLast,
+    /// Put a letter into a mailbox, wake one who waits for letters there, and wait for the answer.
+    Ask(Mailbox),
+    /// As [`Op::Ask`], waiting uninterruptibly: for a device.
+    AskDevice(Mailbox),
+    /// Take the oldest letter out of a mailbox, waiting for one if there is none.
+    Receive(Mailbox),
+    /// Answer the letter received last, and report it as served since it was sent.
+    Answer,
+    /// Answer the letter received last; nothing is reported.
+    Reply,
+    /// Put a letter into a mailbox, wake one who waits for letters there, and go on.
+    Post(Mailbox),
+    /// Put the letter received last into another mailbox, as sent when it was and by whom it was, and go on.
+    Pass(Mailbox),
+    /// As [`Op::Pass`], but the answer comes here, and is waited for.
+    PassAndWait(Mailbox),
+    /// Take all letters that are in a mailbox now.
+    Gather(Mailbox),
+    /// Answer all letters gathered.
+    ReplyGathered,
+    /// Take one of the `of` turns that all tasks of the plan share in `pot`; go on at `or_to` when none is left.
+    Turn {
+        /// Which of the plan's pots.
+        pot: u16,
+        /// How many turns it holds in all.
+        of: u64,
+        /// Where to go on without a turn.
+        or_to: u32,
+    },
     /// Go back to instruction `to` until it was passed `times` times; `None` for ever.
     Repeat {
         /// Which of the script's counters counts.
@@ -59,8 +113,40 @@ pub enum Op {
     },
     /// Remember now as the time at which a request was sent.
     Begin,
-    /// Report the request sent at the last [`Op::Begin`] as served.
+    /// Remember the last expiry of this timer as the time at which a request was sent.
+    BeginAtExpiry(Timer),
+    /// Report the request sent at the last [`Op::Begin`] or [`Op::BeginAtExpiry`] as served.
     Served,
+}
+
+/// A place for requests whose answers go back to whoever asked. Letters are taken in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mailbox {
+    /// Its number within the plan.
+    pub number: u16,
+    /// Counts the letters in it.
+    pub letters: Channel,
+    /// How letters and answers get through.
+    pub via: Via,
+}
+
+/// How a letter wakes who waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// The sender wakes the receiver: pipes, sockets of the Unix domain.
+    Sender,
+    /// A software interrupt wakes the receiver, and nobody counts as waker: the loopback network.
+    Network,
+}
+
+impl Via {
+    /// The step that wakes one waiter of `channel`.
+    pub(crate) const fn wake(self, channel: Channel) -> Step {
+        match self {
+            Via::Sender => Step::Wake(channel),
+            Via::Network => Step::Interrupt(channel),
+        }
+    }
 }
 
 /// Where a periodic timer lives.
@@ -79,11 +165,9 @@ pub enum Overrun {
     KeepsGrid,
     /// The next period begins now.
     RestartsNow,
+    /// The grid stays where it is; expiries that have passed are left out, and the next one that has not is waited for.
+    SkipsPassed,
 }
-
-/// Spinning checks the clock after this much CPU time. rt-app does likewise between two passes of its load;
-/// the length is our choice and bounds how far a preempted spin overshoots.
-const SPIN: Span = Span::from_us(32);
 
 /// A programme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,6 +209,19 @@ pub struct TaskPlan {
     pub task: Task,
     /// What it does.
     pub script: Arc<Script>,
+    /// The line of its file on which it begins, from 1; 0 where it is in no file or the line is not known.
+    pub line: u32,
+}
+
+/// Somebody outside the machine (see [`Outsider`]) in a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct OutsiderPlan {
+    /// Name for people.
+    pub name: String,
+    /// When it begins.
+    pub start: Time,
+    /// What it does.
+    pub script: Arc<Script>,
 }
 
 /// A workload made of scripts.
@@ -132,13 +229,21 @@ pub struct TaskPlan {
 pub struct Plan {
     /// The tasks.
     pub tasks: Vec<TaskPlan>,
+    /// Who acts from outside the machine.
+    pub outside: Vec<OutsiderPlan>,
     /// The kind of each channel.
     pub channels: Vec<ChannelKind>,
     /// How many locks there are.
     pub locks: u32,
+    /// How many mailboxes there are.
+    pub mailboxes: u16,
+    /// What channels and locks are called in their file, with their kind: `lock "m"`.
+    pub names: BTreeMap<Awaited, String>,
+    /// How many pots of turns there are.
+    pub pots: u16,
     /// How many timers the tasks share.
     pub shared_timers: u16,
-    /// When the run ends at the latest.
+    /// When the run ends at the latest; `None`: when every task has ended, or after [`HORIZON_MAX`].
     pub horizon: Option<Time>,
     /// Measurements begin here.
     pub warmup: Span,
@@ -159,177 +264,57 @@ impl Plan {
         LockId(self.locks - 1)
     }
 
+    /// A fresh mailbox.
+    pub fn mailbox(&mut self) -> Mailbox {
+        self.mailboxes += 1;
+        Mailbox { number: self.mailboxes - 1, letters: self.channel(ChannelKind::Semaphore), via: Via::Sender }
+    }
+
+    /// A fresh mailbox behind the loopback network.
+    pub fn socket(&mut self) -> Mailbox {
+        Mailbox { via: Via::Network, ..self.mailbox() }
+    }
+
+    /// A fresh pot of turns.
+    pub fn pot(&mut self) -> u16 {
+        self.pots += 1;
+        self.pots - 1
+    }
+
     /// The workload, ready to run.
     #[must_use]
     pub fn workload(&self) -> Workload {
-        let shared: Arc<[AtomicU64]> = (0..self.shared_timers).map(|_| AtomicU64::new(UNSET)).collect();
-        let spec = |plan: &TaskPlan| TaskSpec {
+        let shared = Arc::new(Shared::new(self.shared_timers, self.mailboxes, self.pots));
+        let mut channels = self.channels.clone();
+        let actors = if self.mailboxes > 0 { self.tasks.len() + self.outside.len() } else { 0 };
+        // Everybody has a channel for answers, behind those of the plan.
+        let mut answers = channels.len() as u32..;
+        channels.resize(channels.len() + actors, ChannelKind::Semaphore);
+        let mut behaviour = |script: &Arc<Script>| {
+            let answers = Channel(answers.next().unwrap_or_default());
+            Box::new(Interpreter::new(Arc::clone(script), Arc::clone(&shared), answers))
+        };
+        let mut spec = |plan: &TaskPlan| TaskSpec {
             name: plan.name.clone(),
             start: plan.start,
             task: plan.task.clone(),
-            behaviour: Box::new(Interpreter::new(Arc::clone(&plan.script), Arc::clone(&shared))),
+            behaviour: behaviour(&plan.script),
             judged: true,
         };
+        let tasks = self.tasks.iter().map(&mut spec).collect();
+        let outsider = |plan: &OutsiderPlan| Outsider {
+            name: plan.name.clone(),
+            start: plan.start,
+            behaviour: behaviour(&plan.script),
+        };
         Workload {
-            tasks: self.tasks.iter().map(spec).collect(),
-            channels: self.channels.clone(),
+            tasks,
+            outside: self.outside.iter().map(outsider).collect(),
+            channels,
             locks: self.locks,
-            horizon: self.horizon,
+            horizon: Some(self.horizon.unwrap_or(Time::ZERO + HORIZON_MAX)),
             warmup: self.warmup,
             timer_slack: self.timer_slack,
         }
-    }
-}
-
-/// A shared timer that nobody has used yet.
-const UNSET: u64 = u64::MAX;
-
-/// Runs a script.
-struct Interpreter {
-    script: Arc<Script>,
-    at: usize,
-    /// Progress within an instruction that takes several steps.
-    stage: u8,
-    counters: Box<[u64]>,
-    timers: Box<[Option<Time>]>,
-    shared: Arc<[AtomicU64]>,
-    held: Vec<LockId>,
-    origin: Option<Time>,
-    spin_until: Option<Time>,
-    begun: Time,
-}
-
-impl Interpreter {
-    fn new(script: Arc<Script>, shared: Arc<[AtomicU64]>) -> Interpreter {
-        Interpreter {
-            at: 0,
-            stage: 0,
-            counters: vec![0; script.counters.into()].into(),
-            timers: vec![None; script.timers.into()].into(),
-            shared,
-            held: Vec::with_capacity(4),
-            origin: script.origin,
-            spin_until: None,
-            begun: Time::ZERO,
-            script,
-        }
-    }
-
-    /// The instruction is complete after `step`.
-    fn done(&mut self, step: Step) -> Option<Step> {
-        self.at += 1;
-        self.stage = 0;
-        Some(step)
-    }
-
-    fn skip(&mut self) -> Option<Step> {
-        self.at += 1;
-        self.stage = 0;
-        None
-    }
-
-    fn perform(&mut self, op: &Op, cx: &mut StepContext) -> Option<Step> {
-        match *op {
-            Op::Do(ref step) => self.plain(step.clone()),
-            Op::ComputeBetween(low, high) => self.done(Step::Compute(Span(cx.rng.within(low.0, high.0)))),
-            Op::SleepBetween(low, high) => self.done(Step::Sleep(Span(cx.rng.within(low.0, high.0)))),
-            Op::Repeat { counter, times, to } => self.repeat(counter, times, to),
-            Op::Timer { timer, period, overrun } => {
-                let until = self.next_expiry(cx.now, timer, period, overrun);
-                self.done(Step::SleepUntil(until))
-            }
-            Op::Spin(span) => self.spin(cx.now, span),
-            Op::WaitWith { channel, lock, signal } => self.wait_with(channel, lock, signal),
-            Op::ForkNext { counter, first, count } => {
-                let index = self.counters[usize::from(counter)] as u32;
-                self.counters[usize::from(counter)] += 1;
-                if index < count { self.done(Step::Fork(BehaviourId(first.0 + index))) } else { self.skip() }
-            }
-            Op::Begin => {
-                self.begun = cx.now;
-                self.skip()
-            }
-            Op::Served => self.done(Step::Served(self.begun)),
-        }
-    }
-
-    fn plain(&mut self, step: Step) -> Option<Step> {
-        match step {
-            Step::Lock(lock) => self.held.push(lock),
-            Step::Unlock(lock) => match self.held.iter().rposition(|l| *l == lock) {
-                Some(place) => drop(self.held.swap_remove(place)),
-                None => return self.skip(),
-            },
-            _ => {}
-        }
-        self.done(step)
-    }
-
-    fn repeat(&mut self, counter: u16, times: Option<u64>, to: u32) -> Option<Step> {
-        let passes = &mut self.counters[usize::from(counter)];
-        *passes += 1;
-        if times.is_some_and(|t| *passes >= t) {
-            *passes = 0;
-            return self.skip();
-        }
-        self.at = to as usize;
-        None
-    }
-
-    fn next_expiry(&mut self, now: Time, timer: Timer, period: Span, overrun: Overrun) -> Time {
-        let origin = self.origin.unwrap_or(now);
-        let last = match timer {
-            Timer::Own(own) => self.timers[usize::from(own)].unwrap_or(origin),
-            Timer::Shared(index) => match self.shared[usize::from(index)].load(Ordering::Relaxed) {
-                UNSET => origin,
-                ns => Time(ns),
-            },
-        };
-        let mut next = last + period;
-        if next < now && overrun == Overrun::RestartsNow {
-            next = now;
-        }
-        match timer {
-            Timer::Own(own) => self.timers[usize::from(own)] = Some(next),
-            Timer::Shared(index) => self.shared[usize::from(index)].store(next.0, Ordering::Relaxed),
-        }
-        next
-    }
-
-    fn spin(&mut self, now: Time, span: Span) -> Option<Step> {
-        let until = *self.spin_until.get_or_insert(now + span);
-        if now >= until {
-            self.spin_until = None;
-            return self.skip();
-        }
-        Some(Step::Compute(until.since(now).min(SPIN)))
-    }
-
-    /// Stages: 0 lock if needed, 1 signal, 2 wait, 3 unlock if the lock was taken here.
-    fn wait_with(&mut self, channel: Channel, lock: LockId, signal: bool) -> Option<Step> {
-        loop {
-            self.stage += 1;
-            match self.stage {
-                1 if !self.held.contains(&lock) => return Some(Step::Lock(lock)),
-                2 if signal => return Some(Step::Wake(channel)),
-                3 => return Some(Step::WaitUnlocked(channel, lock)),
-                4 if !self.held.contains(&lock) => return self.done(Step::Unlock(lock)),
-                4.. => return self.skip(),
-                _ => {}
-            }
-        }
-    }
-}
-
-impl Behaviour for Interpreter {
-    fn next(&mut self, cx: &mut StepContext) -> Step {
-        self.origin.get_or_insert(cx.now);
-        let script = Arc::clone(&self.script);
-        while let Some(op) = script.ops.get(self.at) {
-            if let Some(step) = self.perform(op, cx) {
-                return step;
-            }
-        }
-        Step::Exit
     }
 }

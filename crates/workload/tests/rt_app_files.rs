@@ -66,7 +66,9 @@ fn events_happen_in_file_order_even_when_keys_repeat() {
 #[test]
 fn a_delay_counts_from_the_start_and_moves_the_timers_grid() {
     let timer = r#""timer": { "ref": "u", "period": 1000, "mode": "absolute" }"#;
-    let app = read(&format!(r#"{{ "tasks": {{ "a": {{ "delay": 500, "run": 1, {timer} }} }} }}"#));
+    let app = read(&format!(
+        r#"{{ "global": {{ "duration": 9 }}, "tasks": {{ "a": {{ "delay": 500, "run": 1, {timer} }} }} }}"#
+    ));
     assert_eq!(steps(app.plan(), 0, 3, Span::ZERO), [at_us(500), run(1), at_us(1500)]);
 }
 
@@ -75,7 +77,7 @@ fn an_overrun_moves_the_grid_of_a_relative_timer_only() {
     // Every step takes 1.7 ms, so the first expiry, at 1 ms, has passed when the timer is asked.
     let timers = |mode| {
         let timer = format!(r#""timer": {{ "ref": "u", "period": 1000, "mode": "{mode}" }}"#);
-        let app = read(&format!(r#"{{ "tasks": {{ "a": {{ "run": 1, {timer} }} }} }}"#));
+        let app = read(&format!(r#"{{ "global": {{ "duration": 9 }}, "tasks": {{ "a": {{ "run": 1, {timer} }} }} }}"#));
         let steps = steps(app.plan(), 0, 6, us(1700));
         [steps[1].clone(), steps[3].clone(), steps[5].clone()]
     };
@@ -85,7 +87,7 @@ fn an_overrun_moves_the_grid_of_a_relative_timer_only() {
 
 #[test]
 fn timers_of_one_name_are_shared_only_when_asked_for() {
-    let text = r#"{ "tasks": { "a": { "instance": 2, "timer": { "ref": "tick", "period": 1000 } },
+    let text = r#"{ "global": { "duration": 9 }, "tasks": { "a": { "instance": 2, "timer": { "ref": "tick", "period": 1000 } },
                                "b": { "instance": 2, "timer": { "ref": "unique", "period": 1000 } } } }"#;
     let own = read(text);
     let shared = RtApp::read("test.json", text, Options { shared_timers: true, ..Options::default() }).unwrap();
@@ -164,7 +166,13 @@ fn refusals_name_file_line_key_and_remedy() {
         (r#"{ "tasks": { "a": { "priority": 20 } } }"#, "outside -20 ..= 19"),
         (r#"{ "tasks": { "a": { "cpus": [] } } }"#, "at least one CPU"),
         (r#"{ "tasks": { "a": { "fork": "b" }, "b": { "instance": 0 } } }"#, "without end"),
-        (r#"{ "tasks": { "a": { "loop": 1, "fork": "c" } } }"#, "nearest is \"a\""),
+        (r#"{ "tasks": { "a": { "loop": 1, "fork": "c" } } }"#, "there are: a"),
+        (r#"{ "tasks": { "a": { "run": 1 } } }"#, "line 1: task \"a-0\" goes on for ever and the run has no end"),
+        (r#"{ "global": { "duration": 86401 }, "tasks": { "a": { "run": 1 } } }"#, "86401 is outside -1 ..= 86400"),
+        (
+            "{ \"global\": { \"duration\": 1 }, \"tasks\": {\n \"a\": { \"run\": 0 } } }",
+            "line 2: task \"a-0\" goes round for ever without using time",
+        ),
         (r#"{ "tasks": { "a": { "timer": { "ref": "x" } } } }"#, "\"period\""),
         (r#"{ "tasks": { "a": { "phases": { "p": { "run": 1 } }, "run": 1 } } }"#, "never happens"),
         (r#"{ "global": { "pi_enabled": true }, "tasks": { "a": { "run": 1 } } }"#, "priority inheritance"),
@@ -185,7 +193,7 @@ fn a_circle_of_forks_is_refused() {
 
 #[test]
 fn reading_leniently_lists_what_is_not_honoured() {
-    let text = r#"{ "tasks": { "a": { "mem": 1, "shiny": 2, "run": 3, "policy": "SCHED_DEADLINE" } } }"#;
+    let text = r#"{ "global": { "duration": 9 }, "tasks": { "a": { "mem": 1, "shiny": 2, "run": 3, "policy": "SCHED_DEADLINE" } } }"#;
     let app = RtApp::read("test.json", text, Options { lenient: true, ..Options::default() }).unwrap();
     assert_eq!(app.not_honoured.len(), 3, "{:?}", app.not_honoured);
     assert_eq!(steps(app.plan(), 0, 1, Span::ZERO), [run(3)]);
@@ -212,5 +220,29 @@ proptest! {
     ) {
         let body: String = keys.iter().zip(&values).map(|(k, v)| format!("\"{k}\": {v},")).collect();
         let _ = RtApp::read("test.json", &format!("{{\"tasks\": {{\"a\": {{{body}}}}}}}"), Options::default());
+    }
+}
+
+#[test]
+fn what_can_hold_only_once_is_refused_the_second_time_with_both_lines() {
+    for (text, expected) in [
+        ("{\"tasks\": {\n\"a\": {\"run\": 9},\n\"a\": {\"run\": 9}}}", "line 3: \"a\" is given twice, first on line 2"),
+        ("{\"tasks\": {\"a\": {\"loop\": 1,\n\"run\": 9, \"loop\": 2}}}", "line 2: \"loop\" is given twice"),
+        ("{\"tasks\": {\"a\": {\"instance\": 1, \"instance\": 1, \"run\": 9}}}", "\"instance\" is given twice"),
+        (
+            "{\"tasks\": {\"a\": {\"phases\": {\"p\": {\"cpus\": [0], \"cpus\": [1], \"run\": 9}}}}}",
+            "\"cpus\" is given twice",
+        ),
+        (
+            "{\"global\": {\"duration\": 1, \"duration\": 2}, \"tasks\": {\"a\": {\"run\": 9}}}",
+            "\"duration\" is given twice",
+        ),
+        (
+            "{\"tasks\": {\"a\": {\"timer\": {\"ref\": \"t\", \"period\": 9, \"period\": 8}, \"run\": 9}}}",
+            "\"period\" is given twice",
+        ),
+    ] {
+        let sentence = refusal(text);
+        assert!(sentence.starts_with("test.json, line ") && sentence.contains(expected), "{sentence}");
     }
 }

@@ -6,6 +6,9 @@
 //! its window. A replay holds the sender to that window: beyond it, it waits until one more of those it woke is
 //! done, that is, waits again or ends.
 //!
+//! A sender with several receivers is an event loop: it waits for any of them. It is held to more, that each answers
+//! before it is spoken to again, and to less, since it goes on with whichever answers first ([`super::talks`]).
+//!
 //! This is an inference, made only where the answers are invisible: a task sends to another program by
 //! soft-interrupt edges ([`super::causes`]), at least [`super::causes::RECURRING`] times, and that program's
 //! tasks wake it less than half as often as it wakes them. It cannot deadlock: in the recorded order, the sender
@@ -22,10 +25,22 @@ struct Traffic {
     answered: u32,
     under_way: u32,
     most: u32,
+    /// Who was sent to first, and whether anybody else was since.
+    first: Option<Who>,
+    has_several: bool,
 }
 
-/// The windows of all senders whose answers are invisible, by sender and receiving program.
-pub struct Windows(BTreeMap<(Who, u32), u32>);
+/// What a sender that does not seem to wait for its answers is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// One receiver: this many messages under way.
+    ToWindow(u32),
+    /// Several receivers: the answer of each before it is spoken to again.
+    ToAnswers,
+}
+
+/// What all senders whose answers are invisible are held to, by sender and receiving program.
+pub struct Windows(BTreeMap<(Who, u32), Held>);
 
 impl Windows {
     /// Finds the windows.
@@ -47,6 +62,7 @@ impl Windows {
                     it.sent += 1;
                     it.under_way += 1;
                     it.most = it.most.max(it.under_way);
+                    it.has_several |= *it.first.get_or_insert(task) != task;
                 }
                 What::Switch { prev: Some(prev), off, .. } if !off.is_runnable() => {
                     if let Some(it) = asked[prev.index()].take().and_then(|key| traffic.get_mut(&key)) {
@@ -57,12 +73,13 @@ impl Windows {
             }
         }
         let is_one_way = |t: &Traffic| t.sent >= RECURRING && t.answered * 2 < t.sent;
-        Windows(traffic.into_iter().filter(|(_, t)| is_one_way(t)).map(|(key, t)| (key, t.most)).collect())
+        let held = |t: Traffic| if t.has_several { Held::ToAnswers } else { Held::ToWindow(t.most) };
+        Windows(traffic.into_iter().filter(|(_, t)| is_one_way(t)).map(|(key, t)| (key, held(t))).collect())
     }
 
-    /// How many of its messages to program `party` may be under way; `None`: as many as it likes.
+    /// What `sender` is held to towards program `party`; `None`: it sends as it likes.
     #[must_use]
-    pub fn of(&self, sender: Who, party: u32) -> Option<u32> {
+    pub fn of(&self, sender: Who, party: u32) -> Option<Held> {
         self.0.get(&(sender, party)).copied()
     }
 

@@ -146,6 +146,7 @@ fn cast(recording: &Recording, first_prio: &[i16]) -> Vec<Character> {
             .map_or_else(|| inherited_affinity(recording, entry.parent, is_member, &cast), set_of);
         cast.push(Character {
             name,
+            pid: entry.pid,
             task: spec,
             party: *parties.entry(program).or_insert(next),
             judged: if members.is_empty() { !is_kernel } else { is_member },

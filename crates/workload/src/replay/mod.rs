@@ -15,15 +15,23 @@ pub mod clock;
 pub mod machine;
 pub mod program;
 pub mod recover;
+pub mod recovered;
 pub mod story;
+pub mod talks;
+mod track;
+pub mod turns;
+pub mod unknowns;
 
 pub use machine::{Delays, Figure, RecordedMachine, machine_of};
-pub use recover::{Arrivals, Others, Recovered, RecoveredTask, Unknowns, recover};
+pub use recover::{Arrivals, Others, recover};
+pub use recovered::{Recovered, RecoveredTask};
 pub use story::Story;
+pub use unknowns::Unknowns;
 
-use goodness_core::{Channel, ChannelKind, Seed, Span, TaskSpec, Time, Workload, WorkloadSource};
+use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
 use program::{Player, permuted};
 use std::sync::Arc;
+use turns::Desk;
 
 /// A replay that is not done after this many times the length of its recording, and ten seconds, ends there.
 const PATIENCE: u64 = 20;
@@ -61,9 +69,9 @@ impl WorkloadSource for Replay {
     }
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let never = Channel(self.recovered.edges);
-        let mut channels = vec![ChannelKind::Semaphore; self.recovered.edges as usize];
-        channels.push(ChannelKind::Semaphore);
+        let (edges, turns) = (self.recovered.edges, &self.recovered.turns);
+        let desk = Arc::new(Desk::new(Arc::clone(turns), Channel(edges)));
+        let channels = vec![ChannelKind::Semaphore; desk.never().0 as usize + 1];
         let seed = seed.stream("replay", replication.into());
         let tasks = self.recovered.tasks.iter().enumerate().map(|(index, task)| {
             let ops = match replication {
@@ -76,12 +84,20 @@ impl WorkloadSource for Replay {
                 name: task.character.name.clone(),
                 start: task.start,
                 task: spec,
-                behaviour: Box::new(Player::new(ops, never)),
+                behaviour: Box::new(Player::new(ops, Arc::clone(&desk))),
                 judged: task.character.judged,
             }
         });
         // A recording full of repairs can ask for more CPU time than its length holds: the replay ends all the same.
         let horizon = Some(Time::ZERO + self.recovered.length * PATIENCE + Span::from_s(10));
         Workload { tasks: tasks.collect(), channels, horizon, ..Workload::default() }
+    }
+
+    fn id_of(&self, task: TaskId) -> u64 {
+        self.recovered.tasks.get(task.index()).map_or(u64::from(task.0) + 1, |t| t.character.pid.into())
+    }
+
+    fn may_end_waiting(&self) -> bool {
+        true
     }
 }

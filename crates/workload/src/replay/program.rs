@@ -1,5 +1,6 @@
 //! Recovered programmes: eight bytes an instruction, shared by all replications.
 
+use super::turns::Desk;
 use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Rng, Seed, Span, Step, StepContext, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,12 @@ pub enum Act {
     WaitUninterruptible(u32),
     /// Fire the edge of this number.
     Post(u32),
+    /// Give the answer with which this turn of an event loop begins ([`super::turns`]).
+    Answer(u32),
+    /// A turn of this round begins: an event loop waits for an answer here and goes on with the turn it begins.
+    Turn(u32),
+    /// This round is over; until all its turns were taken, as `Turn`.
+    RoundEnd(u32),
     /// Create the task of this number in the workload's list.
     Fork(u32),
     /// Change one's own nice.
@@ -50,6 +57,9 @@ impl Op {
             Act::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
             Act::Exit => (8, 0),
             Act::Unknown => (9, 0),
+            Act::Answer(turn) => (10, turn.into()),
+            Act::Turn(round) => (11, round.into()),
+            Act::RoundEnd(round) => (12, round.into()),
         };
         Op(value.min(LENGTH_MAX) << 4 | tag)
     }
@@ -68,6 +78,9 @@ impl Op {
             6 => Act::Fork(value as u32),
             7 => Act::Nice((value as i64 - 20) as i8),
             8 => Act::Exit,
+            10 => Act::Answer(value as u32),
+            11 => Act::Turn(value as u32),
+            12 => Act::RoundEnd(value as u32),
             _ => Act::Unknown,
         }
     }
@@ -130,20 +143,42 @@ fn shuffle(ops: &mut [Op], places: &[u32], rng: &mut Rng) {
 pub struct Player {
     ops: Arc<[Op]>,
     at: usize,
-    /// A channel nobody posts.
-    never: Channel,
+    desk: Arc<Desk>,
+    /// Turns taken of the present round.
+    taken: u32,
+    /// The round whose next turn is to be taken: its channel has let the task through.
+    takes: Option<u32>,
 }
 
 impl Player {
-    /// A player at the beginning of `ops`; `never` is a channel nobody posts.
+    /// A player at the beginning of `ops`; `desk` is shared by all players of a run.
     #[must_use]
-    pub fn new(ops: Arc<[Op]>, never: Channel) -> Player {
-        Player { ops, at: 0, never }
+    pub fn new(ops: Arc<[Op]>, desk: Arc<Desk>) -> Player {
+        Player { ops, at: 0, desk, taken: 0, takes: None }
+    }
+
+    /// Takes up the turn whose answer was waited for.
+    fn take_turn(&mut self) {
+        if let Some(begin) = self.takes.take().and_then(|round| self.desk.take(round)) {
+            self.at = begin;
+            self.taken += 1;
+        }
+    }
+
+    /// Waits for the next answer of `round`; once all were taken, takes the first step after it.
+    fn choose(&mut self, round: u32, cx: &mut StepContext) -> Step {
+        if let Some(after) = self.desk.end(round, self.taken) {
+            (self.at, self.taken) = (after, 0);
+            return self.next(cx);
+        }
+        self.takes = Some(round);
+        Step::Wait(self.desk.channel(round))
     }
 }
 
 impl Behaviour for Player {
-    fn next(&mut self, _: &mut StepContext) -> Step {
+    fn next(&mut self, cx: &mut StepContext) -> Step {
+        self.take_turn();
         let act = self.ops.get(self.at).map_or(Act::Unknown, |op| op.act());
         self.at += 1;
         match act {
@@ -153,12 +188,14 @@ impl Behaviour for Player {
             Act::Wait(edge) => Step::Wait(Channel(edge)),
             Act::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
             Act::Post(edge) => Step::Wake(Channel(edge)),
+            Act::Answer(turn) => Step::Wake(self.desk.answer(turn)),
+            Act::Turn(round) | Act::RoundEnd(round) => self.choose(round, cx),
             Act::Fork(child) => Step::Fork(BehaviourId(child)),
             Act::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
             Act::Exit => Step::Exit,
             Act::Unknown => {
                 self.at = self.ops.len();
-                Step::Wait(self.never)
+                Step::Wait(self.desk.never())
             }
         }
     }
@@ -182,6 +219,9 @@ mod tests {
             Act::Nice(19),
             Act::Exit,
             Act::Unknown,
+            Act::Answer(u32::MAX),
+            Act::Turn(10),
+            Act::RoundEnd(11),
         ];
         for act in acts {
             assert_eq!(Op::new(act).act(), act);

@@ -3,16 +3,21 @@
 //! Every task's programme lists, in recorded order, the CPU time it executed, the edges it fired and the waits
 //! it made. Time on a runqueue is in no programme. An edge is a counting semaphore of its own, posted once and
 //! waited for once. **No policy can deadlock a recovered workload**: order its instructions by the recorded time
-//! at which each was complete; every wait comes after the post of its edge (and every wait for an answer after as
-//! many answers as there were waits for them), every instruction after its
-//! predecessor in the same programme, and every programme after the fork that begins it. So the first
-//! instruction not yet complete can always go on.
+//! at which each was complete (the beginning of a turn: with the burst that follows it); every wait comes after the
+//! post of its edge (and every wait for an answer after as many answers as there were waits for them), every turn after
+//! the answer it begins with, every instruction after its predecessor in the same programme, and every programme after
+//! the fork that begins it. So the first instruction not yet complete can always go on: nothing inside a turn waits, so
+//! a loop that is busy with a later turn comes back to it.
 
-use super::answers::Windows;
-use super::causes::{Cause, Kinds, Rule};
+use super::answers::{Held, Windows};
+use super::causes::{Cause, Rule};
 use super::clock::TickGrid;
-use super::program::{Act, Op};
-use super::story::{Character, Origin, Sighting, Story, What, Who};
+use super::program::Act;
+use super::recovered::{Draft, Recovered, finished};
+use super::story::{Origin, Sighting, Story, What, Who};
+use super::talks::Talks;
+use super::track::{Doing, Ending, Track};
+use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Off, Span, Start, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,159 +42,21 @@ pub enum Others {
     LeftOut,
 }
 
-/// What the recording does not tell, or tells in a way that had to be repaired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unknowns {
-    /// Wakings by kind.
-    pub wakings: Kinds,
-    /// Tasks that came back from a wait without any waking on record; taken as woken from outside.
-    pub wakes_without_waking: u64,
-    /// Switches that are missing; put at the last time the task that came was made runnable.
-    pub missing_switches: u64,
-    /// Wakings of tasks that were already runnable; they carry no cause.
-    pub redundant_wakings: u64,
-    /// Wakings of tasks that were still running and about to wait; their wait ends at once.
-    pub early_wakings: u64,
-    /// Places where events were lost.
-    pub losses: u64,
-    /// First waits that began before the recording; they end at the recorded time whatever woke them.
-    pub waits_begun_before: u64,
-    /// Waits that the recording's end cut short; they never end.
-    pub waits_cut_by_end: u64,
-    /// Waits for answers that left no trace, inferred from how many messages were ever under way.
-    pub inferred_answers: u64,
-    /// Waits in uninterruptible sleep (I/O, as a rule) that ended from outside; replayed as sleeps.
-    pub device_waits: u64,
-}
-
-impl Unknowns {
-    /// Each kind as a phrase that follows a number.
-    #[must_use]
-    pub fn counted(&self) -> [(&'static str, u64); 14] {
-        [
-            ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
-            ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
-            ("wake-ups in soft interrupts from outside, replayed as delays", self.wakings.soft_external),
-            ("wake-ups in hard interrupts, replayed as delays", self.wakings.hard_external),
-            ("wake-ups by nobody known, replayed as delays", self.wakings.nobody),
-            ("waits that ended without a waking on record", self.wakes_without_waking),
-            ("switches missing, put in where they fit", self.missing_switches),
-            ("wakings of tasks that were awake already", self.redundant_wakings),
-            ("wakings of tasks on their way to sleep", self.early_wakings),
-            ("places where events were lost", self.losses),
-            ("waits that had begun before the recording", self.waits_begun_before),
-            ("waits that the end of the recording cut off", self.waits_cut_by_end),
-            ("waits for devices, replayed as delays", self.device_waits),
-            (
-                "answers inferred: a sender never had more messages under way than in the recording",
-                self.inferred_answers,
-            ),
-        ]
-    }
-}
-
-/// A recovered task.
-#[derive(Clone, Debug)]
-pub struct RecoveredTask {
-    /// Its place in [`Story::cast`], which is also its number in the recording.
-    pub who: Who,
-    /// Who it was.
-    pub character: Character,
-    /// How it begins.
-    pub start: Start,
-    /// Its CPU at the beginning.
-    pub cpu: CpuId,
-    /// Its programme.
-    pub ops: Arc<[Op]>,
-}
-
-impl RecoveredTask {
-    /// CPU time of the whole programme.
-    #[must_use]
-    pub fn cpu_time(&self) -> Span {
-        let run = |op: &Op| if let Act::Run(span) = op.act() { span.0 } else { 0 };
-        Span(self.ops.iter().map(run).sum())
-    }
-}
-
-/// All that was recovered.
-#[derive(Clone, Debug)]
-pub struct Recovered {
-    /// The tasks; tasks that never ran and were never woken are not among them.
-    pub tasks: Vec<RecoveredTask>,
-    /// How many edges there are, numbered from 0.
-    pub edges: u32,
-    /// What could not be known.
-    pub unknowns: Unknowns,
-    /// The recorded machine's tick, where it showed.
-    pub grid: Option<TickGrid>,
-    /// Length of the recording.
-    pub length: Span,
-}
-
-/// What a task is doing, as far as the recording tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// Nothing was seen of it yet.
-    Unseen,
-    /// On a CPU since then.
-    Running(Time),
-    /// Waiting for a CPU.
-    Runnable,
-    /// Waiting for something else since then.
-    Blocked(Time, Off),
-    /// It left its CPU at about that time, and nothing says how.
-    Adrift(Time),
-    /// Gone.
-    Gone,
-}
-
-/// What ended a wait, its edge fired already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    Edge(u32),
-    External,
-}
-
-struct Track {
-    doing: Doing,
-    ops: Vec<Op>,
-    /// CPU time since the last instruction.
-    burst: u64,
-    /// What ended a wait that the task has not even begun: it was woken before it had left its CPU.
-    early: Option<Ending>,
-    start: Option<Start>,
-    cpu: CpuId,
-    /// When it was last made runnable.
-    runnable_at: Time,
-    /// The channel on which the one who woke it counts that it is done.
-    answers_on: Option<u32>,
-}
-
 /// Recovers the programmes of all tasks.
 #[must_use]
 pub fn recover(story: &Story, arrivals: Arrivals, others: Others) -> Recovered {
     let grid = TickGrid::find(story);
-    let track = || Track {
-        doing: Doing::Unseen,
-        ops: Vec::new(),
-        burst: 0,
-        early: None,
-        start: None,
-        cpu: CpuId(0),
-        runnable_at: Time::ZERO,
-        answers_on: None,
-    };
     let rule = Rule::new(story, grid);
     let mut recovery = Recovery {
         story,
         windows: Windows::find(story, &rule),
         sent: BTreeMap::new(),
+        talks: Talks::new(story.cast.len()),
         rule,
         arrivals,
         others,
         begin: story.begin(),
-        tracks: story.cast.iter().map(|_| track()).collect(),
+        tracks: story.cast.iter().map(|_| Track::unseen()).collect(),
         on_cpu: vec![OnCpu::Unknown; story.cpus],
         edges: 0,
         unknowns: Unknowns::default(),
@@ -213,6 +80,7 @@ struct Recovery<'a> {
     windows: Windows,
     /// For each sender with a window: messages still free to send, and the channel that counts answers.
     sent: BTreeMap<(Who, u32), (u32, u32)>,
+    talks: Talks,
     arrivals: Arrivals,
     others: Others,
     begin: Time,
@@ -270,8 +138,9 @@ impl Recovery<'_> {
         };
         let switched = came.max(since);
         if let Some(left) = believed {
-            self.account(left, switched);
-            self.tracks[left.index()].doing = Doing::Adrift(switched);
+            let left = &mut self.tracks[left.index()];
+            left.account(switched);
+            left.doing = Doing::Adrift(switched);
         }
         self.on_cpu[cpu.index()] = OnCpu::Known(who);
         if let Some(who) = who {
@@ -292,23 +161,20 @@ impl Recovery<'_> {
         }
     }
 
-    /// Adds the CPU time of a running task up to `at` to its burst.
-    fn account(&mut self, who: Who, at: Time) {
-        let track = &mut self.tracks[who.index()];
-        if let Doing::Running(since) = track.doing {
-            track.burst += at.since(since).0;
-            track.doing = Doing::Running(at.max(since));
-        }
-    }
-
     /// Appends an instruction at the task's present point of its work.
     fn push(&mut self, who: Who, act: Act, at: Time) {
-        self.account(who, at);
+        self.close_burst(who, at);
+        self.tracks[who.index()].push(act);
+    }
+
+    /// The burst up to `at` goes into the programme, in the turn of the message that woke the task for it.
+    fn close_burst(&mut self, who: Who, at: Time) {
         let track = &mut self.tracks[who.index()];
-        if track.burst > 0 {
-            track.ops.push(Op::new(Act::Run(Span(std::mem::take(&mut track.burst)))));
+        track.account(at);
+        if let Some(message) = self.talks.acts(who) {
+            track.push(Act::Turn(message));
         }
-        track.ops.push(Op::new(act));
+        track.close_burst();
     }
 
     fn leave(&mut self, who: Who, off: Off, at: Time) {
@@ -316,7 +182,7 @@ impl Recovery<'_> {
             let cpu = self.tracks[who.index()].cpu;
             self.was_running(who, cpu);
         }
-        self.account(who, at);
+        self.tracks[who.index()].account(at);
         self.tracks[who.index()].doing = match off {
             Off::Preempted | Off::Yielded => Doing::Runnable,
             Off::Exited => Doing::Gone,
@@ -327,13 +193,18 @@ impl Recovery<'_> {
         {
             self.push(who, Act::Post(channel), at);
         }
+        if matches!(self.tracks[who.index()].doing, Doing::Blocked(..))
+            && let Some(answer) = self.talks.rests(who, at)
+        {
+            self.push(who, Act::Answer(answer), at);
+        }
         let track = &mut self.tracks[who.index()];
         match (track.early.take(), track.doing) {
             (_, Doing::Gone) => self.push(who, Act::Exit, at),
             (Some(ending), Doing::Blocked(..)) => self.wait_ended(who, ending, at),
             // It did not have to wait after all, but what it waited for stays a condition of going on.
             (Some(Ending::Edge(edge)), _) => self.push(who, Act::Wait(edge), at),
-            _ => {}
+            (Some(Ending::Message(_) | Ending::External) | None, _) => {}
         }
     }
 
@@ -346,7 +217,7 @@ impl Recovery<'_> {
             }
             // Its number came back to life: a new task under an old number.
             Doing::Gone => return,
-            Doing::Running(_) => self.account(who, at),
+            Doing::Running(_) => self.tracks[who.index()].account(at),
             Doing::Runnable | Doing::Adrift(_) => {}
         }
         let track = &mut self.tracks[who.index()];
@@ -385,7 +256,16 @@ impl Recovery<'_> {
     fn fire(&mut self, task: Who, cause: Cause, at: Time) -> Ending {
         match cause {
             Cause::Edge(by) if self.is_kept(by) && self.is_kept(task) => {
-                self.hold_to_window(by, task, at);
+                if self.held(task, by) == Some(Held::ToAnswers) {
+                    let message = self.talks.message();
+                    self.push(by, Act::Answer(message), at);
+                    return Ending::Message(message);
+                }
+                match self.held(by, task) {
+                    Some(Held::ToWindow(window)) => self.hold_to_window(by, task, window, at),
+                    Some(Held::ToAnswers) => self.begin_turn(by, task),
+                    None => {}
+                }
                 let edge = self.edges;
                 self.edges += 1;
                 self.push(by, Act::Post(edge), at);
@@ -395,12 +275,25 @@ impl Recovery<'_> {
         }
     }
 
-    /// Before `by` wakes `task`: if its messages to that program have a window, it may have to wait for an answer.
-    fn hold_to_window(&mut self, by: Who, task: Who, at: Time) {
-        let party = self.story.cast[task.index()].party;
-        let Some(window) = self.windows.of(by, party).filter(|_| self.tracks[task.index()].answers_on.is_none()) else {
+    /// What `sender` is held to towards the program of `receiver`.
+    fn held(&self, sender: Who, receiver: Who) -> Option<Held> {
+        self.windows.of(sender, self.story.cast[receiver.index()].party)
+    }
+
+    /// Before the event loop `by` wakes `task`: the work that led to this may be due to an answer.
+    fn begin_turn(&mut self, by: Who, task: Who) {
+        if let Some(answer) = self.talks.speaks(by, task) {
+            self.unknowns.inferred_answers += 1;
+            self.tracks[by.index()].push(Act::Turn(answer));
+        }
+    }
+
+    /// Before `by` wakes `task`: with a window's worth of messages under way, it has to wait for an answer.
+    fn hold_to_window(&mut self, by: Who, task: Who, window: u32, at: Time) {
+        if self.tracks[task.index()].answers_on.is_some() {
             return;
-        };
+        }
+        let party = self.story.cast[task.index()].party;
         let edges = &mut self.edges;
         let (free, channel) = self.sent.entry((by, party)).or_insert_with(|| {
             *edges += 1;
@@ -422,6 +315,12 @@ impl Recovery<'_> {
         let act = match (ending, self.arrivals) {
             (Ending::Edge(edge), _) if off == Off::Uninterruptible => Act::WaitUninterruptible(edge),
             (Ending::Edge(edge), _) => Act::Wait(edge),
+            // It may go on with whoever answers first: that it slept follows from the turns of the replay.
+            (Ending::Message(message), _) => {
+                self.close_burst(task, at);
+                self.talks.woken(task, since, message);
+                return self.tracks[task.index()].now_runnable(at);
+            }
             // A wait of no length would not be a wait.
             (Ending::External, Arrivals::Delays) => Act::Sleep(at.since(since).max(Span(1))),
             (Ending::External, Arrivals::Recorded) => Act::SleepUntil(Time(at.since(self.begin).0)),
@@ -429,9 +328,8 @@ impl Recovery<'_> {
         let by_device = ending == Ending::External && off == Off::Uninterruptible;
         self.unknowns.device_waits += u64::from(by_device);
         self.push(task, act, at);
-        let track = &mut self.tracks[task.index()];
-        track.doing = Doing::Runnable;
-        track.runnable_at = at;
+        self.talks.slept(task, since);
+        self.tracks[task.index()].now_runnable(at);
     }
 
     fn is_kept(&self, who: Who) -> bool {
@@ -451,8 +349,7 @@ impl Recovery<'_> {
         };
         let track = &mut self.tracks[child.index()];
         track.start = Some(start);
-        track.doing = Doing::Runnable;
-        track.runnable_at = at;
+        track.now_runnable(at);
     }
 
     fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
@@ -466,35 +363,14 @@ impl Recovery<'_> {
             }
             self.push(who, Act::Unknown, end);
         }
-        let kept = self.story.cast.iter().map(|c| self.others == Others::Compete || c.judged).collect::<Vec<_>>();
-        let mut tasks = Vec::new();
-        let mut place = vec![None; kept.len()];
-        for (index, track) in self.tracks.into_iter().enumerate() {
-            if let Some(start) = track.start.filter(|_| kept[index]) {
-                place[index] = Some(tasks.len() as u32);
-                let character = self.story.cast[index].clone();
-                tasks.push(RecoveredTask {
-                    who: Who(index as u32),
-                    character,
-                    start,
-                    cpu: track.cpu,
-                    ops: track.ops.into(),
-                });
-            }
-        }
-        renumber_forks(&mut tasks, &place);
-        let length = self.story.length();
-        Recovered { tasks, edges: self.edges, unknowns: self.unknowns, grid, length }
-    }
-}
-
-/// Forks name members of the cast; workloads number their tasks anew.
-fn renumber_forks(tasks: &mut [RecoveredTask], place: &[Option<u32>]) {
-    for task in tasks {
-        let rename = |op: &Op| match op.act() {
-            Act::Fork(child) => place[child as usize].map(|p| Op::new(Act::Fork(p))),
-            _ => Some(*op),
+        let kept = self.story.cast.iter().map(|c| self.others == Others::Compete || c.judged);
+        let draft = |((index, track), kept): ((usize, Track), bool)| {
+            let start = track.start.filter(|_| kept)?;
+            Some(Draft { who: Who(index as u32), start, cpu: track.cpu, ops: track.ops })
         };
-        task.ops = task.ops.iter().filter_map(rename).collect();
+        let drafts = self.tracks.into_iter().enumerate().zip(kept).filter_map(draft).collect();
+        let (tasks, turns) = finished(drafts, &self.story.cast, self.talks.len());
+        let length = self.story.length();
+        Recovered { tasks, edges: self.edges, turns: Arc::new(turns), unknowns: self.unknowns, grid, length }
     }
 }

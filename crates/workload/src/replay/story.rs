@@ -19,6 +19,8 @@ impl Who {
 pub struct Character {
     /// Name for people.
     pub name: String,
+    /// Its thread id on the recorded machine; not unique, since ids are used again.
+    pub pid: u32,
     /// Class, nice, affinity; `address_space` is `None` for kernel threads.
     pub task: Task,
     /// Tasks with equal numbers belong to one program (process group, or equal names where that is unknown).

@@ -11,11 +11,15 @@ mod tasks;
 use crate::json::{self, Member, Value};
 use crate::script::Plan;
 use coverage::{Coverage, Key, Place};
-use goodness_core::registry::nearest;
-use goodness_core::{Seed, Span, Time, Workload, WorkloadSource};
+use goodness_core::registry::suggest;
+use goodness_core::{Awaited, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
+use std::collections::BTreeMap;
 
 /// The timer slack rt-app asks for.
 const TIMER_SLACK: Span = Span::from_ns(1);
+
+/// The longest run, in seconds.
+const DURATION_MAX: i64 = (HORIZON_MAX.ns() / 1_000_000_000) as i64;
 
 /// How strictly to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +51,7 @@ impl RtApp {
         };
         let mut reading = Reading { file, options, not_honoured: Vec::new() };
         let plan = reading.plan(&members)?;
+        plan.check(file, "write \"duration\": 10 (seconds) in \"global\", or \"loop\": 100 in the task")?;
         Ok(RtApp { not_honoured: reading.not_honoured, name: file.into(), plan })
     }
 
@@ -68,6 +73,14 @@ impl WorkloadSource for RtApp {
 
     fn build(&self, _: Seed, _: u32) -> Workload {
         self.plan.workload()
+    }
+
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        self.plan.tasks.get(task.index()).map(|task| task.place(&self.name))
+    }
+
+    fn name_of(&self, awaited: Awaited) -> Option<String> {
+        self.plan.names.get(&awaited).cloned()
     }
 }
 
@@ -111,8 +124,7 @@ impl Reading<'_> {
     /// The sentence for a key that does not exist at `places`.
     fn unknown<T>(&mut self, member: &Member, places: &[Place]) -> Result<Option<T>, String> {
         let names = coverage::KEYS.iter().filter(|k| places.contains(&k.place)).map(|k| k.name);
-        let near = nearest(&member.key, names).unwrap_or_default();
-        let sentence = format!("there is no key \"{}\" here; the nearest is \"{near}\"", member.key);
+        let sentence = format!("there is no key \"{}\" here; {}", member.key, suggest(&member.key, names));
         if !self.options.lenient {
             return self.error(member.line, sentence);
         }
@@ -120,7 +132,20 @@ impl Reading<'_> {
         Ok(None)
     }
 
+    /// Refuses a key for which `counts` that occurs a second time: only one of the two could hold.
+    fn once(&self, members: &[Member], counts: impl Fn(&str) -> bool) -> Result<(), String> {
+        let mut seen = BTreeMap::new();
+        for member in members.iter().filter(|m| counts(&m.key)) {
+            if let Some(line) = seen.insert(member.key.as_str(), member.line) {
+                let why = format!("\"{}\" is given twice, first on line {line}; keep one, or rename it", member.key);
+                return self.error(member.line, why);
+            }
+        }
+        Ok(())
+    }
+
     fn plan(&mut self, members: &[Member]) -> Result<Plan, String> {
+        self.once(members, |key| key == "global")?;
         let mut defaults = Defaults { policy: "SCHED_OTHER".into(), duration: -1 };
         let mut tasks = None;
         for member in members {
@@ -147,13 +172,15 @@ impl Reading<'_> {
     }
 
     fn global(&mut self, global: &Member, defaults: &mut Defaults) -> Result<(), String> {
-        for member in self.object(global)? {
+        let members = self.object(global)?;
+        self.once(members, |_| true)?;
+        for member in members {
             let Some(key) = coverage::find(Place::Global, &member.key) else {
                 self.unknown::<()>(member, &[Place::Global])?;
                 continue;
             };
             match key.name {
-                "duration" => defaults.duration = self.integer(member, -1, 1_000_000_000)?,
+                "duration" => defaults.duration = self.integer(member, -1, DURATION_MAX)?,
                 "default_policy" => defaults.policy = self.text(member)?.into(),
                 "pi_enabled" if member.value == Value::Bare("false".into()) => {}
                 _ => self.check(member, key)?,

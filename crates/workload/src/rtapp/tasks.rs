@@ -4,9 +4,10 @@ use super::coverage::{self, Place};
 use super::{Defaults, Reading};
 use crate::json::{Member, Value};
 use crate::script::{Op, Overrun, Plan, Script, TaskPlan, Timer};
-use goodness_core::registry::nearest;
+use crate::soundness;
+use goodness_core::registry::suggest;
 use goodness_core::{
-    BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Nice, Span, Start, Step, Task, Time,
+    Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Nice, Span, Start, Step, Task, Time,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ const POLICIES: [(&str, Class); 6] = [
 
 /// Compiles the tasks to a plan without a horizon.
 pub(super) fn compile(reading: &mut Reading, tasks: &[Member], defaults: &Defaults) -> Result<Plan, String> {
+    reading.once(tasks, |_| true)?;
     let mut heads = Vec::new();
     for task in tasks {
         heads.push(Head::read(reading, task, defaults)?);
@@ -49,6 +51,7 @@ pub(super) fn compile(reading: &mut Reading, tasks: &[Member], defaults: &Defaul
 /// What a task is, apart from its events.
 struct Head {
     name: String,
+    line: u32,
     instances: u32,
     delay: Span,
     task: Task,
@@ -57,7 +60,11 @@ struct Head {
 impl Head {
     fn read(reading: &mut Reading, task: &Member, defaults: &Defaults) -> Result<Head, String> {
         let members = reading.object(task)?;
-        let mut head = Head { name: task.key.clone(), instances: 1, delay: Span::ZERO, task: Task::default() };
+        reading.once(members, is_property)?;
+        let line = task.line as u32;
+        let name =
+            soundness::name(&task.key).map_or_else(|why| reading.error(task.line, why), |n| Ok(n.to_string()))?;
+        let mut head = Head { name, line, instances: 1, delay: Span::ZERO, task: Task::default() };
         head.task.address_space = Some(0);
         let mut attributes = Attributes { policy: Some(defaults.policy.clone()), ..Attributes::default() };
         for member in members {
@@ -77,6 +84,11 @@ impl Head {
         head.task.affinity = attributes.cpus.unwrap_or_default();
         Ok(head)
     }
+}
+
+/// Whether a key is a property of a task or a phase, and no event: events may happen any number of times.
+fn is_property(key: &str) -> bool {
+    key != "phases" && [Place::Task, Place::Phase].iter().any(|place| coverage::find(*place, key).is_some())
 }
 
 /// Scheduling attributes of a task or a phase.
@@ -109,8 +121,8 @@ impl Attributes {
                 Class::Normal
             }
             None => {
-                let near = nearest(policy, POLICIES.map(|(name, _)| name)).unwrap_or_default();
-                return reading.error(at.line, format!("\"{policy}\" is not a policy; the nearest is \"{near}\""));
+                let near = suggest(policy, POLICIES.map(|(name, _)| name));
+                return reading.error(at.line, format!("\"{policy}\" is not a policy; {near}"));
             }
         };
         let (default, low, high) = if class.is_realtime() { (10, 1, 99) } else { (0, -20, 19) };
@@ -227,6 +239,7 @@ impl Compiler {
         outer: Option<u64>,
     ) -> Result<(), String> {
         let members = reading.object(phase)?;
+        reading.once(members, is_property)?;
         let mut attributes = Attributes::default();
         for member in members {
             if member.key == "dl-runtime" {
@@ -324,6 +337,7 @@ impl Compiler {
             Some(lock) => *lock,
             None => {
                 let lock = self.plan.lock();
+                self.plan.names.insert(Awaited::Lock(lock), format!("mutex \"{name}\""));
                 self.locks.insert(name.into(), lock);
                 lock
             }
@@ -331,22 +345,29 @@ impl Compiler {
     }
 
     fn condition(&mut self, kind: &str, name: &str) -> Channel {
-        self.channel(format!("{kind} {name}"), ChannelKind::Condition)
+        self.channel(format!("{kind} \"{name}\""), ChannelKind::Condition)
     }
 
     fn barrier(&mut self, name: &str) -> Channel {
         let waiters = self.barriers.get(name).copied().unwrap_or(1).max(1);
-        self.channel(format!("barrier {name}"), ChannelKind::Barrier(waiters))
+        self.channel(format!("barrier \"{name}\""), ChannelKind::Barrier(waiters))
     }
 
     fn channel(&mut self, name: String, kind: ChannelKind) -> Channel {
-        let plan = &mut self.plan;
-        *self.channels.entry(name).or_insert_with(|| plan.channel(kind))
+        if let Some(channel) = self.channels.get(&name) {
+            return *channel;
+        }
+        let channel = self.plan.channel(kind);
+        self.plan.names.insert(Awaited::Channel(channel), name.clone());
+        self.channels.insert(name, channel);
+        channel
     }
 
     fn wait_with(&mut self, reading: &mut Reading, member: &Member, signal: bool) -> Result<Op, String> {
         let (mut condition, mut lock) = (None, None);
-        for field in reading.object(member)? {
+        let fields = reading.object(member)?;
+        reading.once(fields, |_| true)?;
+        for field in fields {
             match field.key.as_str() {
                 "ref" => condition = Some(self.condition("condition", reading.text(field)?)),
                 "mutex" => lock = Some(self.lock(reading.text(field)?)),
@@ -367,6 +388,7 @@ impl Compiler {
     fn timer(&mut self, reading: &mut Reading, writing: &mut Writing, member: &Member) -> Result<Op, String> {
         let (mut name, mut period, mut overrun) = ("", None, Overrun::RestartsNow);
         let fields = reading.object(member)?;
+        reading.once(fields, |_| true)?;
         for field in fields {
             match field.key.as_str() {
                 "ref" => name = reading.text(field)?,
@@ -406,9 +428,8 @@ impl Compiler {
     fn fork(&mut self, reading: &Reading, writing: &mut Writing, member: &Member) -> Result<Op, String> {
         let name = reading.text(member)?;
         let Some(target) = self.heads.iter().position(|h| h.name == name) else {
-            let near = nearest(name, self.heads.iter().map(|h| h.name.as_str())).unwrap_or_default();
-            return reading
-                .error(member.line, format!("there is no task \"{name}\" to fork; the nearest is \"{near}\""));
+            let near = suggest(name, self.heads.iter().map(|h| h.name.as_str()));
+            return reading.error(member.line, format!("there is no task \"{name}\" to fork; {near}"));
         };
         let forks = writing.passes.filter(|n| *n <= INSTANCES_MAX as u64);
         let Some(forks) = forks.filter(|_| target != writing.task) else {
@@ -448,7 +469,8 @@ impl Compiler {
             script.begin(head.delay, forked);
             let start = if forked == Forked::Yes { Start::Forked } else { Start::WokenAt(Time::ZERO) };
             let name = format!("{}-{}", head.name, counts[index]);
-            self.plan.tasks.push(TaskPlan { name, start, task: head.task.clone(), script: Arc::new(script) });
+            let (task, line) = (head.task.clone(), head.line);
+            self.plan.tasks.push(TaskPlan { name, start, task, script: Arc::new(script), line });
             counts[index] += 1;
             row += 1;
         }

@@ -1,0 +1,135 @@
+//! Switches that must have happened but are not in the trace.
+//!
+//! Every line names who ran on its CPU. When that is not who the last switch put
+//! there, a switch is missing between the CPU's last two lines. It is put
+//!
+//! - where the newcomer was woken, if that is in between;
+//! - right behind the earlier line, if the newcomer waited already and the CPU was idle or about to switch;
+//! - in the middle otherwise, since nothing tells more.
+//!
+//! Who was thought to run counts as asleep if it was woken in between, else its way out is resolved by what it does
+//! next: running without a waking means preempted.
+
+use super::{CpuState, Repairer, Standing};
+use crate::left::Left;
+use crate::read::Sink;
+use crate::record::{Origin, Record, What};
+use crate::repairs::Repair;
+use goodness_core::{CpuId, TaskId, Time};
+use std::ops::Range;
+
+impl Repairer {
+    /// A line proves that `task` runs on `cpu`.
+    pub(super) fn now_running(
+        &mut self,
+        cpu: u32,
+        task: Option<TaskId>,
+        prio: i16,
+        at: u64,
+        line: u64,
+        sink: &mut impl Sink,
+    ) {
+        let running = self.cpus[cpu as usize].running;
+        if running == Some(task) {
+            return;
+        }
+        if let Some(task) = task
+            && let Standing::Running(other) = self.states[task.index()].standing
+            && other != cpu
+        {
+            self.repairs.add(Repair::TwoPlaces, 1, line);
+            self.put_switch(other, None, 0, at, sink);
+        }
+        if running.is_some() {
+            self.repairs.add(Repair::MissingSwitch, 1, line);
+            self.put_switch(cpu, task, prio, at, sink);
+        } else if let Some(task) = task {
+            self.states[task.index()].standing = Standing::Running(cpu);
+        }
+        self.cpus[cpu as usize].running = Some(task);
+        self.cpus[cpu as usize].prio = prio;
+    }
+
+    /// Puts in the switch on `cpu` from who ran there to `next` that must have happened up to `now`.
+    pub(super) fn put_switch(
+        &mut self,
+        cpu: u32,
+        next: Option<TaskId>,
+        next_prio: i16,
+        now: u64,
+        sink: &mut impl Sink,
+    ) {
+        let state = self.cpus[cpu as usize];
+        let prev = state.running.flatten();
+        let (at, place) = self.arrival(&state, next, now);
+        let since = |woken: &(u64, u64)| woken.1 >= state.next_record && woken.0 >= state.last;
+        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(since);
+        let left = match (prev, slept) {
+            (None, _) => Left::RUNNABLE,
+            (Some(_), Some(_)) => Left::SLEEPING,
+            (Some(_), None) => Left::UNKNOWN,
+        };
+        if let Some(task) = prev {
+            let state = &mut self.states[task.index()];
+            state.standing = if slept.is_some() { Standing::Runnable } else { Standing::Unknown };
+            state.woken_early = false;
+        }
+        let switch = |prev, prev_prio, left, next, next_prio| What::Switch { prev, next, prev_prio, next_prio, left };
+        let at = match slept.filter(|(_, record)| *record < place.end) {
+            Some((woken, record)) => {
+                // It slept before it was woken: whoever comes later finds the CPU idle.
+                self.emit_late(woken, cpu, switch(prev, state.prio, left, None, 120), record..record, sink);
+                self.left(prev, (woken, record));
+                let (at, start) = (at.max(woken), place.start.max(record));
+                let from_idle = switch(None, 120, Left::RUNNABLE, next, next_prio);
+                self.emit_late(at, cpu, from_idle, start..place.end, sink);
+                at
+            }
+            None => {
+                self.left(prev, (at, place.start));
+                self.emit_late(at, cpu, switch(prev, state.prio, left, next, next_prio), place, sink);
+                at
+            }
+        };
+        self.begin_stint(cpu, next, next_prio, at);
+    }
+
+    fn left(&mut self, task: Option<TaskId>, when: (u64, u64)) {
+        if let Some(task) = task {
+            self.states[task.index()].left = when;
+        }
+    }
+
+    /// When `next` came to a CPU where no line tells it, and between which records that is.
+    fn arrival(&self, cpu: &CpuState, next: Option<TaskId>, now: u64) -> (u64, Range<u64>) {
+        let state = next.map(|t| self.states[t.index()]).unwrap_or_default();
+        // Not before the CPU's last line, and not while the task was still elsewhere.
+        let (from, start) = (cpu.last.max(state.left.0), cpu.next_record.max(state.left.1));
+        match state.woken.filter(|_| state.standing == Standing::Runnable) {
+            Some((at, record)) if record >= start && at >= from => (at, record + 1..record + 1),
+            Some(_) if cpu.resched || cpu.running == Some(None) => (from, start..self.records),
+            _ => (from + now.saturating_sub(from) / 2, start..self.records),
+        }
+    }
+
+    /// `next` runs on `cpu` since `at`; what else is put in there comes later.
+    fn begin_stint(&mut self, cpu: u32, next: Option<TaskId>, prio: i16, at: u64) {
+        let state = &mut self.cpus[cpu as usize];
+        state.last = at;
+        state.resched = false;
+        state.running = Some(next);
+        state.prio = prio;
+        if let Some(task) = next {
+            self.states[task.index()].standing = Standing::Running(cpu);
+        }
+    }
+
+    /// Hands over a record that belongs between others, at its time; it has no number of its own.
+    fn emit_late(&mut self, at: u64, cpu: u32, what: What, place: Range<u64>, sink: &mut impl Sink) {
+        if matches!(what, What::Switch { prev, next, .. } if prev == next) {
+            return;
+        }
+        let record = Record { at: Time(at), cpu: CpuId(cpu), what, origin: Origin::Repaired };
+        sink.late(&record, place, &self.tasks);
+    }
+}
