@@ -290,7 +290,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
 
     fn overhead(&mut self, cpu: CpuId, kind: goodness_core::Overhead, span: Span) {
         if CHECK {
-            self.rules.spent(cpu, span);
+            self.rules.spent(self.now, cpu, span);
         }
         if MEASURE {
             self.measures.spent(kind, span, self.tracker.running_on(cpu).is_some());

@@ -198,7 +198,9 @@ impl<'a> Account<'a> {
         match self.subjects[task].class {
             Class::Fifo | Class::RoundRobin => 0.0,
             Class::Idle => 3.0,
-            Class::Normal | Class::Batch => 1024.0 * 0.8f64.powi(self.subjects[task].nice.get() as i32),
+            Class::Normal | Class::Batch | Class::Iso | Class::Deadline => {
+                1024.0 * 0.8f64.powi(self.subjects[task].nice.get() as i32)
+            }
         }
     }
 

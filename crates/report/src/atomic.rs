@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file through `fill`: into a temporary file of the same directory, to the disk, then under its
 /// name. Whatever goes wrong, an older file of that name stays as it was and no half-written one is left.
-/// A link is followed. What is no ordinary file (a pipe, `/dev/null`) is written to and never replaced: renaming
+/// Links are followed, also to where there is no file yet. What is no ordinary file (a pipe, `/dev/null`) is written to and never replaced: renaming
 /// over a device would take it from every other program.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     if is_special(path) {
         return fill_special(path, fill).map_err(|e| sentence(path, &e));
     }
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path)?;
     let temporary = temporary_name(&target)?;
     let result = fill_and_rename(&target, &temporary, fill);
     if result.is_err() {
@@ -34,6 +34,26 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 /// As [`write_with`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     write_with(path, |out| out.write_all(bytes))
+}
+
+/// Links followed one after another at most, as Linux does.
+const LINKS_MAX: usize = 40;
+
+/// The file that `path` means: where its links lead, whether or not a file is there yet.
+///
+/// # Errors
+/// A sentence when the links lead round in a circle.
+pub fn target(path: &Path) -> Result<PathBuf, String> {
+    let mut at = path.to_path_buf();
+    for _ in 0..=LINKS_MAX {
+        match std::fs::read_link(&at) {
+            // What a link says is meant from the folder it is in; an absolute path replaces that.
+            Ok(next) => at = at.parent().unwrap_or(Path::new("")).join(next),
+            // No link, or nothing: what is wrong with the place, opening it will tell.
+            Err(_) => return Ok(std::fs::canonicalize(&at).unwrap_or(at)),
+        }
+    }
+    Err(format!("{} is a link that leads to no end; remove it, or name another file", path.display()))
 }
 
 /// Whether something other than a file or a folder has this name: a device, a pipe, a socket.
@@ -122,6 +142,31 @@ mod tests {
         write(&link, b"new").unwrap();
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nothing_stays_a_link_and_the_file_is_made_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("latest"), dir.path().join("reports/newest"));
+        std::fs::create_dir(dir.path().join("reports")).unwrap();
+        std::os::unix::fs::symlink("reports/newest", &first).unwrap();
+        std::os::unix::fs::symlink("../report.html", &second).unwrap();
+        write(&first, b"new").unwrap();
+        assert!([&first, &second].iter().all(|link| std::fs::symlink_metadata(link).unwrap().is_symlink()));
+        assert_eq!(std::fs::read(dir.path().join("report.html")).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_circle_are_refused_and_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        std::os::unix::fs::symlink(&other, &one).unwrap();
+        std::os::unix::fs::symlink("one", &other).unwrap();
+        assert!(write(&one, b"new").unwrap_err().contains("leads to no end"));
+        assert!(std::fs::symlink_metadata(&one).unwrap().is_symlink());
+        assert_eq!(entries(dir.path()).len(), 2);
     }
 
     #[cfg(unix)]

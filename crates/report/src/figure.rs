@@ -3,6 +3,30 @@
 /// What stands where nothing was measured.
 pub const NOT_MEASURED: &str = "–";
 
+/// Characters of a task's name that text shows; kernels keep 15, files and other systems may give more. JSON and HTML
+/// hold the whole name.
+pub const NAME_MAX: usize = 32;
+
+/// Text from outside without what could command a terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A name from outside as text shows it: printable, and cut with `…` after [`NAME_MAX`] characters.
+#[must_use]
+pub fn name(text: &str) -> String {
+    let mut letters = text.chars();
+    let short: String = letters.by_ref().take(NAME_MAX).collect();
+    match letters.next() {
+        None => printable(&short),
+        Some(_) => {
+            let kept: String = short.chars().take(NAME_MAX - 1).collect();
+            printable(&kept) + "…"
+        }
+    }
+}
+
 /// A value with its unit (see [`MetricSummary::unit`](crate::model::MetricSummary::unit)).
 #[must_use]
 pub fn show(value: Option<f64>, unit: &str) -> String {

@@ -92,6 +92,17 @@ mod tests {
     }
 
     #[test]
+    fn a_label_stands_beside_the_name_and_only_where_there_is_one() {
+        let mut report = sample();
+        assert!(!render(&report).contains("\"label\""));
+        report.policies[0].label = "rr:timeslice=10ms".into();
+        let value: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();
+        let policy = &value["policies"][0];
+        assert_eq!((&policy["name"], &policy["label"]), (&"rr".into(), &"rr:timeslice=10ms".into()));
+        assert_eq!(read(&render(&report)).unwrap(), report);
+    }
+
+    #[test]
     fn what_was_not_measured_is_null_and_never_zero() {
         let value: serde_json::Value = serde_json::from_str(&render(&sample())).unwrap();
         let metric = &value["policies"][0]["metrics"]["io_latency_p99"];

@@ -6,6 +6,8 @@
 //! `None`, written `null`; it is never 0.
 
 use crate::keyed::{self, Keyed};
+pub use crate::stats::compare::Verdict;
+pub use goodness_observe::Better;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the schema.
@@ -134,7 +136,7 @@ pub struct FidelityMetric {
 /// What one policy did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyReport {
-    /// Registered name.
+    /// Registered name: `eevdf`.
     pub name: String,
     /// All tunables with the values used, in order of declaration.
     #[serde(with = "keyed")]
@@ -152,6 +154,10 @@ pub struct PolicyReport {
     pub simulation_wall_ns: Option<u64>,
     /// Invariants that were broken; a run with an entry here proves nothing.
     pub violations: Vec<Violation>,
+    /// Beyond the schema: the policy as it was asked for, `eevdf:base_slice=3ms`, which tells two arms of one policy
+    /// apart. [`Report::labels`] makes one where it is empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
     /// Beyond the schema: points of the distributions behind the metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
@@ -166,19 +172,6 @@ pub struct Setting {
     pub name: String,
     /// Value as typed.
     pub value: String,
-}
-
-/// Which direction of a metric is the good one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    /// Smaller is better.
-    #[default]
-    Lower,
-    /// Larger is better.
-    Higher,
-    /// Neither is better in itself, for example the length of a slice.
-    Neither,
 }
 
 /// One metric over all replications of a policy.
@@ -212,40 +205,12 @@ pub struct VsReference {
     pub verdict: Verdict,
 }
 
-/// What a comparison says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Better, and by more than the replay's own error.
-    Better,
-    /// Worse, and by more than the replay's own error.
-    Worse,
-    /// Too close to matter, and surely so.
-    Same,
-    /// The data do not decide.
-    #[default]
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The word used in JSON and in text.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::Same => "same",
-            Verdict::Inconclusive => "inconclusive",
-        }
-    }
-}
-
 /// One task in the first replication of a policy. Times in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReport {
     /// Name; not unique.
     pub name: String,
-    /// Number in the run, from 1.
+    /// Thread id in the recording, which may be used again; number in the run, from 1, where the input is no recording.
     pub id: u64,
     /// Nice at the end of the run; `None` for real-time tasks.
     pub nice: Option<i64>,
@@ -349,6 +314,16 @@ pub struct Counted {
     pub what: String,
     /// How often.
     pub count: u64,
+}
+
+impl FidelityMetric {
+    /// Whether the error lies within what is promised; `None` where nothing is promised or the recording itself does not
+    /// show the metric. Where it does and the error is not known, the promise is not kept.
+    #[must_use]
+    pub fn keeps_promise(&self) -> Option<bool> {
+        let promised = self.tolerance.filter(|_| self.recorded.is_some())?;
+        Some(self.error.is_some_and(|error| error <= promised))
+    }
 }
 
 impl Keyed for FidelityMetric {

@@ -47,11 +47,7 @@ pub struct Columns {
 /// Packs a timeline.
 #[must_use]
 pub fn pack(timeline: &Timeline) -> Packed<'_> {
-    let mut rows: Vec<Vec<&Slice>> = vec![Vec::new(); timeline.cpus as usize];
-    for slice in &timeline.slices {
-        rows[slice.cpu.index()].push(slice);
-    }
-    // A CPU's slices follow each other, so the order of their ends is the order of their starts.
+    let rows = timeline.rows();
     let ordered = || rows.iter().flatten();
     let gaps = rows.iter().flat_map(|row| {
         let ends = std::iter::once(0).chain(row.iter().map(|s| s.end));

@@ -41,10 +41,7 @@ pub fn write(timeline: &Timeline, policy: &str, out: &mut dyn Write) -> io::Resu
     for cpu in 0..timeline.cpus {
         packet(out, &counter_track(cpu, policy))?;
     }
-    let mut rows: Vec<Vec<&Slice>> = vec![Vec::new(); timeline.cpus as usize];
-    for slice in &timeline.slices {
-        rows[slice.cpu.index()].push(slice);
-    }
+    let rows = timeline.rows();
     // Of events at one instant the reader takes those first that come first in the file: wake-ups precede
     // the switches that they cause.
     for row in &rows {

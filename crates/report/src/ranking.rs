@@ -59,8 +59,8 @@ impl Report {
         order
     }
 
-    /// A name for each policy that tells it from the others: its registered name and, where that is not
-    /// unique, the settings in which its namesakes differ. What is still equal is numbered.
+    /// A name for each policy that tells it from the others: its label or, without one, its registered name and, where
+    /// that is not unique, the settings in which its namesakes differ. What is still equal is numbered.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.policies.iter().map(|p| self.label(p)).collect();
@@ -74,6 +74,9 @@ impl Report {
     }
 
     fn label(&self, policy: &PolicyReport) -> String {
+        if !policy.label.is_empty() {
+            return policy.label.clone();
+        }
         let namesakes: Vec<_> = self.policies.iter().filter(|p| p.name == policy.name).collect();
         let differs = |name: &str| {
             let value = |p: &PolicyReport| p.settings.iter().find(|s| s.name == name).map(|s| s.value.clone());
@@ -132,5 +135,12 @@ mod tests {
         let rr = PolicyReport { name: "rr".into(), ..PolicyReport::default() };
         let labels = report(vec![with("6.6"), rr.clone(), with("6.12"), rr]).labels();
         assert_eq!(labels, ["eevdf:kernel=6.6", "rr", "eevdf:kernel=6.12", "rr (2)"]);
+    }
+
+    #[test]
+    fn a_policy_is_called_as_it_was_asked_for() {
+        let asked = |label: &str| PolicyReport { name: "rr".into(), label: label.into(), ..PolicyReport::default() };
+        let labels = report(vec![asked("rr"), asked("rr:timeslice=2ms"), asked("rr")]).labels();
+        assert_eq!(labels, ["rr", "rr:timeslice=2ms", "rr (2)"]);
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Words and marks carry everything; colour only repeats it, so that nothing is lost in a pipe.
 
-use crate::figure;
+use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report, Verdict, VsReference};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// Tasks shown of one policy; the JSON and the HTML report hold them all.
 const TASKS_SHOWN: usize = 12;
+/// How the metrics begin that share out the time of scheduling.
+const PARTS: &str = "scheduler_share_";
 /// Spaces between columns.
 const GAP: u16 = 2;
 /// Narrower than this nothing is arranged any more: lines just grow longer than the terminal.
@@ -22,6 +24,7 @@ pub fn render(report: &Report, width: u16, colour: bool) -> String {
         page.violations(),
         page.ranking(),
         page.other_metrics(),
+        page.scheduling(),
         page.fidelity(),
         page.tasks(),
         page.notes(),
@@ -101,7 +104,9 @@ impl Page<'_> {
         let name = Cell::new(label);
         let name = if policy.is_reference { name.add_attribute(Attribute::Bold) } else { name };
         let ratio = versus.map_or_else(String::new, ratio_with_interval);
-        vec![Cell::new(place), name, Cell::new(value), Cell::new(ci), Cell::new(ratio), verdict_cell(policy, versus)]
+        let is_measured = measured.is_some_and(|m| m.value.is_some());
+        let verdict = verdict_cell(policy, versus, is_measured);
+        vec![Cell::new(place), name, Cell::new(value), Cell::new(ci), Cell::new(ratio), verdict]
     }
 
     /// Value and verdict of the other metrics, as many as fit.
@@ -110,6 +115,7 @@ impl Page<'_> {
         let directed = |name: &&str| {
             let good = |m: &MetricSummary| m.better != Better::Neither;
             Some(*name) != ranked
+                && !name.starts_with(PARTS)
                 && self.report.is_measured(name)
                 && self.report.policies.iter().any(|p| p.metric(name).is_some_and(good))
         };
@@ -139,6 +145,26 @@ impl Page<'_> {
         format!("{}\n{}\n{}", self.strong("Other metrics"), trimmed(&table), self.wrap(&format!("{legend}{more}"), ""))
     }
 
+    /// Where the CPU time of scheduling went, as a profile would show it; nothing on a machine where it is free.
+    fn scheduling(&self) -> String {
+        let value = |policy: &PolicyReport, name: &str| policy.metric(name).and_then(|m| m.value);
+        let spent = |name: &&str| self.report.policies.iter().any(|p| value(p, name).is_some_and(|v| v > 0.0));
+        let parts: Vec<&str> =
+            self.report.metric_names().into_iter().filter(|n| n.starts_with(PARTS)).filter(spent).collect();
+        if parts.is_empty() {
+            return String::new();
+        }
+        let heads: Vec<&str> = parts.iter().map(|name| name.trim_start_matches(PARTS)).collect();
+        let mut table = self.table(&[&["policy", "all"], heads.as_slice()].concat());
+        for (policy, label) in self.report.policies.iter().zip(&self.labels) {
+            let shares = std::iter::once("scheduler_share").chain(parts.iter().copied());
+            let cells = shares.map(|name| Cell::new(figure::percent(value(policy, name))));
+            table.add_row(std::iter::once(Cell::new(label)).chain(cells));
+        }
+        right_align(&mut table, &(1..=parts.len() + 1).collect::<Vec<_>>());
+        format!("{}\n{}", self.strong("CPU time spent scheduling"), trimmed(&table))
+    }
+
     fn fidelity(&self) -> String {
         let title = self.strong("Fidelity of the replay");
         match &self.report.fidelity {
@@ -154,7 +180,7 @@ impl Page<'_> {
         let replayed = format!("replayed ({})", fidelity.policy);
         let mut table = self.table(&["metric", "recorded", &replayed, "error", "promised"]);
         for m in &fidelity.metrics {
-            let missed = m.error.zip(m.tolerance).is_some_and(|(error, tolerance)| error > tolerance);
+            let missed = m.keeps_promise() == Some(false);
             let promise = m.tolerance.map_or_else(String::new, |t| {
                 format!("≤ {}{}", figure::percent(Some(t)), if missed { ", missed" } else { "" })
             });
@@ -182,7 +208,7 @@ impl Page<'_> {
         let mut table = self.table(&["task", "nice", "on CPU", "waiting", "switches", "latency p50", "p99", "max"]);
         for task in tasks.iter().take(TASKS_SHOWN) {
             table.add_row(vec![
-                format!("{} {}", printable(&task.name), task.id),
+                format!("{} {}", figure::name(&task.name), task.id),
                 task.nice.map_or_else(|| "rt".into(), |n| n.to_string()),
                 figure::time(Some(task.cpu_time_ns)),
                 figure::time(Some(task.wait_ns)),
@@ -288,14 +314,15 @@ fn ratio_with_interval(versus: VsReference) -> String {
     versus.ci95.map_or_else(|| ratio.clone(), |ci| format!("{ratio} {}", figure::ratio_interval(ci)))
 }
 
-fn verdict_cell(policy: &PolicyReport, versus: Option<VsReference>) -> Cell {
-    match versus.map(|v| v.verdict) {
+fn verdict_cell(policy: &PolicyReport, versus: Option<VsReference>, is_measured: bool) -> Cell {
+    match versus.map(|v| v.verdict).filter(|_| is_measured) {
         _ if !policy.violations.is_empty() => Cell::new("VIOLATED").fg(Color::Red),
         _ if policy.is_reference => Cell::new("reference").add_attribute(Attribute::Bold),
         Some(verdict @ Verdict::Better) => Cell::new(verdict.name()).fg(Color::Green),
         Some(verdict @ Verdict::Worse) => Cell::new(verdict.name()).fg(Color::Red),
         Some(verdict @ Verdict::Inconclusive) => Cell::new(verdict.name()).fg(Color::Yellow),
         Some(verdict @ Verdict::Same) => Cell::new(verdict.name()),
+        None if !is_measured => Cell::new("not measured"),
         None => Cell::new(figure::NOT_MEASURED),
     }
 }
@@ -317,11 +344,6 @@ fn metric_cell(metric: Option<&MetricSummary>) -> Cell {
 /// A name as a heading that can be broken between its words.
 fn spaced(name: &str) -> String {
     name.replace('_', " ")
-}
-
-/// Text from outside without what could command a terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn right_align(table: &mut Table, columns: &[usize]) {

@@ -64,7 +64,7 @@ pub struct Timeline {
     pub cpus: u32,
     /// Tasks by [`TaskId`]; tasks beyond the list are shown by their number.
     pub tasks: Vec<TimelineTask>,
-    /// Slices in order of their end.
+    /// Slices in order of their end, which on one CPU is that of their start.
     pub slices: Vec<Slice>,
     /// Changes of the queues' lengths in order of time; empty unless asked for.
     pub queues: Vec<QueueLength>,
@@ -75,11 +75,21 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Name and number of a task, for people.
+    /// The slices of each CPU, in order of time.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Vec<&Slice>> {
+        let mut rows = vec![Vec::new(); self.cpus as usize];
+        for slice in &self.slices {
+            rows[slice.cpu.index()].push(slice);
+        }
+        rows
+    }
+
+    /// Name, cut where it is long, and number of a task, for text.
     #[must_use]
     pub fn task_label(&self, task: TaskId) -> String {
         match self.tasks.get(task.index()) {
-            Some(known) => format!("{} {}", known.name, known.id),
+            Some(known) => format!("{} {}", crate::figure::name(&known.name), known.id),
             None => task.to_string(),
         }
     }

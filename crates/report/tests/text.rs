@@ -120,6 +120,7 @@ fn a_replay_without_a_measured_fidelity_says_so_and_a_missed_promise_too() {
     assert!(text::render(&report, 80, false).contains("Not measured"));
     let metric = FidelityMetric {
         name: "context_switches".into(),
+        recorded: Some(5.0),
         error: Some(0.2),
         tolerance: Some(0.1),
         ..Default::default()

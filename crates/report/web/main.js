@@ -1,8 +1,9 @@
 // Reads what the file carries and fills its sections; a section without content is taken out.
 
-/** A name for each policy: its registered name and the settings in which its namesakes differ. */
+/** A name for each policy: as it was asked for, else its registered name and the settings in which its namesakes differ. */
 function labelsOf(report) {
   const labels = report.policies.map((policy) => {
+    if (policy.label) return policy.label;
     const namesakes = report.policies.filter((p) => p.name === policy.name);
     const differing = Object.entries(policy.settings).filter(([k, v]) => namesakes.some((p) => p.settings[k] !== v));
     return policy.name + (differing.length ? `:${differing.map(([k, v]) => `${k}=${v}`).join(",")}` : "");

@@ -106,9 +106,37 @@ class Schedule {
     return i < row.count && row.start[i] <= t ? i : -1;
   }
 
+  /** Share of the CPUs that were busy in each of `parts` equal parts of the run. */
+  load(parts) {
+    const load = new Float32Array(parts);
+    for (const row of this.rows) {
+      for (let x = 0, before = 0; x < parts; x++) {
+        const after = Schedule.busyBefore(row, ((x + 1) / parts) * this.end);
+        load[x] += (after - before) / (this.end / parts) / this.rows.length;
+        before = after;
+      }
+    }
+    return load;
+  }
+
   label(task) {
     const known = this.tasks[task];
     return known ? `${known.name} ${known.id}` : `task ${task}`;
+  }
+
+  /** One slice in words. */
+  describe(row, i) {
+    const why = LEFT[row.flags[i] & 7];
+    const waker = row.waker[i] ? this.label(row.waker[i] - 1) : "an interrupt or timer";
+    const waited = row.waited[i] > 0 ? `after waiting ${showTime(row.waited[i])}` : "at once";
+    return {
+      task: this.label(row.task[i]),
+      lines: [
+        `starts at ${showMoment(row.start[i], 1)}`,
+        `runs ${showTime(row.end[i] - row.start[i])}, then ${why}`,
+        `${row.flags[i] & WOKEN ? `woken by ${waker}, on CPU` : "on CPU"} ${waited}`,
+      ],
+    };
   }
 }
 

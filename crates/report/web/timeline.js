@@ -210,18 +210,10 @@ class TimelineView {
   /** The whole run in one strip, with the window that is shown below. */
   drawOverview(c, g) {
     const p = this.palette();
-    const { rows, end } = this.schedule;
+    const { end } = this.schedule;
     const key = `${g.plot}`;
     if (this.strip?.key !== key || this.strip.of !== this.schedule) {
-      const load = new Float32Array(Math.ceil(g.plot / 2));
-      for (const row of rows) {
-        for (let x = 0, before = 0; x < load.length; x++) {
-          const after = Schedule.busyBefore(row, ((x + 1) / load.length) * end);
-          load[x] += (after - before) / (end / load.length) / rows.length;
-          before = after;
-        }
-      }
-      this.strip = { key, of: this.schedule, load };
+      this.strip = { key, of: this.schedule, load: this.schedule.load(Math.ceil(g.plot / 2)) };
     }
     c.fillStyle = p.raised;
     c.fillRect(ROOM.label, 0, g.plot, ROOM.overview);
@@ -256,25 +248,11 @@ class TimelineView {
 
   // --- reading --------------------------------------------------------------------------------------------
 
-  describe(row, i) {
-    const why = LEFT[row.flags[i] & 7];
-    const waker = row.waker[i] ? this.schedule.label(row.waker[i] - 1) : "an interrupt or timer";
-    const waited = row.waited[i] > 0 ? `after waiting ${showTime(row.waited[i])}` : "at once";
-    return {
-      task: this.schedule.label(row.task[i]),
-      lines: [
-        `starts at ${showMoment(row.start[i], 1)}`,
-        `runs ${showTime(row.end[i] - row.start[i])}, then ${why}`,
-        `${row.flags[i] & WOKEN ? `woken by ${waker}, on CPU` : "on CPU"} ${waited}`,
-      ],
-    };
-  }
-
   choose(cpu, slice) {
     Object.assign(this, { cpu, slice });
     const row = this.schedule.rows[cpu];
     if (slice >= 0) {
-      const { task, lines } = this.describe(row, slice);
+      const { task, lines } = this.schedule.describe(row, slice);
       this.readout.replaceChildren(el("span", {}, el("b", {}, task)), el("span", {}, `CPU ${cpu}`), ...lines.map((l) => el("span", {}, l)));
     } else {
       this.readout.replaceChildren(el("span", {}, `CPU ${cpu}: ${row.count.toLocaleString("en")} slices`));
@@ -294,7 +272,7 @@ class TimelineView {
     const pixel = this.span / this.geometry.plot;
     const to = lowerBound(row.start, t + pixel, Math.max(0, i));
     const crowd = i >= 0 && row.end[i] - row.start[i] < pixel ? to - i : 0;
-    const { task, lines } = i >= 0 ? this.describe(row, i) : { task: "idle", lines: [`at ${showMoment(t, pixel)}`] };
+    const { task, lines } = i >= 0 ? this.schedule.describe(row, i) : { task: "idle", lines: [`at ${showMoment(t, pixel)}`] };
     if (crowd > 1) lines.push(`one of about ${crowd.toLocaleString("en")} slices under the pointer`);
     this.tooltip.replaceChildren(el("b", {}, task), el("div", {}, `CPU ${cpu}`), ...lines.map((l) => el("div", {}, l)));
     this.tooltip.hidden = false;

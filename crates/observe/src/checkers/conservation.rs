@@ -17,8 +17,9 @@ struct Occupation {
     since: Time,
     occupied: bool,
     overhead: Span,
-    /// The latest overhead, which may reach beyond the end of the run.
+    /// The overhead of the latest decision, which may reach beyond the end of the run, and when it was told.
     latest: Span,
+    latest_at: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -51,10 +52,11 @@ impl Conservation {
 
     /// The host used `span` of `cpu` itself.
     #[inline]
-    pub fn spent(&mut self, cpu: CpuId, span: Span) {
+    pub fn spent(&mut self, at: Time, cpu: CpuId, span: Span) {
         let it = &mut self.cpus[cpu.index()];
         it.overhead += span;
-        it.latest = span;
+        it.latest = if at == it.latest_at { it.latest + span } else { span };
+        it.latest_at = at;
     }
 
     /// Balances the account.

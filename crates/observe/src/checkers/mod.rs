@@ -246,8 +246,8 @@ impl Rules {
         self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, to, tracker));
     }
 
-    pub fn spent(&mut self, cpu: CpuId, span: Span) {
-        self.conservation.spent(cpu, span);
+    pub fn spent(&mut self, at: Time, cpu: CpuId, span: Span) {
+        self.conservation.spent(at, cpu, span);
     }
 
     pub fn exit<T: Default>(&mut self, at: Time, task: TaskId, tracker: &mut Tracker<T>) {

@@ -66,6 +66,9 @@ fn cpu_time_that_no_task_got_is_found() {
 fn more_overhead_than_time_is_found() {
     let checked = Stream::new(1, &anywhere(1)).overhead(5, 0, 30).overhead(6, 0, 1).end(20);
     assert_found(&checked, &[("conservation", 20, "overhead")]);
+    // The costs of the last decision may reach beyond the end.
+    let checked = Stream::new(1, &anywhere(1)).overhead(5, 0, 10).overhead(15, 0, 30).overhead(15, 0, 30).end(20);
+    assert_found(&checked, &[]);
 }
 
 #[test]

@@ -1,26 +1,18 @@
 //! The list of metrics.
 
+use serde::{Deserialize, Serialize};
+
 /// Which direction is an improvement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Larger is better.
     Higher,
     /// Smaller is better.
+    #[default]
     Lower,
     /// Neither: it describes the run.
     Neither,
-}
-
-impl Better {
-    /// `higher`, `lower` or `none`, as in JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Better::Higher => "higher",
-            Better::Lower => "lower",
-            Better::Neither => "none",
-        }
-    }
 }
 
 /// What a metric says of itself.
@@ -49,6 +41,11 @@ macro_rules! metrics {
             metrics!(# concat!($name, "_max"), $unit, $better, concat!("Largest of ", $what, ".")),
         ] $($rest)*)
     };
+    (@ [$($done:expr,)*] parts of $whole:literal { $($part:literal, $what:literal;)+ } $($rest:tt)*) => {
+        metrics!(@ [$($done,)*
+            $(metrics!(# concat!($whole, "_", $part), "1", Lower, concat!("CPU time spent ", $what, ", over busy CPU time.")),)+
+        ] $($rest)*)
+    };
     (@ [$($done:expr,)*] $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {
         metrics!(@ [$($done,)* metrics!(# $name, $unit, $better, $what),] $($rest)*)
     };
@@ -72,6 +69,17 @@ pub const METRICS: &[About] = metrics!(@ []
     "share_error", "1", Lower, "Sum of the judged tasks' deviations from their weighted fair share, over the sum of the shares.";
     "jain_index", "1", Higher, "Jain's fairness index of the judged tasks' CPU time over their weighted fair share.";
     "scheduler_share", "1", Lower, "CPU time spent deciding, switching, waking, ticking and refilling caches, over busy CPU time.";
+    parts of "scheduler_share" {
+        "search", "looking at candidates";
+        "recalculate", "recalculating counters";
+        "insert", "on ordered insertion and removal";
+        "balance", "on placement and balancing";
+        "switch", "switching";
+        "wakeup", "waking";
+        "tick", "in timer interrupts";
+        "refill", "refilling caches";
+        "lock", "waiting for the lock of a runqueue";
+    }
     "idle_while_queued", "ns", Lower, "Time during which a CPU idled while a task waited that may run there.";
     "runqueue_length_mean", "1", Neither, "Runnable tasks of a CPU, running one included: mean over time and CPUs.";
     "runqueue_length_p99", "1", Neither, "Runnable tasks of a CPU, running one included: 99th percentile over time and CPUs.";

@@ -180,6 +180,8 @@ fn weight(subject: &Subject) -> f64 {
     match subject.class {
         Class::Fifo | Class::RoundRobin => 0.0,
         Class::Idle => IDLE_WEIGHT,
-        Class::Normal | Class::Batch => NICE_0_WEIGHT / 1.25f64.powi(subject.nice.get() as i32),
+        Class::Normal | Class::Batch | Class::Iso | Class::Deadline => {
+            NICE_0_WEIGHT / 1.25f64.powi(subject.nice.get() as i32)
+        }
     }
 }

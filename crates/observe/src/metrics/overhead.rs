@@ -32,7 +32,12 @@ impl SchedulerTime {
     pub fn report(&self, in_stints: f64, values: &mut Values) {
         let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
         let busy = in_stints + self.on_idle.ns() as f64;
-        values.set("scheduler_share", (busy > 0.0).then(|| spent / busy), self.events);
+        let share = |spent: f64| (busy > 0.0).then(|| spent / busy);
+        values.set("scheduler_share", share(spent), self.events);
+        for kind in Overhead::ALL {
+            let name = format!("scheduler_share_{}", kind.name());
+            values.set(&name, share(self.by_kind[kind as usize].ns() as f64), self.events);
+        }
     }
 }
 

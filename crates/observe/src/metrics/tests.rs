@@ -221,6 +221,9 @@ fn overhead_is_a_share_of_busy_time() {
         .event(10, spent(Overhead::Switch, 5))
         .end(100);
     assert_close(measured.get("scheduler_share"), 15.0 / 100.0);
+    assert_close(measured.get("scheduler_share_search"), 10.0 / 100.0);
+    assert_close(measured.get("scheduler_share_switch"), 5.0 / 100.0);
+    assert_close(measured.get("scheduler_share_lock"), 0.0);
     assert_eq!(measured.overhead[Overhead::Switch as usize], Span(5));
 }
 

@@ -79,6 +79,7 @@ fn policy(timeline: &Timeline) -> PolicyReport {
     let of = |name: &str, unit: &str, better, value| metric(name, unit, better, Some(value), lengths.len());
     PolicyReport {
         name: name.into(),
+        label: String::new(),
         settings: settings.iter().map(|(n, v)| Setting { name: (*n).into(), value: (*v).into() }).collect(),
         is_reference: timeline.policy == REFERENCE,
         metrics: vec![

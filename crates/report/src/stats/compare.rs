@@ -21,6 +21,7 @@ use super::rank::{RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired,
 use super::ratio::{Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
+use serde::{Deserialize, Serialize};
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,8 @@ impl Settings {
 }
 
 /// What can be said of the candidate against the reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Better, beyond chance and beyond the replay's error.
     Better,
@@ -102,7 +104,21 @@ pub enum Verdict {
     /// Equal for all practical purposes: any difference is smaller than the margin.
     Same,
     /// The runs do not tell.
+    #[default]
     Inconclusive,
+}
+
+impl Verdict {
+    /// The word used in JSON and in text.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
 }
 
 /// Why the verdict is what it is.
