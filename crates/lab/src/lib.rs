@@ -1,0 +1,90 @@
+//! Runs a policy chosen by name, with metrics, checkers and, where asked for, a timeline.
+//!
+//! This is the one place where the simulator is compiled for every policy: whoever runs policies by name, be it the command line,
+//! the studies or the benchmark, calls [`run`] and compiles none of it again.
+
+mod policy_spec;
+
+pub use policy_spec::PolicySpec;
+
+use goodness_core::{Machine, Registered, Seed, Time, Visitor, Workload};
+use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
+use goodness_report::timeline::Recorder;
+use goodness_sim::{End, Fault, Options, Outcome, simulate};
+
+/// One run to be made.
+pub struct Trial<'a> {
+    /// Which policy, with its settings.
+    pub policy: &'a PolicySpec,
+    /// On what.
+    pub machine: &'a Machine,
+    /// Doing what.
+    pub work: Workload,
+    /// Where chance begins.
+    pub seed: Seed,
+    /// Keeps the schedule, where it is wanted.
+    pub recorder: Option<Recorder>,
+}
+
+/// One run made.
+pub struct Run {
+    /// What the metrics say.
+    pub measured: Measured,
+    /// What the checkers say.
+    pub checked: Checked,
+    /// What the simulator says.
+    pub outcome: Outcome,
+    /// The schedule, where it was wanted.
+    pub recorder: Option<Recorder>,
+}
+
+/// Runs `trial`.
+///
+/// # Errors
+/// A fault of the policy or of the work.
+pub fn run(trial: Trial) -> Result<Run, Fault> {
+    let policy = trial.policy;
+    policy.with(trial)
+}
+
+impl Visitor for Trial<'_> {
+    type Output = Result<Run, Fault>;
+
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let Trial { policy, machine, work, seed, recorder } = self;
+        let settings = policy.settings_of::<P>();
+        let watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &Subject::all(&work));
+        let mut observer = (watch, recorder);
+        let outcome = simulate::<P, _>(machine, settings, work, &mut observer, Options { seed, ..Options::default() })?;
+        let (watch, recorder) = observer;
+        let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
+        let (measured, checked) = watch.finish(outcome.end, ending);
+        Ok(Run { measured, checked, outcome, recorder })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::WorkloadSource;
+    use goodness_workload::models::BuiltIn;
+
+    #[test]
+    fn every_registered_policy_runs_by_its_name() {
+        let machine = Machine::flat(2, 250).unwrap();
+        let work = BuiltIn::parse("sleepers:duration=300ms").unwrap();
+        for about in goodness_cpu::ALL {
+            let policy = PolicySpec::parse(about.name).unwrap();
+            let trial = Trial {
+                policy: &policy,
+                machine: &machine,
+                work: work.build(Seed(1), 0),
+                seed: Seed(1),
+                recorder: None,
+            };
+            let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));
+            assert_eq!(run.checked.violations, [], "{}", about.name);
+            assert!(run.outcome.decisions > 10, "{}", about.name);
+        }
+    }
+}

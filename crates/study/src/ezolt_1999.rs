@@ -1,0 +1,186 @@
+//! SPECweb96 on an Alpha in 1999: 18 % of the CPU in `schedule()`, and what static goodness would save.
+//!
+//! The cost of a searched task comes from the profile, the load from one row of vmstat: the row whose numbers of
+//! running and blocked processes are nearest to their means (r 26, b 23). The share of `schedule()`, the
+//! switches a second, the queue and the idle time follow.
+
+use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
+use goodness_core::{Machine, Overhead, Span};
+use goodness_workload::machine::parse_machine;
+use goodness_workload::models::BuiltIn;
+
+/// The study.
+pub const STUDY: Study = Study {
+    name: "ezolt-1999",
+    question: "Why does a web server spend 18 % of its CPU time in schedule(), and what would static goodness save?",
+    source: "P. Ezolt, linux-kernel, 5 May 1999",
+    published: include_str!("../../../studies/ezolt-1999/published.toml"),
+    parameters: &[
+        Parameter {
+            name: "search",
+            unit: "us",
+            value: 1.495,
+            low: 1.0,
+            high: 2.1,
+            because: "Profile: 0.181 s of schedule() a second, of which 96.1 % in the six places of the walk, by 4809 switches by \
+                      24.2 runnable; the rows of vmstat alone give 1.03 (regression) to 2.1 (shortest and longest queue).",
+        },
+        Parameter {
+            name: "work",
+            unit: "us",
+            value: 160.0,
+            low: 130.0,
+            high: 200.0,
+            because: "vmstat row r 26, b 23: 0.90 s of CPU by 4473 switches, less the search of 26 tasks.",
+        },
+        Parameter {
+            name: "clients",
+            unit: "",
+            value: 55.0,
+            low: 49.0,
+            high: 61.0,
+            because: "vmstat row r 26, b 23: 49 processes with a request, and about 6 that wait for the network, which vmstat \
+                      shows in neither column.",
+        },
+        Parameter {
+            name: "disk",
+            unit: "ms",
+            value: 32.0,
+            low: 20.0,
+            high: 40.0,
+            because: "Little's law in that row: 23 blocked by 716 reads a second. The wait is a delay: whether it was queueing \
+                      or service was not published.",
+        },
+        Parameter {
+            name: "missed",
+            unit: "",
+            value: 0.2,
+            low: 0.15,
+            high: 0.25,
+            because: "vmstat bi: 2981 kB a second read by 3600 pieces of 4 kB.",
+        },
+    ],
+    runs: 5,
+    conduct,
+};
+
+/// Waits of a request on average: one for the request and one for each of 4.1 pieces, of which a fifth also wait for disk.
+const PIECES: f64 = 4.1;
+
+fn conduct(lab: &Lab) -> Result<Findings, String> {
+    let machine = machine(lab)?;
+    let clients = lab.parameter("clients").round() as u32;
+    let old = serve(lab, &machine, "linux-2.2", clients)?;
+    let new = serve(lab, &machine, "o1", clients)?;
+    let mut findings = Findings::default();
+    let rows = &mut findings.rows;
+    rows.push(lab.row(
+        "share",
+        &each(&old, deciding)?,
+        "Every election looks at all who are runnable, and they are many because the CPU is full.",
+    )?);
+    rows.push(lab.row(
+        "switches",
+        &each(&old, |run| Ok(run.get("context_switches")? / seconds(run)))?,
+        "A process wakes and sleeps for every piece of a file, long before its slice ends.",
+    )?);
+    rows.push(lab.row(
+        "runqueue",
+        &each(&old, |run| run.get("runqueue_length_mean"))?,
+        "Who is not waiting for a disk waits for the CPU.",
+    )?);
+    rows.push(lab.row(
+        "idle",
+        &each(&old, |run| Ok(1.0 - run.get("utilisation")?))?,
+        "Fixed numbers of clients and random disks rarely leave the CPU without work; the real load also pulsed.",
+    )?);
+    rows.push(lab.row("saved", &each(&new, deciding)?, "A bitmap finds the best queue; nothing is searched.")?);
+    let gains: Result<Vec<f64>, String> =
+        old.iter().zip(&new).map(|(a, b)| Ok(b.get("throughput")? / a.get("throughput")?)).collect();
+    rows.push(lab.row("gain", &gains?, "What schedule() took is left for requests.")?);
+    rows.push(Row::unpublished(
+        "requests served with O(1)",
+        "1/s",
+        Estimate::of(&each(&new, |run| run.get("throughput"))?).as_ref(),
+        "The letter gives no rate.",
+    ));
+    findings.charts.push(cost_by_length(lab, &machine)?);
+    findings.conclusion = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of the machine, and \
+        the more it takes, the longer the queue. With static goodness the search is gone and its share goes to requests."
+        .into();
+    Ok(findings)
+}
+
+fn machine(lab: &Lab) -> Result<Machine, String> {
+    let mut machine = parse_machine("alpha-1999")?;
+    machine.costs.effort[0] = Span((lab.parameter("search") * 1000.0).round() as u64);
+    Ok(machine)
+}
+
+fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32) -> Result<Vec<Run>, String> {
+    let missed = lab.parameter("missed");
+    let waits = 1.0 + PIECES * (1.0 + missed);
+    // A quarter of a request is spent on understanding it, the rest on its pieces.
+    let request = lab.parameter("work") * waits;
+    let (parse, piece) = (request / 4.0, request * 0.75 / PIECES);
+    let work = BuiltIn::parse(&format!(
+        "specweb96:clients={clients},workers={},parse={:.0}ns,piece={:.0}ns,missed={:.0},disks={},disk={:.0}us,duration=4s",
+        clients + 20,
+        parse * 1000.0,
+        piece * 1000.0,
+        missed * 1000.0,
+        clients + 20,
+        lab.parameter("disk") * 1000.0
+    ))?;
+    lab.run(&Trial { policy, machine, work: &work })
+}
+
+fn each(runs: &[Run], of: impl Fn(&Run) -> Result<f64, String>) -> Result<Vec<f64>, String> {
+    runs.iter().map(of).collect()
+}
+
+fn seconds(run: &Run) -> f64 {
+    run.measured.window.length() / 1e9
+}
+
+/// Share of all CPU time spent deciding, as the profile counts it: searching, recalculating, inserting.
+fn deciding(run: &Run) -> Result<f64, String> {
+    let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
+    let spent: u64 = kinds.iter().map(|kind| run.measured.overhead[*kind as usize].0).sum();
+    Ok(spent as f64 / run.measured.window.length())
+}
+
+/// CPU time by switch, against the length of the queue: simulated for other numbers of clients, published by row.
+fn cost_by_length(lab: &Lab, machine: &Machine) -> Result<Chart, String> {
+    let mut lines = Vec::new();
+    for policy in ["linux-2.2", "o1"] {
+        let mut points = Vec::new();
+        for clients in [35, 55, 90, 130] {
+            let runs = serve(lab, machine, policy, clients)?;
+            let mean = |of: fn(&Run) -> Result<f64, String>| -> Result<f64, String> {
+                Ok(each(&runs, of)?.iter().sum::<f64>() / runs.len() as f64)
+            };
+            let x = mean(|run| run.get("runqueue_length_mean"))?;
+            let y =
+                mean(|run| Ok(run.get("utilisation")? * run.measured.window.length() / run.get("context_switches")?))?;
+            points.push(Point { x, y: y / 1000.0, ci95: None });
+        }
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        lines.push(Line { name: format!("{policy}, simulated"), published: false, points });
+    }
+    let mut points = Vec::new();
+    for row in 0..23 {
+        let number = lab.published(&format!("vmstat.{row}"))?;
+        let waiting = number.quantity.split(' ').find_map(|word| word.parse::<f64>().ok()).unwrap_or(0.0);
+        points.push(Point { x: waiting, y: lab.value(&number.key)? / 1000.0, ci95: None });
+    }
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    lines.push(Line { name: "vmstat".into(), published: true, points });
+    Ok(Chart {
+        title: "CPU time of a switch by length of the run queue".into(),
+        x: "runnable".into(),
+        y: "microseconds, all work included".into(),
+        doubling: false,
+        lines,
+    })
+}

@@ -1,0 +1,139 @@
+//! Runs what a study asks for, in replications with paired seeds, and gives it its parameters.
+
+use crate::{Estimate, Number, Parameter, Published, Row, Study};
+use goodness_core::{Machine, Seed, Span, WorkloadSource};
+use goodness_lab::PolicySpec;
+use goodness_observe::Measured;
+use goodness_sim::Outcome;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where a study is conducted.
+pub struct Lab<'a> {
+    /// Where chance begins.
+    pub seed: u64,
+    /// Replications of each run.
+    pub runs: u32,
+    published: &'a Published,
+    parameters: Vec<(&'static str, f64)>,
+    /// Told how many simulations are done.
+    progress: &'a (dyn Fn(u64) + Sync),
+    done: AtomicU64,
+}
+
+/// One thing to run.
+pub struct Trial<'a> {
+    /// A policy as typed: `o1`, `staircase:interactive=off`.
+    pub policy: &'a str,
+    /// On what.
+    pub machine: &'a Machine,
+    /// Which work.
+    pub work: &'a dyn WorkloadSource,
+}
+
+/// One replication.
+pub struct Run {
+    /// What the metrics say.
+    pub measured: Measured,
+    /// What the simulator says.
+    pub outcome: Outcome,
+    /// Names of the tasks.
+    pub names: Vec<String>,
+}
+
+impl Run {
+    /// The value of a metric.
+    ///
+    /// # Errors
+    /// When it was not measured in this run.
+    pub fn get(&self, metric: &str) -> Result<f64, String> {
+        self.measured.get(metric).value.ok_or_else(|| format!("{metric} could not be measured in a run of the study"))
+    }
+}
+
+impl<'a> Lab<'a> {
+    /// A lab for `study`, with its own values of the parameters.
+    #[must_use]
+    pub fn new(study: &Study, published: &'a Published, seed: u64, progress: &'a (dyn Fn(u64) + Sync)) -> Lab<'a> {
+        let parameters = study.parameters.iter().map(|p| (p.name, p.value)).collect();
+        Lab { seed, runs: study.runs, published, parameters, progress, done: AtomicU64::new(0) }
+    }
+
+    /// The same lab with other values of some parameters.
+    #[must_use]
+    pub fn with(&self, values: &[(&Parameter, f64)]) -> Lab<'a> {
+        let mut parameters = self.parameters.clone();
+        for (parameter, value) in values {
+            if let Some(found) = parameters.iter_mut().find(|(name, _)| *name == parameter.name) {
+                found.1 = *value;
+            }
+        }
+        let Lab { seed, runs, published, progress, .. } = *self;
+        Lab { seed, runs, published, parameters, progress, done: AtomicU64::new(self.done.load(Ordering::Relaxed)) }
+    }
+
+    /// The value of a parameter of the study.
+    ///
+    /// # Panics
+    /// When the study has no such parameter.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> f64 {
+        let found = self.parameters.iter().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("\"{name}\" is no parameter of the study")).1
+    }
+
+    /// What was published under `key`.
+    ///
+    /// # Errors
+    /// When the study's file lacks it.
+    pub fn published(&self, key: &str) -> Result<&'a Number, String> {
+        self.published.get(key)
+    }
+
+    /// The published value of `key`.
+    ///
+    /// # Errors
+    /// When the study's file lacks it or states no number.
+    pub fn value(&self, key: &str) -> Result<f64, String> {
+        self.published(key)?.value.ok_or_else(|| format!("the published number \"{key}\" has no value"))
+    }
+
+    /// A row of the study: `values` has one number for each replication.
+    ///
+    /// # Errors
+    /// When the study's file lacks the key.
+    pub fn row(&self, key: &str, values: &[f64], note: &str) -> Result<Row, String> {
+        Ok(Row::new(self.published(key)?, Estimate::of(values).as_ref(), note))
+    }
+
+    /// All replications of a trial, in order. Equal replications of different trials have equal seeds.
+    ///
+    /// # Errors
+    /// An unknown policy or setting; a violated checker or a fault, with policy and seed.
+    pub fn run(&self, trial: &Trial) -> Result<Vec<Run>, String> {
+        let one = |replication: u32| {
+            let result = self.one(trial, replication);
+            (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+            result
+        };
+        (0..self.runs).into_par_iter().map(one).collect()
+    }
+
+    fn one(&self, trial: &Trial, replication: u32) -> Result<Run, String> {
+        let seed = Seed(self.seed).stream("replication", u64::from(replication));
+        let mut machine = trial.machine.clone();
+        if replication > 0 {
+            machine.first_tick = Span(1 + seed.stream("tick phase", 0).rng().below(machine.tick().0));
+        }
+        let policy = PolicySpec::parse(trial.policy)?;
+        let work = trial.work.build(seed, replication);
+        let names = work.tasks.iter().map(|task| task.name.clone()).collect();
+        let ask = goodness_lab::Trial { policy: &policy, machine: &machine, work, seed, recorder: None };
+        let place = || format!("{policy} on {}, replication {replication}", trial.work.name());
+        let run = goodness_lab::run(ask).map_err(|fault| format!("{}: {fault}", place()))?;
+        match run.checked.violations.first() {
+            Some(violation) => Err(format!("{}: {} violated: {}", place(), violation.checker, violation.sentence)),
+            None => Ok(Run { measured: run.measured, outcome: run.outcome, names }),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Published results, reproduced: what a document says beside what follows from the mechanism.
+//!
+//! A study is a file here (how to run it) and a folder below `studies/` (what was published, and where). Its numbers
+//! come from runs; what had to be inferred is a [`Parameter`] with a range, and [`sensitivity`] tells which
+//! verdicts hang on it. [`STUDIES`] is the registry.
+
+mod appleton_1999;
+pub mod chart;
+mod ezolt_1999;
+pub mod html;
+pub mod lab;
+mod panasyuk_2009;
+pub mod published;
+mod santosa_2005;
+mod santosa_2005_apache;
+mod santosa_2005_mysql;
+pub mod sensitivity;
+mod travis_1998;
+pub mod verdict;
+
+pub use chart::{Chart, Line, Point};
+pub use lab::{Lab, Run, Trial};
+pub use published::{Against, Number, Published, Tolerance};
+pub use sensitivity::{Flip, Sensitivity};
+pub use verdict::{Estimate, Row, Verdict};
+
+/// Something that had to be inferred, because no source states it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name within the study.
+    pub name: &'static str,
+    /// Unit, as in `us`; empty for plain numbers.
+    pub unit: &'static str,
+    /// The value used.
+    pub value: f64,
+    /// Smallest value that is plausible.
+    pub low: f64,
+    /// Largest value that is plausible.
+    pub high: f64,
+    /// Where value and range come from, one sentence.
+    pub because: &'static str,
+}
+
+/// What a study says of itself, and how it is conducted.
+#[derive(Clone, Copy)]
+pub struct Study {
+    /// Registered name.
+    pub name: &'static str,
+    /// The question it answers, one sentence.
+    pub question: &'static str,
+    /// The document.
+    pub source: &'static str,
+    /// The published numbers, as in `studies/NAME/published.toml`.
+    pub published: &'static str,
+    /// What had to be inferred.
+    pub parameters: &'static [Parameter],
+    /// Replications of each run unless asked otherwise.
+    pub runs: u32,
+    /// Runs everything and holds it against what was published.
+    pub conduct: fn(&Lab) -> Result<Findings, String>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Published numbers beside simulated ones.
+    pub rows: Vec<Row>,
+    /// The document's figures, drawn anew.
+    pub charts: Vec<Chart>,
+    /// What the numbers mean together, a few sentences.
+    pub conclusion: String,
+}
+
+/// Every study, in the order of the documents.
+pub const STUDIES: &[Study] = &[
+    travis_1998::STUDY,
+    appleton_1999::STUDY,
+    ezolt_1999::STUDY,
+    santosa_2005_apache::STUDY,
+    santosa_2005_mysql::STUDY,
+    panasyuk_2009::STUDY,
+];
+
+/// The study called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Study> {
+    STUDIES.iter().find(|study| study.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_study_reads_its_published_numbers_and_states_its_inferences() {
+        for study in STUDIES {
+            let published = Published::read(study.name, study.published).unwrap();
+            assert!(!published.numbers.is_empty(), "{}", study.name);
+            for it in study.parameters {
+                assert!(it.low <= it.value && it.value <= it.high, "{}: {}", study.name, it.name);
+                assert!(it.because.ends_with('.'), "{}: {}", study.name, it.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a document states: numbers with unit, place and tolerance, read from `studies/NAME/published.toml`.
+//!
+//! ```toml
+//! [[number]]
+//! key = "fair.p20"                       # how the study names it
+//! quantity = "share of 20 threads at p20, fair scheduler, load A"
+//! unit = "%"
+//! value = 6.223692                       # or says = "above" / "below" where only a direction is stated
+//! where = "first table"
+//! tolerance = { relative = 0.03 }        # or { absolute = 3.0 }, or { draws = 3326 } for a count of so many draws
+//! against = { value = 1.0 }              # what the direction is taken from, where there is one
+//! ```
+
+use goodness_report::figure;
+use serde::Deserialize;
+
+/// All that a document states.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Its numbers and statements.
+    #[serde(rename = "number")]
+    pub numbers: Vec<Number>,
+}
+
+/// One number or statement.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// How the study names it.
+    pub key: String,
+    /// What it is, for people.
+    pub quantity: String,
+    /// Its unit; empty for plain numbers.
+    #[serde(default)]
+    pub unit: String,
+    /// The number; none where the document states a direction only, or the number is lost.
+    pub value: Option<f64>,
+    /// The direction stated, relative to `against`.
+    pub says: Option<Says>,
+    /// Where in the document.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// How far a reproduction may be off.
+    pub tolerance: Option<Tolerance>,
+    /// What larger and smaller are relative to.
+    pub against: Option<Against>,
+}
+
+/// A stated direction.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Says {
+    /// The quantity is larger.
+    Above,
+    /// The quantity is smaller.
+    Below,
+}
+
+/// How far a reproduction may be off.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum Tolerance {
+    /// A part of the published value.
+    Relative(f64),
+    /// In the quantity's unit.
+    Absolute(f64),
+    /// The value is a count out of so many independent draws: two standard errors of the difference of two such counts.
+    Draws(f64),
+}
+
+/// What a direction is taken from.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Against {
+    /// In the quantity's unit.
+    pub value: f64,
+}
+
+impl Published {
+    /// Reads the file of the study `name`.
+    ///
+    /// # Errors
+    /// One sentence with the place: no TOML, an unknown or missing key, a key twice, a number without meaning.
+    pub fn read(name: &str, text: &str) -> Result<Published, String> {
+        let file = format!("studies/{name}/published.toml");
+        let published: Published = toml::from_str(text).map_err(|e| {
+            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+            format!("{file}, line {line}: {}", e.message())
+        })?;
+        for (index, number) in published.numbers.iter().enumerate() {
+            if published.numbers[..index].iter().any(|earlier| earlier.key == number.key) {
+                return Err(format!("{file}: the key {} stands there twice", number.key));
+            }
+            if number.value.is_some_and(|v| !v.is_finite()) {
+                return Err(format!("{file}: {}: the value must be a finite number", number.key));
+            }
+            if number.says.is_some() && number.against.is_none() {
+                return Err(format!("{file}: {}: a direction needs against = {{ value = … }}", number.key));
+            }
+        }
+        Ok(published)
+    }
+
+    /// The number of this key.
+    ///
+    /// # Errors
+    /// When the file has no such key: the study and its file disagree.
+    pub fn get(&self, key: &str) -> Result<&Number, String> {
+        let found = self.numbers.iter().find(|n| n.key == key);
+        found.ok_or_else(|| format!("the study asks for the published number \"{key}\", which its file lacks"))
+    }
+}
+
+impl Tolerance {
+    /// How far from the published `value` is still the same, in its unit.
+    #[must_use]
+    pub fn around(self, value: f64) -> f64 {
+        match self {
+            Tolerance::Relative(part) => value.abs() * part,
+            Tolerance::Absolute(by) => by,
+            Tolerance::Draws(draws) => {
+                let share = (value / draws).clamp(0.0, 1.0);
+                // A count of zero still has an error: that of a count of one.
+                let variance = (draws * share * (1.0 - share)).max(1.0);
+                2.0 * (2.0 * variance).sqrt()
+            }
+        }
+    }
+
+    /// For people: `± 3 %` of a value, `± 3 points` of a share, `± 2 µs`.
+    #[must_use]
+    pub fn show(self, value: Option<f64>, unit: &str) -> String {
+        let around = |by: f64| match unit {
+            "share" => format!("± {} points", round(by * 100.0)),
+            _ => format!("± {}", figure::show(Some(by), unit)),
+        };
+        match (self, value) {
+            (Tolerance::Relative(part), _) => format!("± {} %", round(part * 100.0)),
+            (Tolerance::Absolute(by), _) => around(by),
+            (Tolerance::Draws(_), Some(value)) => format!("{} (sampling)", around(self.around(value))),
+            (Tolerance::Draws(draws), None) => format!("sampling of {draws}"),
+        }
+    }
+}
+
+/// Three significant digits without trailing noise.
+fn round(value: f64) -> String {
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6);
+    let text = format!("{value:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[[number]]
+key = "a"
+quantity = "quanta at p20"
+unit = "quanta"
+value = 3201.0
+where = "table 1"
+tolerance = { draws = 3327.0 }
+
+[[number]]
+key = "b"
+quantity = "maximum, staircase by O(1)"
+says = "below"
+where = "Latency"
+against = { value = 1.0 }
+"#;
+
+    #[test]
+    fn a_file_is_read_and_a_count_has_the_error_of_its_draws() {
+        let published = Published::read("x", TEXT).unwrap();
+        let a = published.get("a").unwrap();
+        // p = 0.9621, sqrt(3327 p q) = 11.01; two of sqrt(2) times that.
+        assert!((a.tolerance.unwrap().around(3201.0) - 31.1).abs() < 0.1);
+        assert_eq!(published.get("b").unwrap().says, Some(Says::Below));
+        assert!(published.get("c").is_err());
+    }
+
+    #[test]
+    fn a_tolerance_is_shown_in_the_unit_of_its_quantity() {
+        assert_eq!(Tolerance::Absolute(0.03).show(Some(0.181), "share"), "± 3 points");
+        assert_eq!(Tolerance::Absolute(2e6).show(Some(1e7), "ns"), "± 2 ms");
+        assert_eq!(Tolerance::Relative(0.025).show(None, "ns"), "± 2.5 %");
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_named() {
+        for (from, to, expected) in [
+            ("key = \"b\"", "key = \"a\"", "twice"),
+            ("quantity = \"quanta at p20\"", "quantty = \"x\"", "line"),
+            ("against = { value = 1.0 }", "", "against"),
+            ("3201.0", "nan", "finite"),
+        ] {
+            let sentence = Published::read("x", &TEXT.replace(from, to)).unwrap_err();
+            assert!(sentence.starts_with("studies/x/published.toml") && sentence.contains(expected), "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Which inferred parameters a verdict hangs on: each at both ends of its range, then some random points of the whole
+//! box, all with the seeds of the study itself.
+
+use crate::{Findings, Lab, Parameter, Study, Verdict};
+use goodness_core::Seed;
+use serde::Serialize;
+
+/// Points of the random design.
+const POINTS: u64 = 6;
+
+/// A verdict that changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flip {
+    /// Which quantity.
+    pub quantity: String,
+    /// Which parameters had which values: `search = 0.8 us`.
+    pub at: String,
+    /// The verdict of the study.
+    pub from: Verdict,
+    /// The verdict there.
+    pub to: Verdict,
+}
+
+/// What the search found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// Points tried besides the study's own.
+    pub points: usize,
+    /// Verdicts that changed, by point.
+    pub flips: Vec<Flip>,
+    /// Quantities whose verdict held everywhere.
+    pub steady: usize,
+}
+
+/// Conducts `study` at other values of its parameters. `base` is what came out with its own.
+///
+/// # Errors
+/// As the study itself.
+pub fn search(study: &Study, lab: &Lab, base: &Findings) -> Result<Sensitivity, String> {
+    let mut found = Sensitivity::default();
+    for point in points(study.parameters, lab.seed) {
+        let there = (study.conduct)(&lab.with(&point))?;
+        found.points += 1;
+        for (before, after) in base.rows.iter().zip(&there.rows) {
+            if before.verdict != after.verdict {
+                found.flips.push(Flip {
+                    quantity: before.quantity.clone(),
+                    at: describe(&point),
+                    from: before.verdict,
+                    to: after.verdict,
+                });
+            }
+        }
+    }
+    let flipped = |quantity: &str| found.flips.iter().any(|flip| flip.quantity == quantity);
+    found.steady =
+        base.rows.iter().filter(|row| row.verdict != Verdict::Unpublished && !flipped(&row.quantity)).count();
+    Ok(found)
+}
+
+type PointOf<'a> = Vec<(&'a Parameter, f64)>;
+
+/// One at a time, then a Latin hypercube: each parameter's range is cut into as many parts as there are points, and
+/// each part is used once.
+fn points(parameters: &[Parameter], seed: u64) -> Vec<PointOf<'_>> {
+    let mut points = Vec::new();
+    for it in parameters {
+        for value in [it.low, it.high] {
+            if value != it.value {
+                points.push(vec![(it, value)]);
+            }
+        }
+    }
+    if parameters.len() < 2 {
+        return points;
+    }
+    let mut rng = Seed(seed).stream("sensitivity", 0).rng();
+    let mut parts: Vec<Vec<u64>> = Vec::new();
+    for _ in parameters {
+        let mut order: Vec<u64> = (0..POINTS).collect();
+        rng.shuffle(&mut order);
+        parts.push(order);
+    }
+    for point in 0..POINTS as usize {
+        let place = |(it, order): (&'_ Parameter, &Vec<u64>)| {
+            let within = (order[point] as f64 + 0.5) / POINTS as f64;
+            it.low + (it.high - it.low) * within
+        };
+        points.push(parameters.iter().zip(&parts).map(|(it, order)| (it, place((it, order)))).collect());
+    }
+    points
+}
+
+fn describe(point: &PointOf) -> String {
+    let one = |(it, value): &(&Parameter, f64)| format!("{} = {value:.3} {}", it.name, it.unit).trim_end().to_string();
+    point.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMETERS: &[Parameter] = &[
+        Parameter { name: "a", unit: "us", value: 1.0, low: 0.0, high: 2.0, because: "a test." },
+        Parameter { name: "b", unit: "", value: 5.0, low: 5.0, high: 9.0, because: "a test." },
+    ];
+
+    #[test]
+    fn the_design_has_both_ends_and_uses_each_part_of_a_range_once() {
+        let points = points(PARAMETERS, 1);
+        assert_eq!(points.len(), 3 + POINTS as usize, "b's low end is its value");
+        let mut drawn: Vec<f64> = points[3..].iter().map(|p| p[0].1 * POINTS as f64 / 2.0 - 0.5).collect();
+        drawn.sort_by(f64::total_cmp);
+        let parts: Vec<i64> = drawn.iter().map(|v| v.round() as i64).collect();
+        assert_eq!(parts, (0..POINTS as i64).collect::<Vec<_>>());
+        assert_eq!(describe(&points[0]), "a = 0.000 us");
+    }
+}

@@ -1,0 +1,62 @@
+//! Every study is conducted, with few replications, and held against what it promises.
+
+use goodness_study::{Findings, Lab, Published, Row, Verdict, find};
+
+fn conduct(name: &str) -> Findings {
+    let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
+    let published = Published::read(study.name, study.published).unwrap();
+    let mut lab = Lab::new(study, &published, 1, &|_| ());
+    lab.runs = study.runs;
+    let findings = (study.conduct)(&lab).unwrap_or_else(|e| panic!("{name}: {e}"));
+    for row in &findings.rows {
+        println!(
+            "{name}: {} [{}]: published {:?} {:?}, simulated {:?}, {:?}",
+            row.quantity, row.unit, row.published, row.says, row.simulated, row.verdict
+        );
+        assert!(row.note.ends_with('.'), "{}: a row needs a sentence of cause", row.quantity);
+    }
+    assert!(findings.charts.iter().all(|chart| !chart.svg().contains("NaN")));
+    findings
+}
+
+fn row<'a>(findings: &'a Findings, start: &str) -> &'a Row {
+    findings.rows.iter().find(|row| row.quantity.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"))
+}
+
+#[test]
+fn appleton_1999_predicts_the_queue_and_the_recalculations_from_two_figures() {
+    let findings = conduct("appleton-1999");
+    assert_ne!(row(&findings, "switches for each recalculation").verdict, Verdict::NotReproduced);
+    assert_eq!(row(&findings, "share of time with more than 10").verdict, Verdict::Reproduced);
+}
+
+#[test]
+fn ezolt_1999_predicts_the_share_of_schedule_within_three_points_and_o1_saves_it() {
+    let findings = conduct("ezolt-1999");
+    for quantity in ["schedule() of all", "context switches a second", "scheduling of all CPU time with static"] {
+        assert_eq!(row(&findings, quantity).verdict, Verdict::Reproduced, "{quantity}");
+    }
+}
+
+#[test]
+fn panasyuk_2009_counts_the_quanta_of_every_scheduler_within_the_sampling_error() {
+    let findings = conduct("panasyuk-2009");
+    let counted = findings.rows.iter().filter(|row| row.unit != "ns" && !row.quantity.starts_with("our "));
+    for row in counted {
+        assert_eq!(row.verdict, Verdict::Reproduced, "{}: {:?}", row.quantity, row.simulated);
+    }
+}
+
+#[test]
+fn travis_1998_grows_on_linux_and_stays_flat_on_nt() {
+    let findings = conduct("travis-1998");
+    for quantity in [
+        "Linux 2.0 standard, threads: switch at 40",
+        "NT, threads",
+        "Linux by NT, 40 processes",
+        "Linux by NT, 40 threads",
+        "patched Linux by NT",
+    ] {
+        assert_eq!(row(&findings, quantity).verdict, Verdict::Reproduced, "{quantity}");
+    }
+}
