@@ -10,6 +10,7 @@
 use goodness_bench::verbs::Driver;
 use goodness_bench::{Size, end_to_end, machine_of};
 use goodness_core::{CpuPolicy, Machine, Needs, Registered, Seed, Visitor};
+use goodness_lab::PolicySpec;
 use goodness_queues::Wheel;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
@@ -73,23 +74,14 @@ fn thousand_pops_and_pushes((mut wheel, mut time): (Wheel<u64>, u64)) {
     }
 }
 
-struct Second;
-
-impl Visitor for Second {
-    type Output = u64;
-
-    fn visit<P: Registered + 'static>(self) -> u64 {
-        // A hundred thousand bursts of 10 us fill a second.
-        end_to_end::once::<P>(P::Settings::default(), SIZE, 100_000).expect("the run is sound").decisions
-    }
-}
-
 #[library_benchmark]
 #[bench::rr("rr")]
 #[bench::o1("o1")]
 #[bench::eevdf("eevdf")]
-fn simulated_second(policy: &str) -> Option<u64> {
-    goodness_cpu::with_policy(policy, Second)
+fn simulated_second(policy: &str) -> u64 {
+    let policy = PolicySpec::parse(policy).expect("the policy is registered");
+    // A hundred thousand bursts of 10 us fill a second.
+    end_to_end::once(&policy, SIZE, 100_000).expect("the run is sound").decisions
 }
 
 library_benchmark_group!(name = counts; benchmarks = thousand_decisions, thousand_pops_and_pushes, simulated_second);

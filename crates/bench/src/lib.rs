@@ -10,6 +10,7 @@ mod calibration;
 mod clock;
 pub mod end_to_end;
 pub mod pattern;
+pub mod quanta;
 pub mod verbs;
 
 use goodness_core::Machine;

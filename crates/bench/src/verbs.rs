@@ -6,8 +6,9 @@ use crate::pattern::{ASLEEP, BURST};
 use crate::{Size, machine_of};
 use goodness_core::{
     Context, CpuId, CpuPolicy, Dequeue, EffortMeter, Enqueue, Idle, Machine, Needs, Pick, Registered, Seed, Span,
-    State, Stop, Task, TaskId, TaskTable, Time, WakeSource,
+    State, Stop, Task, TaskId, TaskTable, Time, Visitor, WakeSource,
 };
+use goodness_lab::PolicySpec;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -23,16 +24,31 @@ pub struct Cost {
     pub decisions: u64,
 }
 
-/// Times policy `P` at `size` for about `budget`.
+/// Times `policy` at `size` for about `budget`.
 ///
 /// # Errors
 /// A size that no machine can have, or a task that the policy refuses.
-pub fn cost<P: Registered>(settings: P::Settings, size: Size, budget: Duration) -> Result<Cost, String> {
-    let machine = machine_of(size.cpus)?;
-    let policy = P::new(&machine, settings, Seed(1));
-    let timed = Driver::new(&machine, policy, size, P::ABOUT.needs)?.time(budget);
-    let own = Driver::new(&machine, Null::new(size.tasks), size, Needs::default())?.time(budget / 4);
-    Ok(Cost { decision_ns: (timed.decision_ns - own.decision_ns).max(0.0), ..timed })
+pub fn cost(policy: &PolicySpec, size: Size, budget: Duration) -> Result<Cost, String> {
+    policy.with(Timing { policy, size, budget })
+}
+
+struct Timing<'a> {
+    policy: &'a PolicySpec,
+    size: Size,
+    budget: Duration,
+}
+
+impl Visitor for Timing<'_> {
+    type Output = Result<Cost, String>;
+
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let Timing { policy, size, budget } = self;
+        let machine = machine_of(size.cpus)?;
+        let policy = P::new(&machine, policy.settings_of::<P>(), Seed(1));
+        let timed = Driver::new(&machine, policy, size, P::ABOUT.needs)?.time(budget);
+        let own = Driver::new(&machine, Null::new(size.tasks), size, Needs::default())?.time(budget / 4);
+        Ok(Cost { decision_ns: (timed.decision_ns - own.decision_ns).max(0.0), ..timed })
+    }
 }
 
 /// The policy's view, leaving the policy itself free to be borrowed.
@@ -225,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_size_without_cpus_is_refused() {
-        let refused = cost::<RoundRobin>(Default::default(), Size { tasks: 2, cpus: 0 }, Duration::from_millis(5));
+        let refused = cost(&PolicySpec::parse("rr").unwrap(), Size { tasks: 2, cpus: 0 }, Duration::from_millis(5));
         assert!(refused.unwrap_err().contains("at least one CPU"));
     }
 }

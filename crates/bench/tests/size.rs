@@ -1,10 +1,8 @@
 //! Large simulations fit into memory, and many run side by side.
 
 use goodness_bench::{Size, end_to_end, machine_of, pattern};
-use goodness_core::{Registered, Time, Visitor};
-use goodness_cpu::rr::RoundRobin;
-use goodness_observe::{Ending, MetricsAndCheckers, Subject};
-use goodness_sim::{Options, simulate};
+use goodness_core::{Seed, Time};
+use goodness_lab::{PolicySpec, Trial};
 use std::process::Command;
 
 /// Set for the child process that runs the large simulation.
@@ -24,7 +22,7 @@ fn peak_kib() -> u64 {
 #[test]
 fn a_million_tasks_on_4096_cpus_stay_below_two_gigabytes() {
     if std::env::var_os(CHILD).is_some() {
-        let speed = end_to_end::once::<RoundRobin>(Default::default(), LARGE, 1_100_000).expect("the run is sound");
+        let speed = end_to_end::once(&PolicySpec::parse("rr").unwrap(), LARGE, 1_100_000).expect("the run is sound");
         println!("decisions={} peak_kib={}", speed.decisions, peak_kib());
         return;
     }
@@ -41,27 +39,20 @@ fn a_million_tasks_on_4096_cpus_stay_below_two_gigabytes() {
     assert!(peak < LIMIT_KIB, "{peak} KiB resident");
 }
 
-/// A run's events in one number, so that runs can be told apart.
-struct Run(u64);
-
-impl Visitor for Run {
-    type Output = String;
-
-    fn visit<P: Registered + 'static>(self) -> String {
-        let machine = machine_of(4).unwrap();
-        let work = pattern::workload(64, 4, Time(5_000_000));
-        let mut observer = MetricsAndCheckers::new(4, Time::ZERO, &Subject::all(&work));
-        let options = Options { seed: goodness_core::Seed(self.0), ..Options::default() };
-        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut observer, options).unwrap();
-        let (measured, checked) = observer.finish(outcome.end, Ending::Horizon);
-        format!("{:?} {outcome:?} {:?}", measured.values, checked.count)
-    }
+/// What one run came to, in words, so that runs can be told apart.
+fn story(seed: u64, policy: &str) -> String {
+    let machine = machine_of(4).unwrap();
+    let work = pattern::workload(64, 4, Time(5_000_000));
+    let policy = PolicySpec::parse(policy).unwrap();
+    let run = goodness_lab::run(Trial { policy: &policy, machine: &machine, work, seed: Seed(seed), recorder: None });
+    let run = run.expect("the run is sound");
+    format!("{:?} {:?} {:?}", run.measured.values, run.outcome, run.checked.count)
 }
 
 #[test]
 fn ten_simulations_side_by_side_give_what_they_give_alone() {
     let names: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).cycle().take(10).collect();
-    let run = |(seed, name): (u64, &str)| goodness_cpu::with_policy(name, Run(seed)).expect("a listed policy is found");
+    let run = |(seed, name): (u64, &str)| story(seed, name);
     let alone: Vec<String> = (0..).zip(names.iter().copied()).map(run).collect();
     let together: Vec<String> = std::thread::scope(|scope| {
         let handles: Vec<_> =

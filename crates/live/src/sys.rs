@@ -1,4 +1,4 @@
-//! The system calls recording needs and the standard library lacks, each behind a safe function.
+//! The system calls recording and calibrating need and the standard library lacks, each behind a safe function.
 
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -45,12 +45,107 @@ pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
     Some(cpus.map(|cpu| cpu as u32).collect())
 }
 
-/// Makes `command` start confined to `cpus`; its children inherit that.
-pub fn confine(command: &mut Command, cpus: &[u32]) {
+/// Confines the calling thread to `cpus`; threads it starts afterwards inherit that.
+///
+/// # Errors
+/// What sched_setaffinity(2) reports.
+pub fn pin(cpus: &[u32]) -> io::Result<()> {
+    let mask = mask_of(cpus);
+    // SAFETY: reads MASK_BYTES bytes of `mask`.
+    match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, MASK_BYTES, mask.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn mask_of(cpus: &[u32]) -> [u8; MASK_BYTES] {
     let mut mask = [0u8; MASK_BYTES];
     for &cpu in cpus.iter().filter(|&&cpu| (cpu as usize) < MASK_BYTES * 8) {
         mask[cpu as usize / 8] |= 1 << (cpu % 8);
     }
+    mask
+}
+
+/// The calling thread's id.
+pub fn thread_id() -> i32 {
+    // SAFETY: takes no arguments, cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// Puts the calling thread into `SCHED_IDLE` for good: everybody else preempts it, and it preempts nobody.
+///
+/// # Errors
+/// What sched_setscheduler(2) reports.
+pub fn become_least_urgent() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` outlives the call; pid 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// How often the calling thread was switched out so far.
+pub fn switches() -> u64 {
+    // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `used` outlives the call.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut used) };
+    used.ru_nvcsw as u64 + used.ru_nivcsw as u64
+}
+
+/// Time between two ticks of the kernel: `CLOCK_MONOTONIC_COARSE` advances with them. In ns; `None` where that clock
+/// is missing.
+pub fn tick_ns() -> Option<u64> {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `step` is a valid timespec to write to.
+    let answer = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
+    let ns = step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64;
+    (answer == 0 && ns > 0).then_some(ns)
+}
+
+/// A child process that sends back every byte from `from` into `to`, until it reads [`STOP`] or its parent ends. To be
+/// reaped with [`reap`].
+///
+/// # Errors
+/// What fork(2) reports.
+pub fn echo_process(from: &OwnedFd, to: &OwnedFd) -> io::Result<i32> {
+    // SAFETY: between fork and exit the child makes only system calls; nothing allocates, locks or unwinds.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // SAFETY: no pointers.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            while let Some(byte) = read_byte(from).filter(|byte| *byte != STOP) {
+                write_byte(to, byte);
+            }
+            // SAFETY: ends the child at once, without running anything that belongs to the parent.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Ok(pid),
+    }
+}
+
+/// Waits until child `pid` has ended and removes it.
+pub fn reap(pid: i32) {
+    // SAFETY: the status is not asked for.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}
+
+/// The byte that ends an echo.
+pub const STOP: u8 = b'q';
+
+/// The next byte of `end`; `None` at its end or on an error.
+pub fn read_byte(end: &OwnedFd) -> Option<u8> {
+    let mut byte = 0u8;
+    // SAFETY: room for one byte.
+    let read = unsafe { libc::read(end.as_raw_fd(), (&raw mut byte).cast(), 1) };
+    (read == 1).then_some(byte)
+}
+
+/// Makes `command` start confined to `cpus`; its children inherit that.
+pub fn confine(command: &mut Command, cpus: &[u32]) {
+    let mask = mask_of(cpus);
     let set = move || {
         // SAFETY: reads MASK_BYTES bytes of `mask`, which the closure owns.
         match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, MASK_BYTES, mask.as_ptr()) } {

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::machine::listed;
+
 /// First part of the names of everything recording creates: trace instances, mount points, unfinished files.
 pub const MARK: &str = "goodness-";
 
@@ -140,13 +142,6 @@ pub fn process_start(pid: u32) -> Option<u64> {
 fn owner_named(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?.strip_prefix(MARK)?;
     name.split(['-', '.']).next()?.parse().ok()
-}
-
-fn listed(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
-    let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -255,7 +255,8 @@ pub fn trimmed(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_string()).filter(|text| !text.is_empty())
 }
 
-fn listed(folder: &Path) -> Vec<PathBuf> {
+/// What a folder holds, in order; nothing where it cannot be read.
+pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
     let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
     paths.sort();

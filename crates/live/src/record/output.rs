@@ -84,8 +84,10 @@ fn readable_by_all(file: &File) -> io::Result<()> {
 }
 
 fn in_words(folder: &Path, error: &io::Error) -> String {
-    let folder = folder.display();
+    let (is_there, folder) = (folder.is_dir(), folder.display());
     match error.kind() {
+        // As /proc answers: the folder is there, but nothing can be put into it.
+        io::ErrorKind::NotFound if is_there => format!("no file can be made in {folder}; name one in another folder"),
         io::ErrorKind::NotFound => format!("the folder {folder} does not exist"),
         io::ErrorKind::NotADirectory => format!("{folder} is not a folder"),
         io::ErrorKind::ReadOnlyFilesystem => format!("{folder} is on a read-only file system"),
@@ -106,6 +108,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("scratch");
         assert!(reason(&scratch.path().join("no/where.zst")).contains("does not exist"));
         assert!(reason(scratch.path()).contains("not an ordinary file"));
+        assert!(reason(Path::new("/proc/x.zst")).contains("no file can be made in /proc"));
         assert!(reason(Path::new("/dev/null")).contains("not an ordinary file"));
         assert_eq!(fs::read_dir(scratch.path()).expect("scratch").count(), 0);
     }

@@ -3,11 +3,13 @@
 mod banned_calls;
 mod banned_names;
 mod changelog;
+mod citations;
 mod file_length;
 mod function_length;
 mod head_comment;
 mod leftover_markers;
 mod machine_paths;
+mod one_line;
 mod policies;
 mod test_names;
 mod unsafe_code;
@@ -38,7 +40,9 @@ pub const RULES: &[Rule] = &[
     test_names::RULE,
     leftover_markers::RULE,
     changelog::RULE,
+    citations::RULE,
     machine_paths::RULE,
+    one_line::RULE,
 ];
 
 /// What a rule finds in one file, as `line: sentence`, for the tests of rules.
