@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
+use crate::standstill;
 use goodness_observe::{About, Better, Histogram, METRICS};
 use goodness_report::model::{
     self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport,
     QUANTILES, Report, Setting, TaskReport, VsReference,
 };
-use goodness_report::stats::compare::{Comparison, Direction, Runs, Settings, Verdict, compare_family};
+use goodness_report::stats::compare::{Comparison, Direction, Settings, compare_family};
 use goodness_report::stats::summary::summarise;
 use goodness_report::stats::{Confidence, Interval, measured};
 
@@ -17,26 +18,26 @@ pub struct Circumstances {
     pub input: Input,
     /// How faithful the replay is, where the input is a recording.
     pub fidelity: Option<Fidelity>,
-    /// Index of the policy that the others are compared with.
-    pub reference: usize,
     /// For people.
     pub details: Details,
 }
 
-/// Puts a report together.
+/// Puts a report together. The first policy is the reference: the others are compared with it.
 ///
 /// # Errors
 /// When settings cannot be shown; they were checked before, so this does not happen.
 pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result<Report, Failure> {
-    let Circumstances { input, fidelity, reference, details } = circumstances;
-    let comparisons = compare_all(arms, reference, fidelity.as_ref());
+    let Circumstances { input, fidelity, mut details } = circumstances;
+    details.warnings.extend(arms.iter().flat_map(|arm| arm.runs.first()).find_map(|run| standstill::remark(plan, run)));
+    let comparisons = compare_all(arms, fidelity.as_ref());
     let mut policies = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
         policies.push(PolicyReport {
-            name: arm.spec.to_string(),
+            name: arm.spec.name.into(),
+            label: arm.spec.to_string(),
             settings: settings(arm)?,
-            is_reference: index == reference,
-            metrics: metrics(arm, index, reference, &comparisons),
+            is_reference: index == 0,
+            metrics: metrics(arms, index, &comparisons),
             tasks: arm.runs.first().map(tasks).unwrap_or_default(),
             decisions: Some(arm.runs.iter().map(|r| r.outcome.decisions).sum()),
             simulation_wall_ns: Some(arm.runs.iter().map(|r| r.wall_ns).sum()),
@@ -57,7 +58,7 @@ pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result
         },
         seed: plan.seed,
         runs_per_policy: plan.runs,
-        simulated_ns: arms.get(reference).and_then(|a| a.runs.first()).map_or(0, |r| r.outcome.end.0),
+        simulated_ns: arms.first().and_then(|a| a.runs.first()).map_or(0, |r| r.outcome.end.0),
         fidelity,
         policies,
         details: Details { metrics: abouts(), ..details },
@@ -70,7 +71,13 @@ fn abouts() -> Vec<MetricAbout> {
 }
 
 fn settings(arm: &Arm) -> Result<Vec<Setting>, Failure> {
-    Ok(arm.spec.values()?.into_iter().map(|(name, value)| Setting { name: name.into(), value }).collect())
+    Ok(arm
+        .spec
+        .values()
+        .map_err(Failure::usage)?
+        .into_iter()
+        .map(|(name, value)| Setting { name: name.into(), value })
+        .collect())
 }
 
 /// One value for each replication.
@@ -78,45 +85,42 @@ fn values(arm: &Arm, metric: &str) -> Vec<Option<f64>> {
     arm.runs.iter().map(|run| run.measured.get(metric).value).collect()
 }
 
-/// For each metric, the comparison of each policy but the reference with the reference. All policies of one
-/// metric form a family for the correction.
-fn compare_all(arms: &[Arm], reference: usize, fidelity: Option<&Fidelity>) -> Vec<Vec<Option<Comparison>>> {
-    METRICS
-        .iter()
-        .map(|metric| {
-            let direction = match metric.better {
-                Better::Lower => Direction::LowerIsBetter,
-                Better::Higher => Direction::HigherIsBetter,
-                Better::Neither => return vec![None; arms.len()],
-            };
-            let mut settings = Settings::new(direction);
-            settings.runs = Runs::Sampled;
-            settings.fidelity_error =
-                fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(|m| m.error);
-            let all: Vec<Vec<Option<f64>>> = arms.iter().map(|arm| values(arm, metric.name)).collect();
-            let others: Vec<&[Option<f64>]> =
-                all.iter().enumerate().filter(|(i, _)| *i != reference).map(|(_, v)| v.as_slice()).collect();
-            let mut compared = compare_family(&all[reference], &others, &settings).into_iter();
-            (0..arms.len()).map(|i| if i == reference { None } else { compared.next() }).collect()
-        })
-        .collect()
+/// For each metric, the comparison of each policy but the first with the first; none where no direction is good. All
+/// policies of one metric form a family for the correction.
+fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>> {
+    let of_metric = |metric: &About| {
+        let direction = match metric.better {
+            Better::Lower => Direction::LowerIsBetter,
+            Better::Higher => Direction::HigherIsBetter,
+            Better::Neither => return Vec::new(),
+        };
+        let error = fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(|m| m.error);
+        let settings = Settings { fidelity_error: error, ..Settings::new(direction) };
+        let all: Vec<Vec<Option<f64>>> = arms.iter().map(|arm| values(arm, metric.name)).collect();
+        let all: Vec<&[Option<f64>]> = all.iter().map(Vec::as_slice).collect();
+        all.split_first().map_or_else(Vec::new, |(first, others)| compare_family(first, others, &settings))
+    };
+    METRICS.iter().map(of_metric).collect()
 }
 
-fn metrics(arm: &Arm, index: usize, reference: usize, comparisons: &[Vec<Option<Comparison>>]) -> Vec<MetricSummary> {
+fn metrics(arms: &[Arm], index: usize, comparisons: &[Vec<Comparison>]) -> Vec<MetricSummary> {
+    let arm = &arms[index];
     METRICS
         .iter()
         .zip(comparisons)
         .map(|(metric, compared)| {
             let summary = summarise(&measured(&values(arm, metric.name)), Confidence::P95);
-            let versus = (index != reference).then(|| compared[index].as_ref().map(versus)).flatten();
+            // What was not measured on both sides was not compared.
+            let is_measured = |arm: &Arm| values(arm, metric.name).iter().any(Option::is_some);
+            let compared = compared.iter().filter(|_| is_measured(arm) && is_measured(&arms[0]));
             MetricSummary {
                 name: metric.name.into(),
                 unit: unit(metric).into(),
-                better: better(metric.better),
+                better: metric.better,
                 value: summary.as_ref().map(|s| s.mean),
                 ci95: summary.and_then(|s| s.interval).map(ends),
                 samples: arm.runs.iter().map(|run| run.measured.get(metric.name).samples).sum(),
-                vs_reference: versus,
+                vs_reference: index.checked_sub(1).and_then(|other| compared.clone().nth(other)).map(versus),
             }
         })
         .collect()
@@ -136,25 +140,8 @@ fn ends(interval: Interval) -> [f64; 2] {
     [interval.low, interval.high]
 }
 
-const fn better(better: Better) -> model::Better {
-    match better {
-        Better::Lower => model::Better::Lower,
-        Better::Higher => model::Better::Higher,
-        Better::Neither => model::Better::Neither,
-    }
-}
-
 fn versus(comparison: &Comparison) -> VsReference {
-    VsReference {
-        ratio: comparison.ratio,
-        ci95: comparison.interval.map(ends),
-        verdict: match comparison.verdict {
-            Verdict::Better => model::Verdict::Better,
-            Verdict::Worse => model::Verdict::Worse,
-            Verdict::Same => model::Verdict::Same,
-            Verdict::Inconclusive => model::Verdict::Inconclusive,
-        },
-    }
+    VsReference { ratio: comparison.ratio, ci95: comparison.interval.map(ends), verdict: comparison.verdict }
 }
 
 fn violations(plan: &Plan, arm: &Arm, index: usize) -> Vec<model::Violation> {

@@ -2,12 +2,11 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
-use crate::policy_spec::PolicySpec;
 use crate::progress;
 use clap::{Args, ValueEnum};
 use goodness_bench::pattern::Pattern;
 use goodness_bench::{Size, end_to_end, verbs};
-use goodness_core::{Registered, Visitor};
+use goodness_lab::PolicySpec;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -68,6 +67,34 @@ struct Row {
     end_to_end_ns: Option<f64>,
     decisions_per_s: Option<f64>,
     effort: f64,
+    /// Why there are no end-to-end figures, where there are none.
+    #[serde(skip)]
+    missing: Option<Missing>,
+}
+
+/// Why a row has no end-to-end figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    /// The run would take minutes.
+    TooLong,
+    /// The run took no longer than its set-up alone.
+    TooShort,
+}
+
+impl Missing {
+    fn sentence(self) -> &'static str {
+        match self {
+            Missing::TooLong => "not run end to end, because it would take minutes; give --decisions a smaller number",
+            Missing::TooShort => "the run took no longer than its set-up alone; give --decisions a larger number",
+        }
+    }
+}
+
+/// Nanoseconds per decision and decisions per second, as printed; nothing where the decisions cannot be told from the
+/// set-up, whose time is taken off.
+fn rates(end_to_end_ns: f64) -> Result<(f64, f64), Missing> {
+    let ns = round(end_to_end_ns);
+    if ns > 0.0 { Ok((ns, (1e9 / ns).round())) } else { Err(Missing::TooShort) }
 }
 
 impl Bench {
@@ -82,7 +109,7 @@ impl Bench {
         let mut rows = Vec::new();
         for spec in &policies {
             for size in &sizes {
-                rows.push(spec.with(Measure { spec, size: *size, bench: self })?);
+                rows.push(row(spec, *size, self)?);
                 bar.inc(1);
             }
         }
@@ -96,6 +123,9 @@ impl Bench {
     }
 
     fn sizes(&self) -> Result<Vec<Size>, Failure> {
+        if self.budget > 3_600_000 {
+            return Err(Failure::usage(format!("--budget {} is outside 0 ..= 3600000 (an hour)", self.budget)));
+        }
         let mut sizes = Vec::new();
         for &cpus in &self.cpus {
             for &tasks in &self.tasks {
@@ -113,46 +143,34 @@ impl Bench {
 
     fn policies(&self) -> Result<Vec<PolicySpec>, Failure> {
         if self.policy.is_empty() {
-            return goodness_cpu::ALL.iter().map(|about| PolicySpec::parse(about.name)).collect();
+            return goodness_cpu::ALL.iter().map(|about| crate::lab::policy(about.name)).collect();
         }
-        self.policy.iter().map(|text| PolicySpec::parse(text)).collect()
+        self.policy.iter().map(|text| crate::lab::policy(text)).collect()
     }
 }
 
-struct Measure<'a> {
-    spec: &'a PolicySpec,
-    size: Size,
-    bench: &'a Bench,
-}
-
-impl Visitor for Measure<'_> {
-    type Output = Result<Row, Failure>;
-
-    fn visit<P: Registered + 'static>(self) -> Self::Output {
-        let settings = self.spec.settings_of::<P>()?;
-        let budget = Duration::from_millis(self.bench.budget.max(1));
-        let fail = |sentence: String| Failure::other(format!("{}: {sentence}", self.spec));
-        let cost = verbs::cost::<P>(settings.clone(), self.size, budget).map_err(fail)?;
-        // A policy that looks at every task on each decision would take hours end to end at these sizes.
-        let feasible = cost.decision_ns * (self.bench.decisions as f64) < 20e9;
-        let speed = match feasible {
-            true => Some(
-                end_to_end::speed::<P>(&settings, self.size, self.bench.decisions, self.bench.work.pattern())
-                    .map_err(fail)?,
-            ),
-            false => None,
-        };
-        let end_to_end_ns = speed.map(|s| round(s.end_to_end_ns));
-        Ok(Row {
-            policy: self.spec.to_string(),
-            tasks: self.size.tasks,
-            cpus: self.size.cpus,
-            decision_ns: round(cost.decision_ns),
-            end_to_end_ns,
-            decisions_per_s: end_to_end_ns.map(|ns| (1e9 / ns).round()),
-            effort: round(cost.effort),
-        })
-    }
+fn row(policy: &PolicySpec, size: Size, bench: &Bench) -> Result<Row, Failure> {
+    let budget = Duration::from_millis(bench.budget.max(1));
+    let fail = |sentence: String| Failure::other(format!("{policy}: {sentence}"));
+    let cost = verbs::cost(policy, size, budget).map_err(fail)?;
+    // A policy that looks at every task on each decision would take hours end to end at these sizes.
+    let feasible = cost.decision_ns * (bench.decisions as f64) < 20e9;
+    let rates = match feasible {
+        true => {
+            rates(end_to_end::speed(policy, size, bench.decisions, bench.work.pattern()).map_err(fail)?.end_to_end_ns)
+        }
+        false => Err(Missing::TooLong),
+    };
+    Ok(Row {
+        policy: policy.to_string(),
+        tasks: size.tasks,
+        cpus: size.cpus,
+        decision_ns: round(cost.decision_ns),
+        end_to_end_ns: rates.ok().map(|(ns, _)| ns),
+        decisions_per_s: rates.ok().map(|(_, per_s)| per_s),
+        effort: round(cost.effort),
+        missing: rates.err(),
+    })
 }
 
 fn round(value: f64) -> f64 {
@@ -176,7 +194,21 @@ fn print(rows: &[Row]) {
     }
     output::align_right(&mut table, 1..7);
     say!("{table}");
-    if rows.iter().any(|row| row.end_to_end_ns.is_none()) {
-        say!("\n\"-\": not run end to end, because it would take minutes; give --decisions a smaller number.");
+    for why in [Missing::TooLong, Missing::TooShort] {
+        if rows.iter().any(|row| row.missing == Some(why)) {
+            say!("\n\"-\": {}.", why.sentence());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_as_short_as_its_set_up_has_no_speed() {
+        assert_eq!(rates(0.0), Err(Missing::TooShort));
+        assert_eq!(rates(0.04), Err(Missing::TooShort), "it would be printed as 0.0");
+        assert_eq!(rates(62.53), Ok((62.5, 16_000_000.0)));
     }
 }

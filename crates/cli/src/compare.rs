@@ -5,9 +5,10 @@ use crate::failure::{Failure, exit};
 use crate::input::{Input, InputOptions, open};
 use crate::lab::Plan;
 use crate::output::Outputs;
-use crate::policy_spec::PolicySpec;
 use crate::shipped;
 use clap::Args;
+use goodness_core::registry::suggest;
+use goodness_lab::PolicySpec;
 use goodness_observe::METRICS;
 use goodness_report::model::{Details, Verdict};
 use goodness_report::{Report, Timeline};
@@ -86,8 +87,9 @@ impl Compare {
         let mut arms = plan.conduct()?;
         let details = self.details(&input);
         let fidelity = input.recorded.map(|r| r.fidelity);
-        let circumstances = Circumstances { input: input.about, fidelity, reference: 0, details };
-        let report = report(&plan, &arms, circumstances)?;
+        let circumstances = Circumstances { input: input.about, fidelity, details };
+        let mut report = report(&plan, &arms, circumstances)?;
+        report.details.warnings.extend(self.not_ranked(&report));
         let timelines: Vec<Timeline> =
             arms.iter_mut().filter_map(|arm| arm.runs.first_mut()?.timeline.take()).collect();
         outputs.deliver(&report, &timelines)?;
@@ -98,14 +100,21 @@ impl Compare {
         }
     }
 
+    /// What is to be said when the metric that should rank was not measured, so that another one does.
+    fn not_ranked(&self, report: &Report) -> Option<String> {
+        let asked = self.rank_by.as_deref()?;
+        let ranks = report.ranked_by().filter(|by| *by != asked)?;
+        Some(format!("{asked} was not measured on this work, or has no good direction; {ranks} ranks instead"))
+    }
+
     /// The policies asked for, or the standard field. For a recording, the first is the recording kernel's own,
     /// unless policies were named.
     fn policies(&self, input: &Input) -> Result<Vec<PolicySpec>, Failure> {
         if !self.policy.is_empty() {
-            return self.policy.iter().map(|text| PolicySpec::parse(text)).collect();
+            return self.policy.iter().map(|text| crate::lab::policy(text)).collect();
         }
         let mut field: Vec<PolicySpec> =
-            STANDARD_FIELD.iter().map(|name| PolicySpec::parse(name)).collect::<Result<_, _>>()?;
+            STANDARD_FIELD.iter().map(|name| crate::lab::policy(name)).collect::<Result<_, _>>()?;
         if let Some(recorded) = &input.recorded {
             field.retain(|spec| spec.name != recorded.policy.name);
             field.insert(0, recorded.policy.clone());
@@ -139,10 +148,8 @@ pub fn check_metric(name: Option<&str>) -> Result<(), Failure> {
     if METRICS.iter().any(|m| m.name == name) {
         return Ok(());
     }
-    let near = goodness_core::registry::nearest(name, METRICS.iter().map(|m| m.name)).unwrap_or_default();
-    Err(Failure::usage(format!(
-        "there is no metric \"{name}\"; the nearest is \"{near}\". See `goodness list metrics`."
-    )))
+    let near = suggest(name, METRICS.iter().map(|m| m.name));
+    Err(Failure::usage(format!("there is no metric \"{name}\"; {near}. See `goodness list metrics`.")))
 }
 
 /// The command line, as the report repeats it.

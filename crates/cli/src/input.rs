@@ -3,11 +3,12 @@
 
 use crate::compare::quoted;
 use crate::failure::Failure;
-use crate::policy_spec::PolicySpec;
+use crate::patience::Patience;
 use crate::recorded::{Recorded, ReplayOptions};
 use crate::shipped;
-use goodness_core::registry::nearest;
+use goodness_core::registry::suggest;
 use goodness_core::{Machine, WorkloadSource};
+use goodness_lab::PolicySpec;
 use goodness_report::model::{self, Details, Fidelity, InputKind};
 use goodness_trace::Recording;
 use goodness_workload::experiment::Experiment;
@@ -125,34 +126,37 @@ pub fn open(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Fail
 ///
 /// # Errors
 /// What is no usable trace.
-pub fn load(text: &str) -> Result<Recording, Failure> {
-    let path = Path::new(text);
-    let bad = |error: goodness_trace::TraceError| Failure::usage(error.to_string());
-    if let (Some(shipped), false) = (shipped::find(text), path.exists()) {
-        let input = goodness_trace::Input::reader(shipped.name, shipped.bytes)
-            .map_err(|e| Failure::other(format!("{}: {e}", shipped.name)))?;
-        return goodness_trace::load_input(input).map_err(bad);
-    }
-    if text != "-" && !path.exists() {
+fn load(text: &str) -> Result<Recording, Failure> {
+    if text != "-" && shipped::find(text).is_none() && matches!(Path::new(text).try_exists(), Ok(false)) {
         return Err(no_such_input(text));
     }
-    goodness_trace::load(path).map_err(bad)
+    shipped::open(text).and_then(goodness_trace::load_input).map_err(|error| Failure::usage(error.to_string()))
 }
 
-fn recording(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Failure> {
-    let recording = load(text)?;
-    let mut recorded = Recorded::of(&recording, options.replay())?;
+/// Reads a recording and replays it under the policy that made it, as `options` say.
+///
+/// # Errors
+/// What is no usable trace, a machine that cannot be, faults of the policy.
+pub fn verified(text: &str, options: &InputOptions, seed: u64) -> Result<(Recorded, Verified), Failure> {
+    let mut recorded = Recorded::of(&load(text)?, options.replay())?;
     if let Some(machine) = options.machine()? {
         recorded.machine = machine;
     }
     let policy = match &options.recorded_by {
-        Some(text) => PolicySpec::parse(text)?,
+        Some(text) => crate::lab::policy(text)?,
         None => recorded.policy.clone(),
     };
     let fidelity = recorded.verify(&policy, seed)?;
+    Ok((recorded, Verified { policy, fidelity }))
+}
+
+fn recording(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Failure> {
+    let (recorded, verified) = verified(text, options, seed)?;
     let hash = match shipped::find(text) {
-        Some(shipped) if !Path::new(text).exists() => Some(sha256(shipped.bytes)),
-        _ => std::fs::read(text).ok().map(|bytes| sha256(&bytes)),
+        Some(shipped) => Some(sha256(shipped.bytes)),
+        // A pipe is read once only.
+        None if text == "-" || !Path::new(text).is_file() => None,
+        None => std::fs::read(text).ok().map(|bytes| sha256(&bytes)),
     };
     let about =
         model::Input { kind: InputKind::Trace, name: text.into(), sha256: hash, lost_events: recorded.lost_events };
@@ -165,21 +169,15 @@ fn recording(text: &str, options: &InputOptions, seed: u64) -> Result<Input, Fai
         ..Details::default()
     };
     let machine = recorded.machine;
-    Ok(Input {
-        source: Box::new(recorded.replay),
-        machine,
-        about,
-        details,
-        recorded: Some(Verified { policy, fidelity }),
-    })
+    Ok(Input { source: Box::new(recorded.replay), machine, about, details, recorded: Some(verified) })
 }
 
 fn no_such_input(text: &str) -> Failure {
     let names = WORKLOADS.iter().map(|m| m.name).chain(shipped::RECORDINGS.iter().map(|r| r.name));
-    let near = nearest(text, names).unwrap_or_default();
     Failure::usage(format!(
-        "\"{text}\" is neither a file nor a built-in workload or recording; the nearest is \"{near}\". See `goodness \
-         list workloads` and `goodness list recordings`."
+        "\"{text}\" is neither a file nor a built-in workload or recording; {}. See `goodness list workloads` and \
+         `goodness list recordings`.",
+        suggest(text, names)
     ))
 }
 
@@ -212,6 +210,7 @@ fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
 
 /// A file's bytes, and the text they are.
 fn read_text(path: &str) -> Result<(Vec<u8>, String), Failure> {
+    let _patience = Patience::with(path);
     let bytes = std::fs::read(path).map_err(|e| Failure::usage(format!("{path} cannot be read: {e}")))?;
     let content = String::from_utf8(bytes.clone()).map_err(|_| Failure::usage(format!("{path} is not UTF-8 text")))?;
     Ok((bytes, content))
@@ -230,6 +229,6 @@ fn rt_app(text: &str, options: &InputOptions) -> Result<Input, Failure> {
 }
 
 /// The hash of a file, in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
+fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

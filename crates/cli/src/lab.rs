@@ -2,13 +2,14 @@
 //! differs between two of them is the policy.
 
 use crate::failure::Failure;
-use crate::policy_spec::PolicySpec;
 use crate::progress;
-use goodness_core::{CpuSet, Machine, Registered, Seed, Span, TaskSpec, Time, Visitor, Workload, WorkloadSource};
-use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
+use crate::standstill;
+use goodness_core::{CpuSet, Machine, Seed, Span, TaskId, TaskSpec, Workload, WorkloadSource};
+use goodness_lab::{PolicySpec, Trial};
+use goodness_observe::{Checked, Measured};
 use goodness_report::Timeline;
 use goodness_report::timeline::{Recorder, TimelineTask};
-use goodness_sim::{End, Options, Outcome, simulate};
+use goodness_sim::{Blame, Fault, Outcome};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -55,7 +56,7 @@ pub struct RunResult {
 pub struct Named {
     /// Name; not unique.
     pub name: String,
-    /// Number in the run, from 1.
+    /// Thread id in the recording; number in the run, from 1, where there is none.
     pub id: u64,
     /// Nice at the start; `None` for real-time tasks.
     pub nice: Option<i64>,
@@ -69,6 +70,14 @@ pub struct Arm {
     pub spec: PolicySpec,
     /// Its runs by replication.
     pub runs: Vec<RunResult>,
+}
+
+/// A policy as typed.
+///
+/// # Errors
+/// As [`PolicySpec::parse`].
+pub fn policy(text: &str) -> Result<PolicySpec, Failure> {
+    PolicySpec::parse(text).map_err(Failure::usage)
 }
 
 impl Plan<'_> {
@@ -106,7 +115,7 @@ impl Plan<'_> {
         let machine = self.machine_of(replication);
         let seed = Seed(self.seed).stream("replication", u64::from(replication));
         let keep = if replication == self.first { self.timeline_cap } else { 0 };
-        self.policies[policy].with(One { plan: self, machine: &machine, seed, replication, policy, keep })
+        One { plan: self, machine: &machine, seed, replication, policy, keep }.run()
     }
 
     /// The machine of a replication: the first as given, the others with ticks at a drawn phase.
@@ -137,39 +146,51 @@ struct One<'a> {
     keep: usize,
 }
 
-impl Visitor for One<'_> {
-    type Output = Result<RunResult, Failure>;
-
-    fn visit<P: Registered + 'static>(self) -> Self::Output {
-        let settings = self.plan.policies[self.policy].settings_of::<P>()?;
+impl One<'_> {
+    fn run(self) -> Result<RunResult, Failure> {
         let work = self.plan.source.build(self.seed, self.replication);
-        fits(&work, self.machine)?;
-        let tasks = named(&work);
-        let subjects = Subject::all(&work);
-        let cpus = self.machine.cpu_count();
-        let mut recorder = Recorder::new(cpus as u32, self.keep);
-        if self.plan.with_queues {
-            recorder = recorder.with_queues();
-        }
-        let watch = MetricsAndCheckers::new(cpus, Time::ZERO + work.warmup, &subjects);
-        let mut observer = (watch, (self.keep > 0).then_some(recorder));
+        fits(&work, self.machine, self.plan.source)?;
+        let tasks = named(&work, self.plan.source);
         let began = Instant::now();
-        let options = Options { seed: self.seed, ..Options::default() };
-        let outcome = simulate::<P, _>(self.machine, settings, work, &mut observer, options).map_err(|fault| {
-            let command = self.plan.reproduce(self.policy, self.replication);
-            Failure::violated(format!("{} Reproduce: {command}", sentence(&fault.to_string())))
-        })?;
+        let run = goodness_lab::run(Trial {
+            policy: &self.plan.policies[self.policy],
+            machine: self.machine,
+            work,
+            seed: self.seed,
+            recorder: (self.keep > 0).then(|| self.recorder()),
+        })
+        .map_err(|fault| self.failure(&fault, &tasks))?;
+        standstill::refuse_deadlock(self.plan, &tasks, &run.outcome, &self.command())?;
         let wall_ns = began.elapsed().as_nanos() as u64;
-        let (watch, recorder) = observer;
-        let (measured, checked) = watch.finish(outcome.end, ending(outcome.reason));
+        let end = run.outcome.end;
         Ok(RunResult {
-            measured,
-            checked,
-            timeline: recorder.map(|r| r.finish(outcome.end, self.policy, timeline_tasks(&tasks))),
+            measured: run.measured,
+            checked: run.checked,
+            timeline: run.recorder.map(|r| r.finish(end, self.policy, timeline_tasks(&tasks))),
             tasks,
-            outcome,
+            outcome: run.outcome,
             wall_ns,
         })
+    }
+
+    fn recorder(&self) -> Recorder {
+        let recorder = Recorder::new(self.machine.cpu_count() as u32, self.keep);
+        if self.plan.with_queues { recorder.with_queues() } else { recorder }
+    }
+
+    /// The command that shows this run again.
+    fn command(&self) -> String {
+        self.plan.reproduce(self.policy, self.replication)
+    }
+
+    /// A fault as people meet it: the policy's is a violation, the work's is bad input.
+    fn failure(&self, fault: &Fault, tasks: &[Named]) -> Failure {
+        match fault.blame {
+            Blame::Workload => standstill::fault(self.plan, tasks, fault, &self.command()),
+            Blame::Policy => {
+                Failure::violated(format!("{} Reproduce: {}", sentence(&fault.to_string()), self.command()))
+            }
+        }
     }
 }
 
@@ -179,26 +200,24 @@ fn sentence(text: &str) -> String {
 }
 
 /// Refuses work with a task that no CPU of `machine` may run.
-fn fits(work: &Workload, machine: &Machine) -> Result<(), Failure> {
-    let stranded = |spec: &&TaskSpec| {
+fn fits(work: &Workload, machine: &Machine, source: &dyn WorkloadSource) -> Result<(), Failure> {
+    let stranded = |spec: &TaskSpec| {
         spec.task.affinity != CpuSet::All && !machine.cpu_ids().any(|cpu| spec.task.affinity.contains(cpu))
     };
-    match work.tasks.iter().find(stranded) {
-        None => Ok(()),
-        Some(spec) => Err(Failure::usage(format!(
-            "task \"{}\" may run on no CPU of this machine, which has CPUs 0 to {}; change its affinity, or give \
-             --machine more CPUs",
-            spec.name,
-            machine.cpu_count() - 1
-        ))),
-    }
+    let Some(index) = work.tasks.iter().position(stranded) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "{}: task \"{}\" may run on no CPU of this machine, which has CPUs 0 to {}; change its affinity, or give \
+         --machine more CPUs",
+        source.place_of(TaskId(index as u32)).unwrap_or_else(|| source.name().to_string()),
+        work.tasks[index].name,
+        machine.cpu_count() - 1
+    )))
 }
 
-fn named(work: &Workload) -> Vec<Named> {
-    let entry = |(id, spec): (usize, &TaskSpec)| Named {
+fn named(work: &Workload, source: &dyn WorkloadSource) -> Vec<Named> {
+    let entry = |(index, spec): (usize, &TaskSpec)| Named {
         name: spec.name.clone(),
-        // From 1: in traces, thread 0 is the idle task.
-        id: id as u64 + 1,
+        id: source.id_of(TaskId(index as u32)),
         nice: (!spec.task.class.is_realtime()).then(|| spec.task.nice.get()),
         priority: match spec.task.class.is_realtime() {
             true => 99u32.saturating_sub(spec.task.rt_priority.into()),
@@ -210,11 +229,4 @@ fn named(work: &Workload) -> Vec<Named> {
 
 fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
     tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority }).collect()
-}
-
-fn ending(reason: End) -> Ending {
-    match reason {
-        End::Horizon => Ending::Horizon,
-        End::Finished | End::Quiet => Ending::Quiet,
-    }
 }

@@ -3,10 +3,10 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, ValueEnum};
-use goodness_core::registry::nearest;
+use goodness_core::registry::suggest;
 use serde_json::{Value, json};
 
-/// What there is: policies with their tunables, workloads, machines, metrics, formats.
+/// What there is: policies with their tunables, workloads, recordings, machines, metrics, formats, studies.
 #[derive(Args)]
 pub struct List {
     /// Which list.
@@ -27,6 +27,7 @@ enum What {
     Machines,
     Metrics,
     Formats,
+    Studies,
 }
 
 impl List {
@@ -42,6 +43,7 @@ impl List {
             What::Machines => machines(),
             What::Metrics => metrics(),
             What::Formats => formats(),
+            What::Studies => studies(),
         };
         if let Some(name) = &self.name {
             self.narrow(&mut entries, name)?;
@@ -56,8 +58,8 @@ impl List {
 
     fn narrow(&self, entries: &mut Vec<Value>, name: &str) -> Result<(), Failure> {
         if !entries.iter().any(|e| e["name"] == name) {
-            let near = nearest(name, entries.iter().filter_map(|e| e["name"].as_str())).unwrap_or_default();
-            return Err(Failure::usage(format!("\"{name}\" is not in this list; the nearest is \"{near}\".")));
+            let near = suggest(name, entries.iter().filter_map(|e| e["name"].as_str()));
+            return Err(Failure::usage(format!("\"{name}\" is not in this list; {near}.")));
         }
         entries.retain(|e| e["name"] == name);
         Ok(())
@@ -122,12 +124,13 @@ fn policies() -> Vec<Value> {
 }
 
 fn metrics() -> Vec<Value> {
-    let entry = |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better.name()});
+    let entry =
+        |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better});
     goodness_observe::METRICS.iter().map(entry).collect()
 }
 
 fn workloads() -> Vec<Value> {
-    let entry = |model: &goodness_workload::models::Model| json!({"name": model.name, "summary": model.summary, "tunables": tunables((model.tunables)())});
+    let entry = |model: &goodness_workload::models::Model| json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables((model.tunables)())});
     goodness_workload::models::WORKLOADS.iter().map(entry).collect()
 }
 
@@ -143,4 +146,9 @@ fn formats() -> Vec<Value> {
 
 fn recordings() -> Vec<Value> {
     crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
+}
+
+fn studies() -> Vec<Value> {
+    let entry = |s: &goodness_study::Study| json!({"name": s.name, "summary": s.question, "source": s.source});
+    goodness_study::STUDIES.iter().map(entry).collect()
 }

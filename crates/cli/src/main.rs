@@ -7,19 +7,23 @@ macro_rules! say {
 
 mod analysis;
 mod bench;
+mod calibrate;
 mod compare;
 mod failure;
 mod input;
 mod lab;
 mod list;
 mod output;
-mod policy_spec;
+mod patience;
 mod progress;
 mod record;
 mod recorded;
 mod run;
 mod shipped;
+mod standstill;
+mod study;
 mod summarise;
+mod threads;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +48,7 @@ First steps:
   sudo goodness record -o my.ftrace.zst -d 5s    five seconds of this machine
   goodness verify my.ftrace.zst             how faithfully its replay repeats the recording
   goodness compare my.ftrace.zst            which scheduler suits it
+  goodness study panasyuk-2009              a published table beside what the mechanism gives
 
 Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, 4 a checker was violated.";
 
@@ -59,10 +64,34 @@ enum Command {
     Verify(verify::Verify),
     /// What a trace holds, read in constant memory.
     Summarise(summarise::Summarise),
-    /// What there is: policies, workloads, machines, metrics, formats.
+    /// What there is: policies, workloads, recordings, machines, metrics, formats, studies.
     List(list::List),
+    /// Reproduce published results, side by side with their numbers.
+    Study(study::Conduct),
+    /// Measure what scheduling costs on this machine, for --machine.
+    Calibrate(calibrate::Calibrate),
     /// What a decision costs, and how it grows with tasks and CPUs.
     Bench(bench::Bench),
+}
+
+impl Command {
+    /// Does what was asked for; the exit code.
+    fn run(self) -> Result<u8, Failure> {
+        if matches!(self, Command::Compare(_) | Command::Run(_) | Command::Verify(_) | Command::Study(_)) {
+            threads::prepare()?;
+        }
+        match self {
+            Command::Compare(compare) => compare.run(),
+            Command::Run(run) => run.run(),
+            Command::Record(record) => record.run(),
+            Command::Verify(verify) => verify.run(),
+            Command::Summarise(summarise) => summarise.run(),
+            Command::List(list) => list.run(),
+            Command::Study(study) => study.run(),
+            Command::Calibrate(calibrate) => calibrate.run(),
+            Command::Bench(bench) => bench.run(),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -73,19 +102,11 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    let result = match arguments.command {
-        Command::Compare(compare) => compare.run(),
-        Command::Run(run) => run.run(),
-        Command::Record(record) => record.run(),
-        Command::Verify(verify) => verify.run(),
-        Command::Summarise(summarise) => summarise.run(),
-        Command::List(list) => list.run(),
-        Command::Bench(bench) => bench.run(),
-    };
-    match result {
+    match arguments.command.run() {
         Ok(code) => ExitCode::from(code),
         Err(Failure { sentence, code }) => {
-            eprintln!("error: {sentence}");
+            // What was typed or read may hold what commands a terminal.
+            eprintln!("error: {}", goodness_report::figure::printable(&sentence));
             ExitCode::from(code)
         }
     }

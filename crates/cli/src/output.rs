@@ -30,17 +30,19 @@ impl Outputs {
         let mut taken = vec![(resolved(Path::new(input)), "the input")];
         let asked = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
         for (path, option) in asked {
+            if option != "--json" && path.as_deref().is_some_and(|p| p.as_os_str() == "-") {
+                return Err(Failure::usage(format!(
+                    "{option} -: only --json goes to standard output; name a file, or ./- for one of that name"
+                )));
+            }
             let Some(path) = path.as_deref().filter(|p| p.as_os_str() != "-") else { continue };
-            let cannot = |why: String| {
-                Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
-            };
             if atomic::is_special(path) {
                 continue;
             }
-            writable(path).map_err(cannot)?;
+            check_file(path)?;
             let target = resolved(path);
             if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
-                return Err(cannot(format!("it is also {other}")));
+                return Err(cannot(path, &format!("it is also {other}")));
             }
             taken.push((target, option));
         }
@@ -75,7 +77,8 @@ impl Outputs {
             written.push(path);
         }
         if let (Some(path), Some(first)) = (&self.perfetto, timelines.first()) {
-            let policy = report.policies.first().map_or("", |p| p.name.as_str());
+            let labels = report.labels();
+            let policy = labels.first().map_or("", String::as_str);
             atomic::write_with(path, |out| perfetto::write(first, policy, out)).map_err(Failure::other)?;
             written.push(path);
         }
@@ -84,6 +87,22 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// Refuses a file that cannot be written, before any work is done.
+///
+/// # Errors
+/// A sentence naming the file.
+pub fn check_file(path: &Path) -> Result<(), Failure> {
+    if atomic::is_special(path) {
+        return Ok(());
+    }
+    atomic::target(path).map_err(Failure::usage)?;
+    writable(path).map_err(|why| cannot(path, &why))
+}
+
+fn cannot(path: &Path, why: &str) -> Failure {
+    Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
 }
 
 /// Whether a file of this name can be made; else why not.
@@ -97,11 +116,16 @@ fn writable(path: &Path) -> Result<(), String> {
         return Err(format!("there is no folder {}", folder.display()));
     }
     let probe = tempfile::Builder::new().prefix(".goodness-").tempfile_in(folder);
-    probe.map(drop).map_err(|e| format!("{} in {}", e.kind(), folder.display()))
+    probe.map(drop).map_err(|e| match e.kind() {
+        // As /proc answers: the folder is there, but nothing can be put into it.
+        std::io::ErrorKind::NotFound => format!("no file can be made in {}", folder.display()),
+        kind => format!("{kind} in {}", folder.display()),
+    })
 }
 
 /// The place a path means, links followed, whether or not there is a file yet.
 fn resolved(path: &Path) -> PathBuf {
+    let path = &atomic::target(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     path.canonicalize().unwrap_or_else(|_| match (folder.canonicalize(), path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),

@@ -4,6 +4,7 @@ use crate::failure::{Failure, exit};
 use clap::Args;
 use goodness_core::Span;
 use goodness_live::record::{Exit, Options, Progress, Recorded, record};
+use goodness_report::atomic;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ impl Record {
     /// No root, no tracefs, an unwritable output, a command that cannot be started, …; nothing is written then.
     pub fn run(&self) -> Result<u8, Failure> {
         let options = Options {
-            output: self.output.clone(),
+            output: atomic::target(&self.output).map_err(Failure::usage)?,
             duration: self.duration.as_deref().map(length).transpose()?,
             command: self.command.clone(),
             confine_to: self.cpus.clone(),
@@ -95,6 +96,9 @@ fn show(bar: &ProgressBar, progress: Progress) {
     }
 }
 
+/// What could not be read, shown after a recording; under lockdown it is a page of tunables.
+const UNREADABLE_SHOWN: usize = 3;
+
 fn tell(done: &Recorded) {
     let seconds = done.duration.as_secs_f64();
     say!("{}: {} events in {seconds:.2} s, {} bytes", done.path.display(), done.events, done.bytes);
@@ -107,8 +111,11 @@ fn tell(done: &Recorded) {
         Some(Exit::Code(code)) => say!("the command ended with status {code}"),
         Some(Exit::Signal(signal)) => say!("the command was killed by signal {signal}"),
     }
-    for sentence in &done.unreadable {
+    for sentence in done.unreadable.iter().take(UNREADABLE_SHOWN) {
         say!("not recorded: {sentence}");
+    }
+    if let more @ 1.. = done.unreadable.len().saturating_sub(UNREADABLE_SHOWN) {
+        say!("not recorded: {more} more, which the file's header names");
     }
     say!("\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
 }

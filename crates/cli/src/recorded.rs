@@ -4,8 +4,8 @@
 use crate::analysis::unit;
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
-use crate::policy_spec::PolicySpec;
-use goodness_core::{Machine, Span, Time, WorkloadSource};
+use goodness_core::{HORIZON_MAX, Machine, Span, Time, WorkloadSource};
+use goodness_lab::PolicySpec;
 use goodness_observe::{METRICS, Measured, Metrics, Subject};
 use goodness_report::model::{Counted, Fidelity, FidelityMetric};
 use goodness_trace::Recording;
@@ -43,7 +43,7 @@ const COMPARED: &[&str] = &[
 const TELLING: Span = Span::from_ms(10);
 
 /// The longest recording that is replayed: longer ones are traces with a time that jumps.
-const LONGEST: Span = Span::from_s(24 * 3600);
+const LONGEST: Span = HORIZON_MAX;
 
 /// How a recording is to be replayed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -229,7 +229,7 @@ fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Result<Policy
              against another"
                 .into(),
         );
-        return PolicySpec::parse("eevdf");
+        return crate::lab::policy("eevdf");
     };
     let mut text = match version {
         (..=1, _) | (2, ..=5) => "linux-2.4".to_string(),
@@ -247,7 +247,7 @@ fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Result<Policy
         let factor = 1 + u64::from(recording.metadata.cpus.clamp(1, 8).ilog2());
         text.push_str(&format!(",base_slice={}ns", ns / factor));
     }
-    PolicySpec::parse(&text)
+    crate::lab::policy(&text)
 }
 
 /// Major and minor number of a kernel release.

@@ -6,9 +6,9 @@ use crate::failure::{Failure, exit};
 use crate::input::{Input, InputOptions, open};
 use crate::lab::{Plan, RunResult};
 use crate::output::{self, Outputs};
-use crate::policy_spec::PolicySpec;
 use clap::Args;
 use goodness_core::{CpuId, Span};
+use goodness_lab::PolicySpec;
 use goodness_report::Timeline;
 use goodness_report::model::Details;
 use goodness_report::timeline::Slice;
@@ -67,7 +67,7 @@ impl Run {
         let mut arms = plan.conduct()?;
         let details = Details { command: Some(command_line()), ..input.details.clone() };
         let fidelity = input.recorded.map(|r| r.fidelity);
-        let circumstances = Circumstances { input: input.about, fidelity, reference: 0, details };
+        let circumstances = Circumstances { input: input.about, fidelity, details };
         let report = report(&plan, &arms, circumstances)?;
         let timelines: Vec<Timeline> = arms[0].runs[0].timeline.take().into_iter().collect();
         self.outputs.deliver(&report, &timelines)?;
@@ -83,9 +83,9 @@ impl Run {
 
     fn policy(&self, input: &Input) -> Result<PolicySpec, Failure> {
         match (&self.policy, &input.recorded) {
-            (Some(text), _) => PolicySpec::parse(text),
+            (Some(text), _) => crate::lab::policy(text),
             (None, Some(recorded)) => Ok(recorded.policy.clone()),
-            (None, None) => PolicySpec::parse("eevdf"),
+            (None, None) => crate::lab::policy("eevdf"),
         }
     }
 

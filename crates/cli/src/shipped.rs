@@ -1,5 +1,9 @@
 //! The recordings shipped with the program, so that a first comparison needs nothing else.
 
+use crate::patience::Patience;
+use goodness_trace::{Input, TraceError};
+use std::path::Path;
+
 /// A recording inside the program.
 pub struct Shipped {
     /// Its name, as typed.
@@ -33,8 +37,22 @@ shipped! {
     "mixed-cpu", "Endless loops, periodic sleepers and a stream of short-lived shells, on one CPU.";
 }
 
-/// The shipped recording called `name`, with or without its ending.
+/// The shipped recording called `name`, with or without its ending, unless a file has that name.
 pub fn find(name: &str) -> Option<&'static Shipped> {
     let stem = name.strip_suffix(".ftrace.zst").unwrap_or(name);
-    RECORDINGS.iter().find(|r| r.name == stem)
+    RECORDINGS.iter().find(|r| r.name == stem).filter(|_| !Path::new(name).exists())
+}
+
+/// A recording by name: a file, standard input (`-`), or a shipped one.
+///
+/// # Errors
+/// A file that cannot be opened.
+pub fn open(name: &str) -> Result<Input<'static>, TraceError> {
+    match find(name) {
+        Some(shipped) => Ok(Input::bytes(shipped.name, shipped.bytes).expect("what is shipped is whole")),
+        None => {
+            let _patience = Patience::with(name);
+            Input::open(Path::new(name))
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
+use crate::shipped;
 use clap::Args;
 use goodness_core::Span;
-use goodness_trace::{Input, Summary, TraceError, summarise};
-use std::path::Path;
+use goodness_trace::{Summary, TraceError, summarise};
 
 /// What a trace holds: events, tasks, length, losses and repairs. Memory does not grow with the file.
 #[derive(Args)]
@@ -24,12 +24,7 @@ impl Summarise {
     /// A trace that cannot be used.
     pub fn run(&self) -> Result<u8, Failure> {
         let bad = |error: TraceError| Failure::usage(error.to_string());
-        let input = match crate::shipped::find(&self.trace) {
-            Some(shipped) if !Path::new(&self.trace).exists() => Input::reader(shipped.name, shipped.bytes)
-                .map_err(|e| Failure::usage(format!("{}: {e}", shipped.name)))?,
-            _ => Input::open(Path::new(&self.trace)).map_err(bad)?,
-        };
-        let summary = summarise(input).map_err(bad)?;
+        let summary = shipped::open(&self.trace).and_then(summarise).map_err(bad)?;
         if self.json {
             say!("{}", serde_json::to_string_pretty(&summary).expect("plain values serialise"));
         } else {

@@ -1,9 +1,8 @@
 //! `goodness verify`: how faithfully a replay repeats its recording.
 
 use crate::failure::{Failure, exit};
-use crate::input::{InputOptions, load};
+use crate::input::{InputOptions, Verified, verified};
 use crate::output;
-use crate::policy_spec::PolicySpec;
 use crate::recorded::Recorded;
 use clap::Args;
 use goodness_report::figure;
@@ -13,7 +12,8 @@ use serde_json::{Value, json};
 /// How faithfully a replay repeats its recording, metric by metric.
 ///
 /// The recording is replayed under the policy of the kernel that recorded it, and both are measured by the same code.
-/// Metrics with a promised bound are marked when they miss it. Exit code 1 with --strict if one does.
+/// Metrics with a promised bound are marked when they miss it, and when the recording does not show them. Exit code with
+/// --strict: 1 if one misses, 3 if none does but one was not measured.
 #[derive(Args)]
 pub struct Verify {
     /// Recordings; all shipped ones by default.
@@ -41,16 +41,7 @@ impl Verify {
         let traces = if self.traces.is_empty() { &shipped } else { &self.traces };
         let mut results = Vec::new();
         for trace in traces {
-            let recording = load(trace)?;
-            let mut recorded = Recorded::of(&recording, self.options.replay())?;
-            if let Some(machine) = self.options.machine()? {
-                recorded.machine = machine;
-            }
-            let policy = match &self.options.recorded_by {
-                Some(text) => PolicySpec::parse(text)?,
-                None => recorded.policy.clone(),
-            };
-            let fidelity = recorded.verify(&policy, self.seed)?;
+            let (recorded, Verified { fidelity, .. }) = verified(trace, &self.options, self.seed)?;
             if !self.json {
                 print(trace, &fidelity, &recorded);
             }
@@ -66,15 +57,23 @@ impl Verify {
             let text = serde_json::to_string_pretty(&json!({ "fidelity": all })).expect("plain values serialise");
             say!("{text}");
         }
-        match results.iter().any(|(_, fidelity)| fidelity.metrics.iter().any(misses)) {
-            true if self.strict => Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md")),
+        let some = |is: fn(&FidelityMetric) -> bool| results.iter().any(|(_, found)| found.metrics.iter().any(is));
+        match self.strict {
+            true if some(misses) => Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md")),
+            // A verdict was asked for, and the recording does not give one.
+            true if some(is_open) => Ok(exit::INCONCLUSIVE),
             _ => Ok(exit::OK),
         }
     }
 }
 
 fn misses(metric: &FidelityMetric) -> bool {
-    metric.tolerance.is_some_and(|bound| metric.error.is_none_or(|error| error > bound))
+    metric.keeps_promise() == Some(false)
+}
+
+/// Whether a bound is promised for what the recording does not show.
+fn is_open(metric: &FidelityMetric) -> bool {
+    metric.tolerance.is_some() && metric.keeps_promise().is_none()
 }
 
 fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
@@ -85,10 +84,11 @@ fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
     let mut table = output::table();
     table.set_header(["metric", "recorded", "replayed", "error", "bound", ""]);
     for metric in &fidelity.metrics {
-        let mark = match (metric.tolerance, misses(metric)) {
+        let mark = match (metric.tolerance, metric.keeps_promise()) {
             (None, _) => "",
-            (Some(_), true) => "misses",
-            (Some(_), false) => "holds",
+            (_, None) => "not measured",
+            (_, Some(true)) => "holds",
+            (_, Some(false)) => "misses",
         };
         table.add_row([
             metric.name.clone(),

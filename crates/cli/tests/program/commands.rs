@@ -1,53 +1,29 @@
 //! The program as people meet it: exit codes, sentences with a remedy, files that are whole or absent, and the
 //! same bytes for the same seed on any number of threads.
 
+use crate::common::{folder, goodness, refused, text};
 use serde_json::Value;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-fn goodness(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_goodness"))
-        .args(words)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts")
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a scratch folder")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The command is refused with exit code 2 and one clear sentence that holds all of `expected`.
-fn refused(folder: &Path, words: &[&str], expected: &[&str]) {
-    let output = goodness(folder, words);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-    for part in expected {
-        assert!(said.contains(part), "{words:?}: \"{part}\" is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{words:?}: {said}");
-    assert!(said.lines().filter(|l| l.starts_with("error")).count() == 1, "{words:?}: {said}");
-}
+use std::process::{Command, Stdio};
 
 #[test]
 fn mistakes_in_the_call_are_named_with_the_remedy() {
     let here = folder();
     for (words, expected) in [
         (&["compare", "mixd"][..], &["mixd", "nearest is \"mixed\""][..]),
-        (&["compare", "mixed", "-p", "evdf"], &["evdf", "nearest is \"eevdf\""]),
+        (&["compare", "mixed", "-p", "eevfd"], &["eevfd", "nearest is \"eevdf\""]),
         (&["compare", "mixed", "-p", "eevdf:base_slise=3ms"], &["nearest is \"base_slice\""]),
         (&["compare", "mixed", "-p", "eevdf:base_slice=3 parsecs"], &["not a unit of time"]),
         (&["compare", "mixed", "-p", "eevdf:base_slice=10s"], &["outside 100us ..= 100ms"]),
         (&["compare", "mixed", "-p", "cfs:kernel=9.9"], &["not one of"]),
-        (&["compare", "mixed", "--machine", "cpus=0"], &["cpus = 0", "1 or more"]),
+        (&["compare", "mixed", "--machine", "cpus=0"], &["cpus = 0", "1 ..= 65536"]),
         (&["compare", "mixed", "--machine", "cpu=1"], &["nearest is \"cpus\""]),
+        (&["compare", "mixed", "--machine", "cpus=1,cpus=2"], &["\"cpus\" is given twice", "keep one"]),
+        (&["run", "mixed", "-p", "rr:timeslice=1ms,timeslice=2ms"], &["\"timeslice\" is given twice"]),
+        (&["run", "mixed:hogs=1,hogs=2"], &["\"hogs\" is given twice"]),
+        (&["run", "mixed", "--machine", "hz=9999999999999999999"], &["hz = 9999999999999999999", "1 ..= 100000"]),
+        (&["run", "mixed", "-p", "banana"], &["is spelled like it", "goodness list policies"]),
+        (&["run", "mixed:duration=2h"], &["duration = 7200s is outside"]),
         (&["compare", "mixed", "--runs", "0"], &["outside 1 ..= 10000"]),
         (&["compare", "mixed", "--rank-by", "latency"], &["there is no metric", "goodness list metrics"]),
         (&["compare", "mixed:hog=3"], &["nearest is \"hogs\""]),
@@ -57,6 +33,8 @@ fn mistakes_in_the_call_are_named_with_the_remedy() {
         (&["run", "mixed", "--replication", "4294967295"], &["--replication"]),
         (&["list", "policies", "eevfd"], &["nearest is \"eevdf\""]),
         (&["bench", "--tasks", "0"], &["outside 1 ..= 10000000"]),
+        (&["bench", "--budget", "18446744073709551615"], &["outside 0 ..= 3600000"]),
+        (&["run", "mixed", "--html", "-"], &["--html -: only --json goes to standard output"]),
         (&["summarise", "missing.txt"], &["missing.txt"]),
         (&["no-such-command"], &["unrecognized subcommand"]),
     ] {
@@ -95,8 +73,57 @@ const STRANDED: &str =
 fn a_task_that_may_run_nowhere_is_bad_input_and_no_violation() {
     let here = folder();
     std::fs::write(here.path().join("far.toml"), STRANDED).unwrap();
-    refused(here.path(), &["run", "far.toml"], &["\"far\" may run on no CPU", "CPUs 0 to 0"]);
+    refused(here.path(), &["run", "far.toml"], &["far.toml, line 2: task \"far\" may run on no CPU", "CPUs 0 to 0"]);
+    let app = "{ \"global\": { \"duration\": 1 }, \"tasks\": {\n \"far\": { \"cpus\": [7], \"run\": 1000 } } }";
+    std::fs::write(here.path().join("far.json"), app).unwrap();
+    refused(here.path(), &["run", "far.json"], &["far.json, line 2: task \"far-0\" may run on no CPU"]);
     assert_eq!(goodness(here.path(), &["run", "far.toml", "--machine", "cpus=8"]).status.code(), Some(0));
+}
+
+#[test]
+fn more_threads_than_the_machine_could_use_are_refused_at_once() {
+    let here = folder();
+    for threads in ["100000", "many"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_goodness"))
+            .args(["compare", "mixed", "--no-html"])
+            .current_dir(here.path())
+            .env("RAYON_NUM_THREADS", threads)
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with(&format!("error: RAYON_NUM_THREADS={threads}: a whole number")), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_given_as_output_is_followed_or_refused_and_never_replaced() {
+    use std::os::unix::fs::symlink;
+    let here = folder();
+    let is_link = |name: &str| std::fs::symlink_metadata(here.path().join(name)).unwrap().is_symlink();
+    symlink("made.json", here.path().join("latest")).unwrap();
+    let words = ["run", "mixed:duration=10ms", "-p", "rr", "--json"];
+    assert_eq!(goodness(here.path(), &[&words[..], &["latest"]].concat()).status.code(), Some(0));
+    assert!(is_link("latest") && here.path().join("made.json").is_file());
+    symlink("round", here.path().join("round")).unwrap();
+    refused(here.path(), &[&words[..], &["round"]].concat(), &["round is a link that leads to no end"]);
+    assert!(is_link("round"));
+    refused(here.path(), &[&words[..], &["latest", "--html", "made.json"]].concat(), &["it is also --json"]);
+}
+
+#[test]
+fn two_arms_of_a_policy_share_its_name_and_differ_in_label_and_settings() {
+    let here = folder();
+    let words = ["compare", "mixed:duration=10ms", "--runs", "2", "-p", "rr", "-p", "rr:timeslice=2ms", "--no-html"];
+    let output = goodness(here.path(), &[&words[..], &["--json", "-"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |key: &str| [&report["policies"][0][key], &report["policies"][1][key]].map(|v| v.as_str().unwrap());
+    assert_eq!(of("name"), ["rr", "rr"]);
+    assert_eq!(of("label"), ["rr", "rr:timeslice=2ms"]);
+    assert_eq!(report["policies"][1]["settings"]["timeslice"], "2ms");
+    let shown = text(&goodness(here.path(), &words).stdout);
+    assert!(shown.contains("rr:timeslice=2ms"), "{shown}");
 }
 
 #[test]
@@ -140,7 +167,10 @@ fn a_header_with_an_impossible_tick_rate_and_a_time_that_jumps_are_taken_for_wha
 #[test]
 fn recording_without_root_or_into_nowhere_is_refused_before_anything_starts() {
     let here = folder();
-    refused(here.path(), &["record", "-o", "missing/x.ftrace.zst", "-d", "1s", "--", "true"], &[]);
+    let id = Command::new("id").arg("-u").output().expect("the user has a number");
+    let why = if text(&id.stdout).trim() == "0" { "missing/x.ftrace.zst" } else { "root" };
+    refused(here.path(), &["record", "-o", "missing/x.ftrace.zst", "-d", "1s", "--", "true"], &[why]);
+    assert!(!here.path().join("missing").exists());
     refused(here.path(), &["record", "-d", "1 parsec"], &["not a unit of time"]);
 }
 

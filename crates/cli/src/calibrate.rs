@@ -1,0 +1,185 @@
+//! `goodness calibrate`: what scheduling costs on the machine at hand, as a machine file.
+
+use crate::failure::{Failure, exit};
+use crate::{output, progress};
+use clap::Args;
+use goodness_core::Span;
+use goodness_live::calibrate::{Figure, Found, Neighbours, STEPS, measure};
+use goodness_report::atomic;
+use goodness_workload::machine::KEYS;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Measure this machine, for --machine FILE: switching, waking and moving tasks, caches, tick and topology.
+///
+/// No root is needed and it takes a second or two. The figures are medians; on a machine that does other work they are
+/// too high, so measure a quiet one. What cannot be measured here is said and left out. docs/machines.md says how each
+/// is measured.
+#[derive(Args)]
+pub struct Calibrate {
+    /// Where the machine file goes; without it, to standard output.
+    #[arg(short, long, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+}
+
+impl Calibrate {
+    /// Measures, and writes or prints the file.
+    ///
+    /// # Errors
+    /// An output that cannot be written; no pipes, threads or processes to measure with.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if let Some(path) = self.output.as_deref().filter(|path| path.extension().is_none_or(|end| end != "toml")) {
+            let shown = path.display();
+            return Err(Failure::usage(format!("{shown}: machine files are TOML; write --output {shown}.toml")));
+        }
+        let bar = progress::bar(STEPS, "measuring");
+        let found = measure(|what| {
+            bar.set_message(what);
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        let found = found.map_err(|e| Failure::other(format!("this machine cannot be measured: {e}")))?;
+        let file = render(&found, &surroundings());
+        match &self.output {
+            None => say!("{}", file.trim_end()),
+            Some(path) => {
+                atomic::write(path, file.as_bytes()).map_err(Failure::usage)?;
+                print(&found);
+                say!("\nwrote {0}; use it with --machine {0}", path.display());
+            }
+        }
+        Ok(exit::OK)
+    }
+}
+
+/// Kernel and load, one line each.
+fn surroundings() -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let model = read("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
+    let kernel = read("/proc/sys/kernel/osrelease").trim().to_string();
+    let load = read("/proc/loadavg").split(' ').take(1).collect::<String>();
+    let known = [("processor", model.unwrap_or_default()), ("kernel", kernel), ("load average before", load)];
+    known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
+}
+
+fn meaning(key: &str) -> &'static str {
+    KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, meaning)| meaning)
+}
+
+fn span(ns: u64) -> String {
+    Span(ns).to_string()
+}
+
+/// The machine file: what was found, with its meaning, number of repetitions and spread; what was not, as a comment.
+fn render(found: &Found, surroundings: &[String]) -> String {
+    let mut file = String::from("# Measured by `goodness calibrate`; docs/machines.md says how.\n");
+    for line in surroundings {
+        let _ = writeln!(file, "# {}", line.replace(['\n', '\r'], " "));
+    }
+    let mut number = |key: &str, value: u64| {
+        let _ = writeln!(file, "{key} = {value}  # {}", meaning(key));
+    };
+    number("cpus", found.cpus.len() as u64);
+    found.hz.into_iter().for_each(|hz| number("hz", hz));
+    let groups = groups(&found.cpus);
+    groups.iter().for_each(|(key, size)| size.iter().for_each(|size| number(key, *size)));
+    for Figure { key, sample } in &found.figures {
+        let spread = format!("{} .. {}, {} times", span(sample.low), span(sample.high), sample.count);
+        let _ = writeln!(file, "{key} = \"{}\"  # {} ({spread})", span(sample.median), meaning(key));
+    }
+    for (key, why) in refused(found) {
+        let _ = writeln!(file, "# {key} is left out: {why}");
+    }
+    file
+}
+
+/// Keys left out, and why.
+fn refused(found: &Found) -> Vec<(&'static str, String)> {
+    let mut refused = found.refused.clone();
+    if found.hz.is_none() {
+        refused.push(("hz", "the kernel does not tell its tick; without this key 250 is taken".into()));
+    }
+    let uneven = "the CPUs this process may use form groups of different sizes, which a machine file cannot say";
+    let sizes = groups(&found.cpus).into_iter().filter(|(_, size)| size.is_none());
+    refused.extend(sizes.map(|(key, _)| (key, uneven.to_string())));
+    refused
+}
+
+/// How many CPUs form a core, share a cache, form a node; `None` where that differs between CPUs.
+fn groups(cpus: &[Neighbours]) -> [(&'static str, Option<u64>); 3] {
+    let size = |group: fn(&Neighbours) -> &Vec<u32>| {
+        let first = group(cpus.first()?).len();
+        cpus.iter().all(|cpu| group(cpu).len() == first).then_some(first as u64)
+    };
+    [("smt", size(|it| &it.core)), ("cache", size(|it| &it.cache)), ("node", size(|it| &it.node))]
+}
+
+fn print(found: &Found) {
+    let mut table = output::table();
+    table.set_header(["figure", "median", "a quarter below", "a quarter above", "times", "meaning"]);
+    for Figure { key, sample } in &found.figures {
+        let (median, low, high) = (span(sample.median), span(sample.low), span(sample.high));
+        table.add_row([key, median.as_str(), &low, &high, &sample.count.to_string(), meaning(key)]);
+    }
+    output::align_right(&mut table, 1..5);
+    say!("{table}");
+    for (key, why) in refused(found) {
+        say!("  {key} is left out: {why}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::{CpuId, Level};
+    use goodness_live::calibrate::Sample;
+    use goodness_workload::machine::parse_machine;
+
+    fn neighbours(cpu: u32) -> Neighbours {
+        let group = |size: u32| (cpu / size * size..(cpu / size + 1) * size).collect();
+        Neighbours { cpu, core: group(2), cache: group(4), node: group(8) }
+    }
+
+    fn found() -> Found {
+        let figure = |(key, median)| Figure { key, sample: Sample { median, low: 1, high: 99_999, count: 101 } };
+        Found {
+            cpus: (0..16).map(neighbours).collect(),
+            hz: Some(300),
+            figures: [("switch", 1_234), ("address_space", 56), ("migration_machine", 7_890)].map(figure).into(),
+            refused: vec![("idle_exit", "it could not be told from what is measured with it".into())],
+        }
+    }
+
+    fn read_back(found: &Found) -> goodness_core::Machine {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("here.toml");
+        std::fs::write(&path, render(found, &["processor: \"quoted\" # and\nbroken".into()])).unwrap();
+        parse_machine(path.to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_was_measured_is_read_back_as_a_machine() {
+        let machine = read_back(&found());
+        assert_eq!((machine.cpu_count(), machine.hz), (16, 300));
+        assert_eq!(Level::ALL.map(|level| machine.group(CpuId(9), level).len()), [2, 4, 8, 16]);
+        let costs = machine.costs;
+        assert_eq!((costs.switch, costs.address_space), (Span(1_234), Span(56)));
+        assert_eq!(costs.migration[Level::Machine as usize], Span(7_890));
+        assert_eq!(costs.idle_exit, Span::ZERO, "what was refused is not in the file");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_and_left_out() {
+        let mut found = found();
+        found.hz = None;
+        found.cpus[3].core = vec![3];
+        let text = render(&found, &[]);
+        for said in ["# idle_exit is left out: it could not", "# hz is left out", "# smt is left out: the CPUs"] {
+            assert!(text.contains(said), "{text}");
+        }
+        assert!(!text.lines().any(|line| line.starts_with("hz") || line.starts_with("smt")), "{text}");
+        assert_eq!(read_back(&found).hz, 250);
+    }
+}

@@ -1,0 +1,232 @@
+//! `goodness study`: published results, reproduced side by side.
+
+use crate::failure::{Failure, exit};
+use crate::{output, progress};
+use clap::Args;
+use goodness_core::registry::nearest;
+use goodness_report::{atomic, figure};
+use goodness_study::html::{Page, published};
+use goodness_study::{Findings, Lab, Published, STUDIES, Sensitivity, Study, Verdict, sensitivity};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Reproduce published results, side by side with their numbers.
+///
+/// Without a name, or with `list`: what studies there are. `all` conducts every one. A verdict is `reproduced` (within the
+/// tolerance shown), `direction` (the same side, another size), `not reproduced`, or `unpublished`.
+#[derive(Args)]
+pub struct Conduct {
+    /// Name of a study, `list` or `all`.
+    #[arg(default_value = "list")]
+    name: String,
+    /// Replications of each run; the study's own number by default.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    runs: Option<u32>,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Do not ask which inferred parameters the verdicts hang on, which takes most of the time.
+    #[arg(long)]
+    quick: bool,
+    /// Write the rows as JSON (schema goodness.study/1; an array of them for `all`); `-` is standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+    /// Write a self-contained page; for `all`, a folder of them. By default goodness-study-NAME.html.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// From this width on, intervals and tolerances are shown as well; the page and the JSON always have them.
+const WIDE: u16 = 120;
+
+/// Verdicts that changed, shown on the terminal; the page and the JSON hold them all.
+const FLIPS_SHOWN: usize = 8;
+
+/// What came of one study.
+struct Conducted {
+    study: &'static Study,
+    findings: Findings,
+    sensitivity: Option<Sensitivity>,
+}
+
+impl Conduct {
+    /// Conducts and shows.
+    ///
+    /// # Errors
+    /// An unknown study, a file that cannot be written, a violated checker.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if self.name == "list" {
+            self.list();
+            return Ok(exit::OK);
+        }
+        let studies: Vec<&'static Study> = match (self.name.as_str(), goodness_study::find(&self.name)) {
+            ("all", _) => STUDIES.iter().collect(),
+            (_, Some(study)) => vec![study],
+            (name, None) => return Err(unknown(name)),
+        };
+        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
+        self.check_files(&studies, to_stdout)?;
+        let mut conducted = Vec::new();
+        for study in studies {
+            let one = self.conduct(study)?;
+            if !to_stdout {
+                print(&one);
+            }
+            conducted.push(one);
+        }
+        self.deliver(&conducted, to_stdout)?;
+        Ok(exit::OK)
+    }
+
+    /// Refuses files that could not be written, before any work is done.
+    fn check_files(&self, studies: &[&'static Study], to_stdout: bool) -> Result<(), Failure> {
+        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
+            output::check_file(path)?;
+        }
+        if to_stdout && self.html.is_none() {
+            return Ok(());
+        }
+        studies.iter().try_for_each(|study| output::check_file(&self.page_path(study)))
+    }
+
+    fn conduct(&self, study: &'static Study) -> Result<Conducted, Failure> {
+        let bar = progress::counter(study.name);
+        let tell = |done: u64| bar.set_position(done);
+        let published = Published::read(study.name, study.published).map_err(Failure::other)?;
+        let mut lab = Lab::new(study, &published, self.seed, &tell);
+        lab.runs = self.runs.unwrap_or(study.runs);
+        let findings = (study.conduct)(&lab).map_err(|e| self.violated(study, &e))?;
+        let sensitivity = match self.quick || study.parameters.is_empty() {
+            true => None,
+            false => Some(sensitivity::search(study, &lab, &findings).map_err(|e| self.violated(study, &e))?),
+        };
+        bar.finish_and_clear();
+        Ok(Conducted { study, findings, sensitivity })
+    }
+
+    fn violated(&self, study: &Study, why: &str) -> Failure {
+        Failure::violated(format!("{why}. Reproduce: {}", self.command(study)))
+    }
+
+    /// The command that does it again.
+    fn command(&self, study: &Study) -> String {
+        let runs = self.runs.unwrap_or(study.runs);
+        let quick = if self.quick { " --quick" } else { "" };
+        format!("goodness study {} --runs {runs} --seed {}{quick}", study.name, self.seed)
+    }
+
+    fn list(&self) {
+        if self.json.is_some() {
+            let entry = |s: &Study| json!({"name": s.name, "summary": s.question, "source": s.source});
+            let entries: Vec<Value> = STUDIES.iter().map(entry).collect();
+            return say!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
+        }
+        let mut table = output::table();
+        for study in STUDIES {
+            table.add_row([study.name, study.question]);
+        }
+        say!("{table}\n\nConduct one: goodness study NAME");
+    }
+
+    fn deliver(&self, conducted: &[Conducted], to_stdout: bool) -> Result<(), Failure> {
+        let values: Vec<Value> = conducted.iter().map(|one| self.as_json(one)).collect();
+        let whole =
+            if self.name == "all" { Value::Array(values) } else { values.into_iter().next().unwrap_or_default() };
+        let text = serde_json::to_string_pretty(&whole).expect("plain values serialise");
+        if to_stdout {
+            say!("{text}");
+        } else if let Some(path) = &self.json {
+            atomic::write(path, format!("{text}\n").as_bytes()).map_err(Failure::other)?;
+            say!("wrote {}", path.display());
+        }
+        if to_stdout && self.html.is_none() {
+            return Ok(());
+        }
+        for one in conducted {
+            let path = self.page_path(one.study);
+            let command = self.command(one.study);
+            let page = Page {
+                study: one.study,
+                findings: &one.findings,
+                sensitivity: one.sensitivity.as_ref(),
+                command: &command,
+            };
+            atomic::write(&path, page.render().as_bytes()).map_err(Failure::other)?;
+            if !to_stdout {
+                say!("wrote {}", path.display());
+            }
+        }
+        Ok(())
+    }
+
+    fn page_path(&self, study: &Study) -> PathBuf {
+        let own = format!("goodness-study-{}.html", study.name);
+        match &self.html {
+            Some(path) if self.name == "all" => path.join(own),
+            Some(path) => path.clone(),
+            None => own.into(),
+        }
+    }
+
+    fn as_json(&self, one: &Conducted) -> Value {
+        json!({
+            "schema": "goodness.study/1",
+            "study": one.study.name,
+            "source": one.study.source,
+            "seed": self.seed,
+            "runs": self.runs.unwrap_or(one.study.runs),
+            "conclusion": one.findings.conclusion,
+            "rows": one.findings.rows,
+            "parameters": one.study.parameters.iter().map(|p| json!({
+                "name": p.name, "unit": p.unit, "value": p.value, "low": p.low, "high": p.high, "because": p.because
+            })).collect::<Vec<_>>(),
+            "sensitivity": one.sensitivity,
+        })
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let names = STUDIES.iter().map(|study| study.name).chain(["list", "all"]);
+    let near = nearest(name, names).unwrap_or_default();
+    Failure::usage(format!("there is no study \"{name}\"; the nearest is \"{near}\". See `goodness study list`."))
+}
+
+fn print(one: &Conducted) {
+    say!("{}: {}\n{}\n", one.study.name, one.study.question, one.study.source);
+    let mut table = output::table();
+    let is_wide = table.width().is_some_and(|width| width >= WIDE);
+    let all = ["quantity", "published", "simulated", "verdict", "95 % interval", "tolerance"];
+    let shown = if is_wide { all.len() } else { all.len() - 2 };
+    table.set_header(&all[..shown]);
+    output::align_right(&mut table, [1, 2]);
+    for row in &one.findings.rows {
+        let cells = [
+            row.quantity.clone(),
+            published(row),
+            figure::show(row.simulated, &row.unit),
+            row.verdict.words().to_string(),
+            row.ci95.map_or_else(String::new, |ci| figure::interval(Some(ci), &row.unit)),
+            row.tolerance.clone().unwrap_or_default(),
+        ];
+        table.add_row(&cells[..shown]);
+    }
+    say!("{table}\n");
+    for row in one.findings.rows.iter().filter(|row| row.verdict != Verdict::Reproduced && !row.note.is_empty()) {
+        say!("{}: {}", row.quantity, row.note);
+    }
+    say!("\n{}", one.findings.conclusion);
+    if let Some(found) = &one.sensitivity {
+        say!(
+            "\n{} other points of the inferred parameters: {} verdicts held at all of them.",
+            found.points,
+            found.steady
+        );
+        for flip in found.flips.iter().take(FLIPS_SHOWN) {
+            say!("  {}: {} becomes {} at {}", flip.quantity, flip.from.words(), flip.to.words(), flip.at);
+        }
+        if found.flips.len() > FLIPS_SHOWN {
+            say!("  and {} more, on the page", found.flips.len() - FLIPS_SHOWN);
+        }
+    }
+    say!("");
+}

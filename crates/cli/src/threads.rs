@@ -1,0 +1,61 @@
+//! How many simulations run at a time: one a core, or as many as `RAYON_NUM_THREADS` asks for, within reason.
+
+use crate::failure::Failure;
+use std::num::NonZero;
+
+/// The variable that rayon reads.
+const VARIABLE: &str = "RAYON_NUM_THREADS";
+
+/// Threads for each core at most. A choice: more of them never make anything faster.
+const PER_CORE: usize = 8;
+
+/// So many are accepted on any machine, so that a script for a large one runs on a small one.
+const ALWAYS_ACCEPTED: usize = 64;
+
+/// Starts the threads that simulate. Results do not depend on how many there are.
+///
+/// # Errors
+/// A sentence when the variable holds no number, or more than the machine could use, or when there can be no threads.
+pub fn prepare() -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let asked = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
+    let threads = wanted(asked.as_deref(), cores).map_err(Failure::usage)?;
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
+        Failure::other(format!("{threads} threads cannot be started: {error}; set {VARIABLE} to a smaller number"))
+    })
+}
+
+/// The number asked for; one for each core where nothing or 0 is asked for, as rayon has it.
+fn wanted(asked: Option<&str>, cores: usize) -> Result<usize, String> {
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(cores) };
+    let most = (cores * PER_CORE).max(ALWAYS_ACCEPTED);
+    match text.parse::<usize>() {
+        Ok(0) => Ok(cores),
+        Ok(number) if number <= most => Ok(number),
+        _ => Err(format!(
+            "{VARIABLE}={text}: a whole number in 0 ..= {most} is needed on these {cores} cores; unset it for one thread \
+             a core"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_thread_for_each_core_unless_another_number_is_asked_for() {
+        for (asked, expected) in [(None, 2), (Some(""), 2), (Some("0"), 2), (Some("1"), 1), (Some("64"), 64)] {
+            assert_eq!(wanted(asked, 2), Ok(expected), "{asked:?}");
+        }
+        assert_eq!(wanted(Some("512"), 64), Ok(512));
+    }
+
+    #[test]
+    fn numbers_no_machine_could_use_and_what_is_no_number_are_refused() {
+        for (asked, cores) in [("65", 2), ("513", 64), ("100000", 2), ("-1", 2), ("four", 2), ("4.0", 2)] {
+            let sentence = wanted(Some(asked), cores).unwrap_err();
+            assert!(sentence.starts_with(&format!("RAYON_NUM_THREADS={asked}: ")), "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What the tests of the program share: running it, and what a refusal is.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the program in `folder`.
+pub fn goodness(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodness"))
+        .args(words)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+/// A folder that goes away with the test.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a scratch folder")
+}
+
+/// What was printed.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The command is refused with exit code 2 and one clear sentence that holds all of `expected`.
+pub fn refused(folder: &Path, words: &[&str], expected: &[&str]) {
+    let output = goodness(folder, words);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    for part in expected {
+        assert!(said.contains(part), "{words:?}: \"{part}\" is not in: {said}");
+    }
+    assert!(!said.contains("panicked"), "{words:?}: {said}");
+    assert!(said.lines().filter(|l| l.starts_with("error")).count() == 1, "{words:?}: {said}");
+}

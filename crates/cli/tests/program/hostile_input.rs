@@ -1,0 +1,190 @@
+//! Input that is wrong in meaning and not in form: programmes that never use time, deadlocks, shuffled traces, names
+//! without end, pipes nobody writes to. Each is one sentence with its place, or a report that says what is missing.
+
+use crate::common::{folder, goodness, refused, text};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Writes an experiment of these tasks that lasts a second, and says its name.
+fn experiment(folder: &Path, name: &'static str, tasks: &str) -> &'static str {
+    std::fs::write(folder.join(name), format!("duration = \"1s\"\n{tasks}")).unwrap();
+    name
+}
+
+/// A switch on CPU 1 at `ms`, from thread `from` to thread `to`.
+fn switch(ms: u64, from: u32, to: u32) -> String {
+    format!(
+        "a-{from} [001] d..2. {}.{:03}000: sched_switch: prev_comm=a prev_pid={from} prev_prio=120 prev_state=S ==> \
+         next_comm=a next_pid={to} next_prio=120\n",
+        ms / 1000,
+        ms % 1000
+    )
+}
+
+/// Two threads in turns of a millisecond, `count` of them.
+fn turns(count: u64) -> Vec<String> {
+    (1..=count).map(|ms| if ms % 2 == 0 { switch(ms, 4242, 777) } else { switch(ms, 777, 4242) }).collect()
+}
+
+#[test]
+fn a_programme_that_never_uses_time_is_bad_input_and_no_policys_fault() {
+    let here = folder();
+    let fine = "[[task]]\nname = \"fine\"\nprogram = [ { compute = \"1ms\" }, { sleep = \"9ms\" } ]\n";
+    let task = |steps: &str| format!("{fine}[[task]]\nname = \"idler\"\nprogram = [ {steps} ]\n");
+    for (name, steps) in [
+        ("zero.toml", "{ compute = \"0ns\" }, { sleep = \"0ns\" }"),
+        ("yield.toml", "{ yield = true }"),
+        ("wake.toml", "{ wake = \"nobody\" }"),
+    ] {
+        let file = experiment(here.path(), name, &task(steps));
+        refused(here.path(), &["run", file, "-p", "fifo"], &[name, "line 5", "task \"idler\"", "without using time"]);
+    }
+    for (name, event) in
+        [("run.json", "\"run\": 0"), ("yield.json", "\"yield\": \"\""), ("lone.json", "\"barrier\": \"b\"")]
+    {
+        let text = format!("{{ \"global\": {{ \"duration\": 1 }}, \"tasks\": {{\n \"idler\": {{ {event} }} }} }}");
+        std::fs::write(here.path().join(name), text).unwrap();
+        refused(here.path(), &["run", name, "-p", "fifo"], &[name, "line 2", "task \"idler-0\"", "without using time"]);
+    }
+}
+
+#[test]
+fn a_step_is_taken_or_left_out_and_never_switched_off() {
+    let here = folder();
+    for (name, step) in [("yield.toml", "yield = false"), ("exit.toml", "exit = \"no\"")] {
+        let file = experiment(
+            here.path(),
+            name,
+            &format!("[[task]]\nname = \"t\"\nprogram = [ {{ compute = \"1ms\" }},\n {{ {step} }} ]\n"),
+        );
+        refused(here.path(), &["run", file, "-p", "fifo"], &[name, "line 5", "says nothing", "= true"]);
+    }
+}
+
+#[test]
+fn a_deadlock_is_told_with_who_waits_for_what() {
+    let here = folder();
+    let embrace = "[[task]]\nname = \"a\"\nprogram = [ { lock = \"x\" }, { sleep = \"1ms\" }, { lock = \"y\" } ]\n\
+                   [[task]]\nname = \"b\"\nprogram = [ { lock = \"y\" }, { sleep = \"1ms\" }, { lock = \"x\" } ]\n";
+    let file = experiment(here.path(), "embrace.toml", embrace);
+    let expected = ["deadlock at 1ms", "task \"a\"", "line 2", "lock \"y\"", "task \"b\"", "line 5", "lock \"x\""];
+    refused(here.path(), &["compare", file, "--no-html"], &expected);
+    let asleep = "[[task]]\ncount = 9\nname = \"a\"\nprogram = [ { wait = \"never\" } ]\n";
+    let file = experiment(here.path(), "asleep.toml", asleep);
+    refused(here.path(), &["run", file], &["deadlock at 0", "task \"a-0\"", "wake = \"never\"", "and 5 more"]);
+}
+
+#[test]
+fn a_server_whose_clients_have_ended_is_no_deadlock_but_is_told() {
+    let here = folder();
+    let work = "[[task]]\nname = \"server\"\nprogram = [ { wait = \"request\" }, { compute = \"1ms\" } ]\n\
+                [[task]]\nname = \"client\"\nloop = 3\nprogram = [ { wake = \"request\" }, { sleep = \"5ms\" } ]\n";
+    let output = goodness(here.path(), &["run", experiment(here.path(), "server.toml", work)]);
+    let said = text(&output.stdout).replace('\n', " ");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(said.contains("the run ended at 15ms") && said.contains("task \"server\""), "{said}");
+}
+
+#[test]
+fn an_absurd_length_and_a_name_without_end_are_refused_with_their_limits() {
+    let here = folder();
+    let task = "[[task]]\nname = \"a\"\nprogram = [ { compute = \"1ms\" } ]\n";
+    std::fs::write(here.path().join("age.toml"), format!("duration = \"500000h\"\n{task}")).unwrap();
+    refused(here.path(), &["run", "age.toml"], &["age.toml, line 1", "duration", "24h"]);
+    std::fs::write(here.path().join("endless.toml"), task).unwrap();
+    refused(
+        here.path(),
+        &["run", "endless.toml"],
+        &["endless.toml, line 1", "the run has no end", "duration = \"10s\""],
+    );
+    let long = task.replace("\"a\"", &format!("\"{}\"", "x".repeat(100_000)));
+    let file = experiment(here.path(), "long.toml", &long);
+    refused(here.path(), &["run", file], &["long.toml, line 3", "100000 letters", "at most 255"]);
+}
+
+#[test]
+fn a_long_name_is_cut_in_text_and_whole_in_json() {
+    let here = folder();
+    let name = "x".repeat(200);
+    let task = format!("[[task]]\nname = \"{name}\"\nprogram = [ {{ compute = \"1ms\" }}, {{ sleep = \"9ms\" }} ]\n");
+    let file = experiment(here.path(), "long.toml", &task);
+    let output = goodness(here.path(), &["run", file, "--json", "out.json", "--timehist", "3"]);
+    let said = text(&output.stdout);
+    assert!(said.contains('…') && !said.contains(&"x".repeat(32)), "{said}");
+    let report: Value = serde_json::from_slice(&std::fs::read(here.path().join("out.json")).unwrap()).unwrap();
+    assert_eq!(report["policies"][0]["tasks"][0]["name"], Value::from(name));
+}
+
+#[test]
+fn what_a_trace_does_not_show_is_not_measured_rather_than_missed() {
+    let here = folder();
+    std::fs::write(here.path().join("switches.txt"), turns(60).concat()).unwrap();
+    let output = goodness(here.path(), &["verify", "switches.txt"]);
+    let said = text(&output.stdout);
+    let line = said.lines().find(|l| l.trim().starts_with("wakeup_latency_p99 ")).unwrap_or_default();
+    assert!(line.trim_end().ends_with("not measured"), "{said}");
+    assert_eq!(goodness(here.path(), &["verify", "switches.txt", "--strict"]).status.code(), Some(3));
+    let words = ["compare", "switches.txt", "-p", "fifo", "-p", "rr", "--runs", "2", "--no-html", "--json", "-"];
+    let report: Value = serde_json::from_slice(&goodness(here.path(), &words).stdout).unwrap();
+    assert!(report["policies"][1]["metrics"]["request_latency_p99"]["vs_reference"].is_null());
+}
+
+#[test]
+fn a_replays_tasks_carry_their_recorded_thread_ids() {
+    let here = folder();
+    std::fs::write(here.path().join("two.txt"), turns(60).concat()).unwrap();
+    let output = goodness(here.path(), &["run", "two.txt", "-p", "fifo", "--json", "-"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut ids: Vec<u64> =
+        report["policies"][0]["tasks"].as_array().unwrap().iter().filter_map(|t| t["id"].as_u64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [777, 4242]);
+}
+
+#[test]
+fn a_reversed_trace_is_refused_with_the_threshold_and_a_remedy() {
+    let here = folder();
+    let lines = turns(5_000);
+    let mut reversed = String::new();
+    lines.iter().rev().for_each(|line| write!(reversed, "{line}").unwrap());
+    std::fs::write(here.path().join("reversed.txt"), reversed).unwrap();
+    let expected = ["reversed.txt, line ", "of 5000 events", "at most 10 in 100", "sort the lines"];
+    refused(here.path(), &["summarise", "reversed.txt"], &expected);
+    refused(here.path(), &["compare", "reversed.txt", "--no-html"], &expected);
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_says_what_it_waits_for() {
+    let here = folder();
+    let pipe = here.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_goodness"))
+        .args(["summarise", "pipe"])
+        .current_dir(here.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1_800));
+    child.kill().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    assert!(said.contains("waiting for someone to write to pipe"), "{said}");
+}
+
+#[test]
+fn a_recording_from_a_named_pipe_is_read_once() {
+    let here = folder();
+    let pipe = here.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let lines = turns(60).concat();
+    let writer = std::thread::spawn(move || std::fs::write(pipe, lines));
+    let output = goodness(here.path(), &["run", "pipe", "-p", "fifo", "--json", "-"]);
+    writer.join().unwrap().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert!(report["input"]["sha256"].is_null(), "what cannot be read again has no hash");
+}

@@ -1,0 +1,8 @@
+//! The program from outside: every file runs the binary and looks at what it prints, writes and answers.
+
+mod calibrate;
+mod commands;
+mod common;
+mod examples;
+mod hostile_input;
+mod study;
