@@ -3,6 +3,7 @@
 
 use crate::effort::Effort;
 use crate::machine::CpuId;
+use crate::request::{DiskId, Operation, RequestId, Submitter};
 use crate::task::TaskId;
 use crate::time::{Span, Time};
 
@@ -104,6 +105,51 @@ impl From<Effort> for Overhead {
     }
 }
 
+/// A station on the way of block I/O. `Queued` and `Done` are of a piece of I/O, the others of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IoStage {
+    /// A piece of I/O reached the block layer. What it becomes part of, one of the next three says at the same instant, or
+    /// later if it waits for a slot.
+    Queued,
+    /// It joined a waiting request behind its last sector.
+    BackMerged,
+    /// It joined a waiting request before its first sector.
+    FrontMerged,
+    /// A request was made of it and the elevator has it. Without an elevator: it waits for the device.
+    Inserted,
+    /// The request was swallowed by its neighbour and is no more.
+    Absorbed,
+    /// The device has the request; `span` is the time since it was inserted.
+    Issued,
+    /// The device has completed the request; `span` is the time since it was issued.
+    Completed,
+    /// The piece of I/O is done; `span` is the time since it was queued.
+    Done,
+}
+
+/// Something that happened to block I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoEvent {
+    /// Where.
+    pub disk: DiskId,
+    /// What happened.
+    pub stage: IoStage,
+    /// The operation.
+    pub op: Operation,
+    /// Whether somebody waits for it.
+    pub sync: bool,
+    /// The request; meaningless for [`IoStage::Queued`].
+    pub request: RequestId,
+    /// Who asked.
+    pub submitter: Submitter,
+    /// First sector, of the piece of I/O for `Queued`, the merges and `Done`, of the request otherwise.
+    pub sector: u64,
+    /// Number of sectors, likewise.
+    pub sectors: u32,
+    /// As the stage says; zero elsewhere.
+    pub span: Span,
+}
+
 /// Something that happened. Events of one run come in order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -166,6 +212,8 @@ pub enum Event {
         /// Since it arrived.
         latency: Span,
     },
+    /// Block I/O went one station on.
+    Io(IoEvent),
 }
 
 /// Watches a run; never changes it.

@@ -28,11 +28,14 @@
 //! | stint | one stay on a CPU: from a switch-in to the next switch-out |
 
 pub mod behaviour;
+pub mod device;
 pub mod effort;
+pub mod elevator;
 pub mod event;
 pub mod machine;
 pub mod policy;
 pub mod registry;
+pub mod request;
 pub mod rng;
 pub mod task;
 pub mod time;
@@ -40,11 +43,19 @@ pub mod tunable;
 pub mod workload;
 
 pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
+pub use device::{Device, DeviceFacts};
 pub use effort::{Effort, EffortMeter};
-pub use event::{Event, Observer, Off, Overhead, WakeSource};
+pub use elevator::{
+    Allocate, Elevator, ElevatorAbout, ElevatorVisitor, Insert, IoContext, Layer, Merges, RegisteredElevator, Run, Side,
+};
+pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
 pub use registry::{About, Needs, Registered, Visitor};
+pub use request::{
+    DiskId, HwQueue, Io, IoClass, IoPriority, Operation, QueueFacts, Request, RequestId, RequestTable, SECTOR_BYTES,
+    Submitter,
+};
 pub use rng::{Rng, Seed};
 pub use task::{Class, CpuSet, Nice, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};

@@ -110,7 +110,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// Declares a registry of CPU policies: the modules, `ALL`, [`Visitor`] dispatch by name and `tunables_of`.
+/// Declares a registry of CPU policies: the modules, `ALL`, [`Visitor`] dispatch by name (`with_policy`) and `tunables_of`.
 /// A module may hold several policies that share one implementation.
 ///
 /// ```text
@@ -118,35 +118,53 @@ fn edit_distance(a: &str, b: &str) -> usize {
 /// ```
 #[macro_export]
 macro_rules! cpu_policies {
-    (@flat [$($module:ident :: $policy:ident,)*]) => {
-        /// Every registered policy, in the order of the registry.
-        pub const ALL: &[&$crate::About] = &[$(&<$module::$policy as $crate::Registered>::ABOUT),*];
+    ($($list:tt)*) => {
+        $crate::registry! { [About, Registered, Visitor, with_policy] $($list)* }
+    };
+}
 
-        /// Runs `visitor` with the policy called `name`; `None` if no policy has that name.
-        pub fn with_policy<V: $crate::Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            $(if name == <$module::$policy as $crate::Registered>::ABOUT.name {
-                return Some(visitor.visit::<$module::$policy>());
+/// Declares a registry of elevators: the modules, `ALL`, [`ElevatorVisitor`](crate::ElevatorVisitor) dispatch by name
+/// (`with_elevator`) and `tunables_of`. Written as `cpu_policies!` is.
+#[macro_export]
+macro_rules! elevators {
+    ($($list:tt)*) => {
+        $crate::registry! { [ElevatorAbout, RegisteredElevator, ElevatorVisitor, with_elevator] $($list)* }
+    };
+}
+
+/// What `cpu_policies!` and `elevators!` have in common.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! registry {
+    (@flat [$about:ident, $registered:ident, $visitor:ident, $with:ident] [$($module:ident :: $entry:ident,)*]) => {
+        /// Everything registered, in the order of the registry.
+        pub const ALL: &[&$crate::$about] = &[$(&<$module::$entry as $crate::$registered>::ABOUT),*];
+
+        /// Runs `visitor` with what is called `name`; `None` if nothing has that name.
+        pub fn $with<V: $crate::$visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            $(if name == <$module::$entry as $crate::$registered>::ABOUT.name {
+                return Some(visitor.visit::<$module::$entry>());
             })*
             None
         }
 
-        /// The tunables of the policy called `name`; `None` if no policy has that name.
+        /// The tunables of what is called `name`; `None` if nothing has that name.
         pub fn tunables_of(name: &str) -> Option<&'static [$crate::Tunable]> {
-            $(if name == <$module::$policy as $crate::Registered>::ABOUT.name {
-                return Some(<<$module::$policy as $crate::Registered>::Settings as $crate::Tunables>::spec());
+            $(if name == <$module::$entry as $crate::$registered>::ABOUT.name {
+                return Some(<<$module::$entry as $crate::$registered>::Settings as $crate::Tunables>::spec());
             })*
             None
         }
     };
-    (@flat [$($done:tt)*] $module:ident :: { $($policy:ident),+ $(,)? }, $($rest:tt)*) => {
-        $crate::cpu_policies! { @flat [$($done)* $($module::$policy,)+] $($rest)* }
+    (@flat $kind:tt [$($done:tt)*] $module:ident :: { $($entry:ident),+ $(,)? }, $($rest:tt)*) => {
+        $crate::registry! { @flat $kind [$($done)* $($module::$entry,)+] $($rest)* }
     };
-    (@flat [$($done:tt)*] $module:ident :: $policy:ident, $($rest:tt)*) => {
-        $crate::cpu_policies! { @flat [$($done)* $module::$policy,] $($rest)* }
+    (@flat $kind:tt [$($done:tt)*] $module:ident :: $entry:ident, $($rest:tt)*) => {
+        $crate::registry! { @flat $kind [$($done)* $module::$entry,] $($rest)* }
     };
-    ($($module:ident :: $policies:tt),* $(,)?) => {
+    ($kind:tt $($module:ident :: $entries:tt),* $(,)?) => {
         $(pub mod $module;)*
-        $crate::cpu_policies! { @flat [] $($module :: $policies,)* }
+        $crate::registry! { @flat $kind [] $($module :: $entries,)* }
     };
 }
 

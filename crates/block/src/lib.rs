@@ -1,0 +1,1 @@
+//! The block layer: plugging, merging, pools and tags around an elevator and a device.

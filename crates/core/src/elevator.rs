@@ -1,0 +1,197 @@
+//! The elevator: a pure state machine that decides in which order waiting requests go to a device.
+
+use crate::request::{HwQueue, Io, QueueFacts, RequestId, RequestTable, Submitter};
+use crate::rng::Seed;
+use crate::time::Time;
+use crate::tunable::Tunables;
+
+/// What an elevator sees during one call. Nothing else exists for it.
+#[derive(Clone, Copy)]
+pub struct IoContext<'a> {
+    /// The time of the event.
+    pub now: Time,
+    /// The requests of this queue; read only.
+    pub requests: &'a RequestTable,
+    /// HZ, depth and kind of the device.
+    pub facts: &'a QueueFacts,
+    /// Requests that the device has and has not completed.
+    pub in_flight: u32,
+}
+
+/// Decides what a device gets next.
+///
+/// The block layer calls the verbs in this order for one request:
+///
+/// ```text
+///  may_allocate ─▶ insert ─▶ (waiting) ─▶ dispatch ─▶ (in flight) ─▶ complete
+///                    allows_merge, merged ↺   └ absorbed: another request swallowed it; it is gone
+/// ```
+///
+/// The layer finds requests that a piece of I/O could join (by their ends and starts), checks place, direction and size,
+/// and asks; the elevator never searches for merges. After `insert`, `complete` and `timer` the layer calls `dispatch`
+/// as long as the device takes more and the answer is not `None`, unless the queue is plugged.
+pub trait Elevator {
+    /// Which merges it takes part in.
+    fn merges(&self) -> Merges {
+        Merges::All
+    }
+
+    /// Whether `io` may join `request`, which waits here and ends or begins where `io` begins or ends.
+    fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {
+        let _ = (cx, request, io);
+        true
+    }
+
+    /// `request`, which waits here, has grown at `side`. At [`Side::Front`] its first sector is another one now:
+    /// `before` is what it was.
+    fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, before: u64) {
+        let _ = (cx, request, side, before);
+    }
+
+    /// `survivor` has swallowed `absorbed`, which began where it ended. Both waited here; `absorbed` must leave every list.
+    /// The survivor's `inserted` is the earlier of both already.
+    fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
+        self.remove(cx, absorbed);
+        let _ = survivor;
+    }
+
+    /// Takes a waiting request off every list.
+    fn remove(&mut self, cx: &IoContext, request: RequestId);
+
+    /// Whether a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of all in
+    /// blk-mq. The layer's own limit is [`QueueFacts::requests`].
+    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+        let _ = (cx, io, used);
+        Allocate::AsUsual
+    }
+
+    /// A request begins to wait here. The answer says whether a plugged queue should run at once.
+    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run;
+
+    /// Chooses what `queue` of the device gets next and takes it off the lists. `None`: nothing waits, or it is better to
+    /// wait; then `next_timer` must say until when, unless a completion or an arrival ends the waiting.
+    fn dispatch(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId>;
+
+    /// The device has completed a request that `dispatch` returned. `cx.in_flight` no longer counts it.
+    fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        let _ = (cx, request);
+    }
+
+    /// When [`Elevator::timer`] should be called next, if ever. Asked after each call that may change it.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time given by [`Elevator::next_timer`] has come.
+    fn timer(&mut self, cx: &IoContext) {
+        let _ = cx;
+    }
+
+    /// A process ended; it submits no more.
+    fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
+        let _ = (cx, submitter);
+    }
+
+    /// Whether requests wait here.
+    fn has_work(&self) -> bool;
+
+    /// The longest time for which a request may wait before it is first in line, where the elevator claims one.
+    fn claimed_bound(&self) -> Option<crate::time::Span> {
+        None
+    }
+}
+
+/// Which merges an elevator takes part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merges {
+    /// Only behind the request that was last merged or inserted.
+    LastOnly,
+    /// Behind any waiting request.
+    Back,
+    /// Behind or before any waiting request, and of neighbours that have come to touch.
+    All,
+}
+
+/// Where a request grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Before its first sector.
+    Front,
+    /// After its last.
+    Back,
+}
+
+/// Where a request is inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insert {
+    /// Where the elevator thinks it belongs.
+    Sorted,
+    /// Before all others: the layer says so (requeued, or a barrier).
+    Head,
+}
+
+/// Whether a slot may be taken for a piece of I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocate {
+    /// The layer's own limit decides.
+    AsUsual,
+    /// In any case.
+    Always,
+    /// Not now: the asker waits for a completion.
+    Wait,
+}
+
+/// Whether a plugged queue should run.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// When the layer unplugs it.
+    WhenUnplugged,
+    /// Now.
+    Now,
+}
+
+/// Which block layer an elevator was written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Single queue with plugging by device, up to Linux 4.20.
+    Legacy,
+    /// blk-mq: plugging by task, hardware queues and tags.
+    MultiQueue,
+}
+
+/// What an elevator says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct ElevatorAbout {
+    /// The registered name: the file's name with `-` for `_`.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Paper, kernel version or specification section.
+    pub source: &'static str,
+    /// The layer it works in.
+    pub layer: Layer,
+}
+
+/// An elevator that can be made by name.
+pub trait RegisteredElevator: Elevator + Send + Sized {
+    /// What it says of itself.
+    const ABOUT: ElevatorAbout;
+    /// Its tunables.
+    type Settings: Tunables + Send;
+    /// How many requests the layer should allow where `usual` is its default.
+    fn requests(settings: &Self::Settings, usual: u32) -> u32 {
+        let _ = settings;
+        usual
+    }
+    /// An elevator for a queue.
+    fn new(facts: &QueueFacts, settings: Self::Settings, seed: Seed) -> Self;
+}
+
+/// A body of code to run with an elevator chosen by name.
+pub trait ElevatorVisitor {
+    /// What it returns.
+    type Output;
+    /// Runs with elevator `E`.
+    fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output;
+}

@@ -1,0 +1,365 @@
+//! Block I/O: what tasks ask for, and the requests that a block layer makes of it.
+
+use crate::time::{Span, Time};
+
+/// Bytes of a sector. Addresses and sizes of block I/O count sectors.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// A disk of the machine, or of a run without CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DiskId(pub u16);
+
+/// A request of one disk's queue: a slot of its [`RequestTable`], used again after the request completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);
+
+impl RequestId {
+    /// As an index of tables by request.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Who asks: the process that elevators keep queues and statistics for. Dense numbers from the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Submitter(pub u32);
+
+impl Submitter {
+    /// As an index of tables by submitter.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A hardware queue of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HwQueue(pub u16);
+
+impl HwQueue {
+    /// As an index of tables by hardware queue.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Sectors to memory.
+    Read,
+    /// Memory to sectors.
+    Write,
+    /// The sectors' contents are no longer needed.
+    Discard,
+    /// What was acknowledged becomes durable; has no sectors.
+    Flush,
+}
+
+impl Operation {
+    /// Name used in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Discard => "discard",
+            Operation::Flush => "flush",
+        }
+    }
+}
+
+/// The class of an I/O priority (ionice).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IoClass {
+    /// Before all others.
+    RealTime,
+    /// The usual one.
+    BestEffort,
+    /// Only when nobody else asks.
+    Idle,
+}
+
+/// An I/O priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IoPriority {
+    /// Class.
+    pub class: IoClass,
+    /// Level within the class, 0 (first) to 7.
+    pub level: u8,
+}
+
+impl IoPriority {
+    /// What a task of nice 0 has that never called ionice.
+    pub const DEFAULT: IoPriority = IoPriority { class: IoClass::BestEffort, level: 4 };
+
+    /// The priority that follows from nice where ionice was not called: level (nice + 20) / 5 of best effort.
+    #[must_use]
+    pub fn from_nice(nice: i64) -> IoPriority {
+        IoPriority { class: IoClass::BestEffort, level: ((nice.clamp(-20, 19) + 20) / 5) as u8 }
+    }
+}
+
+/// A piece of I/O as somebody asks for it: what Linux calls a bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// What.
+    pub op: Operation,
+    /// First sector.
+    pub sector: u64,
+    /// How many sectors; 0 for flushes only.
+    pub sectors: u32,
+    /// Whether somebody waits for it: reads, and writes flagged synchronous.
+    pub sync: bool,
+    /// Durable when it completes, past any write cache (FUA).
+    pub durable: bool,
+    /// Whether it may be merged.
+    pub mergeable: bool,
+    /// Who asks.
+    pub submitter: Submitter,
+    /// How urgent.
+    pub priority: IoPriority,
+    /// The CPU on which it was submitted: it chooses the software queue.
+    pub cpu: u16,
+    /// The asker's own number for it, given back when it is done.
+    pub tag: u64,
+}
+
+impl Io {
+    /// A read of `sectors` sectors from `sector` by `submitter`, with the defaults of everything else.
+    #[must_use]
+    pub const fn read(submitter: Submitter, sector: u64, sectors: u32) -> Io {
+        Io {
+            op: Operation::Read,
+            sector,
+            sectors,
+            sync: true,
+            durable: false,
+            mergeable: true,
+            submitter,
+            priority: IoPriority::DEFAULT,
+            cpu: 0,
+            tag: 0,
+        }
+    }
+
+    /// An asynchronous write, as write-back makes it.
+    #[must_use]
+    pub const fn write(submitter: Submitter, sector: u64, sectors: u32) -> Io {
+        Io { op: Operation::Write, sync: false, ..Io::read(submitter, sector, sectors) }
+    }
+
+    /// A write that somebody waits for.
+    #[must_use]
+    pub const fn sync_write(submitter: Submitter, sector: u64, sectors: u32) -> Io {
+        Io { sync: true, ..Io::write(submitter, sector, sectors) }
+    }
+
+    /// The sector after the last.
+    #[inline]
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.sector + self.sectors as u64
+    }
+}
+
+/// One request: one or more adjacent pieces of I/O on their way to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What.
+    pub op: Operation,
+    /// First sector.
+    pub sector: u64,
+    /// How many sectors.
+    pub sectors: u32,
+    /// How many pieces of memory it gathers: one for each piece of I/O.
+    pub segments: u16,
+    /// Whether somebody waits for it.
+    pub sync: bool,
+    /// Durable when it completes.
+    pub durable: bool,
+    /// Whether more may be merged into it.
+    pub mergeable: bool,
+    /// Who asked first.
+    pub submitter: Submitter,
+    /// How urgent.
+    pub priority: IoPriority,
+    /// The software queue it came by.
+    pub cpu: u16,
+    /// The hardware queue it will go by.
+    pub queue: HwQueue,
+    /// When its slot was taken: latencies that include waiting for the elevator count from here.
+    pub allocated: Time,
+    /// When the elevator got it. After a merge of two requests the survivor has the earlier of both.
+    pub inserted: Time,
+    /// When the device got it; [`Time::NEVER`] before.
+    pub issued: Time,
+}
+
+impl Request {
+    /// The sector after the last.
+    #[inline]
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.sector + self.sectors as u64
+    }
+
+    /// Whether it is a read.
+    #[inline]
+    #[must_use]
+    pub const fn is_read(&self) -> bool {
+        matches!(self.op, Operation::Read)
+    }
+}
+
+/// The requests of one queue by their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct RequestTable {
+    slots: Vec<Request>,
+    free: Vec<RequestId>,
+}
+
+impl RequestTable {
+    /// Room for `count` requests before anything is allocated.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> RequestTable {
+        RequestTable { slots: Vec::with_capacity(count), free: Vec::with_capacity(count) }
+    }
+
+    /// Takes a slot for `request`: the one given back last, or a new one.
+    pub fn take(&mut self, request: Request) -> RequestId {
+        if let Some(id) = self.free.pop() {
+            self.slots[id.index()] = request;
+            return id;
+        }
+        let id = RequestId(u32::try_from(self.slots.len()).expect("a queue holds fewer than 2^32 requests"));
+        self.slots.push(request);
+        id
+    }
+
+    /// Gives a slot back. The host does so when the request completed or was absorbed by another.
+    pub fn give_back(&mut self, id: RequestId) {
+        self.free.push(id);
+    }
+
+    /// Requests in existence.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Slots ever taken at the same time: tables by request need this many entries.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl std::ops::Index<RequestId> for RequestTable {
+    type Output = Request;
+    #[inline]
+    fn index(&self, id: RequestId) -> &Request {
+        &self.slots[id.index()]
+    }
+}
+
+impl std::ops::IndexMut<RequestId> for RequestTable {
+    #[inline]
+    fn index_mut(&mut self, id: RequestId) -> &mut Request {
+        &mut self.slots[id.index()]
+    }
+}
+
+/// What an elevator may know of the queue it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueFacts {
+    /// Timer interrupts per second: the resolution of kernel timers.
+    pub hz: u32,
+    /// Requests that the device takes at a time, over all hardware queues.
+    pub depth: u32,
+    /// Hardware queues.
+    pub queues: u16,
+    /// CPUs that submit; each has a software queue.
+    pub cpus: u16,
+    /// Whether seeking costs.
+    pub rotational: bool,
+    /// Capacity in sectors.
+    pub sectors: u64,
+    /// Requests that may wait and be under way: per direction in the single-queue layer, together in blk-mq.
+    pub requests: u32,
+}
+
+impl QueueFacts {
+    /// One period of the timer interrupt.
+    #[inline]
+    #[must_use]
+    pub const fn jiffy(&self) -> Span {
+        Span(1_000_000_000 / self.hz as u64)
+    }
+
+    /// `ms` milliseconds in whole jiffies, rounded down.
+    #[inline]
+    #[must_use]
+    pub const fn jiffies_of_ms(&self, ms: u64) -> u64 {
+        ms * self.hz as u64 / 1000
+    }
+
+    /// The number of the jiffy in which `at` lies.
+    #[inline]
+    #[must_use]
+    pub const fn jiffies(&self, at: Time) -> u64 {
+        at.0 / self.jiffy().0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nice_gives_a_level_of_best_effort_in_steps_of_five() {
+        let level = |nice| IoPriority::from_nice(nice).level;
+        assert_eq!([level(-20), level(-16), level(-15), level(0), level(19)], [0, 0, 1, 4, 7]);
+        assert_eq!(IoPriority::from_nice(0), IoPriority::DEFAULT);
+    }
+
+    #[test]
+    fn a_slot_is_used_again_only_after_it_was_given_back() {
+        let io = Io::read(Submitter(0), 8, 8);
+        let request = Request {
+            op: io.op,
+            sector: io.sector,
+            sectors: io.sectors,
+            segments: 1,
+            sync: true,
+            durable: false,
+            mergeable: true,
+            submitter: io.submitter,
+            priority: io.priority,
+            cpu: 0,
+            queue: HwQueue(0),
+            allocated: Time::ZERO,
+            inserted: Time::ZERO,
+            issued: Time::NEVER,
+        };
+        let mut table = RequestTable::default();
+        let first = table.take(request);
+        let second = table.take(request);
+        assert_ne!(first, second);
+        table.give_back(first);
+        assert_eq!(table.len(), 1);
+        assert_eq!(table.take(request), first);
+        assert_eq!(table.slots(), 2);
+    }
+}
