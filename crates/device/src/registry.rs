@@ -1,0 +1,89 @@
+//! Devices by name: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
+
+use crate::DEVICES;
+use goodness_core::registry::suggest;
+use goodness_core::tunable::pairs;
+use goodness_core::{Device, Seed, Tunable, Tunables};
+
+/// Makes a device from settings as typed, or says in a sentence what is wrong with them.
+pub type Make = fn(&[(String, String)], Seed) -> Result<Box<dyn Device>, String>;
+
+/// A device that can be made by name: a model, or a model with the parameters of one product (a preset).
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKind {
+    /// The registered name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where the model and its parameters come from.
+    pub source: &'static str,
+    /// What may be set, with the defaults of this entry.
+    pub tunables: fn() -> Vec<Tunable>,
+    /// Makes one from settings as typed.
+    pub make: Make,
+}
+
+/// The device that `text` names, with the settings behind the name. `seed` feeds what is left to chance in the device.
+///
+/// # Errors
+/// A sentence: an unknown name or key (the nearest is named), a value of the wrong kind or out of range.
+pub fn by_name(text: &str, seed: Seed) -> Result<Box<dyn Device>, String> {
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    let kind = kind(name.trim())?;
+    let settings = pairs(settings).map_err(|e| format!("device {}: {e}", kind.name))?;
+    (kind.make)(&settings, seed).map_err(|e| format!("device {}: {e}", kind.name))
+}
+
+/// The registered device called `name`.
+///
+/// # Errors
+/// A sentence that names the nearest.
+pub fn kind(name: &str) -> Result<&'static DeviceKind, String> {
+    DEVICES.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        format!("there is no device \"{name}\"; {}", suggest(name, DEVICES.iter().map(|kind| kind.name)))
+    })
+}
+
+/// `settings`, as typed, over the defaults of `S`.
+///
+/// # Errors
+/// A sentence about the first setting that cannot be made.
+pub fn read<S: Tunables>(settings: &[(String, String)]) -> Result<S, String> {
+    let mut read = S::default();
+    for (key, value) in settings {
+        read.set(key, value).map_err(|e| e.0)?;
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique_and_every_device_is_made_with_its_defaults() {
+        assert!(DEVICES.is_sorted_by(|a, b| a.name < b.name));
+        for kind in DEVICES {
+            let facts = by_name(kind.name, Seed(1)).unwrap().facts();
+            assert!(facts.sectors > 0 && facts.depth > 0 && facts.queues > 0 && facts.sectors_max > 0, "{}", kind.name);
+            assert!(kind.summary.ends_with('.') && !kind.source.is_empty(), "{}", kind.name);
+            for tunable in (kind.tunables)() {
+                if tunable.default != "auto" && !tunable.default.is_empty() {
+                    let text = format!("{}:{}={}", kind.name, tunable.name, tunable.default);
+                    assert!(by_name(&text, Seed(1)).is_ok(), "the default in {text} cannot be typed");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_one_sentence_with_the_remedy() {
+        let error = |text| by_name(text, Seed(1)).err().unwrap();
+        assert!(error("nul").contains("the nearest is \"null\""));
+        assert!(error("null:latensy=1ms").contains("the nearest is \"latency\""));
+        assert!(error("null:latency=1").contains("device null") && error("null:latency=1").contains("no unit"));
+        assert!(error("null:depth").contains("KEY=VALUE"));
+        assert!(error("null:depth=0").contains("outside 1"));
+        assert!(error("null:depth=1,depth=2").contains("twice"));
+    }
+}
