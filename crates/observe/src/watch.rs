@@ -260,7 +260,11 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         match *event {
             Event::Migrate { task, to, .. } if self.exists(to) => self.migrate(task, to),
             Event::Overhead { cpu, kind, span } if self.exists(cpu) => self.overhead(cpu, kind, span),
-            Event::Migrate { .. } | Event::Overhead { .. } | Event::Wakeup { .. } | Event::Switch { .. } => {}
+            Event::Migrate { .. }
+            | Event::Overhead { .. }
+            | Event::Wakeup { .. }
+            | Event::Switch { .. }
+            | Event::Io(_) => {}
             Event::Fork { parent, child } => self.fork(parent, child),
             Event::Exit { task } => self.exit(task),
             Event::Served { task, latency } => self.served(task, latency),

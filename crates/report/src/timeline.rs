@@ -240,7 +240,7 @@ impl Observer for Recorder {
                     self.requeue(at, task, Some(to));
                 }
             }
-            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } | Event::Served { .. } => {}
+            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } | Event::Served { .. } | Event::Io(_) => {}
         }
     }
 }

@@ -20,7 +20,7 @@ struct Place {
 }
 
 /// Writes the events it observes as ftrace text. Task `n` has thread id `n + 1`. Overhead and served requests have
-/// no place in ftrace text and are left out.
+/// no place in ftrace text and are left out, and so is block I/O: this is a scheduling trace.
 pub struct FtraceWriter<'a, W: Write> {
     to: W,
     shown: &'a [Shown],
@@ -158,7 +158,7 @@ impl<W: Write> Observer for FtraceWriter<'_, W> {
                 let event = format!("sched_process_exit: {}", self.named(task, cpu));
                 self.line(at, cpu, ".....", &event);
             }
-            Event::Overhead { .. } | Event::Served { .. } => {}
+            Event::Overhead { .. } | Event::Served { .. } | Event::Io(_) => {}
         }
     }
 }
