@@ -113,6 +113,22 @@ impl<const N: usize> Nodes<N> {
         }
     }
 
+    /// The item next to `item` on `SIDE`, whose opposite is `BACK`.
+    #[inline]
+    fn neighbour<const SIDE: usize, const BACK: usize>(&self, item: u32) -> Option<u32> {
+        let mut child = item + 1;
+        let node = self.at(child);
+        if node.child[SIDE] != NIL {
+            return Some(self.outermost::<BACK>(node.child[SIDE]) - 1);
+        }
+        let mut at = node.parent;
+        while at != NIL && self.at(at).child[SIDE] == child {
+            child = at;
+            at = self.at(at).parent;
+        }
+        at.checked_sub(1)
+    }
+
     /// The minima at `place` and above it learn of `values` below.
     #[inline]
     fn lower(&mut self, mut place: u32, values: [i64; N]) {
@@ -157,6 +173,13 @@ impl Tree {
     #[must_use]
     pub fn first(&self) -> Option<u32> {
         self.first.checked_sub(1)
+    }
+
+    /// The item with the largest key, the one inserted last of equals.
+    #[inline]
+    #[must_use]
+    pub fn last(&self) -> Option<u32> {
+        self.last.checked_sub(1)
     }
 
     /// The smallest value number `which` in the tree.
@@ -276,17 +299,27 @@ impl Tree {
     /// The item after `item` in key order.
     #[must_use]
     pub fn next<const N: usize>(&self, nodes: &Nodes<N>, item: u32) -> Option<u32> {
-        let mut child = item + 1;
-        let node = nodes.at(child);
-        if node.child[RIGHT] != NIL {
-            return Some(nodes.outermost::<LEFT>(node.child[RIGHT]) - 1);
+        nodes.neighbour::<RIGHT, LEFT>(item)
+    }
+
+    /// The item before `item` in key order.
+    #[must_use]
+    pub fn prev<const N: usize>(&self, nodes: &Nodes<N>, item: u32) -> Option<u32> {
+        nodes.neighbour::<LEFT, RIGHT>(item)
+    }
+
+    /// The first item whose key is `key` or larger.
+    #[must_use]
+    pub fn first_from<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
+        let wanted = order(key, i64::MIN);
+        let (mut at, mut found) = (self.root, NIL);
+        while at != NIL {
+            let node = nodes.at(at);
+            let is_before = node.order < wanted;
+            found = if is_before { found } else { at };
+            at = node.child[usize::from(is_before)];
         }
-        let mut at = node.parent;
-        while at != NIL && nodes.at(at).child[RIGHT] == child {
-            child = at;
-            at = nodes.at(at).parent;
-        }
-        at.checked_sub(1)
+        found.checked_sub(1)
     }
 
     /// The first item in key order whose value number `which` satisfies `allowed`, and the levels visited.
@@ -458,7 +491,11 @@ mod tests {
             }
             sound(&nodes, tree.root, NIL);
             assert!(tree.iter(&nodes).eq(list.iter().map(|e| e.2)));
-            assert_eq!(tree.last.checked_sub(1), list.last().map(|e| e.2));
+            assert_eq!(tree.last(), list.last().map(|e| e.2));
+            let back = std::iter::successors(tree.last(), |item| tree.prev(&nodes, *item));
+            assert!(back.eq(list.iter().rev().map(|e| e.2)));
+            let from = (next_random(&mut state) % 52) as i64;
+            assert_eq!(tree.first_from(&nodes, from), list.iter().find(|e| e.0 >= from).map(|e| e.2));
             let bound = (next_random(&mut state) % 100) as i64;
             let expected = list.iter().map(|e| e.2).find(|i| nodes.at(*i + 1).own[0] <= bound);
             assert_eq!(tree.first_where(&nodes, 0, |v| v <= bound).0, expected);
