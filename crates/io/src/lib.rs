@@ -12,5 +12,6 @@ mod fifo;
 mod sorted;
 
 goodness_core::elevators! {
+    kyber::Kyber,
     noop::Noop,
 }
