@@ -2,6 +2,7 @@
 //! elevator through it.
 
 #[cfg(test)]
+#[allow(dead_code)]
 mod bench;
 // A vocabulary that elevators share: none of them needs every word.
 #[allow(dead_code)]
@@ -10,6 +11,10 @@ mod dispatch_list;
 mod fifo;
 #[allow(dead_code)]
 mod sorted;
+// A vocabulary of tests, too.
+#[cfg(test)]
+#[allow(dead_code)]
+mod testbed;
 
 goodness_core::elevators! {
     kyber::Kyber,
