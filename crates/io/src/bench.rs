@@ -73,6 +73,16 @@ impl<E: RegisteredElevator> Bench<E> {
         self.call(|elevator, cx| elevator.merged(cx, request, side, before));
     }
 
+    /// `survivor` swallows `absorbed`, which begins where it ends, as the block layer lets it.
+    pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
+        let Request { sectors, inserted, .. } = self.requests[absorbed];
+        let grown = &mut self.requests[survivor];
+        grown.sectors += sectors;
+        grown.inserted = grown.inserted.min(inserted);
+        self.call(|elevator, cx| elevator.absorbed(cx, survivor, absorbed));
+        self.requests.give_back(absorbed);
+    }
+
     /// What the device gets next, which is then in flight.
     pub fn dispatch(&mut self) -> Option<RequestId> {
         let request = self.call(|elevator, cx| elevator.dispatch(cx, HwQueue(0)))?;

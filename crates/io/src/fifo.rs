@@ -87,9 +87,9 @@ pub fn age(cx: &IoContext, request: RequestId) -> u64 {
     cx.now.0 / jiffy - cx.requests[request].inserted.0 / jiffy
 }
 
-/// `span` in whole jiffies, rounded down.
+/// `span` in whole jiffies, rounded up, as the kernel reads its tunables.
 pub fn whole_jiffies(facts: &QueueFacts, span: Span) -> u64 {
-    span.0 / facts.jiffy().0
+    span.0.div_ceil(facts.jiffy().0)
 }
 
 #[cfg(test)]

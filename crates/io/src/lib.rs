@@ -17,6 +17,7 @@ mod sorted;
 mod testbed;
 
 goodness_core::elevators! {
+    deadline::Deadline,
     kyber::Kyber,
     noop::Noop,
 }
