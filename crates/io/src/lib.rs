@@ -19,5 +19,7 @@ mod testbed;
 goodness_core::elevators! {
     deadline::Deadline,
     kyber::Kyber,
+    mq_deadline::MqDeadline,
+    none::NoElevator,
     noop::Noop,
 }
