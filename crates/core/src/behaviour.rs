@@ -1,6 +1,7 @@
 //! What tasks do: a behaviour answers, step by step, what its task wants next. Hosts perform the steps.
 
 use crate::rng::Rng;
+use crate::storage::IoStep;
 use crate::task::{Class, CpuSet, Nice, TaskId};
 use crate::time::{Span, Time};
 
@@ -66,6 +67,8 @@ pub enum Step {
     SetAffinity(CpuSet),
     /// Report a finished request that arrived at the given time; takes no time.
     Served(Time),
+    /// Read, write, or wait for what was asked for.
+    Io(IoStep),
     /// End.
     Exit,
 }

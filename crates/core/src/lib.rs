@@ -37,6 +37,7 @@ pub mod policy;
 pub mod registry;
 pub mod request;
 pub mod rng;
+pub mod storage;
 pub mod task;
 pub mod time;
 pub mod tunable;
@@ -57,6 +58,7 @@ pub use request::{
     Submitter,
 };
 pub use rng::{Rng, Seed};
+pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec, VolumeId, VolumeSpec};
 pub use task::{Class, CpuSet, Nice, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};
 pub use tunable::{Tunable, TunableError, Tunables};

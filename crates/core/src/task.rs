@@ -1,6 +1,7 @@
 //! Tasks as policies see them: identity, class, nice, affinity, and where they last ran.
 
 use crate::machine::CpuId;
+use crate::request::IoPriority;
 use crate::time::Span;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -165,6 +166,8 @@ pub struct Task {
     pub address_space: Option<u32>,
     /// The slice the task asked for (`sched_attr.sched_runtime`), where its policy has such a thing.
     pub slice: Option<Span>,
+    /// Its I/O priority; `None`: it follows from nice.
+    pub io_priority: Option<IoPriority>,
     /// Where it stands; written by the host alone.
     pub state: State,
     /// The CPU it runs, waits or last ran on; written by the host alone.

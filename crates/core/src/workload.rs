@@ -2,6 +2,7 @@
 
 use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
 use crate::rng::Seed;
+use crate::storage::StorageSpec;
 use crate::task::{Task, TaskId};
 use crate::time::{Span, Time};
 
@@ -72,6 +73,8 @@ pub struct Workload {
     /// By how much the timers of tasks outside the real-time classes may be late, 0 for exact ones. Linux wakes a
     /// sleeper after its slack, unless another timer or the tick interrupts its CPU at the very instant.
     pub timer_slack: Span,
+    /// Disks, volumes and files; empty where nobody does I/O.
+    pub storage: StorageSpec,
 }
 
 /// Something that can be run again and again: a trace, an experiment, a model.

@@ -88,6 +88,10 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
                 self.emit(Event::Served { task, latency: self.now.since(arrived) });
                 Then::Next
             }
+            Step::Io(_) => {
+                self.at_fault(task, "asks for I/O, and the work has no disk".into());
+                Then::Stop
+            }
             Step::Exit => {
                 self.leave(cpu, task, Stop::Exited, Off::Exited);
                 Then::Stop

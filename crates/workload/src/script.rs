@@ -6,8 +6,8 @@
 mod interpreter;
 
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, Task, TaskSpec, Time,
-    Workload,
+    Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec, Task,
+    TaskSpec, Time, Workload,
 };
 use interpreter::{Interpreter, Shared};
 use std::collections::BTreeMap;
@@ -249,6 +249,8 @@ pub struct Plan {
     pub warmup: Span,
     /// By how much timers outside the real-time classes may be late.
     pub timer_slack: Span,
+    /// Disks, volumes and files.
+    pub storage: StorageSpec,
 }
 
 impl Plan {
@@ -315,6 +317,7 @@ impl Plan {
             horizon: Some(self.horizon.unwrap_or(Time::ZERO + HORIZON_MAX)),
             warmup: self.warmup,
             timer_slack: self.timer_slack,
+            storage: self.storage.clone(),
         }
     }
 }

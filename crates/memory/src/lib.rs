@@ -1,0 +1,18 @@
+//! What a kernel keeps of files in memory: a page cache with read-ahead and write-back, and where files lie on their
+//! volume. Pure state machines: the host submits the transfers that they ask for and tells them when one is done.
+//!
+//! ```text
+//!  read  ─▶ read_ahead ─▶ page_cache ──Transfer(Fetch)────▶ host ─▶ block layer
+//!  write ───────────────▶ page_cache ──Transfer(WriteBack)▶ host ─▶ block layer
+//!                         page_cache ◀── done ─────────────
+//! ```
+
+mod files;
+mod page_cache;
+mod read_ahead;
+mod transfers;
+
+pub use files::{Extent, File, PAGE_BYTES, PAGE_SECTORS};
+pub use page_cache::{Limits, PageCache};
+pub use read_ahead::ReadAhead;
+pub use transfers::{Direction, Transfer, TransferId};

@@ -1,0 +1,508 @@
+//! The page cache: which pages of files are in memory, which are dirty, and which are on their way.
+//!
+//! Two lists, as in Linux: a page enters the inactive one and moves to the active one when it is used again, so that one
+//! long read does not push out what is used often. Dirty pages are written back by the flusher when they are more than a
+//! share of memory or older than a span, in the order of the file's pages; writers wait while they are more than a larger share.
+
+use crate::transfers::{Direction, Transfer, TransferId, Transfers};
+use goodness_core::{FileId, Span, Time};
+use goodness_queues::{Links, List, Nodes, Tree};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Sizes and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory for pages of files.
+    pub pages: u32,
+    /// The flusher writes while more pages than this are dirty (`dirty_background_ratio`).
+    pub background: u32,
+    /// Writers wait while more pages than this are dirty or being written (`dirty_ratio`).
+    pub dirty: u32,
+    /// The flusher writes files that have been dirty for so long (`dirty_expire_centisecs`).
+    pub expire: Span,
+    /// How often the flusher looks (`dirty_writeback_centisecs`).
+    pub period: Span,
+    /// Largest read-ahead window in pages (`read_ahead_kb`).
+    pub read_ahead: u32,
+}
+
+impl Limits {
+    /// The defaults of Linux since 2.6.22 for so much memory: 10 and 20 % dirty, 30 s, 5 s, 128 KiB ahead.
+    #[must_use]
+    pub const fn linux(pages: u32) -> Limits {
+        Limits {
+            pages,
+            background: pages / 10,
+            dirty: pages / 5,
+            expire: Span::from_s(30),
+            period: Span::from_s(5),
+            read_ahead: 32,
+        }
+    }
+}
+
+/// The largest piece that the flusher writes at a time, in pages: 1 MiB. A choice; the block layer splits and merges.
+const WRITE_BACK_MAX: u32 = 256;
+/// Pages that reclaim looks at before it lets memory grow instead: everything it met was in use.
+const RECLAIM_TRIES: u32 = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Fetching(TransferId),
+    Clean,
+    Dirty,
+    Writing { redirtied: bool },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    key: u64,
+    state: State,
+    is_active: bool,
+    referenced: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct FileState {
+    dirty: u32,
+    since: Time,
+}
+
+/// Multiplicative hashing of page keys; the table is never iterated.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are 64-bit numbers")
+    }
+    fn write_u64(&mut self, key: u64) {
+        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+fn key(file: FileId, page: u32) -> u64 {
+    u64::from(file.0) << 32 | u64::from(page)
+}
+
+/// The page cache of one machine.
+pub struct PageCache {
+    limits: Limits,
+    table: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
+    pages: Vec<Page>,
+    free: Vec<u32>,
+    links: Links,
+    inactive: List,
+    active: List,
+    /// Dirty pages by key: file, then page.
+    dirty: Tree,
+    dirty_nodes: Nodes<0>,
+    writing: u32,
+    files: Vec<FileState>,
+    /// Where the flusher goes on.
+    cursor: u64,
+    transfers: Transfers,
+}
+
+impl PageCache {
+    /// An empty cache for `files` files.
+    #[must_use]
+    pub fn new(limits: Limits, files: usize) -> PageCache {
+        PageCache {
+            limits,
+            table: HashMap::default(),
+            pages: Vec::new(),
+            free: Vec::new(),
+            links: Links::default(),
+            inactive: List::default(),
+            active: List::default(),
+            dirty: Tree::default(),
+            dirty_nodes: Nodes::default(),
+            writing: 0,
+            files: vec![FileState::default(); files],
+            cursor: 0,
+            transfers: Transfers::default(),
+        }
+    }
+
+    /// Sizes and times.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A transfer under way.
+    #[must_use]
+    pub fn transfer(&self, id: TransferId) -> &Transfer {
+        self.transfers.get(id)
+    }
+
+    /// Pages that are dirty or being written.
+    #[must_use]
+    pub fn unclean(&self) -> u32 {
+        self.dirty.len() as u32 + self.writing
+    }
+
+    /// Whether writers must wait.
+    #[must_use]
+    pub fn is_throttling(&self) -> bool {
+        self.unclean() > self.limits.dirty
+    }
+
+    /// `reader` reads pages `first .. end`, and pages up to `ahead` should come too. Appends the fetches to make to `out` and says
+    /// for how many fetches the reader waits: 0 if its pages are all there.
+    pub fn read(
+        &mut self,
+        file: FileId,
+        first: u32,
+        end: u32,
+        ahead: u32,
+        reader: u32,
+        out: &mut Vec<TransferId>,
+    ) -> u32 {
+        let mut waits = 0;
+        let mut page = first;
+        let ahead = ahead.max(end);
+        while page < ahead {
+            match self.table.get(&key(file, page)) {
+                Some(&slot) => {
+                    if page < end {
+                        self.touch(slot);
+                        if let State::Fetching(id) = self.pages[slot as usize].state {
+                            waits += u32::from(self.transfers.wait(id, reader));
+                        }
+                    }
+                    page += 1;
+                }
+                None => {
+                    let missing =
+                        (page..ahead).take_while(|page| !self.table.contains_key(&key(file, *page))).count() as u32;
+                    let id = self.fetch(file, page, missing, page < end);
+                    if page < end {
+                        waits += u32::from(self.transfers.wait(id, reader));
+                    }
+                    out.push(id);
+                    page += missing;
+                }
+            }
+        }
+        waits
+    }
+
+    fn fetch(&mut self, file: FileId, first: u32, pages: u32, sync: bool) -> TransferId {
+        let id = self.transfers.begin(file, first, pages, Direction::Fetch, sync);
+        for page in first..first + pages {
+            self.enter(key(file, page), State::Fetching(id));
+        }
+        id
+    }
+
+    /// Pages `first .. end` are written over as a whole, in memory. Pages that are being fetched must have come before.
+    pub fn write(&mut self, now: Time, file: FileId, first: u32, end: u32) {
+        for page in first..end {
+            let key = key(file, page);
+            let slot = match self.table.get(&key) {
+                Some(&slot) => slot,
+                None => self.enter(key, State::Clean),
+            };
+            self.touch(slot);
+            match &mut self.pages[slot as usize].state {
+                State::Writing { redirtied } => *redirtied = true,
+                State::Dirty => {}
+                _ => self.soil(now, slot, file),
+            }
+        }
+    }
+
+    fn soil(&mut self, now: Time, slot: u32, file: FileId) {
+        self.pages[slot as usize].state = State::Dirty;
+        let state = &mut self.files[file.0 as usize];
+        if state.dirty == 0 {
+            state.since = now;
+        }
+        state.dirty += 1;
+        self.dirty_nodes.reserve(self.pages.len());
+        self.dirty.insert(&mut self.dirty_nodes, slot, self.pages[slot as usize].key as i64, []);
+    }
+
+    /// What the flusher should write now: appends at most `most` transfers to `out`.
+    pub fn write_back(&mut self, now: Time, most: usize, out: &mut Vec<TransferId>) {
+        let mut rest = most;
+        while rest > 0 && self.dirty.len() as u32 > self.limits.background {
+            let Some(slot) = self.next_at_cursor() else { return };
+            out.push(self.write_run(slot, false));
+            rest -= 1;
+        }
+        for file in 0..self.files.len() {
+            while rest > 0 && self.is_expired(now, file) {
+                let Some(slot) = self.first_dirty(FileId(file as u32)) else { break };
+                out.push(self.write_run(slot, false));
+                rest -= 1;
+            }
+        }
+    }
+
+    /// Whether [`PageCache::write_back`] would find something.
+    #[must_use]
+    pub fn wants_write_back(&self, now: Time) -> bool {
+        self.dirty.len() as u32 > self.limits.background || (0..self.files.len()).any(|file| self.is_expired(now, file))
+    }
+
+    fn is_expired(&self, now: Time, file: usize) -> bool {
+        let state = &self.files[file];
+        state.dirty > 0 && now.since(state.since) >= self.limits.expire
+    }
+
+    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits.
+    pub fn sync(&mut self, file: FileId, waiter: u32, out: &mut Vec<TransferId>) -> u32 {
+        while let Some(slot) = self.first_dirty(file) {
+            out.push(self.write_run(slot, true));
+        }
+        self.transfers.wait_for_file(file, waiter)
+    }
+
+    fn first_dirty(&self, file: FileId) -> Option<u32> {
+        let slot = self.dirty_at_or_after(key(file, 0))?;
+        (self.pages[slot as usize].key >> 32 == u64::from(file.0)).then_some(slot)
+    }
+
+    /// The first dirty page behind where the flusher stopped, or the first of all.
+    fn next_at_cursor(&self) -> Option<u32> {
+        self.dirty_at_or_after(self.cursor).or_else(|| self.dirty.first())
+    }
+
+    fn dirty_at_or_after(&self, key: u64) -> Option<u32> {
+        self.dirty.first_from(&self.dirty_nodes, key as i64)
+    }
+
+    /// Begins to write the adjacent dirty pages that begin with `slot`.
+    fn write_run(&mut self, slot: u32, sync: bool) -> TransferId {
+        let begin = self.pages[slot as usize].key;
+        let file = FileId((begin >> 32) as u32);
+        let mut count = 0;
+        let mut next = Some(slot);
+        while let Some(slot) = next
+            && count < WRITE_BACK_MAX
+            && self.pages[slot as usize].key == begin + u64::from(count)
+        {
+            next = self.dirty.next(&self.dirty_nodes, slot);
+            self.dirty.remove(&mut self.dirty_nodes, slot);
+            self.pages[slot as usize].state = State::Writing { redirtied: false };
+            count += 1;
+        }
+        self.writing += count;
+        self.files[file.0 as usize].dirty -= count;
+        self.cursor = begin + u64::from(count);
+        self.transfers.begin(file, begin as u32, count, Direction::WriteBack, sync)
+    }
+
+    /// A transfer is done; who waited for it is appended to `woken`.
+    pub fn done(&mut self, now: Time, id: TransferId, woken: &mut Vec<u32>) {
+        let it = self.transfers.get(id);
+        let (file, first, pages, direction) = (it.file, it.first, it.pages, it.direction);
+        for page in first..first + pages {
+            let slot = self.table[&key(file, page)];
+            match self.pages[slot as usize].state {
+                State::Writing { redirtied: true } => self.soil(now, slot, file),
+                _ => self.pages[slot as usize].state = State::Clean,
+            }
+        }
+        if direction == Direction::WriteBack {
+            self.writing -= pages;
+        }
+        self.transfers.end(id, woken);
+    }
+
+    /// A page was used: the second time it becomes active.
+    fn touch(&mut self, slot: u32) {
+        let page = &mut self.pages[slot as usize];
+        if !page.referenced {
+            page.referenced = true;
+        } else if !page.is_active {
+            page.is_active = true;
+            page.referenced = false;
+            self.inactive.remove(&mut self.links, slot);
+            self.active.push_front(&mut self.links, slot);
+        }
+    }
+
+    /// Makes room and enters a page.
+    fn enter(&mut self, key: u64, state: State) -> u32 {
+        if self.table.len() as u32 >= self.limits.pages {
+            self.reclaim();
+        }
+        let page = Page { key, state, is_active: false, referenced: false };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.pages[slot as usize] = page;
+                slot
+            }
+            None => {
+                self.pages.push(page);
+                self.links.reserve(self.pages.len());
+                self.pages.len() as u32 - 1
+            }
+        };
+        self.inactive.push_front(&mut self.links, slot);
+        self.table.insert(key, slot);
+        slot
+    }
+
+    /// Lets the clean page go that was not used for longest. If everything it meets is in use, memory grows: transfers
+    /// under way and the share of dirty pages bound by how much.
+    fn reclaim(&mut self) {
+        for _ in 0..RECLAIM_TRIES {
+            if self.active.len() > self.inactive.len()
+                && let Some(slot) = self.active.back()
+            {
+                self.active.remove(&mut self.links, slot);
+                self.pages[slot as usize].is_active = false;
+                self.inactive.push_front(&mut self.links, slot);
+            }
+            let Some(slot) = self.inactive.back() else { return };
+            self.inactive.remove(&mut self.links, slot);
+            if self.pages[slot as usize].state == State::Clean {
+                self.table.remove(&self.pages[slot as usize].key);
+                self.pages[slot as usize].state = State::Free;
+                self.free.push(slot);
+                return;
+            }
+            self.inactive.push_front(&mut self.links, slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: FileId = FileId(0);
+    const ME: u32 = 7;
+
+    fn cache(pages: u32) -> PageCache {
+        PageCache::new(Limits::linux(pages), 2)
+    }
+
+    fn read(cache: &mut PageCache, first: u32, end: u32) -> (u32, Vec<TransferId>) {
+        let mut out = Vec::new();
+        let waits = cache.read(FILE, first, end, end, ME, &mut out);
+        (waits, out)
+    }
+
+    fn done(cache: &mut PageCache, at: Time, ids: &[TransferId]) -> Vec<u32> {
+        let mut woken = Vec::new();
+        for id in ids {
+            cache.done(at, *id, &mut woken);
+        }
+        woken
+    }
+
+    #[test]
+    fn pages_in_memory_are_not_fetched_again() {
+        let mut cache = cache(1000);
+        let (waits, ids) = read(&mut cache, 10, 14);
+        assert_eq!((waits, ids.len()), (1, 1));
+        assert_eq!(done(&mut cache, Time::ZERO, &ids), [ME]);
+        let (waits, ids) = read(&mut cache, 8, 16);
+        assert_eq!((waits, ids.len()), (2, 2), "before and behind what is there");
+        let spans: Vec<_> = ids.iter().map(|id| (cache.transfer(*id).first, cache.transfer(*id).pages)).collect();
+        assert_eq!(spans, [(8, 2), (14, 2)]);
+    }
+
+    #[test]
+    fn who_reads_what_is_on_its_way_waits_for_the_same_fetch() {
+        let mut cache = cache(1000);
+        let (_, ids) = read(&mut cache, 0, 8);
+        let mut out = Vec::new();
+        assert_eq!(cache.read(FILE, 2, 4, 4, 8, &mut out), 1);
+        assert!(out.is_empty());
+        assert_eq!(done(&mut cache, Time::ZERO, &ids), [ME, 8]);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_read_ahead() {
+        let mut cache = cache(1000);
+        let mut out = Vec::new();
+        assert_eq!(cache.read(FILE, 0, 0, 32, ME, &mut out), 0);
+        assert_eq!(out.len(), 1);
+        assert!(!cache.transfer(out[0]).sync);
+    }
+
+    #[test]
+    fn one_long_read_does_not_push_out_what_is_used_often() {
+        let mut cache = cache(100);
+        for _ in 0..3 {
+            let (_, ids) = read(&mut cache, 0, 20);
+            done(&mut cache, Time::ZERO, &ids);
+        }
+        for first in (1000..5000).step_by(10) {
+            let (_, ids) = read(&mut cache, first, first + 10);
+            done(&mut cache, Time::ZERO, &ids);
+        }
+        assert_eq!(read(&mut cache, 0, 20).0, 0, "still there");
+        assert!(cache.table.len() <= 100);
+    }
+
+    #[test]
+    fn the_flusher_writes_above_the_background_share_and_what_is_old() {
+        let mut cache = cache(1000);
+        cache.write(Time::ZERO, FILE, 0, 100);
+        let mut out = Vec::new();
+        cache.write_back(Time::ZERO, 10, &mut out);
+        assert!(out.is_empty(), "a tenth is allowed");
+        cache.write(Time::ZERO, FILE, 100, 101);
+        cache.write_back(Time::ZERO, 10, &mut out);
+        assert_eq!(out.len(), 1, "101 adjacent pages are one piece");
+        done(&mut cache, Time::ZERO, &out);
+        cache.write(Time(1), FILE, 7, 8);
+        let late = Time(1) + Span::from_s(30);
+        assert!(!cache.wants_write_back(Time(late.0 - 1)));
+        assert!(cache.wants_write_back(late));
+    }
+
+    #[test]
+    fn writers_wait_while_a_fifth_is_dirty_or_being_written() {
+        let mut cache = cache(1000);
+        cache.write(Time::ZERO, FILE, 0, 201);
+        assert!(cache.is_throttling());
+        let mut out = Vec::new();
+        cache.write_back(Time::ZERO, 10, &mut out);
+        assert!(cache.is_throttling(), "until it is written");
+        done(&mut cache, Time::ZERO, &out);
+        assert!(!cache.is_throttling());
+        assert_eq!(cache.unclean(), 0);
+    }
+
+    #[test]
+    fn a_page_written_while_it_is_being_written_back_is_dirty_again() {
+        let mut cache = cache(1000);
+        cache.write(Time::ZERO, FILE, 0, 1);
+        let mut out = Vec::new();
+        assert_eq!(cache.sync(FILE, ME, &mut out), 1);
+        cache.write(Time(5), FILE, 0, 1);
+        assert_eq!(done(&mut cache, Time(9), &out), [ME]);
+        assert_eq!(cache.unclean(), 1);
+    }
+
+    #[test]
+    fn a_sync_waits_for_what_the_flusher_writes_already() {
+        let mut cache = cache(1000);
+        cache.write(Time::ZERO, FILE, 0, 150);
+        cache.write(Time::ZERO, FileId(1), 0, 5);
+        let mut flushed = Vec::new();
+        cache.write_back(Time::ZERO, 1, &mut flushed);
+        cache.write(Time::ZERO, FILE, 500, 510);
+        let mut out = Vec::new();
+        assert_eq!(cache.sync(FILE, ME, &mut out), 2);
+        assert_eq!(out.len(), 1, "the other file is not concerned");
+        assert!(done(&mut cache, Time(9), &out).contains(&ME));
+        assert!(done(&mut cache, Time(9), &flushed).contains(&ME));
+        assert_eq!(cache.unclean(), 5);
+    }
+}

@@ -1,0 +1,97 @@
+//! Read-ahead of one open file, as Linux does it since 2.6.23: a window that doubles while reading is sequential, and is
+//! fetched when the reader meets the mark in the window before, so that the disk works while the reader does.
+//!
+//! Source: the kernel's documented behaviour of on-demand read-ahead. Left out: context read-ahead of interleaved readers
+//! of one open file, and the shrinking of windows under memory pressure.
+
+/// The state of one open file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadAhead {
+    /// First page of the window fetched last.
+    start: u32,
+    /// Its pages; 0: none yet.
+    size: u32,
+    /// Meeting this page asks for the next window.
+    mark: u32,
+    /// The page after the one read last.
+    expected: u32,
+}
+
+impl ReadAhead {
+    /// What should be in memory when `count` pages from `first` are read, in pages `first ..` the answer, or further on:
+    /// the range to look at. `max` is the largest window; the file has `pages` pages.
+    pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> (u32, u32) {
+        let end = first.saturating_add(count).min(pages);
+        let is_sequential = first == self.expected || first + 1 == self.expected;
+        self.expected = end;
+        if max == 0 || !is_sequential {
+            self.size = 0;
+            return (first, end);
+        }
+        if self.size == 0 || first >= self.start + self.size {
+            self.start = first;
+            self.size = initial(count, max);
+            self.mark = if self.size > count { first + count } else { first + self.size };
+        } else if (first..end).contains(&self.mark) {
+            self.start += self.size;
+            self.size = next(self.size, max);
+            self.mark = self.start;
+        } else {
+            return (first, end);
+        }
+        (first, end.max(self.start.saturating_add(self.size).min(pages)))
+    }
+}
+
+/// The first window for a request of `count` pages.
+fn initial(count: u32, max: u32) -> u32 {
+    let size = count.next_power_of_two();
+    let wanted = if size <= max / 32 {
+        size * 4
+    } else if size <= max / 4 {
+        size * 2
+    } else {
+        max
+    };
+    wanted.min(max)
+}
+
+/// The window after one of `size` pages.
+fn next(size: u32, max: u32) -> u32 {
+    if size < max / 16 { (4 * size).min(max) } else { (2 * size).min(max) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_grow_to_the_largest_and_are_asked_for_one_ahead() {
+        let mut it = ReadAhead::default();
+        let mut fetched = 0;
+        let mut sizes = Vec::new();
+        for page in 0..200 {
+            let (_, end) = it.plan(page, 1, 10_000, 32);
+            if end > fetched {
+                sizes.push(end - fetched);
+                fetched = end;
+            }
+            assert!(fetched > page, "what is read was asked for");
+        }
+        assert_eq!(sizes[..5], [4, 8, 16, 32, 32]);
+        assert!(fetched > 200, "the disk works ahead of the reader");
+    }
+
+    #[test]
+    fn random_reads_fetch_only_what_they_read() {
+        let mut it = ReadAhead::default();
+        for page in [700, 20, 9000, 4, 333] {
+            assert_eq!(it.plan(page, 2, 10_000, 32), (page, page + 2));
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_for_past_the_end() {
+        assert_eq!(ReadAhead::default().plan(0, 8, 10, 32), (0, 10));
+    }
+}

@@ -1,0 +1,90 @@
+//! Pages on their way between memory and volume, and who waits for them.
+
+use goodness_core::FileId;
+
+/// A transfer under way: a slot, used again after it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferId(pub u32);
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the volume.
+    Fetch,
+    /// To the volume.
+    WriteBack,
+}
+
+/// Adjacent pages of a file that move together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Whose pages.
+    pub file: FileId,
+    /// First page.
+    pub first: u32,
+    /// How many.
+    pub pages: u32,
+    /// Which way.
+    pub direction: Direction,
+    /// Whether somebody waited for it when it was made.
+    pub sync: bool,
+    /// Who waits: the caller's numbers, one entry for each wait.
+    waiters: Vec<u32>,
+    active: bool,
+}
+
+/// All transfers under way.
+#[derive(Clone, Debug, Default)]
+pub struct Transfers {
+    slots: Vec<Transfer>,
+    free: Vec<TransferId>,
+}
+
+impl Transfers {
+    /// Begins a transfer.
+    pub fn begin(&mut self, file: FileId, first: u32, pages: u32, direction: Direction, sync: bool) -> TransferId {
+        if let Some(id) = self.free.pop() {
+            let it = &mut self.slots[id.0 as usize];
+            (it.file, it.first, it.pages, it.direction, it.sync, it.active) =
+                (file, first, pages, direction, sync, true);
+            return id;
+        }
+        self.slots.push(Transfer { file, first, pages, direction, sync, waiters: Vec::new(), active: true });
+        TransferId(self.slots.len() as u32 - 1)
+    }
+
+    /// One of them.
+    pub fn get(&self, id: TransferId) -> &Transfer {
+        &self.slots[id.0 as usize]
+    }
+
+    /// `waiter` waits for `id`. Says whether it did not yet.
+    pub fn wait(&mut self, id: TransferId, waiter: u32) -> bool {
+        let waiters = &mut self.slots[id.0 as usize].waiters;
+        let is_new = !waiters.contains(&waiter);
+        if is_new {
+            waiters.push(waiter);
+        }
+        is_new
+    }
+
+    /// `waiter` waits for everything of `file` that is on its way to the volume; how many that is.
+    pub fn wait_for_file(&mut self, file: FileId, waiter: u32) -> u32 {
+        let mut count = 0;
+        for index in 0..self.slots.len() {
+            let it = &self.slots[index];
+            if it.active && it.file == file && it.direction == Direction::WriteBack {
+                count += u32::from(self.wait(TransferId(index as u32), waiter));
+            }
+        }
+        count
+    }
+
+    /// Ends a transfer; who waited for it is appended to `woken`.
+    pub fn end(&mut self, id: TransferId, woken: &mut Vec<u32>) {
+        let it = &mut self.slots[id.0 as usize];
+        it.active = false;
+        woken.append(&mut it.waiters);
+        self.free.push(id);
+    }
+}
