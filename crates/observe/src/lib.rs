@@ -31,6 +31,6 @@ mod watch;
 
 pub use checkers::{CHECKERS, Checked, Ending, Violation, Wait};
 pub use histogram::Histogram;
-pub use metrics::{About, Better, METRICS, Measured, TaskMeasured, Value};
+pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value};
 pub use subject::Subject;
 pub use watch::{Checkers, Metrics, MetricsAndCheckers, Watch};

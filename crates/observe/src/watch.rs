@@ -4,7 +4,7 @@ use crate::checkers::{Checked, Ending, Rules, Violation};
 use crate::metrics::{Measured, Measures, TaskAccount};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use goodness_core::{CpuId, Event, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuId, Event, IoEvent, Observer, Off, Span, State, TaskId, Time};
 
 /// Follows a run, measuring it (`MEASURE`) and holding it against the invariants (`CHECK`). All memory that grows
 /// with tasks or CPUs is taken at construction or at a task's first event.
@@ -260,11 +260,8 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         match *event {
             Event::Migrate { task, to, .. } if self.exists(to) => self.migrate(task, to),
             Event::Overhead { cpu, kind, span } if self.exists(cpu) => self.overhead(cpu, kind, span),
-            Event::Migrate { .. }
-            | Event::Overhead { .. }
-            | Event::Wakeup { .. }
-            | Event::Switch { .. }
-            | Event::Io(_) => {}
+            Event::Migrate { .. } | Event::Overhead { .. } | Event::Wakeup { .. } | Event::Switch { .. } => {}
+            Event::Io(event) => self.io(&event),
             Event::Fork { parent, child } => self.fork(parent, child),
             Event::Exit { task } => self.exit(task),
             Event::Served { task, latency } => self.served(task, latency),
@@ -314,6 +311,16 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             if let Some(cpu) = waited_on {
                 self.measures.blocked(at, cpu, task, track);
             }
+        }
+    }
+
+    #[cold]
+    fn io(&mut self, event: &IoEvent) {
+        if CHECK {
+            self.rules.io(self.now, event);
+        }
+        if MEASURE {
+            self.measures.io(event);
         }
     }
 

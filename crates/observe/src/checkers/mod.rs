@@ -6,6 +6,7 @@ mod bounded_wait;
 mod conservation;
 mod exit_final;
 mod no_lost_task;
+mod once_per_request;
 mod one_cpu_per_task;
 mod work_conserving;
 
@@ -15,7 +16,8 @@ use crate::tracker::Tracker;
 use bounded_wait::BoundedWait;
 use conservation::Conservation;
 use exit_final::ExitFinal;
-use goodness_core::{CpuId, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuId, IoEvent, Off, Span, State, TaskId, Time};
+use once_per_request::OncePerRequest;
 use std::fmt;
 use work_conserving::WorkConserving;
 
@@ -35,6 +37,7 @@ pub const CHECKERS: &[Invariant] = &[
     no_lost_task::INVARIANT,
     affinity::INVARIANT,
     exit_final::INVARIANT,
+    once_per_request::INVARIANT,
     bounded_wait::INVARIANT,
     work_conserving::INVARIANT,
 ];
@@ -114,6 +117,8 @@ pub(crate) struct Rules {
     found: Found,
     conservation: Conservation,
     exits: ExitFinal,
+    /// Made at the first event of I/O.
+    requests: Option<Box<OncePerRequest>>,
     pub waits: BoundedWait,
     pub idling: WorkConserving,
 }
@@ -127,6 +132,7 @@ impl Rules {
             found: Found::default(),
             conservation: Conservation::new(cpus),
             exits: ExitFinal::default(),
+            requests: None,
             waits: BoundedWait::default(),
             idling: WorkConserving::default(),
         }
@@ -261,12 +267,21 @@ impl Rules {
         self.found.enter(&exit_final::INVARIANT, at, sentence);
     }
 
+    /// Block I/O went one station on.
+    #[cold]
+    pub fn io(&mut self, at: Time, event: &IoEvent) {
+        let wrong = self.requests.get_or_insert_default().observe(event);
+        self.found.enter(&once_per_request::INVARIANT, at, wrong);
+    }
+
     /// Ends the run at `end`.
     pub fn finish<T: Default>(&mut self, end: Time, ending: Ending, tracker: &Tracker<T>) -> Checked {
         self.found.enter(&exit_final::INVARIANT, end, self.exits.at_end());
         if ending == Ending::Quiet {
             self.found.enter(&no_lost_task::INVARIANT, end, no_lost_task::at_end(tracker));
         }
+        let unfinished = self.requests.as_ref().and_then(|requests| requests.at_end(ending == Ending::Quiet));
+        self.found.enter(&once_per_request::INVARIANT, end, unfinished);
         self.found.enter(&conservation::INVARIANT, end, self.conservation.at_end(end, tracker));
         self.found.enter(&bounded_wait::INVARIANT, end, self.waits.at_end(end, tracker));
         let idled = self.idling.changed(end, tracker.idles_while_queued().map(|_| false));

@@ -84,6 +84,14 @@ pub const METRICS: &[About] = metrics!(@ []
     "runqueue_length_mean", "1", Neither, "Runnable tasks of a CPU, running one included: mean over time and CPUs.";
     "runqueue_length_p99", "1", Neither, "Runnable tasks of a CPU, running one included: 99th percentile over time and CPUs.";
     "runqueue_length_max", "1", Neither, "Runnable tasks of a CPU, running one included: largest number.";
+    distribution "io_latency", "ns", Lower, "the time from a piece of I/O's reaching the block layer to its being done";
+    distribution "io_read_latency", "ns", Lower, "the same time for reads";
+    distribution "io_write_latency", "ns", Lower, "the same time for writes and discards";
+    "iops", "1/s", Higher, "Pieces of I/O done per second.";
+    "bandwidth", "B/s", Higher, "Bytes read and written per second.";
+    "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next on a disk.";
+    "merges", "1", Neither, "Pieces of I/O that joined a waiting request.";
+    "starved", "1", Lower, "Requests that waited longer than a second to be dispatched.";
     "utilisation", "1", Neither, "Share of the CPU time there was during which CPUs were not idle.";
 );
 

@@ -1,7 +1,7 @@
 //! The results of a run's metrics.
 
 use super::about::{About, METRICS};
-use super::{Window, overhead};
+use super::{TaskIo, Window, overhead};
 use crate::histogram::Histogram;
 use goodness_core::{Span, TaskId, Time};
 
@@ -71,6 +71,8 @@ pub struct Measured {
     pub values: Vec<Value>,
     /// One entry for each task ever heard of, by number.
     pub tasks: Vec<TaskMeasured>,
+    /// The tasks that did I/O, by number.
+    pub io: Vec<(TaskId, TaskIo)>,
     /// The distributions behind the percentiles.
     pub distributions: Distributions,
     /// Waits of judged tasks that a waking began and the end cut off: in no latency.
@@ -112,6 +114,12 @@ impl Values {
             self.set(&format!("{name}_{suffix}"), quantile(per_10k), samples);
         }
         self.set(&format!("{name}_max"), from.max().map(|v| v as f64), samples);
+    }
+
+    /// What was entered so far.
+    #[cfg(test)]
+    pub(super) fn entered(&self) -> &[Value] {
+        &self.0
     }
 
     /// The results in the order of [`METRICS`].

@@ -16,6 +16,7 @@ mod about;
 mod completion;
 mod fairness;
 mod idle;
+mod io;
 mod measured;
 mod overhead;
 mod request_latency;
@@ -27,14 +28,16 @@ mod usage;
 mod wakeup_latency;
 
 pub use about::{About, Better, METRICS};
+pub use io::TaskIo;
 pub use measured::{Distributions, Measured, TaskMeasured, Value, Values};
 
 use crate::subject::Subject;
 use crate::tracker::{Began, Ended, TaskTrack, Tracker};
 use completion::Completion;
 use fairness::Fairness;
-use goodness_core::{CpuId, Off, Overhead, Span, TaskId, Time};
+use goodness_core::{CpuId, IoEvent, Off, Overhead, Span, TaskId, Time};
 use idle::IdleWhileQueued;
+use io::IoMeasures;
 use overhead::SchedulerTime;
 use request_latency::RequestLatency;
 use run_queue::RunQueues;
@@ -73,6 +76,8 @@ pub(crate) struct Measures {
     overhead: SchedulerTime,
     fairness: Fairness,
     completion: Completion,
+    /// Made at the first event of I/O.
+    io: Option<Box<IoMeasures>>,
 }
 
 impl Measures {
@@ -88,6 +93,7 @@ impl Measures {
             overhead: SchedulerTime::default(),
             fairness: Fairness::new(cpus, from, subjects),
             completion: Completion::default(),
+            io: None,
         }
     }
 
@@ -191,6 +197,11 @@ impl Measures {
         }
     }
 
+    /// Block I/O went one station on.
+    pub fn io(&mut self, event: &IoEvent) {
+        self.io.get_or_insert_default().observe(event, self.measuring);
+    }
+
     /// Ends the run at `end`.
     pub fn finish(mut self, end: Time, mut tracker: Tracker<TaskAccount>) -> Measured {
         let window = Window { from: self.from, to: end };
@@ -207,9 +218,12 @@ impl Measures {
         self.overhead.report(usage::busy(tracker), &mut values);
         self.fairness.report(tracker, &mut values);
         self.completion.report(window, tracker, &mut values);
+        let io = self.io.take().unwrap_or_default();
+        io.report(window, &mut values);
         Measured {
             window,
             tasks: task_account::report(window, tracker, &self.wakeup),
+            io: io.into_tasks(tracker.tasks().count()),
             unfinished_waits: self.wakeup.unfinished(),
             overhead: self.overhead.by_kind(),
             distributions: Distributions {
