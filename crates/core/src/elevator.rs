@@ -104,6 +104,9 @@ pub trait Elevator {
 /// Which merges an elevator takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merges {
+    /// Behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] knows: blk-mq where no
+    /// scheduler is. There are then no tags but the driver's.
+    Newest,
     /// Only behind the request that was last merged or inserted.
     LastOnly,
     /// Behind any waiting request.

@@ -2,8 +2,9 @@
 //! software queues in turn.
 //!
 //! Source: blk-mq, `specs/io-schedulers.md` sections 2.2 and 3. A piece of I/O may join one of the eight newest requests
-//! of its CPU's queue. Departure: only behind it; the kernel joins in front too. With many tags free the kernel empties
-//! one software queue after another, which this host cannot tell from taking turns. Weakness: as noop.
+//! of its CPU's queue; `Merges::Newest` tells the layer so, and that there are no tags but the driver's. Departure: with many
+//! tags free the kernel empties one software queue after another, which this host cannot tell from taking turns. Weakness:
+//! as noop.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
@@ -65,7 +66,7 @@ impl RegisteredElevator for NoElevator {
 
 impl Elevator for NoElevator {
     fn merges(&self) -> Merges {
-        Merges::Back
+        Merges::Newest
     }
 
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {

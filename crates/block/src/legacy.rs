@@ -1,0 +1,65 @@
+//! The plug of the single-queue layer: a queue that was empty waits a moment for company.
+//!
+//! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. It runs again with the fourth
+//! request, after 3 ms in whole jiffies (at least one), when somebody waits or the elevator asks, behind a write that
+//! somebody waits for, and at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the
+//! time: running a queue takes its plug off).
+
+use goodness_core::{QueueFacts, Time};
+
+/// Requests that end a plug. Source: `unplug_thresh`.
+pub(crate) const UNPLUG_THRESHOLD: u32 = 4;
+
+/// How long a plug lasts, in milliseconds. Source: `unplug_delay`.
+const UNPLUG_MS: u64 = 3;
+
+/// The plug of one queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plug {
+    until: Time,
+}
+
+impl Plug {
+    pub const OFF: Plug = Plug { until: Time::NEVER };
+
+    pub fn is_on(&self) -> bool {
+        self.until != Time::NEVER
+    }
+
+    /// When its timer expires; [`Time::NEVER`] while it is off.
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// Puts it on, unless it is on already.
+    pub fn put_on(&mut self, facts: &QueueFacts, now: Time) {
+        if !self.is_on() {
+            let jiffy = facts.jiffies(now) + facts.jiffies_of_ms(UNPLUG_MS).max(1);
+            self.until = Time(jiffy * facts.jiffy().0);
+        }
+    }
+
+    pub fn take_off(&mut self) {
+        *self = Plug::OFF;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plug_lasts_three_milliseconds_in_whole_jiffies_but_at_least_one() {
+        let until = |hz, at| {
+            let facts =
+                QueueFacts { hz, depth: 1, queues: 1, cpus: 1, rotational: true, sectors: 1 << 31, requests: 128 };
+            let mut plug = Plug::OFF;
+            plug.put_on(&facts, Time(at));
+            plug.put_on(&facts, Time(at + 2_000_000));
+            plug.until().0
+        };
+        assert_eq!([until(1000, 0), until(250, 0), until(100, 0)], [3_000_000, 4_000_000, 10_000_000]);
+        // Timers expire when a jiffy begins.
+        assert_eq!([until(1000, 999_999), until(100, 9_000_000)], [3_000_000, 10_000_000]);
+    }
+}

@@ -1,0 +1,169 @@
+//! Pieces of I/O inside the layer: each hangs on a request, or waits in a lane for one.
+
+use goodness_core::{Io, RequestId, Time};
+
+/// No piece.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A piece of I/O. One larger than a request may be is cut: its parts are pieces with a `parent`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub io: Io,
+    /// When it reached the layer.
+    pub queued: Time,
+    /// Its place in the order of arrival.
+    pub order: u64,
+    /// The piece it is a part of.
+    parent: u32,
+    /// The next of the same request or lane.
+    next: u32,
+    /// Of a piece that was cut: parts that are not done.
+    left: u32,
+    /// Of a piece that was cut: parts that wait for a request.
+    pub unadmitted: u32,
+    /// Whether it has already looked in vain for a request to join; it does not look again after its sleep.
+    pub is_tried: bool,
+}
+
+/// First and last of a chain of pieces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub head: u32,
+    tail: u32,
+}
+
+impl Chain {
+    pub const EMPTY: Chain = Chain { head: NONE, tail: NONE };
+}
+
+/// All pieces, and the chains of the requests.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    slots: Vec<Piece>,
+    free: Vec<u32>,
+    chains: Vec<Chain>,
+    arrived: u64,
+}
+
+impl std::ops::Index<u32> for Pieces {
+    type Output = Piece;
+    #[inline]
+    fn index(&self, piece: u32) -> &Piece {
+        &self.slots[piece as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Pieces {
+    #[inline]
+    fn index_mut(&mut self, piece: u32) -> &mut Piece {
+        &mut self.slots[piece as usize]
+    }
+}
+
+impl Pieces {
+    /// A piece that begins to exist; `parent` is [`NONE`] unless it is a part.
+    pub fn take(&mut self, io: Io, queued: Time, parent: u32) -> u32 {
+        self.arrived += 1;
+        let order = self.arrived;
+        let piece = Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false };
+        if parent != NONE {
+            self[parent].left += 1;
+        }
+        if let Some(free) = self.free.pop() {
+            self.slots[free as usize] = piece;
+            return free;
+        }
+        self.slots.push(piece);
+        u32::try_from(self.slots.len() - 1).expect("a queue holds fewer than 2^32 pieces of I/O")
+    }
+
+    /// Whom the asker knows: the piece itself or the one it is a part of.
+    pub fn whole(&self, piece: u32) -> u32 {
+        let parent = self[piece].parent;
+        if parent == NONE { piece } else { parent }
+    }
+
+    /// `piece` is done and ceases to exist. What the asker knows is returned if that is done with it.
+    pub fn done(&mut self, piece: u32) -> Option<Piece> {
+        let (this, whole) = (self[piece], self.whole(piece));
+        self.free.push(piece);
+        if whole == piece {
+            return Some(this);
+        }
+        self[whole].left -= 1;
+        (self[whole].left == 0).then(|| {
+            self.free.push(whole);
+            self[whole]
+        })
+    }
+
+    /// `request` begins with `piece` alone.
+    pub fn begin(&mut self, request: RequestId, piece: u32) {
+        if request.index() >= self.chains.len() {
+            self.chains.resize(request.index() + 1, Chain::EMPTY);
+        }
+        self[piece].next = NONE;
+        self.chains[request.index()] = Chain { head: piece, tail: piece };
+    }
+
+    /// `piece` becomes the last of `request`.
+    pub fn push_back(&mut self, request: RequestId, piece: u32) {
+        let mut chain = self.chains[request.index()];
+        self.append(&mut chain, piece);
+        self.chains[request.index()] = chain;
+    }
+
+    /// `piece` becomes the first of `request`.
+    pub fn push_front(&mut self, request: RequestId, piece: u32) {
+        let chain = &mut self.chains[request.index()];
+        self.slots[piece as usize].next = chain.head;
+        chain.head = piece;
+    }
+
+    /// The pieces of `absorbed` go behind those of `survivor`.
+    pub fn join(&mut self, survivor: RequestId, absorbed: RequestId) {
+        let behind = self.chains[absorbed.index()];
+        let tail = self.chains[survivor.index()].tail;
+        self[tail].next = behind.head;
+        self.chains[survivor.index()].tail = behind.tail;
+    }
+
+    /// The first piece of `request`, whose chain is taken from it.
+    pub fn unchain(&mut self, request: RequestId) -> u32 {
+        std::mem::replace(&mut self.chains[request.index()], Chain::EMPTY).head
+    }
+
+    /// The piece behind `piece` on its chain, or [`NONE`].
+    pub fn next(&self, piece: u32) -> u32 {
+        self[piece].next
+    }
+
+    /// Puts `piece` behind the last of `lane`.
+    pub fn append(&mut self, lane: &mut Chain, piece: u32) {
+        self[piece].next = NONE;
+        match lane.tail {
+            NONE => lane.head = piece,
+            last => self[last].next = piece,
+        }
+        lane.tail = piece;
+    }
+
+    /// Takes the first piece off `lane`, which is not empty.
+    pub fn pop(&mut self, lane: &mut Chain) -> u32 {
+        let first = lane.head;
+        lane.head = self[first].next;
+        if lane.head == NONE {
+            lane.tail = NONE;
+        }
+        first
+    }
+
+    /// Puts back what was popped.
+    pub fn put_back(&mut self, lane: &mut Chain, piece: u32) {
+        self[piece].next = lane.head;
+        if lane.head == NONE {
+            lane.tail = piece;
+        }
+        lane.head = piece;
+    }
+}
