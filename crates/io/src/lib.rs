@@ -1,6 +1,7 @@
 //! I/O elevators, one file each. This list is the registry: command line, contract tests, benchmarks and docs find an
 //! elevator through it.
 
+mod arm;
 #[cfg(test)]
 #[allow(dead_code)]
 mod bench;
@@ -19,7 +20,10 @@ mod testbed;
 goodness_core::elevators! {
     deadline::Deadline,
     kyber::Kyber,
+    look::Look,
     mq_deadline::MqDeadline,
     none::NoElevator,
     noop::Noop,
+    scan::{CScan, Scan},
+    sstf::Sstf,
 }
