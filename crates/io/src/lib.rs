@@ -5,6 +5,8 @@ mod arm;
 #[cfg(test)]
 #[allow(dead_code)]
 mod bench;
+mod choice;
+mod habits;
 // A vocabulary that elevators share: none of them needs every word.
 #[allow(dead_code)]
 mod dispatch_list;
@@ -18,6 +20,7 @@ mod sorted;
 mod testbed;
 
 goodness_core::elevators! {
+    anticipatory::Anticipatory,
     deadline::Deadline,
     kyber::Kyber,
     look::Look,
