@@ -61,6 +61,15 @@ impl<'a> Input<'a> {
         Ok(Input { name: name.into(), source })
     }
 
+    /// Up to `len` bytes from the beginning, which are still to be read afterwards.
+    pub(crate) fn peek(&mut self, len: usize) -> io::Result<Vec<u8>> {
+        let mut head = Vec::with_capacity(len);
+        let mut source = std::mem::replace(&mut self.source, Box::new(io::empty()));
+        source.by_ref().take(len as u64).read_to_end(&mut head)?;
+        self.source = Box::new(Cursor::new(head.clone()).chain(source));
+        Ok(head)
+    }
+
     /// Reads from memory.
     ///
     /// # Errors

@@ -117,4 +117,24 @@ pub enum TraceError {
         /// How to print it with this format's tool.
         how: &'static str,
     },
+    /// It is known, and cannot be used.
+    #[error("{path}, {place}: {what}")]
+    Refused {
+        /// The path as given.
+        path: String,
+        /// Line or byte.
+        place: String,
+        /// What it is, and what to do.
+        what: String,
+    },
+    /// It holds no arrival, issue or completion.
+    #[error("{path}, {place}: no block I/O that can be used up to here, the end; record it again ({how})")]
+    NoBlockIo {
+        /// The path as given.
+        path: String,
+        /// Line or byte.
+        place: String,
+        /// How to record this format.
+        how: &'static str,
+    },
 }

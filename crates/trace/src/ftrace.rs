@@ -80,7 +80,7 @@ fn rare(line: &[u8], why: Unusable) -> Parsed {
 }
 
 /// A comment line: `# goodness: {…}`, buffer counts, or a legend.
-fn header(line: &[u8], about: &mut Metadata) -> Parsed {
+pub(crate) fn header(line: &[u8], about: &mut Metadata) -> Parsed {
     if let Some(json) = line.strip_prefix(b"# goodness: ") {
         return match serde_json::from_slice::<HeaderLine>(json) {
             Ok(found) => {

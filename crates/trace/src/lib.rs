@@ -9,6 +9,7 @@
 //! is left out and counted; only a trace without any usable part is refused, in one sentence ([`TraceError`]).
 
 mod args;
+pub mod block;
 mod compress;
 mod error;
 mod event_line;

@@ -8,40 +8,67 @@ use std::collections::VecDeque;
 /// fewer than 150 scheduling events) on several CPUs.
 pub(crate) const WINDOW: usize = 1024;
 
+/// What has a time and a place in its file.
+pub(crate) trait Timed {
+    /// When, in ns.
+    fn at(&self) -> u64;
+    /// Corrects the time.
+    fn set_at(&mut self, at: u64);
+    /// Line, or number of the record; from 1.
+    fn place(&self) -> u64;
+}
+
+impl Timed for Raw {
+    fn at(&self) -> u64 {
+        self.at
+    }
+    fn set_at(&mut self, at: u64) {
+        self.at = at;
+    }
+    fn place(&self) -> u64 {
+        self.line
+    }
+}
+
 /// Holds lines back until nothing earlier can come.
-#[derive(Default)]
-pub(crate) struct Reorder {
-    held: VecDeque<Raw>,
+pub(crate) struct Reorder<T = Raw> {
+    held: VecDeque<T>,
     /// Time of the line taken in last.
     previous: u64,
     /// Time of the line given out last.
     given: u64,
 }
 
-impl Reorder {
+impl<T> Default for Reorder<T> {
+    fn default() -> Reorder<T> {
+        Reorder { held: VecDeque::new(), previous: 0, given: 0 }
+    }
+}
+
+impl<T: Timed> Reorder<T> {
     /// Takes a line in; gives the earliest one out when the window is full.
     #[inline]
-    pub fn push(&mut self, mut raw: Raw, repairs: &mut Repairs) -> Option<Raw> {
-        if raw.at < self.given {
-            repairs.add(Repair::ClockBackwards, 1, raw.line);
-            raw.at = self.given;
-        } else if raw.at < self.previous {
-            repairs.add(Repair::OutOfOrder, 1, raw.line);
+    pub fn push(&mut self, mut raw: T, repairs: &mut Repairs) -> Option<T> {
+        if raw.at() < self.given {
+            repairs.add(Repair::ClockBackwards, 1, raw.place());
+            raw.set_at(self.given);
+        } else if raw.at() < self.previous {
+            repairs.add(Repair::OutOfOrder, 1, raw.place());
         }
-        self.previous = raw.at;
-        if self.held.back().is_none_or(|last| last.at <= raw.at) {
+        self.previous = raw.at();
+        if self.held.back().is_none_or(|last| last.at() <= raw.at()) {
             self.held.push_back(raw);
         } else {
-            let place = self.held.partition_point(|held| held.at <= raw.at);
+            let place = self.held.partition_point(|held| held.at() <= raw.at());
             self.held.insert(place, raw);
         }
         if self.held.len() > WINDOW { self.pop() } else { None }
     }
 
     /// Gives the earliest line out.
-    pub fn pop(&mut self) -> Option<Raw> {
+    pub fn pop(&mut self) -> Option<T> {
         let raw = self.held.pop_front()?;
-        self.given = raw.at;
+        self.given = raw.at();
         Some(raw)
     }
 

@@ -42,11 +42,23 @@ pub enum Repair {
     MissingExit,
     /// A CPU number beyond what is supported.
     ImpossibleCpu,
+    /// A stretch of a binary file that holds no records.
+    DamagedBytes,
+    /// Block I/O whose bytes are no whole sectors.
+    PartialSector,
+    /// Block I/O without a length, or beyond 64-bit sectors.
+    ImpossibleExtent,
+    /// A command that neither reads, writes, discards nor flushes.
+    OtherCommand,
+    /// Block I/O of a disk beyond those that are kept apart.
+    TooManyDisks,
+    /// A completion whose issue is not in the trace.
+    UnmatchedCompletion,
 }
 
 impl Repair {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Repair; 18] = [
+    pub const ALL: [Repair; 24] = [
         Repair::UnreadableLine,
         Repair::UnreadableEvent,
         Repair::OverlongLine,
@@ -65,6 +77,12 @@ impl Repair {
         Repair::FirstSeenRunning,
         Repair::MissingExit,
         Repair::ImpossibleCpu,
+        Repair::DamagedBytes,
+        Repair::PartialSector,
+        Repair::ImpossibleExtent,
+        Repair::OtherCommand,
+        Repair::TooManyDisks,
+        Repair::UnmatchedCompletion,
     ];
 
     /// Name in JSON.
@@ -99,6 +117,16 @@ impl Repair {
             Repair::FirstSeenRunning => ("first_seen_running", "tasks first seen in the middle of what they do"),
             Repair::MissingExit => ("missing_exit", "thread ids used again though nobody saw the owner end"),
             Repair::ImpossibleCpu => ("impossible_cpu", "lines of CPUs beyond 65535, left out"),
+            Repair::DamagedBytes => ("damaged_bytes", "stretches of bytes that are no records, passed over"),
+            Repair::PartialSector => ("partial_sector", "block I/O of no whole sectors, rounded outwards"),
+            Repair::ImpossibleExtent => {
+                ("impossible_extent", "block I/O without a length or beyond any disk, left out")
+            }
+            Repair::OtherCommand => ("other_command", "commands that neither read, write, discard nor flush, left out"),
+            Repair::TooManyDisks => ("too_many_disks", "block I/O of disks beyond the first 4096, left out"),
+            Repair::UnmatchedCompletion => {
+                ("unmatched_completion", "completions whose issue the trace lacks, kept without a response time")
+            }
         }
     }
 }

@@ -1,0 +1,105 @@
+//! The list of block formats. Adding one is a file and a line in [`BLOCK_FORMATS`].
+
+use super::text::TextFormat;
+use super::{blkparse, blktrace, disksim, events, iolog, msr, spc, validate};
+
+/// What a format can tell. What one trace of it does tell, its [`About`](super::About) says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carries {
+    /// The stations between arrival and completion: queue, insert, issue.
+    pub stages: bool,
+    /// Completions or response times: how long the device took. With them the gap between a completion and the next
+    /// arrival is known, so that work can be replayed in a closed loop; without them only at the recorded instants.
+    pub completions: bool,
+    /// Who asked.
+    pub processes: bool,
+    /// Marks such as sync, meta and durable.
+    pub flags: bool,
+}
+
+/// How a format is read.
+#[derive(Clone, Copy)]
+pub(crate) enum Reads {
+    /// Line by line.
+    Text {
+        /// Whether a line shows that the text is in this format.
+        recognises: fn(&[u8]) -> bool,
+        /// A reader at the first line.
+        make: fn() -> Box<dyn TextFormat>,
+    },
+    /// Binary records, one file for each CPU.
+    Blktrace,
+}
+
+/// One format of block I/O.
+#[derive(Clone, Copy)]
+pub struct BlockFormat {
+    /// Registered name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What it can tell.
+    pub carries: Carries,
+    /// How to record it.
+    pub how_to_record: &'static str,
+    /// Whether its times are taken relative to the first record, since its clock began long before.
+    pub(crate) from_first: bool,
+    pub(crate) reads: Reads,
+}
+
+/// Every format, in the order in which they are tried on each line.
+pub const BLOCK_FORMATS: &[BlockFormat] = &[
+    blktrace::FORMAT,
+    iolog::FORMAT,
+    events::FORMAT,
+    blkparse::FORMAT,
+    msr::FORMAT,
+    spc::FORMAT,
+    validate::FORMAT,
+    disksim::FORMAT,
+];
+
+/// The format of what begins with `head`.
+pub(crate) fn recognise(head: &[u8]) -> Option<&'static BlockFormat> {
+    if blktrace::recognises(head) {
+        return Some(&BLOCK_FORMATS[0]);
+    }
+    head.split(|b| *b == b'\n').find_map(|line| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        BLOCK_FORMATS.iter().find(|f| matches!(f.reads, Reads::Text { recognises, .. } if recognises(line)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_name_of_its_own_and_says_how_to_record_it() {
+        for (at, format) in BLOCK_FORMATS.iter().enumerate() {
+            assert!(!format.how_to_record.is_empty() && !format.summary.is_empty());
+            assert!(BLOCK_FORMATS[..at].iter().all(|f| f.name != format.name));
+        }
+    }
+
+    #[test]
+    fn each_format_is_recognised_by_its_content() {
+        for (name, text) in [
+            ("fio-iolog", "fio version 2 iolog\n"),
+            ("fio-iolog", "fio version 3 iolog\n"),
+            ("fio-iolog", "0,4096,512\n"),
+            ("block-events", " dd-9 [000] d..1.  1.000001: block_rq_issue: 8,0 R 4096 () 8 + 8 [dd]\n"),
+            ("block-events", " dd-9 [000] ...1.  1.000001:   8,0    Q   R 8 + 8 [dd]\n"),
+            ("blkparse", "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n"),
+            ("msr", "128166372003061629,usr,0,Read,7014609920,24576,41286\n"),
+            ("spc", "0, 20941264, 8192, W, 0.551706\n"),
+            ("disksim-validate", "W Hit    4583176   4    663.00000  45422.00000\n"),
+            ("disksim", "0.000000 0 1234 8 1\n"),
+        ] {
+            assert_eq!(recognise(text.as_bytes()).map(|f| f.name), Some(name), "{text}");
+        }
+        for text in ["", "hello world\n", "a,b,c,d,e\n", "1 2 3\n", "# tracer: nop\n"] {
+            assert!(recognise(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+}

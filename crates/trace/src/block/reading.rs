@@ -1,0 +1,196 @@
+//! The stages between a source of records and whoever uses them: order, base of time, response times.
+
+use super::disks::{Disks, Processes};
+use super::formats::{BlockFormat, Carries};
+use super::pairs::Pairs;
+use super::record::{BlockRecord, BlockStage};
+use crate::error::TraceError;
+use crate::reorder::{Reorder, Timed, WINDOW};
+use crate::repairs::{Repair, Repairs};
+use goodness_core::Time;
+
+/// Of a hundred records, how many may lie too far in the past to be put where they belong: as for scheduling traces.
+const BACKWARDS_PERCENT_MAX: u64 = 10;
+
+/// What is known of a trace of block I/O so far; complete when its last record has been given out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The format's registered name.
+    pub format: &'static str,
+    /// What the format can tell.
+    pub carries: Carries,
+    /// The disks.
+    pub disks: Disks,
+    /// Names of processes.
+    pub processes: Processes,
+    /// What had to be repaired. Places are numbers of lines, of records in binary formats.
+    pub repairs: Repairs,
+    /// Sentences about what this trace cannot tell.
+    pub warnings: Vec<String>,
+    /// Records given out.
+    pub records: u64,
+    /// Of these, arrivals and issues.
+    pub begun: u64,
+    /// Of these, those with a response time.
+    pub responses: u64,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+}
+
+impl About {
+    /// Whether the trace says how long I/O took, so that its work can be replayed in a closed loop: the next arrival a
+    /// recorded gap after a completion. Otherwise arrivals can only be repeated at their recorded instants.
+    #[must_use]
+    pub const fn allows_closed_loop(&self) -> bool {
+        self.responses > 0
+    }
+}
+
+/// Gives out the records of a trace one after the other.
+pub trait BlockReader {
+    /// The next record; they come in order of time. `None` at the end, and after an error.
+    ///
+    /// # Errors
+    /// One sentence. Damage that leaves usable parts is repaired and counted; an error at the end says that nothing
+    /// was usable, or that too much of it was out of order.
+    fn next(&mut self) -> Result<Option<BlockRecord>, TraceError>;
+
+    /// What is known so far.
+    fn about(&self) -> &About;
+}
+
+/// A record and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    pub record: BlockRecord,
+    /// Line, or number of the record in binary formats; from 1.
+    pub place: u64,
+}
+
+impl Timed for Numbered {
+    fn at(&self) -> u64 {
+        self.record.at.ns()
+    }
+    fn set_at(&mut self, at: u64) {
+        self.record.at = Time(at);
+    }
+    fn place(&self) -> u64 {
+        self.place
+    }
+}
+
+/// Where records come from, in the order of the file.
+pub(crate) trait Source {
+    /// The next record, `None` at the end.
+    fn next(&mut self, about: &mut About) -> Result<Option<Numbered>, TraceError>;
+    /// Bytes read so far.
+    fn bytes(&self) -> u64;
+    /// The place reached, for sentences.
+    fn reached(&self) -> String;
+}
+
+/// A trace of block I/O, read from beginning to end in constant memory.
+pub struct BlockTrace<'a> {
+    name: String,
+    format: &'static BlockFormat,
+    source: Box<dyn Source + 'a>,
+    order: Reorder<Numbered>,
+    pairs: Pairs,
+    about: About,
+    /// The first record's time, where times are counted from there.
+    base: Option<u64>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// The source has ended; some records wait in order.
+    Draining,
+    Ended,
+}
+
+impl<'a> BlockTrace<'a> {
+    pub(crate) fn new(name: String, format: &'static BlockFormat, source: Box<dyn Source + 'a>) -> BlockTrace<'a> {
+        let about = About { format: format.name, carries: format.carries, ..About::default() };
+        let base = if format.from_first { None } else { Some(0) };
+        BlockTrace {
+            name,
+            format,
+            source,
+            order: Reorder::default(),
+            pairs: Pairs::default(),
+            about,
+            base,
+            state: State::Reading,
+        }
+    }
+
+    fn give(&mut self, mut numbered: Numbered) -> BlockRecord {
+        let record = &mut numbered.record;
+        let base = *self.base.get_or_insert(record.at.ns());
+        record.at = Time(record.at.ns().saturating_sub(base));
+        self.pairs.follow(record, numbered.place, &mut self.about.repairs);
+        self.about.records += 1;
+        self.about.responses += u64::from(record.response.is_some());
+        self.about.begun += u64::from(matches!(record.stage, BlockStage::Queue | BlockStage::Issue));
+        *record
+    }
+
+    /// What there is to say at the end: nothing usable, or too much out of order.
+    fn verdict(&mut self) -> Result<(), TraceError> {
+        self.about.bytes = self.source.bytes();
+        let path = self.name.clone();
+        if self.about.begun + self.about.responses == 0 {
+            let place = self.source.reached();
+            return Err(TraceError::NoBlockIo { path, place, how: self.format.how_to_record });
+        }
+        let (backwards, events) = (self.about.repairs.of(Repair::ClockBackwards), self.about.records);
+        if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
+            return Err(TraceError::OutOfOrder {
+                path,
+                line: backwards.first_line,
+                count: backwards.count,
+                events,
+                window: WINDOW,
+                most: BACKWARDS_PERCENT_MAX,
+            });
+        }
+        let lost = self.about.repairs.of(Repair::LostEvents).count;
+        if lost > 0 {
+            self.about.warnings.push(format!("{lost} events were lost while recording; record with larger buffers"));
+        }
+        Ok(())
+    }
+}
+
+impl BlockReader for BlockTrace<'_> {
+    fn next(&mut self) -> Result<Option<BlockRecord>, TraceError> {
+        while self.state == State::Reading {
+            match self.source.next(&mut self.about) {
+                Ok(Some(numbered)) => {
+                    if let Some(earliest) = self.order.push(numbered, &mut self.about.repairs) {
+                        return Ok(Some(self.give(earliest)));
+                    }
+                }
+                Ok(None) => self.state = State::Draining,
+                Err(error) => {
+                    self.state = State::Ended;
+                    return Err(error);
+                }
+            }
+        }
+        if self.state == State::Draining {
+            if let Some(earliest) = self.order.pop() {
+                return Ok(Some(self.give(earliest)));
+            }
+            self.state = State::Ended;
+            self.verdict()?;
+        }
+        Ok(None)
+    }
+
+    fn about(&self) -> &About {
+        &self.about
+    }
+}

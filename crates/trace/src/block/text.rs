@@ -1,0 +1,104 @@
+//! Formats of one record a line: the loop over lines that they share.
+
+use super::reading::{About, Numbered, Source};
+use super::record::{BlockRecord, Extent};
+use crate::compress::Input;
+use crate::error::TraceError;
+use crate::lines::{Line, Lines};
+use crate::repairs::Repair;
+use goodness_core::DiskId;
+use std::io;
+
+/// Why a line gives no record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is left out and counted.
+    Left(Repair),
+    /// The whole file cannot be used, for this reason.
+    Refused(String),
+}
+
+/// What a line is read with.
+pub(crate) struct LineContext<'a> {
+    pub about: &'a mut About,
+    /// Its number, from 1.
+    pub line: u64,
+}
+
+impl LineContext<'_> {
+    /// The extent, when there is one; counts what had to be rounded.
+    pub fn extent(&mut self, extent: Option<Extent>) -> Result<Extent, Fault> {
+        let extent = extent.ok_or(Fault::Left(Repair::ImpossibleExtent))?;
+        if !extent.is_exact {
+            self.about.repairs.add(Repair::PartialSector, 1, self.line);
+        }
+        Ok(extent)
+    }
+
+    /// The disk of this name.
+    pub fn disk(&mut self, name: &[u8]) -> Result<DiskId, Fault> {
+        let name = str::from_utf8(name).map_err(|_| Fault::Left(Repair::UnreadableLine))?;
+        self.about.disks.named(name).ok_or(Fault::Left(Repair::TooManyDisks))
+    }
+}
+
+/// A format of one record a line.
+pub(crate) trait TextFormat {
+    /// Reads one line. `None`: a line without a record, as it should be.
+    fn line(&mut self, line: &[u8], cx: &mut LineContext) -> Result<Option<BlockRecord>, Fault>;
+}
+
+/// All lines of an input.
+pub(crate) struct Text<'a> {
+    pub name: String,
+    pub lines: Lines<Input<'a>>,
+    pub format: Box<dyn TextFormat>,
+}
+
+impl Source for Text<'_> {
+    fn next(&mut self, about: &mut About) -> Result<Option<Numbered>, TraceError> {
+        loop {
+            let place = self.lines.count + 1;
+            let (line, is_last) = match self.lines.next() {
+                Ok(Line::Whole(line)) => (line, false),
+                Ok(Line::Last(line)) => (line, true),
+                Ok(Line::Overlong) => {
+                    about.repairs.add(Repair::OverlongLine, 1, place);
+                    continue;
+                }
+                Ok(Line::End) => return Ok(None),
+                Err(source) => return stopped(&self.name, place, source, about),
+            };
+            match self.format.line(line, &mut LineContext { about, line: place }) {
+                Ok(Some(record)) => return Ok(Some(Numbered { record, place })),
+                Ok(None) => {}
+                Err(Fault::Left(Repair::UnreadableLine | Repair::UnreadableEvent)) if is_last => {
+                    about.repairs.add(Repair::TruncatedEnd, 1, place);
+                }
+                Err(Fault::Left(kind)) => about.repairs.add(kind, 1, place),
+                Err(Fault::Refused(what)) => {
+                    return Err(TraceError::Refused { path: self.name.clone(), place: format!("line {place}"), what });
+                }
+            }
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lines.bytes
+    }
+
+    fn reached(&self) -> String {
+        format!("line {}", self.lines.count.max(1))
+    }
+}
+
+/// Reading failed in the middle: what came before is kept.
+#[cold]
+fn stopped(path: &str, line: u64, source: io::Error, about: &mut About) -> Result<Option<Numbered>, TraceError> {
+    about.repairs.add(Repair::TruncatedEnd, 1, line);
+    if line == 1 {
+        return Err(TraceError::Read { path: path.into(), line, source });
+    }
+    about.warnings.push(format!("reading {path} stopped at line {line}: {source}; what comes after it is missing"));
+    Ok(None)
+}
