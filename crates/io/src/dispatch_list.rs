@@ -60,6 +60,21 @@ impl DispatchList {
         self.list.insert_before(&mut self.links, place.0, request.0);
     }
 
+    /// Puts `request`, which is not here, where a sweep that goes up from `head` and then around meets it: what lies behind
+    /// `head` comes after what lies ahead, and equals keep their order. What was put first or last stays there only if it
+    /// belongs there.
+    pub fn insert_one_way(&mut self, head: u64, request: RequestId, sector: impl Fn(RequestId) -> u64) {
+        let turn = |request| {
+            let sector = sector(request);
+            (sector < head, sector)
+        };
+        let after = self.iter_back().take_while(|other| turn(*other) > turn(request)).last();
+        match after {
+            Some(after) => self.insert_before(after, request),
+            None => self.push_back(request),
+        }
+    }
+
     /// Takes the first request.
     #[inline]
     pub fn pop(&mut self) -> Option<RequestId> {
@@ -102,5 +117,15 @@ mod tests {
         assert!(list.remove(RequestId(0)) && !list.remove(RequestId(0)) && !list.contains(RequestId(0)));
         assert_eq!((list.pop(), list.pop(), list.len()), (Some(RequestId(1)), Some(RequestId(3)), 1));
         assert!(!list.contains(RequestId(3)) && list.contains(RequestId(2)) && !list.is_empty());
+    }
+
+    #[test]
+    fn a_one_way_sweep_meets_what_lies_behind_the_head_last() {
+        let mut list = DispatchList::default();
+        list.reserve(5);
+        let sectors = [500, 20, 300, 10, 300];
+        (0..5).for_each(|id| list.insert_one_way(100, RequestId(id), |of| sectors[of.index()]));
+        let order: Vec<u32> = std::iter::from_fn(|| list.pop()).map(|request| request.0).collect();
+        assert_eq!(order, [2, 4, 0, 3, 1]);
     }
 }
