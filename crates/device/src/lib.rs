@@ -8,11 +8,16 @@
 //! assert!(goodness_device::by_name("nul", Seed(1)).err().unwrap().contains("\"null\""));
 //! ```
 
+mod femu;
+pub mod flash;
 mod null;
+mod nvme;
 pub mod registry;
+mod ssd;
 
+pub use flash::Flash;
 pub use null::Null;
 pub use registry::{DeviceKind, by_name};
 
 /// Every device that can be made by name, in order of name.
-pub static DEVICES: &[DeviceKind] = &[null::KIND];
+pub static DEVICES: &[DeviceKind] = &[femu::KIND, null::KIND, nvme::KIND, ssd::KIND];

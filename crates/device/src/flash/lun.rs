@@ -1,0 +1,205 @@
+//! One LUN: what it does, what was interrupted, and what waits for it.
+//!
+//! Reads and programs of the host go first come, first served; with suspension reads go first. Collection that is forced
+//! takes turns with the host; other collection runs only while nothing waits.
+
+use super::mapping::NONE;
+use goodness_core::{Span, Time};
+use goodness_queues::{Links, List};
+
+/// Reads that may overtake an interrupted operation, or programs that wait, before those get their turn. Inferred: real
+/// drives bound it too, at values that are not published.
+const OVERTAKE_MAX: u32 = 32;
+
+/// What a LUN can be busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Sensing the page that this operation reads.
+    Read(u32),
+    /// Programming the row of this operation.
+    Program(u32),
+    /// Sensing a row whose valid units are moved.
+    MoveRead,
+    /// Programming moved units at this place.
+    MoveProgram(u32),
+    /// Erasing the block that is collected.
+    Erase,
+    /// Interrupting what it did.
+    Suspend,
+}
+
+/// An operation of the host on flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Part of a command that lies in one row.
+    Read { command: u32, bytes: u64, lun: u32, upper: bool },
+    /// A row of the write buffer, for this place.
+    Program { row: List, place: u32 },
+}
+
+/// Operations that wait or are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Ops {
+    slots: Vec<(Op, u64)>,
+    free: Vec<u32>,
+    links: Links,
+    taken: u64,
+}
+
+impl Ops {
+    /// Takes a slot, numbered in order of taking.
+    pub fn take(&mut self, op: Op) -> u32 {
+        self.taken += 1;
+        if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = (op, self.taken);
+            return id;
+        }
+        self.slots.push((op, self.taken));
+        self.links.reserve(self.slots.len());
+        self.slots.len() as u32 - 1
+    }
+
+    pub fn get(&self, id: u32) -> Op {
+        self.slots[id as usize].0
+    }
+
+    /// Gives the slot back.
+    pub fn finish(&mut self, id: u32) -> Op {
+        self.free.push(id);
+        self.get(id)
+    }
+
+    fn number(&self, id: u32) -> u64 {
+        self.slots[id as usize].1
+    }
+}
+
+/// The collection of one block.
+#[derive(Debug)]
+pub(crate) struct Collection {
+    /// The block, or [`NONE`].
+    pub victim: u32,
+    /// Its next row to look at.
+    pub row: u32,
+    /// Valid units that were read, and where they lay.
+    pub gathered: Vec<(u32, u32)>,
+}
+
+/// What the LUN does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Host(Work),
+    Resume(Work, Span),
+    Collect,
+    Rest,
+}
+
+/// One LUN.
+#[derive(Debug)]
+pub(crate) struct Lun {
+    reads: List,
+    programs: List,
+    /// Rows on their way to this LUN: on the channel, waiting, or being programmed.
+    pub rows: u32,
+    pub busy: Option<Work>,
+    /// When `busy` ends.
+    pub end: Time,
+    /// Which end event counts: those of interrupted operations do not.
+    pub generation: u32,
+    suspended: Option<(Work, Span)>,
+    /// Host operations that went before something that waits longer.
+    overtaken: u32,
+    pub collection: Collection,
+}
+
+impl Lun {
+    pub fn new(units_per_row: u32) -> Lun {
+        let gathered = Vec::with_capacity(2 * units_per_row as usize);
+        Lun {
+            reads: List::default(),
+            programs: List::default(),
+            rows: 0,
+            busy: None,
+            end: Time::ZERO,
+            generation: 0,
+            suspended: None,
+            overtaken: 0,
+            collection: Collection { victim: NONE, row: 0, gathered },
+        }
+    }
+
+    /// An operation waits from now on.
+    pub fn wait(&mut self, ops: &mut Ops, id: u32) {
+        let list = match ops.get(id) {
+            Op::Read { .. } => &mut self.reads,
+            Op::Program { .. } => &mut self.programs,
+        };
+        list.push_back(&mut ops.links, id);
+    }
+
+    /// Whether the host wants something of it.
+    pub fn has_host_work(&self) -> bool {
+        !self.reads.is_empty() || !self.programs.is_empty() || self.suspended.is_some()
+    }
+
+    /// Whether reads wait that should interrupt what it does.
+    pub fn wants_suspend(&self) -> bool {
+        !self.reads.is_empty() && self.suspended.is_none() && self.overtaken < OVERTAKE_MAX
+    }
+
+    /// A program or an erase ended: what waits may be overtaken anew.
+    pub fn served(&mut self) {
+        self.overtaken = 0;
+    }
+
+    /// Puts aside what it does, `left` before its end.
+    pub fn suspend(&mut self, work: Work, left: Span) {
+        self.suspended = Some((work, left));
+    }
+
+    /// What to do next. `forced`: collection has something to do and must; `collects`: it has something to do.
+    pub fn choose(&mut self, ops: &mut Ops, reads_first: bool, forced: bool, collects: bool) -> Choice {
+        if let Some((work, left)) = self.suspended {
+            if self.overtaken < OVERTAKE_MAX
+                && let Some(read) = self.take_read(ops)
+            {
+                self.overtaken += 1;
+                return Choice::Host(read);
+            }
+            self.suspended = None;
+            return Choice::Resume(work, left);
+        }
+        let turns = if reads_first { OVERTAKE_MAX } else { 1 };
+        if forced && (self.overtaken >= turns || !self.has_host_work()) {
+            self.overtaken = 0;
+            return Choice::Collect;
+        }
+        if let Some(work) = self.take_host(ops, reads_first) {
+            self.overtaken += u32::from(forced);
+            return Choice::Host(work);
+        }
+        self.overtaken = 0;
+        if collects { Choice::Collect } else { Choice::Rest }
+    }
+
+    fn take_host(&mut self, ops: &mut Ops, reads_first: bool) -> Option<Work> {
+        let is_read = match (self.reads.front(), self.programs.front()) {
+            (None, _) => false,
+            (_, None) => true,
+            (Some(_), Some(_)) if reads_first => self.overtaken < OVERTAKE_MAX,
+            (Some(read), Some(program)) => ops.number(read) < ops.number(program),
+        };
+        if is_read {
+            self.overtaken += u32::from(reads_first && !self.programs.is_empty());
+            return self.take_read(ops);
+        }
+        if reads_first {
+            self.overtaken = 0;
+        }
+        self.programs.pop_front(&mut ops.links).map(Work::Program)
+    }
+
+    fn take_read(&mut self, ops: &mut Ops) -> Option<Work> {
+        self.reads.pop_front(&mut ops.links).map(Work::Read)
+    }
+}

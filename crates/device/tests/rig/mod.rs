@@ -1,0 +1,81 @@
+//! A device without block layer: a fixed number of requests under way, each replaced when it completes.
+
+use goodness_core::{Device, HwQueue, IoPriority, Operation, Request, RequestId, Span, Submitter, Time};
+
+/// What a request was, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub request: Request,
+    pub done: Time,
+}
+
+impl Record {
+    pub fn latency(&self) -> Span {
+        self.done - self.request.issued
+    }
+}
+
+/// A request with the defaults of everything else.
+pub fn request(op: Operation, sector: u64, sectors: u32) -> Request {
+    Request {
+        op,
+        sector,
+        sectors,
+        segments: 1,
+        sync: true,
+        durable: false,
+        mergeable: true,
+        submitter: Submitter(0),
+        priority: IoPriority::DEFAULT,
+        cpu: 0,
+        queue: HwQueue(0),
+        allocated: Time::ZERO,
+        inserted: Time::ZERO,
+        issued: Time::ZERO,
+    }
+}
+
+/// Keeps, from `start` on, up to `depth` requests under way until `next` has no more, and returns them in order of completion. Panics where
+/// the device breaks its contract: it completes what is not under way, goes back in time, or stops with work left.
+pub fn closed_loop(
+    device: &mut (impl Device + ?Sized),
+    start: Time,
+    depth: u32,
+    mut next: impl FnMut(u64) -> Option<Request>,
+) -> Vec<Record> {
+    assert!(depth <= device.facts().depth);
+    let mut free: Vec<u32> = (0..depth).rev().collect();
+    let mut under_way: Vec<Option<Request>> = vec![None; depth as usize];
+    let (mut records, mut done) = (Vec::new(), Vec::new());
+    while device.next_event() < start {
+        device.advance(device.next_event(), &mut done);
+    }
+    assert!(done.is_empty(), "{} commands complete that nobody started", done.len());
+    let (mut now, mut number, mut is_over) = (start, 0, false);
+    loop {
+        while !is_over && let Some(slot) = free.pop() {
+            let Some(request) = next(number) else {
+                free.push(slot);
+                is_over = true;
+                break;
+            };
+            number += 1;
+            let request = Request { issued: now, ..request };
+            under_way[slot as usize] = Some(request);
+            device.start(now, RequestId(slot), &request);
+        }
+        if free.len() == depth as usize {
+            return records;
+        }
+        let at = device.next_event();
+        assert!(at != Time::NEVER, "{} requests are under way and nothing will happen", depth as usize - free.len());
+        assert!(at >= now, "the next event, {at}, lies before {now}");
+        now = at;
+        device.advance(now, &mut done);
+        for id in done.drain(..) {
+            let request = under_way[id.index()].take().expect("completed twice, or never started");
+            records.push(Record { request, done: now });
+            free.push(id.0);
+        }
+    }
+}
