@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Channels and interface serve in order of readiness; a LUN can sense its next page while the last one is on the channel.
-//! Pages are mapped one by one ([`mapping`]); a LUN whose free blocks run out collects (`collect`). Departures and
+//! Pages are mapped one by one (`mapping`); a LUN whose free blocks run out collects (`collect`). Departures and
 //! inferences are listed in `docs/devices.md`.
 
 mod array;
