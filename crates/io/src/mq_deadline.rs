@@ -48,8 +48,40 @@ struct Level {
     fifo: [Fifo; 2],
     /// Where the request dispatched last began, by direction.
     latest: [u64; 2],
+    /// The first request at or after that place, kept so that a batch needs no search.
+    ahead: [Option<RequestId>; 2],
     /// Requests waiting or in flight.
     queued: u32,
+}
+
+impl Level {
+    /// `request` begins to wait.
+    fn put(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId, sector: u64) {
+        self.sorted[direction].insert_behind_equals(sectors, request, sector);
+        let is_nearer = self.ahead[direction].is_none_or(|ahead| sector < sectors.sector(ahead));
+        if sector >= self.latest[direction] && is_nearer {
+            self.ahead[direction] = Some(request);
+        }
+    }
+
+    /// `request` leaves the tree.
+    fn take(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId) {
+        if self.ahead[direction] == Some(request) {
+            self.ahead[direction] = self.sorted[direction].next(sectors, request);
+        }
+        self.sorted[direction].remove(sectors, request);
+    }
+
+    /// The request dispatched last began at `sector`.
+    fn move_on(&mut self, sectors: &Sectors, direction: usize, sector: u64) {
+        self.latest[direction] = sector;
+        self.ahead[direction] = self.sorted[direction].first_from(sectors, sector);
+    }
+
+    /// Whether who is ahead is whom a search would find.
+    fn is_sound(&self, sectors: &Sectors) -> bool {
+        [READ, WRITE].iter().all(|d| self.ahead[*d] == self.sorted[*d].first_from(sectors, self.latest[*d]))
+    }
 }
 
 /// Sectors in batches, arrival on expiry, class by class.
@@ -126,8 +158,8 @@ impl Elevator for MqDeadline {
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
         if side == Side::Front && !self.dispatch.contains(request) {
             let (level, direction) = place(cx, request);
-            let sorted = &mut self.levels[level].sorted[direction];
-            sorted.rekey_behind_equals(&mut self.sectors, request, cx.requests[request].sector);
+            self.levels[level].take(&mut self.sectors, direction, request);
+            self.levels[level].put(&mut self.sectors, direction, request, cx.requests[request].sector);
         }
     }
 
@@ -137,7 +169,7 @@ impl Elevator for MqDeadline {
         if is_listed || place(cx, survivor) != (level, direction) {
             return self.remove(cx, absorbed);
         }
-        self.levels[level].sorted[direction].remove(&mut self.sectors, absorbed);
+        self.levels[level].take(&mut self.sectors, direction, absorbed);
         self.levels[level].fifo[direction].absorb(&mut self.arrivals, survivor, absorbed);
         self.uncount(cx, absorbed);
     }
@@ -168,7 +200,7 @@ impl Elevator for MqDeadline {
             (Insert::Sorted, Operation::Flush) => self.dispatch.push_back(request),
             (Insert::Sorted, _) => {
                 let level = &mut self.levels[level];
-                level.sorted[direction].insert_behind_equals(&mut self.sectors, request, new.sector);
+                level.put(&mut self.sectors, direction, request, new.sector);
                 level.fifo[direction].push(&mut self.arrivals, request);
             }
         }
@@ -176,12 +208,11 @@ impl Elevator for MqDeadline {
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
-        let request = match self.dispatch.pop() {
-            Some(request) => request,
-            None => self.aged(cx).or_else(|| self.highest(cx))?,
+        let Some(request) = self.dispatch.pop() else {
+            return self.aged(cx).or_else(|| self.highest(cx));
         };
         let (level, direction) = place(cx, request);
-        self.levels[level].latest[direction] = cx.requests[request].sector;
+        self.levels[level].move_on(&self.sectors, direction, cx.requests[request].sector);
         Some(request)
     }
 
@@ -214,7 +245,7 @@ impl MqDeadline {
     /// Takes `request` off its tree and its list.
     fn unlink(&mut self, cx: &IoContext, request: RequestId) {
         let (level, direction) = place(cx, request);
-        self.levels[level].sorted[direction].remove(&mut self.sectors, request);
+        self.levels[level].take(&mut self.sectors, direction, request);
         self.levels[level].fifo[direction].remove(&mut self.arrivals, request);
     }
 
@@ -250,11 +281,22 @@ impl MqDeadline {
                 self.begin_batch(cx, level, direction)?
             }
         };
-        if age(cx, request) < aged {
+        debug_assert!(self.levels[level].is_sound(&self.sectors), "who is ahead is not the first ahead");
+        // Every age will do for 0, and an age costs two divisions.
+        if aged > 0 && age(cx, request) < aged {
             return None;
         }
         self.batching += 1;
+        let direction = direction(&cx.requests[request]);
+        let is_ahead = self.levels[level].ahead[direction] == Some(request);
         self.unlink(cx, request);
+        let sector = cx.requests[request].sector;
+        if is_ahead {
+            // Whoever follows it is ahead of its place too.
+            self.levels[level].latest[direction] = sector;
+        } else {
+            self.levels[level].move_on(&self.sectors, direction, sector);
+        }
         Some(request)
     }
 
@@ -263,13 +305,7 @@ impl MqDeadline {
         if self.batching >= self.settings.fifo_batch {
             return None;
         }
-        self.next(level, self.last_direction)
-    }
-
-    /// The first request at or after where the last one began.
-    fn next(&self, level: usize, direction: usize) -> Option<RequestId> {
-        let level = &self.levels[level];
-        level.sorted[direction].first_from(&self.sectors, level.latest[direction])
+        self.levels[level].ahead[self.last_direction]
     }
 
     /// Reads, unless none wait or writes were passed over too often.
@@ -295,7 +331,7 @@ impl MqDeadline {
         if age(cx, oldest) >= self.expire[direction] {
             return Some(oldest);
         }
-        self.next(level, direction).or(Some(oldest))
+        self.levels[level].ahead[direction].or(Some(oldest))
     }
 }
 
