@@ -5,5 +5,5 @@ pub mod code;
 pub mod rules;
 pub mod tree;
 
-pub use rules::{RULES, Rule, incomplete_policies};
+pub use rules::{RULES, Rule, incomplete_elevators, incomplete_policies};
 pub use tree::{Finding, Source, Tree};

@@ -1,7 +1,7 @@
 //! Holds the repository against the house rules.
 
-use goodness_core::{Registered, Tunable, Tunables, Visitor};
-use goodness_tidy::{RULES, Tree, incomplete_policies};
+use goodness_core::{ElevatorVisitor, Registered, RegisteredElevator, Tunable, Tunables, Visitor};
+use goodness_tidy::{RULES, Tree, incomplete_elevators, incomplete_policies};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,6 +28,13 @@ fn the_repository_keeps_the_house_rules() {
 fn every_policy_is_listed_and_has_its_page_and_its_golden_schedule() {
     let registered: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).collect();
     let said: Vec<String> = incomplete_policies(&repository(), &registered).iter().map(ToString::to_string).collect();
+    assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
+}
+
+#[test]
+fn every_elevator_is_listed_and_has_its_page() {
+    let registered: Vec<&str> = goodness_io::ALL.iter().map(|about| about.name).collect();
+    let said: Vec<String> = incomplete_elevators(&repository(), &registered).iter().map(ToString::to_string).collect();
     assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
 }
 
@@ -84,27 +91,43 @@ fn refused_defaults<S: Tunables>() -> Vec<String> {
     S::spec().iter().filter_map(refused).collect()
 }
 
-#[test]
-fn every_policy_and_every_tunable_is_described() {
-    struct Look;
-    impl Visitor for Look {
-        type Output = Vec<String>;
-        fn visit<P: Registered + 'static>(self) -> Vec<String> {
-            let mut wrong = wrong_with(P::Settings::spec());
-            wrong.extend(refused_defaults::<P::Settings>());
-            if !is_one_sentence(P::ABOUT.summary) {
-                wrong.push(format!("\"{}\" is not one sentence with a full stop", P::ABOUT.summary));
-            }
-            if P::ABOUT.source.trim().is_empty() {
-                wrong.push("it names no source".into());
-            }
-            wrong
-        }
+/// What is wrong with a description, and with the tunables.
+fn wrong_with_entry<S: Tunables>(summary: &str, source: &str) -> Vec<String> {
+    let mut wrong = wrong_with(S::spec());
+    wrong.extend(refused_defaults::<S>());
+    if !is_one_sentence(summary) {
+        wrong.push(format!("\"{summary}\" is not one sentence with a full stop"));
     }
+    if source.trim().is_empty() {
+        wrong.push("it names no source".into());
+    }
+    wrong
+}
+
+struct Look;
+
+impl Visitor for Look {
+    type Output = Vec<String>;
+    fn visit<P: Registered + 'static>(self) -> Vec<String> {
+        wrong_with_entry::<P::Settings>(P::ABOUT.summary, P::ABOUT.source)
+    }
+}
+
+impl ElevatorVisitor for Look {
+    type Output = Vec<String>;
+    fn visit<E: RegisteredElevator + 'static>(self) -> Vec<String> {
+        wrong_with_entry::<E::Settings>(E::ABOUT.summary, E::ABOUT.source)
+    }
+}
+
+#[test]
+fn every_policy_every_elevator_and_every_tunable_is_described() {
+    let policies = goodness_cpu::ALL.iter().map(|about| (about.name, goodness_cpu::with_policy(about.name, Look)));
+    let elevators = goodness_io::ALL.iter().map(|about| (about.name, goodness_io::with_elevator(about.name, Look)));
     let mut said = Vec::new();
-    for about in goodness_cpu::ALL {
-        let wrong = goodness_cpu::with_policy(about.name, Look).expect("a listed policy is found");
-        said.extend(wrong.into_iter().map(|w| format!("{}: {w}", about.name)));
+    for (name, wrong) in policies.chain(elevators) {
+        let wrong = wrong.expect("what is listed is found");
+        said.extend(wrong.into_iter().map(|w| format!("{name}: {w}")));
     }
     assert!(said.is_empty(), "{}", said.join("\n"));
 }

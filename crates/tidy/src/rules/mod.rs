@@ -14,7 +14,7 @@ mod policies;
 mod test_names;
 mod unsafe_code;
 
-pub use policies::incomplete_policies;
+pub use policies::{incomplete_elevators, incomplete_policies};
 
 use crate::tree::{Finding, Tree};
 

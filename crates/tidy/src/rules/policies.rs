@@ -1,61 +1,98 @@
-//! A policy is a file, a line in the registry, a page and a golden schedule.
+//! A policy is a file, a line in the registry, a page and a golden schedule; an elevator is a file, a line and a page.
 
 use crate::code;
 use crate::tree::{Finding, Source, Tree};
 
-/// Folder of the policies.
-const POLICIES: &str = "crates/cpu/src/";
+/// What is registered, and what belongs to it.
+struct Kind {
+    what: &'static str,
+    /// Folder of the files that declare it.
+    folder: &'static str,
+    /// Type of the constant that declares it.
+    declaration: &'static str,
+    /// Folder and ending of each file that belongs to it, and what that holds.
+    companions: &'static [(&'static str, &'static str, &'static str)],
+}
+
+const POLICY: Kind = Kind {
+    what: "policy",
+    folder: "crates/cpu/src/",
+    declaration: "About",
+    companions: &[
+        ("docs/policies/", ".md", "page (idea, source, what is inferred, weakness)"),
+        ("crates/cpu/tests/golden/", ".txt", "golden schedule, read by a person"),
+    ],
+};
+
+const ELEVATOR: Kind = Kind {
+    what: "elevator",
+    folder: "crates/io/src/",
+    declaration: "ElevatorAbout",
+    companions: &[("docs/elevators/", ".md", "page (idea, source, what is inferred, weakness)")],
+};
 
 /// Policies that a file declares but the registry does not list, and registered ones without a page or a golden
 /// schedule. `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_policies(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut declared = Vec::new();
-    for file in tree.rust().filter(|f| f.path.starts_with(POLICIES)) {
-        for (at, name) in declared_names(file) {
-            if !registered.contains(&name) {
-                let sentence = format!("the policy {name} is not in the registry; add it to {POLICIES}lib.rs");
-                findings.push(file.finding(at, sentence));
+    POLICY.incomplete(tree, registered)
+}
+
+/// Elevators that a file declares but the registry does not list, and registered ones without a page. `registered` are
+/// the names in the registry.
+#[must_use]
+pub fn incomplete_elevators(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
+    ELEVATOR.incomplete(tree, registered)
+}
+
+impl Kind {
+    fn incomplete(&self, tree: &Tree, registered: &[&str]) -> Vec<Finding> {
+        let Kind { what, folder, .. } = self;
+        let mut findings = Vec::new();
+        let mut declared = Vec::new();
+        for file in tree.rust().filter(|f| f.path.starts_with(folder)) {
+            for (at, name) in self.declared_names(file) {
+                if !registered.contains(&name) {
+                    let sentence = format!("the {what} {name} is not in the registry; add it to {folder}lib.rs");
+                    findings.push(file.finding(at, sentence));
+                }
+                declared.push(name);
             }
-            declared.push(name);
         }
-    }
-    for name in registered {
-        if !declared.contains(name) {
-            let sentence = format!("the registered policy {name} is declared in no file below {POLICIES}");
-            findings.push(Finding { path: format!("{POLICIES}lib.rs"), line: 0, sentence });
+        for name in registered {
+            if !declared.contains(name) {
+                let sentence = format!("the registered {what} {name} is declared in no file below {folder}");
+                findings.push(Finding { path: format!("{folder}lib.rs"), line: 0, sentence });
+            }
+            findings.extend(self.missing_companions(tree, name));
         }
-        findings.extend(missing_companions(tree, name));
+        findings
     }
-    findings
-}
 
-/// The names that a file's `About { name: "…", … }` give, tests aside, with their places.
-fn declared_names(file: &Source) -> Vec<(usize, &str)> {
-    let code = code::without_tests(&file.code);
-    let declarations = code::places(&code, "About").filter(|at| code[at + "About".len()..].starts_with(" {"));
-    let named = declarations.filter_map(|at| {
-        let text = &file.text[code::body(&code, at)?];
-        let (_, rest) = text.split_once("name: \"")?;
-        Some((at, rest.split_once('"')?.0))
-    });
-    named.collect()
-}
+    /// The names that a file's `About { name: "…", … }` give, tests aside, with their places.
+    fn declared_names<'a>(&self, file: &'a Source) -> Vec<(usize, &'a str)> {
+        let code = code::without_tests(&file.code);
+        let length = self.declaration.len();
+        let declarations = code::places(&code, self.declaration).filter(|at| code[at + length..].starts_with(" {"));
+        let named = declarations.filter_map(|at| {
+            let text = &file.text[code::body(&code, at)?];
+            let (_, rest) = text.split_once("name: \"")?;
+            Some((at, rest.split_once('"')?.0))
+        });
+        named.collect()
+    }
 
-fn missing_companions(tree: &Tree, name: &str) -> Vec<Finding> {
-    let companions = [
-        (format!("docs/policies/{name}.md"), "page (idea, source, what is inferred, weakness)"),
-        (format!("crates/cpu/tests/golden/{name}.txt"), "golden schedule, read by a person"),
-    ];
-    let missing = companions.into_iter().filter(|(path, _)| tree.get(path).is_none());
-    missing
-        .map(|(path, what)| Finding {
-            path,
-            line: 0,
-            sentence: format!("the policy {name} has no {what}; write this file"),
-        })
-        .collect()
+    fn missing_companions(&self, tree: &Tree, name: &str) -> Vec<Finding> {
+        let path = |(folder, ending, holds): &(&str, &str, &'static str)| (format!("{folder}{name}{ending}"), *holds);
+        let missing = self.companions.iter().map(path).filter(|(path, _)| tree.get(path).is_none());
+        missing
+            .map(|(path, holds)| Finding {
+                path,
+                line: 0,
+                sentence: format!("the {} {name} has no {holds}; write this file", self.what),
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -101,5 +138,17 @@ mod tests {
     #[test]
     fn a_registered_policy_that_no_file_declares_is_found() {
         assert!(found(&[PAGE, GOLDEN], &["rr"])[0].contains("declared in no file"));
+    }
+
+    #[test]
+    fn an_elevator_needs_its_line_and_its_page() {
+        let noop = ("crates/io/src/noop.rs", "const A: ElevatorAbout = ElevatorAbout { name: \"noop\" };");
+        let page = ("docs/elevators/noop.md", "# noop");
+        let found = |files: &[(&str, &str)], registered: &[&str]| -> Vec<String> {
+            incomplete_elevators(&Tree::of(files), registered).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(found(&[noop, page], &["noop"]), [""; 0]);
+        assert!(found(&[noop], &["noop"])[0].starts_with("docs/elevators/noop.md"));
+        assert!(found(&[noop, page], &[])[0].contains("the elevator noop is not in the registry"));
     }
 }
