@@ -10,14 +10,22 @@
 mod admit;
 mod build;
 mod disk;
+mod drive;
 mod grow;
+mod jobs;
 mod layer;
 mod legacy;
 mod merging;
 mod multi_queue;
+mod parity;
 mod pieces;
 mod pool;
+mod rows;
+mod storage;
+mod volume;
 
 pub use build::by_name;
 pub use disk::{Disk, Out, Outcome};
+pub use drive::{Arrival, Drive, Driven, Fault, Source};
 pub use layer::{Queue, QueueOptions};
+pub use storage::Storage;

@@ -1,0 +1,184 @@
+//! A host without CPUs: a source of I/O, a storage, and the time.
+//!
+//! At one instant the disks go first and arrivals after them, so that a source learns what is done before it asks for more.
+
+use crate::disk::{Out, Outcome};
+use crate::storage::Storage;
+use goodness_core::storage::VolumeId;
+use goodness_core::{Event, Io, Observer, Operation, Time};
+use std::fmt;
+
+/// So many steps without time passing, without anything done and without anything arriving are no progress.
+const STEPS_IN_VAIN: u32 = 10_000;
+
+/// Where I/O comes from: an open source looks at the time only, a closed one waits for what it is told.
+pub trait Source {
+    /// When it submits next; [`Time::NEVER`] while that depends on what it is told, and when it is dry.
+    fn next_arrival(&self) -> Time;
+
+    /// That time has come: it appends to `ios`, which is empty, what one submitter submits in one go.
+    fn arrive(&mut self, now: Time, ios: &mut Vec<Io>) -> Arrival;
+
+    /// What became of a piece of I/O. A closed source sends no more for a submitter that is told `Waiting` until it is told
+    /// `Admitted`; what an open one sends joins the others who wait.
+    fn told(&mut self, now: Time, outcome: Outcome);
+}
+
+/// Where pieces of I/O go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// To which volume.
+    pub volume: VolumeId,
+    /// Whether the submitter then waits for them, so that plugged queues run at once.
+    pub waits: bool,
+}
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Driven {
+    /// The instant of the last thing that happened.
+    pub end: Time,
+    /// Pieces of I/O that arrived.
+    pub submitted: u64,
+    /// Pieces of I/O that were done.
+    pub done: u64,
+}
+
+/// Why a run cannot go on: a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(pub String);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A storage and the time.
+pub struct Drive<'a> {
+    storage: &'a mut Storage,
+    observer: Option<&'a mut dyn Observer>,
+    out: Out,
+    ios: Vec<Io>,
+    now: Time,
+    driven: Driven,
+}
+
+impl<'a> Drive<'a> {
+    /// A run of `storage` that nobody watches.
+    pub fn new(storage: &'a mut Storage) -> Drive<'a> {
+        let (out, ios) = (Out::default(), Vec::new());
+        Drive { storage, observer: None, out, ios, now: Time::ZERO, driven: Driven::default() }
+    }
+
+    /// The same, watched by `observer`, who gets every [`Event::Io`].
+    #[must_use]
+    pub fn observed(mut self, observer: &'a mut dyn Observer) -> Drive<'a> {
+        self.observer = Some(observer);
+        self.out = Out::with_events();
+        self
+    }
+
+    /// Runs until `source` is dry and all is done, or until `until`, what happens at that instant included.
+    ///
+    /// # Errors
+    /// A sentence: something arrives that the volume does not hold or after its time, or work waits and nobody will act.
+    pub fn run<S: Source>(mut self, source: &mut S, until: Time) -> Result<Driven, Fault> {
+        let mut in_vain = 0;
+        loop {
+            let (event, arrival) = (self.storage.next_event(), source.next_arrival());
+            let next = event.min(arrival);
+            if next == Time::NEVER {
+                return self.finished();
+            }
+            if next > until {
+                return Ok(self.driven);
+            }
+            let before = (self.now, self.driven);
+            self.now = next.max(self.now);
+            if event <= self.now {
+                self.storage.advance(self.now, &mut self.out);
+            } else {
+                self.arrive(source)?;
+            }
+            self.tell(source);
+            in_vain = if (self.now, self.driven) == before { in_vain + 1 } else { 0 };
+            if in_vain > STEPS_IN_VAIN {
+                return Err(self.stands_still());
+            }
+            self.driven.end = self.now;
+        }
+    }
+
+    fn arrive<S: Source>(&mut self, source: &mut S) -> Result<(), Fault> {
+        self.ios.clear();
+        let Arrival { volume, waits } = source.arrive(self.now, &mut self.ios);
+        if usize::from(volume.0) >= self.storage.volumes() {
+            return Err(Fault(format!("I/O arrives for volume {}; there are {}", volume.0, self.storage.volumes())));
+        }
+        let sectors = self.storage.sectors(volume);
+        for io in &self.ios {
+            let fits = (io.sectors > 0) == (io.op != Operation::Flush)
+                && io.sector.checked_add(u64::from(io.sectors)).is_some_and(|end| end <= sectors);
+            if !fits {
+                return Err(Fault(format!(
+                    "a {} of {} sectors at sector {} arrives at {}; volume {} has {sectors} sectors, and only a flush has \
+                     none",
+                    io.op.name(),
+                    io.sectors,
+                    io.sector,
+                    self.now,
+                    volume.0
+                )));
+            }
+        }
+        self.driven.submitted += self.ios.len() as u64;
+        self.storage.submit(self.now, volume, &self.ios, &mut self.out);
+        if waits {
+            self.storage.unplug(self.now, volume, &mut self.out);
+        }
+        Ok(())
+    }
+
+    /// Events go to the observer, outcomes to the source.
+    fn tell<S: Source>(&mut self, source: &mut S) {
+        if let Some(observer) = &mut self.observer {
+            for event in self.out.events.iter().flatten() {
+                observer.observe(self.now, &Event::Io(*event));
+            }
+        }
+        for outcome in &self.out.outcomes {
+            self.driven.done += u64::from(matches!(outcome, Outcome::Done { .. }));
+            source.told(self.now, *outcome);
+        }
+        self.out.clear();
+    }
+
+    /// Nothing will happen any more: that is the end, unless work is left.
+    fn finished(&self) -> Result<Driven, Fault> {
+        if self.driven.submitted == self.driven.done {
+            return Ok(self.driven);
+        }
+        let left = self.driven.submitted - self.driven.done;
+        let stalled = self.storage.disks().iter().enumerate().find(|(_, disk)| disk.waiting() + disk.in_flight() > 0);
+        Err(Fault(match stalled {
+            Some((number, disk)) => format!(
+                "{} stalls at {}: {} requests wait at disk {number}, {} are in the device, and neither the elevator nor the \
+                 device says when it will act",
+                disk.elevator(),
+                self.now,
+                disk.waiting(),
+                disk.in_flight()
+            ),
+            None => format!("{left} pieces of I/O were lost by {}: no disk has them", self.now),
+        }))
+    }
+
+    fn stands_still(&self) -> Fault {
+        let disk = self.storage.disks().iter().min_by_key(|disk| disk.next_event());
+        let elevator = disk.map_or("the source", |disk| disk.elevator());
+        Fault(format!("{elevator} asks again and again to be called at {}, and nothing comes of it", self.now))
+    }
+}

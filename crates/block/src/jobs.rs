@@ -1,0 +1,83 @@
+//! What is under way above the disks, and what the disks are about to get.
+
+use crate::parity::RowWrite;
+use crate::volume::{Part, Volume};
+use goodness_core::Io;
+
+/// Something under way above the disks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    /// What was asked for; its tag is the asker's.
+    pub io: Io,
+    /// Parts that are not done.
+    pub left: u32,
+    /// Parts that wait for a request.
+    pub unadmitted: u32,
+    /// What this is for, where it is a write to a row of a RAID 5.
+    pub row: Option<Row>,
+}
+
+/// One write to one row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// The job it is a part of.
+    pub of: u32,
+    pub volume: u16,
+    pub write: RowWrite,
+    pub step: Step,
+}
+
+/// Where a write to a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// An earlier write to the row is under way.
+    Waiting,
+    Reading,
+    Writing,
+}
+
+/// Jobs by number, and a batch for each disk.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub jobs: Vec<Job>,
+    free: Vec<u32>,
+    /// By disk: where the last part that was sent there ended.
+    pub heads: Vec<u64>,
+    /// By disk: what it is about to get.
+    pub batches: Vec<Vec<Io>>,
+}
+
+impl Desk {
+    pub fn new(disks: usize) -> Desk {
+        Desk { jobs: Vec::new(), free: Vec::new(), heads: vec![0; disks], batches: vec![Vec::new(); disks] }
+    }
+
+    /// A job for `io`.
+    pub fn begin(&mut self, io: &Io, row: Option<Row>) -> u32 {
+        let job = Job { io: *io, left: 0, unadmitted: 0, row };
+        if let Some(free) = self.free.pop() {
+            self.jobs[free as usize] = job;
+            return free;
+        }
+        self.jobs.push(job);
+        u32::try_from(self.jobs.len() - 1).expect("fewer than 2^32 pieces of I/O are under way")
+    }
+
+    /// `job` is over.
+    pub fn end(&mut self, job: u32) {
+        self.free.push(job);
+    }
+
+    /// A part of `job` for a disk of `volume`, like `io` but for its place.
+    pub fn add(&mut self, volume: &Volume, (place, sector, sectors): Part, job: u32, io: &Io) {
+        let disk = usize::from(volume.pieces[place].disk.0);
+        self.heads[disk] = sector + u64::from(sectors);
+        self.push(disk, Io { sector, sectors, ..*io }, job);
+    }
+
+    /// `io`, a part of `job`, for `disk`.
+    pub fn push(&mut self, disk: usize, io: Io, job: u32) {
+        self.batches[disk].push(Io { tag: u64::from(job), ..io });
+        self.jobs[job as usize].left += 1;
+    }
+}

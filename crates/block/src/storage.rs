@@ -1,0 +1,265 @@
+//! Disks and the volumes on them.
+//!
+//! A piece of I/O for a volume is cut along the disks and is done when all parts are. Elevators sit at the disks; nothing is
+//! sorted or merged above. A mirror reads from the disk that reads on where this read begins, else from the one with the
+//! least to do if seeking costs none of them anything, else from the one whose last place is nearest (what md does, without
+//! its exceptions). A write to a RAID 5 waits until earlier writes to its row are done; what is read and written for it is
+//! the volume's own business, for which the submitter does not sleep. A flush goes to every disk. A discard is not passed
+//! through a RAID 5 (md's default) and is done at once.
+
+use crate::disk::{Disk, Out, Outcome};
+use crate::jobs::{Desk, Job, Step};
+use crate::volume::Volume;
+use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
+use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
+
+/// The disks of a machine and the volumes on them: a state machine without a clock, used as a [`Disk`] is.
+pub struct Storage {
+    disks: Vec<Box<dyn Disk>>,
+    pub(crate) volumes: Vec<Volume>,
+    pub(crate) desk: Desk,
+    /// Writes to rows that are under way or wait, in order of arrival.
+    pub(crate) rows: Vec<u32>,
+    /// What the disks say, before it is translated.
+    said: Out,
+}
+
+impl Storage {
+    /// These disks with these volumes.
+    ///
+    /// # Errors
+    /// A sentence about a volume that cannot be.
+    pub fn new(disks: Vec<Box<dyn Disk>>, volumes: &[VolumeSpec]) -> Result<Storage, String> {
+        let capacities: Vec<u64> = disks.iter().map(|disk| disk.facts().sectors).collect();
+        let volumes = volumes.iter().map(|spec| Volume::new(spec, &capacities)).collect::<Result<_, _>>()?;
+        Ok(Storage { volumes, desk: Desk::new(disks.len()), rows: Vec::new(), said: Out::default(), disks })
+    }
+
+    /// One disk, all of which is volume 0.
+    #[must_use]
+    pub fn single(disk: Box<dyn Disk>) -> Storage {
+        let whole = Piece { disk: DiskId(0), sector: 0, sectors: disk.facts().sectors };
+        let spec = VolumeSpec { name: "disk".into(), layout: Layout::Linear, pieces: vec![whole] };
+        Storage::new(vec![disk], &[spec]).expect("a whole disk is a volume")
+    }
+
+    /// The disks.
+    #[must_use]
+    pub fn disks(&self) -> &[Box<dyn Disk>] {
+        &self.disks
+    }
+
+    /// How many volumes there are; their numbers begin with 0.
+    #[must_use]
+    pub fn volumes(&self) -> usize {
+        self.volumes.len()
+    }
+
+    /// Sectors of `volume`.
+    #[must_use]
+    pub fn sectors(&self, volume: VolumeId) -> u64 {
+        self.volumes[usize::from(volume.0)].sectors
+    }
+
+    /// Whether a disk of `volume` is congested.
+    #[must_use]
+    pub fn is_congested(&self, volume: VolumeId, op: Operation) -> bool {
+        let pieces = &self.volumes[usize::from(volume.0)].pieces;
+        pieces.iter().any(|piece| self.disks[usize::from(piece.disk.0)].is_congested(op))
+    }
+
+    /// Requests in all devices.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.disks.iter().map(|disk| disk.in_flight()).sum()
+    }
+
+    /// What waits at all disks, and the writes to rows that wait for others.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        let rows = self.rows.iter().filter(|row| self.step(**row) == Some(Step::Waiting)).count();
+        self.disks.iter().map(|disk| disk.waiting()).sum::<u32>() + rows as u32
+    }
+
+    /// As [`Disk::submit`], for `volume`. What it does not hold is the caller's mistake.
+    pub fn submit(&mut self, now: Time, volume: VolumeId, ios: &[Io], out: &mut Out) {
+        for io in ios {
+            assert!(io.end() <= self.sectors(volume), "sector {} is beyond the end of volume {}", io.end(), volume.0);
+            self.cut(volume, io, out);
+        }
+        self.send(now, out);
+        self.translate(now, out);
+    }
+
+    /// As [`Disk::unplug`], for the disks of `volume`.
+    pub fn unplug(&mut self, now: Time, volume: VolumeId, out: &mut Out) {
+        for place in 0..self.volumes[usize::from(volume.0)].pieces.len() {
+            let disk = self.volumes[usize::from(volume.0)].pieces[place].disk;
+            self.ask(disk.0, out, |disk, said| disk.unplug(now, said));
+        }
+        self.translate(now, out);
+    }
+
+    /// As [`Disk::next_event`].
+    #[must_use]
+    pub fn next_event(&self) -> Time {
+        self.disks.iter().map(|disk| disk.next_event()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// As [`Disk::advance`].
+    pub fn advance(&mut self, now: Time, out: &mut Out) {
+        for disk in 0..self.disks.len() {
+            if self.disks[disk].next_event() <= now {
+                self.ask(disk as u16, out, |disk, said| disk.advance(now, said));
+            }
+        }
+        self.translate(now, out);
+    }
+
+    /// As [`Disk::exit`], at every disk.
+    pub fn exit(&mut self, now: Time, submitter: Submitter, out: &mut Out) {
+        for disk in 0..self.disks.len() {
+            self.ask(disk as u16, out, |disk, said| disk.exit(now, submitter, said));
+        }
+        self.translate(now, out);
+    }
+
+    /// Lets `verb` be done to a disk; events go to `out` as they are, outcomes wait to be translated.
+    fn ask(&mut self, disk: u16, out: &mut Out, verb: impl FnOnce(&mut dyn Disk, &mut Out)) {
+        let mut events: Option<Vec<IoEvent>> = out.events.take();
+        std::mem::swap(&mut self.said.events, &mut events);
+        verb(&mut *self.disks[usize::from(disk)], &mut self.said);
+        std::mem::swap(&mut self.said.events, &mut events);
+        out.events = events;
+    }
+
+    /// Cuts `io` along the disks of `volume` into their batches.
+    fn cut(&mut self, volume: VolumeId, io: &Io, out: &mut Out) {
+        let job = self.desk.begin(io, None);
+        let layout = self.volumes[usize::from(volume.0)].layout;
+        match (layout, io.op) {
+            (_, Operation::Flush) => self.flush_all(volume, job, io),
+            (Layout::Mirrored, Operation::Read) => {
+                let disk = self.best_mirror(volume, io.sector);
+                self.on_mirror(volume, disk, job, io);
+            }
+            (Layout::Mirrored, _) => {
+                for disk in 0..self.volumes[usize::from(volume.0)].pieces.len() {
+                    self.on_mirror(volume, disk, job, io);
+                }
+            }
+            (Layout::Parity { .. }, Operation::Write) => self.write_rows(volume, job, io),
+            (Layout::Parity { .. }, Operation::Discard) => {
+                self.desk.end(job);
+                out.outcomes.push(Outcome::Done { tag: io.tag });
+            }
+            _ => {
+                let volume = &self.volumes[usize::from(volume.0)];
+                volume.parts(io.sector, io.sectors, |part| self.desk.add(volume, part, job, io));
+            }
+        }
+    }
+
+    /// A flush for each disk of `volume`, once.
+    fn flush_all(&mut self, volume: VolumeId, job: u32, io: &Io) {
+        let pieces = &self.volumes[usize::from(volume.0)].pieces;
+        for disk in 0..self.disks.len() {
+            if pieces.iter().any(|piece| usize::from(piece.disk.0) == disk) {
+                self.desk.push(disk, *io, job);
+            }
+        }
+    }
+
+    fn on_mirror(&mut self, volume: VolumeId, place: usize, job: u32, io: &Io) {
+        let mirrors = &self.volumes[usize::from(volume.0)];
+        let sector = mirrors.pieces[place].sector + io.sector;
+        self.desk.add(mirrors, (place, sector, io.sectors), job, io);
+    }
+
+    /// Which mirror reads what begins at `sector`.
+    fn best_mirror(&self, volume: VolumeId, sector: u64) -> usize {
+        let pieces = &self.volumes[usize::from(volume.0)].pieces;
+        let head = |piece: &Piece| self.desk.heads[usize::from(piece.disk.0)];
+        if let Some(reads_on) = pieces.iter().position(|piece| head(piece) == piece.sector + sector) {
+            return reads_on;
+        }
+        let disk = |piece: &Piece| &self.disks[usize::from(piece.disk.0)];
+        let load = |piece: &Piece| {
+            let about_to = self.desk.batches[usize::from(piece.disk.0)].len() as u64;
+            u64::from(disk(piece).waiting()) + u64::from(disk(piece).in_flight()) + about_to
+        };
+        let seeks = pieces.iter().any(|piece| disk(piece).facts().rotational);
+        let cost = |piece: &Piece| if seeks { head(piece).abs_diff(piece.sector + sector) } else { load(piece) };
+        (0..pieces.len()).min_by_key(|place| cost(&pieces[*place])).expect("a mirror has disks")
+    }
+
+    /// The disks get their batches.
+    fn send(&mut self, now: Time, out: &mut Out) {
+        for disk in 0..self.disks.len() {
+            if self.desk.batches[disk].is_empty() {
+                continue;
+            }
+            let mut batch = std::mem::take(&mut self.desk.batches[disk]);
+            self.ask(disk as u16, out, |disk, said| disk.submit(now, &batch, said));
+            batch.clear();
+            self.desk.batches[disk] = batch;
+        }
+    }
+
+    /// What the disks said becomes what the askers are told; and what follows from it is sent.
+    fn translate(&mut self, now: Time, out: &mut Out) {
+        while !self.said.outcomes.is_empty() {
+            let mut outcomes = std::mem::take(&mut self.said.outcomes);
+            // Sleeps first: of a piece on several disks one may be admitted before another says that it waits.
+            for outcome in &outcomes {
+                if let Outcome::Waiting { tag } = outcome {
+                    self.waits(*tag as usize, out);
+                }
+            }
+            for outcome in outcomes.drain(..) {
+                match outcome {
+                    Outcome::Waiting { .. } => {}
+                    Outcome::Admitted { tag } => self.admitted(tag as usize, out),
+                    Outcome::Done { tag } => self.part_done(tag as u32, out),
+                }
+            }
+            self.said.outcomes = outcomes;
+            self.send(now, out);
+        }
+    }
+
+    fn waits(&mut self, job: usize, out: &mut Out) {
+        self.desk.jobs[job].unadmitted += 1;
+        if self.desk.jobs[job].unadmitted == 1 && self.desk.jobs[job].row.is_none() {
+            out.outcomes.push(Outcome::Waiting { tag: self.desk.jobs[job].io.tag });
+        }
+    }
+
+    fn admitted(&mut self, job: usize, out: &mut Out) {
+        self.desk.jobs[job].unadmitted -= 1;
+        if self.desk.jobs[job].unadmitted == 0 && self.desk.jobs[job].row.is_none() {
+            out.outcomes.push(Outcome::Admitted { tag: self.desk.jobs[job].io.tag });
+        }
+    }
+
+    /// A part of `job` is done.
+    fn part_done(&mut self, job: u32, out: &mut Out) {
+        let about = &mut self.desk.jobs[job as usize];
+        about.left -= 1;
+        if about.left > 0 {
+            return;
+        }
+        let Job { io, row, .. } = *about;
+        let Some(row) = row else {
+            self.desk.end(job);
+            return out.outcomes.push(Outcome::Done { tag: io.tag });
+        };
+        if row.step == Step::Reading {
+            return self.step_row(job, Step::Writing);
+        }
+        self.rows.retain(|other| *other != job);
+        self.desk.end(job);
+        self.start_next(row);
+        self.part_done(row.of, out);
+    }
+}

@@ -1,0 +1,134 @@
+//! Volumes: what is asked of them reaches the right sectors of the right disks, and is done once.
+
+mod common;
+
+use common::MS;
+use goodness_block::{Out, Outcome, QueueOptions, Storage, by_name};
+use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
+use goodness_core::{DiskId, Io, IoStage, Operation, Seed, Submitter, Time};
+
+const VOLUME: VolumeId = VolumeId(0);
+
+/// A part that a device got: disk, operation, first sector, sectors.
+type Issued = (u16, Operation, u64, u32);
+
+struct Run {
+    storage: Storage,
+    out: Out,
+    issued: Vec<Issued>,
+    outcomes: Vec<(u64, Outcome)>,
+}
+
+fn run(layout: Layout, disks: u16, device: &str) -> Run {
+    let make = |disk| {
+        let options = QueueOptions { disk: DiskId(disk), ..QueueOptions::default() };
+        by_name("none", &options, goodness_device::by_name(device, Seed(1)).unwrap()).unwrap()
+    };
+    let pieces = (0..disks).map(|disk| Piece { disk: DiskId(disk), sector: 0, sectors: 10_000 }).collect();
+    let spec = VolumeSpec { name: "v".into(), layout, pieces };
+    let storage = Storage::new((0..disks).map(make).collect(), &[spec]).unwrap();
+    Run { storage, out: Out::with_events(), issued: Vec::new(), outcomes: Vec::new() }
+}
+
+impl Run {
+    fn submit(&mut self, at: u64, ios: &[Io]) {
+        self.storage.submit(Time(at), VOLUME, ios, &mut self.out);
+        self.keep(at);
+    }
+
+    fn finish(&mut self) {
+        while self.storage.next_event() != Time::NEVER {
+            let at = self.storage.next_event();
+            self.storage.advance(at, &mut self.out);
+            self.keep(at.0);
+        }
+        assert_eq!((self.storage.waiting(), self.storage.in_flight()), (0, 0));
+    }
+
+    fn keep(&mut self, at: u64) {
+        let issued = self.out.events.iter().flatten().filter(|event| event.stage == IoStage::Issued);
+        self.issued.extend(issued.map(|event| (event.disk.0, event.op, event.sector, event.sectors)));
+        self.outcomes.extend(self.out.outcomes.iter().map(|outcome| (at, *outcome)));
+        self.out.clear();
+    }
+}
+
+fn write(sector: u64, sectors: u32) -> Io {
+    Io { tag: sector, ..Io::write(Submitter(0), sector, sectors) }
+}
+
+#[test]
+fn a_read_across_stripes_is_done_with_its_last_part() {
+    let mut run = run(Layout::Striped { chunk: 8 }, 2, "null:latency=1ms,depth=1");
+    run.submit(0, &[Io::read(Submitter(0), 0, 32)]);
+    run.finish();
+    run.issued.sort_by_key(|issued| (issued.0, issued.2));
+    // The parts of one disk are adjacent there and merge under the plug.
+    assert_eq!(run.issued, [(0, Operation::Read, 0, 16), (1, Operation::Read, 0, 16)]);
+    assert_eq!(run.outcomes, [(MS, Outcome::Done { tag: 0 })]);
+}
+
+#[test]
+fn a_mirror_writes_to_all_and_reads_from_the_idle_or_the_near() {
+    let mut idle = run(Layout::Mirrored, 2, "null");
+    idle.submit(0, &[write(100, 8)]);
+    idle.finish();
+    assert_eq!(idle.issued, [(0, Operation::Write, 100, 8), (1, Operation::Write, 100, 8)]);
+    idle.submit(MS, &[Io::read(Submitter(0), 500, 8)]);
+    idle.submit(MS, &[Io::read(Submitter(0), 900, 8)]);
+    idle.submit(MS, &[Io::read(Submitter(0), 508, 8)]);
+    let disks: Vec<u16> = idle.issued[2..].iter().map(|issued| issued.0).collect();
+    assert_eq!(disks, [0, 1, 0], "the second goes to the disk with nothing to do, the third reads on");
+}
+
+#[test]
+fn a_small_write_to_a_raid_5_is_four_commands_in_two_steps() {
+    let mut run = run(Layout::Parity { chunk: 16 }, 5, "null:latency=1ms");
+    run.submit(0, &[write(0, 8)]);
+    assert_eq!(run.issued, [(0, Operation::Read, 0, 8), (4, Operation::Read, 0, 8)]);
+    run.finish();
+    assert_eq!(run.issued[2..], [(0, Operation::Write, 0, 8), (4, Operation::Write, 0, 8)]);
+    assert_eq!(run.outcomes, [(2 * MS, Outcome::Done { tag: 0 })]);
+}
+
+#[test]
+fn a_raid_5_writes_whole_rows_without_a_read_and_one_row_after_the_other() {
+    let mut run = run(Layout::Parity { chunk: 16 }, 3, "null:latency=1ms");
+    run.submit(0, &[write(0, 64)]);
+    assert!(run.issued.iter().all(|issued| issued.1 == Operation::Write));
+    let sectors: u32 = run.issued.iter().map(|issued| issued.3).sum();
+    assert_eq!(sectors, 96, "64 of data and 32 of parity");
+    // The second write to the first row waits for the first; one to another row does not.
+    run.submit(MS / 2, &[write(4, 4), write(32 * 5, 32)]);
+    run.finish();
+    let done: Vec<(u64, u64)> = run
+        .outcomes
+        .iter()
+        .map(|(at, outcome)| match outcome {
+            Outcome::Done { tag } => (*at, *tag),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(done, [(MS, 0), (MS * 3 / 2, 160), (3 * MS, 4)]);
+}
+
+#[test]
+fn a_flush_reaches_every_disk_and_a_discard_stops_at_a_raid_5() {
+    let mut run = run(Layout::Parity { chunk: 16 }, 3, "null");
+    let flush = Io { op: Operation::Flush, sectors: 0, tag: 1, ..write(0, 0) };
+    run.submit(0, &[flush, Io { op: Operation::Discard, tag: 2, ..write(0, 64) }]);
+    run.finish();
+    assert!(run.issued.is_empty(), "null has no volatile cache");
+    let done: Vec<Outcome> = run.outcomes.iter().map(|outcome| outcome.1).collect();
+    assert_eq!(done, [Outcome::Done { tag: 2 }, Outcome::Done { tag: 1 }]);
+}
+
+#[test]
+fn who_waits_at_several_disks_is_told_once_that_he_waits_and_once_that_he_may_go_on() {
+    let mut run = run(Layout::Striped { chunk: 8 }, 2, "null:latency=1ms,depth=1");
+    run.submit(0, &[Io::read(Submitter(0), 0, 16), Io { tag: 1, ..Io::read(Submitter(0), 5000, 16) }]);
+    run.finish();
+    let told: Vec<Outcome> = run.outcomes.iter().map(|outcome| outcome.1).collect();
+    let expected = [Outcome::Waiting { tag: 1 }, Outcome::Done { tag: 0 }, Outcome::Admitted { tag: 1 }];
+    assert_eq!(told, [expected.as_slice(), &[Outcome::Done { tag: 1 }]].concat());
+}
