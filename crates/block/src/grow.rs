@@ -128,11 +128,7 @@ impl<E: RegisteredElevator> Queue<E> {
     /// Both, if they may become one.
     fn pair(&self, now: Time, first: RequestId, second: RequestId) -> Option<(RequestId, RequestId)> {
         let (a, b) = (&self.requests[first], &self.requests[second]);
-        let cx = context!(self, now);
-        let may = first != second
-            && self.fit(a, b)
-            && self.elevator.allows_merge(cx, first, &as_io(b))
-            && self.elevator.allows_merge(cx, second, &as_io(a));
+        let may = first != second && self.fit(a, b) && self.elevator.allows_absorb(context!(self, now), first, second);
         may.then_some((first, second))
     }
 
@@ -177,7 +173,7 @@ impl<E: RegisteredElevator> Queue<E> {
         let about = self.requests[request];
         let takes = |prior: &RequestId| {
             self.fit(&self.requests[*prior], &about)
-                && self.elevator.allows_merge(context!(self, now), *prior, &as_io(&about))
+                && self.elevator.allows_merge(context!(self, now), *prior, &about.as_io())
         };
         let Some(prior) = self.merging.ending_at(about.sector).find(takes) else { return false };
         let before = self.requests[prior].sector;
@@ -185,21 +181,5 @@ impl<E: RegisteredElevator> Queue<E> {
         self.free(request);
         self.tell_grown(now, prior, Side::Back, before, out);
         true
-    }
-}
-
-/// A request as the piece of I/O that an elevator is asked about.
-fn as_io(about: &Request) -> Io {
-    Io {
-        op: about.op,
-        sector: about.sector,
-        sectors: about.sectors,
-        sync: about.sync,
-        durable: about.durable,
-        mergeable: about.mergeable,
-        submitter: about.submitter,
-        priority: about.priority,
-        cpu: about.cpu,
-        tag: 0,
     }
 }

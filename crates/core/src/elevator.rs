@@ -42,6 +42,13 @@ pub trait Elevator {
         true
     }
 
+    /// Whether `survivor` may swallow `absorbed`, which begins where it ends; both wait here. Unless an elevator says
+    /// otherwise: where a piece of I/O like each may join the other.
+    fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
+        self.allows_merge(cx, survivor, &cx.requests[absorbed].as_io())
+            && self.allows_merge(cx, absorbed, &cx.requests[survivor].as_io())
+    }
+
     /// `request`, which waits here, has grown at `side`. At [`Side::Front`] its first sector is another one now:
     /// `before` is what it was.
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, before: u64) {

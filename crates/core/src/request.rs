@@ -209,6 +209,23 @@ impl Request {
         self.sector + self.sectors as u64
     }
 
+    /// As the piece of I/O that an elevator is asked about.
+    #[must_use]
+    pub const fn as_io(&self) -> Io {
+        Io {
+            op: self.op,
+            sector: self.sector,
+            sectors: self.sectors,
+            sync: self.sync,
+            durable: self.durable,
+            mergeable: self.mergeable,
+            submitter: self.submitter,
+            priority: self.priority,
+            cpu: self.cpu,
+            tag: 0,
+        }
+    }
+
     /// Whether it is a read.
     #[inline]
     #[must_use]

@@ -255,7 +255,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             }
             let side = match io {
                 _ if request.end() == io.sector => Side::Back,
-                _ if io.end() == request.sector && merges == Merges::All => Side::Front,
+                _ if io.end() == request.sector && merges != Merges::Back => Side::Front,
                 _ => continue,
             };
             if self.call(|e, cx| e.allows_merge(cx, id, io)) {
@@ -279,8 +279,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         self.check();
     }
 
-    /// Two waiting requests that touch become one, the lower one, if the elevator would let a piece of I/O like the
-    /// other join.
+    /// Two waiting requests that touch become one, the lower one, if the elevator allows it.
     fn absorb_neighbour(&mut self, id: RequestId) {
         let touching = |a: RequestId, b: RequestId| {
             let [first, second] = [a, b].map(|id| &self.requests[id]);
@@ -296,9 +295,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             () => None,
         });
         let Some((survivor, absorbed)) = pair else { return };
-        let [like_survivor, like_absorbed] = [survivor, absorbed].map(|id| self.as_io(id));
-        let is_allowed = self
-            .call(|e, cx| e.allows_merge(cx, survivor, &like_absorbed) && e.allows_merge(cx, absorbed, &like_survivor));
+        let is_allowed = self.call(|e, cx| e.allows_absorb(cx, survivor, absorbed));
         if !is_allowed {
             return;
         }
@@ -311,11 +308,6 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         self.call(|e, cx| e.absorbed(cx, survivor, absorbed));
         self.requests.give_back(absorbed);
         self.check();
-    }
-
-    fn as_io(&self, id: RequestId) -> Io {
-        let Request { op, sync, sector, sectors, submitter, priority, cpu, .. } = self.requests[id];
-        Io { op, sync, priority, cpu, ..Io::read(submitter, sector, sectors) }
     }
 
     fn call<T>(&mut self, verb: impl FnOnce(&mut E, &IoContext) -> T) -> T {
