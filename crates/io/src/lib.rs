@@ -21,6 +21,7 @@ mod testbed;
 
 goodness_core::elevators! {
     anticipatory::Anticipatory,
+    bfq::Bfq,
     cfq_v2::CfqV2,
     deadline::Deadline,
     kyber::Kyber,

@@ -1,0 +1,281 @@
+//! bfq: each process has a queue with a budget of sectors; shares of throughput, and short delays for whom a user waits.
+//!
+//! Source: Linux 5.x, `specs/io-schedulers.md` section 9, in `bfq/`: the next queue (`wf2q.rs`), its budget (`budget.rs`),
+//! service of it (`service.rs`), arrivals (`arrival.rs`), whether to keep the device idle (`idling.rs`), raising of weights
+//! (`raising.rs`), the speed of the device (`rate.rs`).
+//!
+//! Inferred (general knowledge where the spec is short): when a queue counts as bound by I/O, when the device as queueing,
+//! how long a pause makes soft real-time, limits on slots for writes, how many requests are injected. Departs: *slow* compares
+//! rates, as the spec says; times are nanoseconds, not jiffies, but for the timeout. Left out: groups (all weights come from
+//! I/O priorities), early merging of queues that read next to each other, wakers, the reset of injection limits.
+//!
+//! Weakness: the device idles on purpose, which costs throughput where it has a queue or does not seek; a raised queue takes
+//! it from all others.
+
+mod arrival;
+mod budget;
+mod counts;
+mod idling;
+mod queue;
+mod raising;
+mod rate;
+mod service;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod wf2q;
+
+use crate::choice::Backward;
+use crate::dispatch_list::DispatchList;
+use crate::fifo::Arrivals;
+use crate::sorted::Sectors;
+use budget::Bounds;
+use counts::{Counted, Counts, Queueing};
+use goodness_core::{
+    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time,
+};
+use queue::Queue;
+use raising::Burst;
+use rate::PeakRate;
+pub use settings::Settings;
+use settings::Times;
+use wf2q::Schedule;
+
+/// The queue of requests that bypass all queues.
+const NO_QUEUE: u32 = u32::MAX;
+
+/// While the device is kept idle for the queue that is served.
+#[derive(Clone, Copy, Debug)]
+struct Idling {
+    since: Time,
+    until: Time,
+}
+
+/// The first request of a queue after a pause, timed to see whether requests of others delay it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    since: Time,
+    /// The next request served of the queue is the one.
+    awaits_dispatch: bool,
+    request: Option<RequestId>,
+    /// Requests of others were injected meanwhile.
+    injected: bool,
+}
+
+/// Budget fair queueing.
+#[derive(Debug)]
+pub struct Bfq {
+    settings: Settings,
+    times: Times,
+    back: Backward,
+    schedule: Schedule,
+    queues: Vec<Queue>,
+    sectors: Sectors,
+    arrivals: Arrivals,
+    /// Requests that bypass all queues.
+    first: DispatchList,
+    /// By request: its queue.
+    owner: Vec<u32>,
+    waiting: u32,
+    bounds: Bounds,
+    rate: PeakRate,
+    burst: Burst,
+    counts: Counts,
+    queueing: Queueing,
+    /// Where the last request given to the device ended.
+    position: u64,
+    /// When service of the present queue began, and when it has taken too long.
+    began: Time,
+    ends: Time,
+    idling: Option<Idling>,
+    trial: Trial,
+}
+
+impl RegisteredElevator for Bfq {
+    const ABOUT: ElevatorAbout = ElevatorAbout {
+        name: "bfq",
+        summary: "Budgets of sectors for processes by weighted fair queueing; more weight for whom a user waits.",
+        source: "Linux 5.x; specs section 9",
+        layer: Layer::MultiQueue,
+    };
+    type Settings = Settings;
+
+    fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Bfq {
+        Bfq {
+            times: Times::new(facts, &settings),
+            back: Backward { max: settings.back_seek_max.saturating_mul(2), penalty: settings.back_seek_penalty },
+            schedule: Schedule::new(),
+            queues: Vec::new(),
+            sectors: Sectors::default(),
+            arrivals: Arrivals::default(),
+            first: DispatchList::default(),
+            owner: Vec::new(),
+            waiting: 0,
+            bounds: Bounds::new(settings.max_budget),
+            rate: PeakRate::new(facts),
+            burst: Burst::default(),
+            counts: Counts::default(),
+            queueing: Queueing::default(),
+            position: 0,
+            began: Time::ZERO,
+            ends: Time::ZERO,
+            idling: None,
+            trial: Trial::default(),
+            settings,
+        }
+    }
+}
+
+impl Elevator for Bfq {
+    fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
+        let owner = self.owner[request.index()];
+        owner != NO_QUEUE && owner == queue::number(io.sync, io.submitter, io.priority)
+    }
+
+    fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
+        let owner = self.owner[request.index()];
+        if side == Side::Back || owner == NO_QUEUE {
+            return;
+        }
+        let queue = &mut self.queues[owner as usize];
+        queue.order.rekey_behind_equals(&mut self.sectors, request, cx.requests[request].sector);
+        self.consider(cx, owner, request);
+    }
+
+    fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
+        let owner = self.owner[absorbed.index()];
+        if owner != NO_QUEUE && owner == self.owner[survivor.index()] {
+            // `remove` takes the absorbed one off; only its place must not be lost.
+            self.queues[owner as usize].arrivals.absorb(&mut self.arrivals, survivor, absorbed);
+            self.queues[owner as usize].arrivals.push(&mut self.arrivals, absorbed);
+        }
+        self.remove(cx, absorbed);
+    }
+
+    fn remove(&mut self, cx: &IoContext, request: RequestId) {
+        if self.first.remove(request) {
+            return;
+        }
+        let owner = self.owner[request.index()];
+        self.take_off(cx, owner, request);
+        self.settle(cx, owner);
+    }
+
+    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+        if io.op == Operation::Read {
+            return Allocate::AsUsual;
+        }
+        // Sixteenths of the slots: fewer for writes than for reads, and fewer still while a raised queue is busy.
+        let sixteenths: u64 = match (self.counts.raised() > 0, io.sync) {
+            (false, false) => 8,
+            (false, true) => 12,
+            (true, false) => 3,
+            (true, true) => 6,
+        };
+        let limit = (u64::from(cx.facts.requests) * sixteenths / 16).max(1);
+        if u64::from(used) >= limit { Allocate::Wait } else { Allocate::AsUsual }
+    }
+
+    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+        let slots = cx.requests.slots();
+        self.sectors.reserve(slots);
+        self.arrivals.reserve(slots);
+        self.first.reserve(slots);
+        if self.owner.len() < slots {
+            self.owner.resize(slots, NO_QUEUE);
+        }
+        self.owner[request.index()] = NO_QUEUE;
+        match (at, cx.requests[request].op) {
+            (Insert::Head, _) => self.first.push_front(request),
+            (Insert::Sorted, Operation::Flush) => self.first.push_back(request),
+            (Insert::Sorted, _) => self.arrive(cx, request),
+        }
+        Run::WhenUnplugged
+    }
+
+    fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        if self.settings.strict_guarantees && cx.in_flight > 0 {
+            return None;
+        }
+        if let Some(request) = self.first.pop() {
+            return Some(request);
+        }
+        let queue = self.select(cx)?;
+        Some(self.serve(cx, queue))
+    }
+
+    fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        let owner = std::mem::replace(&mut self.owner[request.index()], NO_QUEUE);
+        self.sample_queueing(cx);
+        if self.rate.completed(cx.now) {
+            self.bounds.learn(self.rate.sectors_in(self.times.timeout));
+        }
+        if owner != NO_QUEUE {
+            self.completed(cx, owner, request);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.idling.map(|idling| idling.until)
+    }
+
+    fn timer(&mut self, cx: &IoContext) {
+        if self.idling.is_some_and(|idling| idling.until <= cx.now) {
+            self.idled(cx);
+        }
+    }
+
+    fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
+        let number = queue::number(true, submitter, goodness_core::IoPriority::DEFAULT);
+        let Some(queue) = self.queues.get_mut(number as usize) else { return };
+        queue.exited = true;
+        // Nothing will come: the timer ends service of the queue at once.
+        if self.schedule.serving() == Some(number)
+            && let Some(idling) = &mut self.idling
+        {
+            idling.until = cx.now;
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.waiting > 0 || !self.first.is_empty()
+    }
+}
+
+impl Bfq {
+    fn queue(&mut self, number: u32) -> &mut Queue {
+        &mut self.queues[number as usize]
+    }
+
+    /// Sectors that serving `request` counts as. Who writes asynchronously fills the device's cache, which others pay for.
+    fn charge(&self, cx: &IoContext, number: u32, request: RequestId) -> u64 {
+        let queue = &self.queues[number as usize];
+        let sectors = u64::from(cx.requests[request].sectors);
+        let as_it_is = queue.sync || queue.raise.is_raised() || self.counts.are_asymmetric(queue.counted.weight);
+        if as_it_is { sectors } else { sectors * Times::ASYNC_CHARGE }
+    }
+
+    /// Brings counts and weight of a queue up to date after it changed.
+    fn recount(&mut self, number: u32) {
+        let entity = self.schedule[number];
+        let queue = &mut self.queues[number as usize];
+        let raised = queue.raise.is_raised();
+        let counts = (queue.busy || queue.outstanding > 0) && !raised;
+        let (_, weight) = queue::class_and_weight(queue.priority);
+        let new = Counted {
+            busy: queue.busy.then(|| entity.class()),
+            raised: queue.busy && raised,
+            weight: counts.then_some(weight as usize / 10),
+        };
+        self.counts.replace(queue.counted, new);
+        queue.counted = new;
+    }
+
+    /// The weight that a queue's priority and raising give it, from its next activation on.
+    fn weigh(&mut self, number: u32) {
+        let queue = &self.queues[number as usize];
+        let (class, weight) = queue::class_and_weight(queue.priority);
+        self.schedule.want(number, class, weight * queue.raise.factor());
+    }
+}
