@@ -100,6 +100,11 @@ impl Elevator for Deadline {
         !self.dispatch.contains(request) && (self.settings.front_merges || !is_front)
     }
 
+    /// Whatever `front_merges` says: it is about pieces of I/O.
+    fn allows_absorb(&self, _: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
+        !self.dispatch.contains(survivor) && !self.dispatch.contains(absorbed)
+    }
+
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
         if side == Side::Back || self.dispatch.contains(request) {
             return;

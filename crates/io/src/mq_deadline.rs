@@ -155,6 +155,12 @@ impl Elevator for MqDeadline {
             && (self.settings.front_merges || !is_front)
     }
 
+    /// Whatever `front_merges` says: it is about pieces of I/O.
+    fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
+        let is_listed = self.dispatch.contains(survivor) || self.dispatch.contains(absorbed);
+        !is_listed && place(cx, survivor) == place(cx, absorbed)
+    }
+
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
         if side == Side::Front && !self.dispatch.contains(request) {
             let (level, direction) = place(cx, request);

@@ -128,6 +128,8 @@ fn without_front_merges_a_request_still_grows_behind() {
         let request = read(&mut bench, 100);
         let asked = [92, 108].map(|at| bench.call(|e, cx| e.allows_merge(cx, request, &Io::read(US, at, 8))));
         assert_eq!(asked, [front_merges, true]);
+        let next = read(&mut bench, 108);
+        assert!(bench.call(|e, cx| e.allows_absorb(cx, request, next)));
     }
 }
 

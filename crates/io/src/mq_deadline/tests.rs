@@ -170,6 +170,9 @@ fn a_request_joins_only_its_own_class_and_in_front_only_where_allowed() {
         let mut ask = |io: Io| bench.call(|e, cx| e.allows_merge(cx, request, &io));
         assert_eq!(ask(read(BestEffort, 92)), front_merges);
         assert_eq!([ask(read(BestEffort, 108)), ask(read(RealTime, 108))], [true, false]);
+        let behind = [BestEffort, RealTime].map(|class| bench.insert(read(class, 108)));
+        let may = behind.map(|next| bench.call(|e, cx| e.allows_absorb(cx, request, next)));
+        assert_eq!(may, [true, false]);
     }
 }
 
