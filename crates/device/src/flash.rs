@@ -17,6 +17,8 @@ mod array;
 mod blocks;
 mod buffer;
 mod collect;
+#[cfg(test)]
+mod consistency;
 mod events;
 mod host;
 mod jitter;
