@@ -331,3 +331,30 @@ fn a_folded_drive_keeps_its_capacity_and_simulates_a_part_of_it() {
     let read = one(&mut drive, Time(1_000_000), request(Operation::Read, 1 << 19, 8));
     assert!(read < Span::from_us(1), "sector 2^19 falls on sector 0: {read}");
 }
+
+#[test]
+fn forced_collection_takes_turns_with_reads_that_never_pause() {
+    let settings = Settings { channels: 1, luns: 1, sectors: 1 << 16, ..small() };
+    let mut drive = flash(&settings);
+    let mut rng = Seed(2).rng();
+    // Commands 0..8 read for ever, 8..16 write for ever.
+    let mut what = |id: u32| {
+        let op = if id < 8 { Operation::Read } else { Operation::Write };
+        request(op, page(&mut rng, &settings), 8)
+    };
+    for id in 0..16 {
+        drive.start(Time::ZERO, RequestId(id), &what(id));
+    }
+    let (mut done, mut now, mut writes) = (Vec::new(), Time::ZERO, 0);
+    while now < Time(60_000_000_000) {
+        now = drive.next_event();
+        drive.advance(now, &mut done);
+        for id in done.drain(..) {
+            writes += u64::from(id.0 >= 8);
+            drive.start(now, id, &what(id.0));
+        }
+    }
+    // The buffer and all flash beyond the capacity hold 256 and 15 % of 8192 pages: more writes need collection.
+    assert!(writes > 2 * (256 + 8192 * 15 / 100), "{writes} writes in a minute");
+    assert!(drive.wear().erased > 50, "{:?}", drive.wear());
+}
