@@ -12,11 +12,13 @@ mod femu;
 pub mod flash;
 mod null;
 mod nvme;
+pub mod recorded;
 pub mod registry;
 mod ssd;
 
 pub use flash::Flash;
 pub use null::Null;
+pub use recorded::{Recorded, Service};
 pub use registry::{DeviceKind, by_name};
 
 /// Every device that can be made by name, in order of name.

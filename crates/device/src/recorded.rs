@@ -1,0 +1,178 @@
+//! recorded: service times drawn from those that a device was seen to take.
+//!
+//! A sample is sorted into classes: operation, size (by powers of two) and whether a request began where the last one of its
+//! operation ended. A request's time is one of those of its class, each as likely. What has no sample takes from the
+//! nearest class (the same operation and the next size, then the other kind of succession, then reads for writes and
+//! writes for reads); discards and flushes without any take no time.
+//!
+//! Not modelled: what a time depends on beyond its class, such as distance, load and the request before. It is no entry of
+//! the registry, because it cannot be made without a sample.
+
+use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Rng, Seed, Span, Time};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A request that was seen, and the time it took in the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What.
+    pub op: Operation,
+    /// Its size in sectors.
+    pub sectors: u32,
+    /// Whether it began where the last one of its operation ended.
+    pub is_sequential: bool,
+    /// From issue to completion.
+    pub span: Span,
+}
+
+/// Powers of two of a size in sectors.
+const SIZES: usize = 33;
+/// Sizes of requests that succeed each other, and of those that do not.
+const CLASSES: usize = 2 * SIZES;
+/// Operations.
+const OPERATIONS: usize = 4;
+
+/// A device that takes the times of a sample.
+#[derive(Debug)]
+pub struct Recorded {
+    facts: DeviceFacts,
+    /// Commands served at a time; others wait in the device.
+    servers: usize,
+    /// The times of all classes, one class behind the other.
+    spans: Vec<Span>,
+    /// By operation and class: the part of `spans` that it draws from.
+    classes: Vec<(u32, u32)>,
+    /// By operation: where the last request ended.
+    ends: [u64; OPERATIONS],
+    waiting: VecDeque<(RequestId, Span)>,
+    /// By time, then by number.
+    served: BinaryHeap<Reverse<(Time, u64, RequestId)>>,
+    begun: u64,
+    rng: Rng,
+}
+
+impl Recorded {
+    /// A device that says `facts` of itself and serves `servers` commands at a time. With 1 a sample is taken for times of
+    /// service; with the depth at which the sample was seen, for times that include waiting in the device.
+    ///
+    /// # Errors
+    /// A sentence: no read and no write in the sample, or no server.
+    pub fn new(facts: DeviceFacts, servers: u32, sample: &[Service], seed: Seed) -> Result<Recorded, String> {
+        if servers == 0 {
+            return Err("a device with 0 servers completes nothing; give it 1 or more".into());
+        }
+        if !sample.iter().any(|s| matches!(s.op, Operation::Read | Operation::Write)) {
+            return Err(format!(
+                "none of the {} requests of the sample is a read or a write; take a sample that has some",
+                sample.len()
+            ));
+        }
+        if u32::try_from(sample.len()).is_err() {
+            return Err(format!("a sample of {} requests is too large; keep fewer than 2^32", sample.len()));
+        }
+        let (spans, own) = sorted(sample);
+        let classes = (0..OPERATIONS * CLASSES).map(|class| substitute(&own, class)).collect();
+        Ok(Recorded {
+            facts,
+            servers: servers as usize,
+            spans,
+            classes,
+            ends: [u64::MAX; OPERATIONS],
+            waiting: VecDeque::new(),
+            served: BinaryHeap::new(),
+            begun: 0,
+            rng: seed.stream("recorded", 0).rng(),
+        })
+    }
+
+    fn draw(&mut self, request: &Request) -> Span {
+        let op = request.op as usize;
+        let is_sequential = self.ends[op] == request.sector;
+        self.ends[op] = request.end();
+        let (first, count) = self.classes[op * CLASSES + class(request.sectors, is_sequential)];
+        if count == 0 {
+            return Span::ZERO;
+        }
+        self.spans[first as usize + self.rng.below(u64::from(count)) as usize]
+    }
+
+    fn serve(&mut self, now: Time, id: RequestId, span: Span) {
+        self.begun += 1;
+        self.served.push(Reverse((now + span, self.begun, id)));
+    }
+}
+
+/// The class of a request within its operation.
+fn class(sectors: u32, is_sequential: bool) -> usize {
+    let size = (u64::from(sectors).max(1).next_power_of_two().trailing_zeros()) as usize;
+    usize::from(is_sequential) * SIZES + size
+}
+
+/// The times in order of class, and which part belongs to each.
+fn sorted(sample: &[Service]) -> (Vec<Span>, Vec<(u32, u32)>) {
+    let of = |s: &Service| s.op as usize * CLASSES + class(s.sectors, s.is_sequential);
+    let mut parts = vec![(0, 0); OPERATIONS * CLASSES];
+    for service in sample {
+        parts[of(service)].1 += 1;
+    }
+    let mut first = 0;
+    for part in &mut parts {
+        part.0 = first;
+        first += part.1;
+    }
+    let mut next: Vec<u32> = parts.iter().map(|part| part.0).collect();
+    let mut spans = vec![Span::ZERO; sample.len()];
+    for service in sample {
+        let at = &mut next[of(service)];
+        spans[*at as usize] = service.span;
+        *at += 1;
+    }
+    (spans, parts)
+}
+
+/// The part that class `wanted` draws from: its own, or the nearest that has something.
+fn substitute(own: &[(u32, u32)], wanted: usize) -> (u32, u32) {
+    let (op, wanted) = (wanted / CLASSES, wanted % CLASSES);
+    let (read, write) = (Operation::Read as usize, Operation::Write as usize);
+    // Reads and writes stand in for each other, nothing else does.
+    let second = if op == read { write } else { read };
+    let operations = if op == read || op == write { [op, second] } else { [op, op] };
+    let distance = |class: usize| (class / SIZES != wanted / SIZES, (class % SIZES).abs_diff(wanted % SIZES));
+    let nearest = |op: &usize| {
+        let filled = (0..CLASSES).filter(|class| own[op * CLASSES + class].1 > 0);
+        filled.min_by_key(|class| distance(*class)).map(|class| own[op * CLASSES + class])
+    };
+    operations.iter().find_map(nearest).unwrap_or((0, 0))
+}
+
+impl Device for Recorded {
+    fn facts(&self) -> DeviceFacts {
+        self.facts
+    }
+
+    fn start(&mut self, now: Time, id: RequestId, request: &Request) {
+        let span = self.draw(request);
+        if self.served.len() < self.servers {
+            self.serve(now, id, span);
+        } else {
+            self.waiting.push_back((id, span));
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        self.served.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<RequestId>) {
+        while let Some(Reverse((at, _, id))) = self.served.peek().copied() {
+            if at > now {
+                return;
+            }
+            self.served.pop();
+            done.push(id);
+            if let Some((id, span)) = self.waiting.pop_front() {
+                self.serve(at, id, span);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The device that takes the times of a sample.
+
+mod rig;
+
+use goodness_core::{DeviceFacts, Operation, Request, Seed, Span, Time};
+use goodness_device::{Recorded, Service};
+use rig::{Record, closed_loop, request};
+
+const FACTS: DeviceFacts =
+    DeviceFacts { sectors: 1 << 20, depth: 32, queues: 1, rotational: false, sectors_max: 2560, volatile_cache: false };
+
+fn seen(op: Operation, sectors: u32, is_sequential: bool, us: u64) -> Service {
+    Service { op, sectors, is_sequential, span: Span::from_us(us) }
+}
+
+fn device(sample: &[Service], servers: u32) -> Recorded {
+    Recorded::new(FACTS, servers, sample, Seed(1)).unwrap()
+}
+
+/// `count` copies of one request, one at a time.
+fn times(device: &mut Recorded, count: u64, what: Request) -> Vec<u64> {
+    let records = closed_loop(device, Time::ZERO, 1, |n| (n < count).then_some(what));
+    records.iter().map(|r: &Record| r.latency().0 / 1000).collect()
+}
+
+#[test]
+fn the_times_of_a_class_are_drawn_as_often_as_they_were_seen() {
+    let read = |us| seen(Operation::Read, 8, false, us);
+    let sample = [read(100), read(100), read(100), read(900), seen(Operation::Write, 8, false, 7)];
+    let drawn = times(&mut device(&sample, 1), 40_000, request(Operation::Read, 64, 8));
+    let slow = drawn.iter().filter(|us| **us == 900).count();
+    assert!(drawn.iter().all(|us| [100, 900].contains(us)) && (9_700..10_300).contains(&slow), "{slow}");
+}
+
+#[test]
+fn size_and_succession_part_the_classes_and_the_nearest_stands_in_for_an_empty_one() {
+    let sample = [
+        seen(Operation::Read, 8, false, 80),
+        seen(Operation::Read, 8, true, 20),
+        seen(Operation::Read, 256, false, 500),
+        seen(Operation::Discard, 8, false, 3),
+    ];
+    let mut device = device(&sample, 1);
+    let mut one = |op, sector, sectors| times(&mut device, 1, request(op, sector, sectors))[0];
+    assert_eq!(one(Operation::Read, 0, 8), 80);
+    assert_eq!(one(Operation::Read, 8, 8), 20, "it begins where the last one ended");
+    assert_eq!(one(Operation::Read, 100, 200), 500, "200 sectors are rounded up to 256");
+    assert_eq!(one(Operation::Read, 900, 16), 80, "16 lies nearer to 8 than to 256");
+    assert_eq!(one(Operation::Write, 500, 8), 80, "no writes were seen: reads stand in");
+    assert_eq!(one(Operation::Discard, 0, 64), 3);
+    assert_eq!(one(Operation::Flush, 0, 0), 0, "no flushes were seen");
+}
+
+#[test]
+fn one_server_serves_in_order_and_four_serve_four_at_a_time() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    let took = |servers| {
+        let records = closed_loop(&mut device(&sample, servers), Time::ZERO, 8, |n| {
+            (n < 8).then(|| request(Operation::Read, n * 800, 8))
+        });
+        assert_eq!(records.len(), 8);
+        records.last().unwrap().done
+    };
+    assert_eq!((took(1), took(4), took(8)), (Time(800_000), Time(200_000), Time(100_000)));
+}
+
+#[test]
+fn a_sample_without_reads_and_writes_is_refused() {
+    let error = |servers, sample: &[Service]| Recorded::new(FACTS, servers, sample, Seed(1)).err().unwrap();
+    assert!(error(1, &[]).contains("none of the 0 requests"));
+    assert!(error(1, &[seen(Operation::Flush, 0, false, 1)]).contains("is a read or a write"));
+    assert!(error(0, &[seen(Operation::Read, 8, false, 1)]).contains("0 servers"));
+}
