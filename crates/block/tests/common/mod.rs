@@ -1,8 +1,10 @@
 //! What the tests share: a disk under observation.
 #![allow(dead_code)] // each test binary uses a part
 
+pub mod device;
+
 use goodness_block::{Disk, Out, Outcome, QueueOptions, by_name};
-use goodness_core::{Io, IoEvent, IoStage, Operation, Seed, Time};
+use goodness_core::{Device, Io, IoEvent, IoStage, Operation, Seed, Time};
 
 pub const MS: u64 = 1_000_000;
 
@@ -16,7 +18,10 @@ pub struct Watched {
 
 impl Watched {
     pub fn new(elevator: &str, device: &str, options: &QueueOptions) -> Watched {
-        let device = goodness_device::by_name(device, Seed(1)).unwrap();
+        Watched::on(elevator, goodness_device::by_name(device, Seed(1)).unwrap(), options)
+    }
+
+    pub fn on(elevator: &str, device: Box<dyn Device>, options: &QueueOptions) -> Watched {
         let disk = by_name(elevator, options, device).unwrap();
         Watched { disk, events: Vec::new(), outcomes: Vec::new(), out: Out::with_events() }
     }
@@ -62,5 +67,9 @@ impl Watched {
 
     pub fn count(&self, stage: IoStage) -> usize {
         self.events.iter().filter(|(_, event)| event.stage == stage && event.op != Operation::Flush).count()
+    }
+
+    pub fn count_all(&self, stage: IoStage) -> usize {
+        self.events.iter().filter(|(_, event)| event.stage == stage).count()
     }
 }
