@@ -120,7 +120,7 @@ fn check_requests(events: &[(u64, IoEvent)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn every_sector_asked_for_is_transferred_once_and_every_piece_is_done_once(seed: u64, small: bool, hz in 0..3usize) {
@@ -142,7 +142,7 @@ proptest! {
 fn the_random_streams_merge_in_every_way_and_fill_every_pool() {
     for about in goodness_io::ALL {
         let mut counts = BTreeMap::<&str, usize>::new();
-        for seed in 0..40 {
+        for seed in 0..20 {
             let requests = (seed % 2 == 0).then_some(6);
             let disk = run(about.name, Seed(seed), &QueueOptions { requests, cpus: 4, ..QueueOptions::default() });
             *counts.entry("back").or_default() += disk.count(IoStage::BackMerged);
@@ -153,7 +153,7 @@ fn the_random_streams_merge_in_every_way_and_fill_every_pool() {
         }
         // Those that keep arrival order do not look for neighbours, or hardly.
         let is_plain = matches!(about.name, "kyber" | "none" | "noop");
-        assert!(counts["back"] > 100 && counts["waiting"] > 100, "{}: {counts:?}", about.name);
+        assert!(counts["back"] > 50 && counts["waiting"] > 50, "{}: {counts:?}", about.name);
         assert!(counts["absorbed"] > 0 || is_plain, "{}: {counts:?}", about.name);
         assert_eq!(counts["front"] > 0, about.name != "noop", "{}: {counts:?}", about.name);
     }

@@ -2,9 +2,10 @@
 
 mod common;
 
+use common::device::Unruly;
 use common::{MS, Watched};
 use goodness_block::{Outcome, QueueOptions};
-use goodness_core::{Io, IoStage, Operation, Submitter};
+use goodness_core::{Io, IoStage, Operation, Rng, Seed, Submitter};
 
 fn read(sector: u64) -> Io {
     Io::read(Submitter(0), sector, 8)
@@ -155,4 +156,133 @@ fn a_flush_is_done_at_once_where_no_write_can_be_lost() {
     let mut disk = Watched::new("noop", "null", &hz(1000));
     disk.submit(5, &[Io { op: Operation::Flush, sectors: 0, tag: 3, ..read(0) }]);
     assert_eq!(disk.outcomes, [(5, Outcome::Done { tag: 3 })]);
+}
+
+#[test]
+fn of_two_requests_that_become_one_the_earlier_time_counts() {
+    // T-BLK-5: a deadline is the time of insertion and a fixed span.
+    for elevator in ["deadline", "mq-deadline"] {
+        let options = QueueOptions { requests: Some(128), ..hz(1000) };
+        let mut disk = Watched::new(elevator, "null:depth=1,latency=10ms", &options);
+        disk.submit(0, &[read(50_000)]);
+        disk.unplug(0);
+        disk.submit(MS, &[read(16)]);
+        disk.submit(2 * MS, &[read(0)]);
+        disk.submit(3 * MS, &[read(8)]);
+        disk.finish();
+        let issued = |event: &&(u64, goodness_core::IoEvent)| event.1.stage == IoStage::Issued;
+        let (at, last) = disk.events.iter().filter(issued).nth(1).unwrap();
+        assert_eq!((*at, last.sector, last.sectors, last.span.0), (10 * MS, 0, 24, 9 * MS), "{elevator}");
+        assert_eq!(disk.count(IoStage::Absorbed), 1);
+    }
+}
+
+/// The places of 64 random reads in order of arrival and in order of issue, on a device with so many tags.
+fn orders(elevator: &str, depth: u32) -> (Vec<u64>, Vec<u64>) {
+    let options = QueueOptions { requests: Some(128), ..hz(1000) };
+    let mut disk = Watched::new(elevator, &format!("null:depth={depth},latency=1ms"), &options);
+    let mut rng: Rng = Seed(3).rng();
+    let arrived: Vec<u64> = (0..64).map(|_| rng.below(1 << 20) * 16).collect();
+    for (n, sector) in arrived.iter().enumerate() {
+        disk.submit(n as u64, &[read(*sector)]);
+    }
+    disk.finish();
+    (arrived, disk.issued().iter().map(|issued| issued.1).collect())
+}
+
+#[test]
+fn an_elevator_orders_nothing_as_long_as_there_are_tags() {
+    // T-BLK-6, T-MQD-6
+    for elevator in ["mq-deadline", "none"] {
+        let (arrived, issued) = orders(elevator, 64);
+        assert_eq!(arrived, issued, "{elevator}");
+    }
+    let (arrived, issued) = orders("mq-deadline", 4);
+    assert_ne!(arrived, issued, "with few tags most wait, and are sorted");
+    // A sweep ends at the last sector, and the next begins with the oldest.
+    let turns = |order: &[u64]| order.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    assert!(turns(&issued) < 10 && turns(&arrived) > 25, "{} {}", turns(&issued), turns(&arrived));
+    let (arrived, issued) = orders("none", 4);
+    assert_eq!(arrived, issued);
+}
+
+#[test]
+fn a_flush_goes_by_itself_before_all_that_waits() {
+    for elevator in ["noop", "mq-deadline"] {
+        let device = Unruly::new(1, 1, 1000, Seed(1));
+        let mut disk = Watched::on(elevator, Box::new(device), &hz(1000));
+        disk.submit(0, &[read(0)]);
+        disk.unplug(0);
+        let write = Io::write(Submitter(0), 800, 8);
+        disk.submit(0, &[write, Io { op: Operation::Flush, sectors: 0, tag: 9, ..write }]);
+        disk.finish();
+        let ops: Vec<Operation> = disk.events.iter().filter(|e| e.1.stage == IoStage::Issued).map(|e| e.1.op).collect();
+        assert_eq!(ops, [Operation::Read, Operation::Flush, Operation::Write], "{elevator}");
+        assert!(disk.outcomes.iter().any(|outcome| outcome.1 == Outcome::Done { tag: 9 }));
+    }
+}
+
+#[test]
+fn a_durable_write_is_not_merged_and_passes_the_elevator() {
+    for elevator in ["noop", "mq-deadline"] {
+        let device = Unruly::new(8, 1, 1000, Seed(1));
+        let mut disk = Watched::on(elevator, Box::new(device), &hz(1000));
+        let write = |sector| Io::write(Submitter(0), sector, 8);
+        disk.submit(0, &[write(0), Io { durable: true, ..write(8) }, write(16)]);
+        disk.finish();
+        assert_eq!(disk.issued().len(), 3, "{elevator}");
+    }
+}
+
+#[test]
+fn what_a_plug_holds_joins_a_request_that_waits() {
+    let mut disk = Watched::new("mq-deadline", "null:depth=1,latency=1ms", &hz(1000));
+    disk.submit(0, &[read(50_000)]);
+    disk.submit(1, &[read(0)]);
+    // 16..24 and then 8..16 become one request in the plug; it ends up behind the one that waits.
+    disk.submit(2, &[read(16), read(8)]);
+    disk.finish();
+    assert_eq!(disk.issued()[1..], [(MS, 0, 24)]);
+}
+
+#[test]
+fn tags_are_twice_the_depth_but_at_most_256_for_each_hardware_queue() {
+    let requests = |elevator: &str, device: &str| Watched::new(elevator, device, &hz(1000)).disk.facts().requests;
+    assert_eq!(requests("mq-deadline", "null:depth=128"), 256);
+    assert_eq!(requests("mq-deadline", "null:depth=32"), 64);
+    assert_eq!(requests("mq-deadline", "null:depth=1024"), 256);
+    assert_eq!(requests("mq-deadline", "null:depth=1024,queues=8"), 2048);
+    assert_eq!(requests("none", "null:depth=128"), 128, "switching to a scheduler doubles it");
+    assert_eq!([requests("noop", "null"), requests("deadline", "null:depth=1")], [128, 128]);
+}
+
+#[test]
+fn each_hardware_queue_has_its_share_of_the_tags() {
+    let options = QueueOptions { cpus: 2, ..hz(1000) };
+    let mut disk = Watched::new("none", "null:depth=4,queues=2,latency=1ms", &options);
+    for n in 0..3 {
+        disk.submit(n, &[Io { cpu: 0, ..read(1000 * n) }]);
+    }
+    assert_eq!((disk.disk.in_flight(), disk.disk.waiting()), (2, 1));
+    disk.submit(3, &[Io { cpu: 1, ..read(9000) }]);
+    assert_eq!(disk.disk.in_flight(), 3);
+    disk.finish();
+}
+
+#[test]
+fn writers_may_fill_their_pool_while_readers_find_theirs_empty() {
+    let mut disk = Watched::new("noop", "null:depth=1,latency=1ms", &hz(1000));
+    let writes: Vec<Io> = (0..200).map(|n| tagged(Io::write(Submitter(0), 1000 * n, 8), n)).collect();
+    disk.submit(0, &writes);
+    let waiting = |disk: &Watched| disk.outcomes.iter().filter(|o| matches!(o.1, Outcome::Waiting { .. })).count();
+    // 127, and a batch of 32 with the 128th.
+    assert_eq!(waiting(&disk), 200 - 159);
+    assert!(disk.disk.is_congested(Operation::Write) && !disk.disk.is_congested(Operation::Read));
+    disk.submit(0, &[Io { submitter: Submitter(1), ..read(500) }]);
+    assert_eq!(waiting(&disk), 200 - 159);
+    // The sleeper is woken when 127 writes are left, and then batches again.
+    disk.finish();
+    let first = disk.outcomes.iter().find(|o| matches!(o.1, Outcome::Admitted { .. })).unwrap();
+    let done = disk.outcomes.iter().filter(|o| o.0 <= first.0 && matches!(o.1, Outcome::Done { .. })).count();
+    assert_eq!((done, first.1), (32, Outcome::Admitted { tag: 159 }));
 }

@@ -1,0 +1,140 @@
+//! The host without CPUs: it ends when all is done, and says in a sentence why it cannot.
+
+use goodness_block::{Arrival, Drive, Driven, Outcome, Queue, QueueOptions, Source, Storage, by_name};
+use goodness_core::storage::VolumeId;
+use goodness_core::{
+    Elevator, ElevatorAbout, Event, HwQueue, Insert, Io, IoContext, IoStage, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Submitter, Time,
+};
+
+const MS: u64 = 1_000_000;
+
+/// One process that reads so often, each time when the last read is done; or everything at given times.
+struct Loop {
+    left: u64,
+    next: Time,
+    io: Io,
+    waits: bool,
+}
+
+impl Source for Loop {
+    fn next_arrival(&self) -> Time {
+        if self.left > 0 { self.next } else { Time::NEVER }
+    }
+    fn arrive(&mut self, _: Time, ios: &mut Vec<Io>) -> Arrival {
+        ios.push(self.io);
+        self.left -= 1;
+        self.next = Time::NEVER;
+        Arrival { volume: VolumeId(0), waits: self.waits }
+    }
+    fn told(&mut self, now: Time, outcome: Outcome) {
+        if matches!(outcome, Outcome::Done { .. }) {
+            self.next = now;
+        }
+    }
+}
+
+fn reads(count: u64) -> Loop {
+    Loop { left: count, next: Time::ZERO, io: Io::read(Submitter(0), 80, 8), waits: true }
+}
+
+fn storage(elevator: &str) -> Storage {
+    let device = goodness_device::by_name("null:latency=1ms", Seed(1)).unwrap();
+    Storage::single(by_name(elevator, &QueueOptions::default(), device).unwrap())
+}
+
+#[test]
+fn a_closed_loop_submits_again_when_it_is_done_and_ends_when_it_is_dry() {
+    let driven = Drive::new(&mut storage("noop")).run(&mut reads(10), Time::NEVER).unwrap();
+    assert_eq!(driven, Driven { end: Time(10 * MS), submitted: 10, done: 10 });
+    // Nobody waits: each read is plugged for three milliseconds.
+    let mut patient = Loop { waits: false, ..reads(10) };
+    let driven = Drive::new(&mut storage("noop")).run(&mut patient, Time::NEVER).unwrap();
+    assert_eq!(driven.end, Time(40 * MS));
+}
+
+#[test]
+fn a_run_can_end_by_the_clock() {
+    let driven = Drive::new(&mut storage("none")).run(&mut reads(10), Time(5 * MS)).unwrap();
+    assert_eq!((driven.submitted, driven.done), (6, 5));
+}
+
+#[test]
+fn an_observer_sees_every_station_in_order_of_time() {
+    let mut seen: Vec<(Time, Event)> = Vec::new();
+    Drive::new(&mut storage("noop")).observed(&mut seen).run(&mut reads(2), Time::NEVER).unwrap();
+    let stages: Vec<(u64, IoStage)> = seen
+        .iter()
+        .map(|(at, event)| match event {
+            Event::Io(event) => (at.0, event.stage),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    use IoStage::{Completed, Done, Inserted, Issued, Queued};
+    let round = |at| [(at, Queued), (at, Inserted), (at, Issued), (at + MS, Completed), (at + MS, Done)];
+    assert_eq!(stages, [round(0), round(MS)].concat());
+}
+
+#[test]
+fn what_a_volume_does_not_hold_is_a_sentence() {
+    let fault = |io| {
+        let mut source = Loop { io, ..reads(1) };
+        Drive::new(&mut storage("noop")).run(&mut source, Time::NEVER).unwrap_err().0
+    };
+    assert!(fault(Io::read(Submitter(0), u64::MAX, 8)).contains("volume 0 has 488281250 sectors"));
+    assert!(fault(Io::read(Submitter(0), 488_281_250, 8)).contains("read of 8 sectors at sector 488281250"));
+    assert!(fault(Io::read(Submitter(0), 0, 0)).contains("only a flush"));
+    assert!(fault(Io { op: Operation::Flush, ..Io::read(Submitter(0), 0, 8) }).contains("only a flush"));
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Whether it asks for its timer all the time.
+        restless: bool = false;
+    }
+}
+
+/// Takes requests and never gives one.
+struct Miser {
+    waiting: u32,
+    restless: bool,
+}
+
+impl RegisteredElevator for Miser {
+    const ABOUT: ElevatorAbout =
+        ElevatorAbout { name: "miser", summary: "Keeps all.", source: "This test", layer: Layer::MultiQueue };
+    type Settings = Settings;
+    fn new(_: &QueueFacts, settings: Settings, _: Seed) -> Miser {
+        Miser { waiting: 0, restless: settings.restless }
+    }
+}
+
+impl Elevator for Miser {
+    fn remove(&mut self, _: &IoContext, _: RequestId) {
+        self.waiting -= 1;
+    }
+    fn insert(&mut self, _: &IoContext, _: RequestId, _: Insert) -> Run {
+        self.waiting += 1;
+        Run::WhenUnplugged
+    }
+    fn dispatch(&mut self, _: &IoContext, _: HwQueue) -> Option<RequestId> {
+        None
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (self.restless && self.waiting > 0).then_some(Time(7))
+    }
+    fn has_work(&self) -> bool {
+        self.waiting > 0
+    }
+}
+
+#[test]
+fn work_that_waits_while_nobody_will_act_is_a_fault_of_the_elevator() {
+    let fault = |restless| {
+        let device = goodness_device::by_name("null", Seed(1)).unwrap();
+        let disk = Queue::<Miser>::new(Settings { restless }, &QueueOptions::default(), device);
+        Drive::new(&mut Storage::single(Box::new(disk))).run(&mut reads(1), Time::NEVER).unwrap_err().0
+    };
+    assert!(fault(false).starts_with("miser stalls at 0: 1 requests wait at disk 0"), "{}", fault(false));
+    assert!(fault(true).starts_with("miser asks again and again"), "{}", fault(true));
+}
