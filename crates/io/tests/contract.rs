@@ -3,9 +3,12 @@
 //!
 //! The registry is the list of what is tested; each choice and each switch among the tunables is tried both ways.
 
+#[path = "contract/faulty.rs"]
+mod faulty;
 #[path = "contract/host.rs"]
 mod host;
 
+use faulty::{Fault, Faulty};
 use goodness_core::{ElevatorVisitor, RegisteredElevator, Span, Tunables};
 use host::{Dispatched, Host};
 
@@ -141,4 +144,27 @@ fn every_choice_and_every_switch_is_tried() {
     }
     let tried: Vec<String> = variants::<Settings>().into_iter().map(|(name, _)| name).collect();
     assert_eq!(tried, ["defaults", "form=new", "merges=off"]);
+}
+
+/// What `check` says of an elevator with this fault.
+fn said(check: &impl Check, fault: Fault) -> String {
+    let settings = faulty::Settings { fault };
+    let run = std::panic::AssertUnwindSafe(|| check.check::<Faulty>("faulty", &settings, 1));
+    let said = std::panic::catch_unwind(run).expect_err("the fault is noticed");
+    said.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_faulty_elevator_is_noticed() {
+    for (fault, sentence) in [
+        (Fault::Loses, "has_work says"),
+        (Fault::Repeats, "which does not wait"),
+        (Fault::Hangs, "no timer is set"),
+        (Fault::Waits, "again and again"),
+    ] {
+        let said = said(&ExactlyOnce, fault);
+        assert!(said.contains(sentence), "{fault:?}: {said}");
+    }
+    assert!(said(&WithinBound, Fault::Boasts).contains("1ms is claimed"));
+    assert!(said(&SameOrder, Fault::Varies).contains("another order"));
 }

@@ -37,6 +37,8 @@ pub struct Host<'a, E> {
     places: Vec<Place>,
     processes: Vec<Submitter>,
     rng: Rng,
+    /// Inserted or merged last: with [`Merges::LastOnly`] only this one grows.
+    last: Option<RequestId>,
     pub dispatched: Vec<Dispatched>,
 }
 
@@ -64,6 +66,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             places: Vec::new(),
             processes: (0..PROCESSES as u32).map(Submitter).collect(),
             rng,
+            last: None,
             dispatched: Vec::new(),
         }
     }
@@ -237,6 +240,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         });
         self.places.resize(self.requests.slots(), Place::Free);
         self.places[request.index()] = Place::Waiting;
+        self.last = Some(request);
         let at = if self.rng.below(20) == 0 { Insert::Head } else { Insert::Sorted };
         let _ = self.call(|e, cx| e.insert(cx, request, at));
         self.check();
@@ -245,7 +249,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
     /// Merges `io` into a waiting request where elevator and place allow it, and the grown one with its neighbour.
     fn join(&mut self, io: &Io) -> bool {
         let merges = self.elevator.merges();
-        if !io.mergeable || merges == Merges::LastOnly {
+        if !io.mergeable {
             return false;
         }
         for id in self.ids().collect::<Vec<_>>() {
@@ -253,9 +257,12 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             if self.places[id.index()] != Place::Waiting || !request.mergeable || request.op != io.op {
                 continue;
             }
+            if merges == Merges::LastOnly && self.last != Some(id) {
+                continue;
+            }
             let side = match io {
                 _ if request.end() == io.sector => Side::Back,
-                _ if io.end() == request.sector && merges != Merges::Back => Side::Front,
+                _ if io.end() == request.sector && matches!(merges, Merges::Newest | Merges::All) => Side::Front,
                 _ => continue,
             };
             if self.call(|e, cx| e.allows_merge(cx, id, io)) {
@@ -275,6 +282,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         request.sector = before.min(io.sector);
         request.sectors += io.sectors;
         request.segments += 1;
+        self.last = Some(id);
         self.call(|e, cx| e.merged(cx, id, side, before));
         self.check();
     }
