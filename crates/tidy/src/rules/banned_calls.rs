@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const PURE_CRATES: [&str; 4] = ["core", "queues", "cpu", "sim"];
+const PURE_CRATES: [&str; 6] = ["core", "queues", "cpu", "io", "block", "sim"];
 
 /// What is banned, and what to use instead.
 const BANNED: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! A policy is one file and one line: nothing outside its crate knows it by its module.
+//! A policy or an elevator is one file and one line: nothing outside its crate knows it by its module.
 
 use super::Rule;
 use crate::code;
@@ -6,26 +6,32 @@ use crate::tree::{Finding, Source, Tree};
 
 pub(super) const RULE: Rule = Rule {
     name: "one_line",
-    summary: "No crate but cpu reaches into a policy's module: whoever needs a policy finds it in the registry by its name.",
+    summary: "No other crate reaches into the module of a policy or an elevator: who needs one finds it in the registry by its name.",
     check,
 };
 
+/// The crates with a registry, by folder and by name.
+const REGISTRIES: [(&str, &str); 2] = [("crates/cpu/", "goodness_cpu"), ("crates/io/", "goodness_io")];
+
 fn check(tree: &Tree) -> Vec<Finding> {
-    let outside = |file: &&Source| file.path.contains("/src/") && !file.path.starts_with("crates/cpu/");
-    tree.rust().filter(outside).flat_map(reaching).collect()
+    let reaching = |(folder, name): (&str, &str)| {
+        let outside = move |file: &&Source| file.path.contains("/src/") && !file.path.starts_with(folder);
+        tree.rust().filter(outside).flat_map(|file| reaching(file, name)).collect::<Vec<_>>()
+    };
+    REGISTRIES.into_iter().flat_map(reaching).collect()
 }
 
-/// Places of paths that go through a module of the crate, tests aside.
-fn reaching(file: &Source) -> Vec<Finding> {
+/// Places of paths that go through a module of the crate called `registry`, tests aside.
+fn reaching(file: &Source, registry: &str) -> Vec<Finding> {
     let own = code::without_tests(&file.code);
     let into = |at: &usize| {
-        let rest = own[at + "goodness_cpu".len()..].strip_prefix("::").unwrap_or_default();
+        let rest = own[at + registry.len()..].strip_prefix("::").unwrap_or_default();
         let name: usize =
             rest.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').count();
         name > 0 && rest[name..].starts_with("::")
     };
-    let sentence = "this names a policy's module; find the policy by its name, so that adding one touches its file and the registry";
-    code::places(&own, "goodness_cpu").filter(into).map(|at| file.finding(at, sentence.into())).collect()
+    let sentence = "this names the module of a policy or an elevator; find it by its name, so that adding one touches its file and the registry";
+    code::places(&own, registry).filter(into).map(|at| file.finding(at, sentence.into())).collect()
 }
 
 #[cfg(test)]
@@ -40,5 +46,8 @@ mod tests {
         assert!(found(&RULE, "crates/cli/src/run.rs", text)[0].starts_with("2: "));
         assert!(found(&RULE, "crates/cpu/src/bfs.rs", text).is_empty());
         assert!(found(&RULE, "crates/bench/tests/size.rs", text).is_empty());
+        let elevator = "//! Runs.\nfn f() { goodness_io::noop::Noop::new(); goodness_io::with_elevator(\"noop\", V); }";
+        assert_eq!(found(&RULE, "crates/block/src/layer.rs", elevator).len(), 1);
+        assert!(found(&RULE, "crates/io/src/arm.rs", elevator).is_empty());
     }
 }
