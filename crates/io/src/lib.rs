@@ -22,6 +22,7 @@ mod testbed;
 goodness_core::elevators! {
     anticipatory::Anticipatory,
     bfq::Bfq,
+    cfq::Cfq,
     cfq_v2::CfqV2,
     deadline::Deadline,
     kyber::Kyber,
