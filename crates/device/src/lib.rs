@@ -10,16 +10,32 @@
 
 mod femu;
 pub mod flash;
+pub mod hdd;
 mod null;
 mod nvme;
 pub mod recorded;
 pub mod registry;
 mod ssd;
 
+use hdd::presets;
+
 pub use flash::Flash;
+pub use hdd::Hdd;
 pub use null::Null;
 pub use recorded::{Recorded, Service};
 pub use registry::{DeviceKind, by_name};
 
 /// Every device that can be made by name, in order of name.
-pub static DEVICES: &[DeviceKind] = &[femu::KIND, null::KIND, nvme::KIND, ssd::KIND];
+pub static DEVICES: &[DeviceKind] = &[
+    presets::ATLAS_10K,
+    presets::CHEETAH_4LP,
+    presets::CHEETAH_9LP,
+    femu::KIND,
+    presets::IBM_18ES,
+    null::KIND,
+    nvme::KIND,
+    presets::SATA_7200_4TB,
+    presets::SCSI_10K_36GB,
+    presets::SCSI_15K_36GB,
+    ssd::KIND,
+];

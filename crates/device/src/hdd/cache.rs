@@ -1,0 +1,208 @@
+//! The segmented buffer of a drive: read segments, and writes that completed early.
+
+/// A read segment: consecutive addresses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// First address.
+    pub start: u64,
+    /// The address after the last; equal to `start` in an empty segment.
+    pub end: u64,
+    /// Turn in which it was last used.
+    used: u64,
+}
+
+/// A completed write that is not yet on the media.
+#[derive(Clone, Copy, Debug)]
+pub struct Dirty {
+    /// First address.
+    pub start: u64,
+    /// The address after the last.
+    pub end: u64,
+    /// Number of the newest write in it.
+    pub newest: u64,
+    /// Nanosecond from which the media may be written without waiting for the bus.
+    pub data_ready: u64,
+    /// Nanosecond from which the arm may move for it.
+    pub movable: u64,
+    /// Whether it is being written.
+    pub under_way: bool,
+}
+
+/// What a read finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All of it, in read segment `.0`, or in a dirty extent.
+    Whole(Option<usize>),
+    /// Its beginning, in this segment.
+    Start(usize),
+    /// Nothing.
+    Nothing,
+}
+
+/// Read segments and dirty extents.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    segments: Vec<Segment>,
+    segment_sectors: u64,
+    /// Writes that completed early.
+    pub dirty: Vec<Dirty>,
+    dirty_max: usize,
+    turn: u64,
+}
+
+impl Cache {
+    /// `segments` of `segment_sectors` each, and room for `dirty_max` extents of the same size.
+    #[must_use]
+    pub fn new(segments: usize, segment_sectors: u32, dirty_max: usize) -> Cache {
+        Cache {
+            segments: vec![Segment::default(); segments.max(1)],
+            segment_sectors: u64::from(segment_sectors),
+            dirty: Vec::with_capacity(dirty_max),
+            dirty_max,
+            turn: 0,
+        }
+    }
+
+    /// What is there of `start..end`.
+    #[must_use]
+    pub fn find(&self, start: u64, end: u64) -> Found {
+        if self.dirty.iter().any(|dirty| dirty.start <= start && end <= dirty.end) {
+            return Found::Whole(None);
+        }
+        let mut found = Found::Nothing;
+        for (number, segment) in self.segments.iter().enumerate() {
+            if segment.start <= start && start < segment.end {
+                if end <= segment.end {
+                    return Found::Whole(Some(number));
+                }
+                found = Found::Start(number);
+            }
+        }
+        found
+    }
+
+    /// Segment `number`.
+    #[must_use]
+    pub fn segment(&self, number: usize) -> Segment {
+        self.segments[number]
+    }
+
+    /// The segment was read from.
+    pub fn touch(&mut self, number: usize) {
+        self.turn += 1;
+        self.segments[number].used = self.turn;
+    }
+
+    /// Empties and gives the segment to use next: an empty one, or the one unused for longest; `keep` only if there is no
+    /// other.
+    pub fn take(&mut self, keep: Option<usize>) -> usize {
+        let order = |number: &usize| {
+            let segment = &self.segments[*number];
+            (keep == Some(*number), segment.start < segment.end, segment.used)
+        };
+        let number = (0..self.segments.len()).min_by_key(order).expect("a cache has a segment");
+        self.segments[number] = Segment::default();
+        self.touch(number);
+        number
+    }
+
+    /// Segment `number` holds `start..end` now, or as much of the end as fits.
+    pub fn fill(&mut self, number: usize, start: u64, end: u64) {
+        let segment = &mut self.segments[number];
+        segment.start = start.max(end.saturating_sub(self.segment_sectors));
+        segment.end = end;
+    }
+
+    /// Drops read segments that overlap `start..end`: their contents are stale.
+    pub fn invalidate(&mut self, start: u64, end: u64) {
+        for segment in &mut self.segments {
+            if segment.start < end && start < segment.end {
+                (segment.start, segment.end) = (0, 0);
+            }
+        }
+    }
+
+    /// Whether a write of `start..end` may complete early: within, or right behind, a dirty extent that waits, or in an
+    /// extent of its own. Takes it if so. `write` says when its data are there.
+    pub fn absorb(&mut self, write: Dirty) -> bool {
+        if write.end - write.start > self.segment_sectors {
+            return false;
+        }
+        for dirty in self.dirty.iter_mut().filter(|dirty| !dirty.under_way) {
+            let inside = dirty.start <= write.start && write.end <= dirty.end;
+            let behind = dirty.end == write.start && write.end - dirty.start <= self.segment_sectors;
+            if inside || behind {
+                dirty.end = dirty.end.max(write.end);
+                dirty.newest = write.newest;
+                dirty.data_ready = dirty.data_ready.max(write.data_ready);
+                return true;
+            }
+        }
+        if self.dirty.len() == self.dirty_max {
+            return false;
+        }
+        self.dirty.push(write);
+        true
+    }
+
+    /// Whether extents still wait, or are written, that hold a write numbered up to `newest`. An extent that grew counts
+    /// by its newest write: a flush may wait longer than it must, never shorter.
+    #[must_use]
+    pub fn holds_writes_until(&self, newest: u64) -> bool {
+        self.dirty.iter().any(|dirty| dirty.newest <= newest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(start: u64, end: u64) -> Dirty {
+        Dirty { start, end, newest: 1, data_ready: 0, movable: 0, under_way: false }
+    }
+
+    #[test]
+    fn the_least_recently_used_segment_is_taken_but_not_the_kept_one() {
+        let mut cache = Cache::new(3, 100, 0);
+        for start in [1000, 2000, 3000] {
+            let number = cache.take(None);
+            cache.fill(number, start, start + 50);
+        }
+        assert_eq!(cache.find(1000, 1010), Found::Whole(Some(0)));
+        cache.touch(0);
+        assert_eq!(cache.take(Some(1)), 2);
+        cache.fill(2, 4000, 4010);
+        assert_eq!(cache.find(3000, 3001), Found::Nothing);
+        assert_eq!(cache.find(2040, 2060), Found::Start(1));
+        assert_eq!(cache.find(1990, 2010), Found::Nothing, "the beginning is what counts");
+    }
+
+    #[test]
+    fn a_segment_keeps_the_end_of_what_it_cannot_hold() {
+        let mut cache = Cache::new(1, 100, 0);
+        cache.fill(0, 0, 130);
+        assert_eq!((cache.find(29, 40), cache.find(30, 40)), (Found::Nothing, Found::Whole(Some(0))));
+    }
+
+    #[test]
+    fn sequential_writes_share_an_extent_and_the_room_is_bounded() {
+        let mut cache = Cache::new(1, 100, 2);
+        assert!(cache.absorb(write(0, 10)) && cache.absorb(write(10, 20)) && cache.absorb(write(4, 8)));
+        assert_eq!((cache.dirty.len(), cache.dirty[0].end), (1, 20));
+        assert!(cache.absorb(write(50, 60)));
+        assert!(!cache.absorb(write(80, 90)), "two extents is the limit");
+        assert!(!cache.absorb(write(20, 101)), "an extent is no larger than a segment");
+        cache.dirty[0].under_way = true;
+        assert!(!cache.absorb(write(20, 30)), "what is being written does not grow");
+        assert_eq!(cache.find(4, 20), Found::Whole(None));
+    }
+
+    #[test]
+    fn a_write_drops_what_it_overlaps() {
+        let mut cache = Cache::new(2, 100, 0);
+        cache.fill(0, 0, 50);
+        cache.fill(1, 200, 250);
+        cache.invalidate(49, 60);
+        assert_eq!((cache.find(0, 10), cache.find(200, 210)), (Found::Nothing, Found::Whole(Some(1))));
+    }
+}

@@ -1,0 +1,212 @@
+//! What describes a drive, and what of it may be set.
+
+use super::geometry::{Order, Zone};
+use super::queue::Policy;
+use super::seek::{Curve, smooth};
+use goodness_core::Span;
+
+/// Command overhead after a read and after a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overhead {
+    /// When the command before was a read.
+    pub after_read: Span,
+    /// When the command before was a write.
+    pub after_write: Span,
+}
+
+impl Overhead {
+    /// From nanoseconds.
+    #[must_use]
+    pub const fn ns(after_read: u64, after_write: u64) -> Overhead {
+        Overhead { after_read: Span(after_read), after_write: Span(after_write) }
+    }
+}
+
+/// How far a drive reads on when nobody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// Not at all.
+    None,
+    /// So many sectors past the request, at most a segment.
+    Sectors(u32),
+    /// To the end of the track that follows the request; one track more if the segment began before that track.
+    Track,
+}
+
+/// A drive.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// Surfaces.
+    pub heads: u32,
+    /// Order of surfaces.
+    pub order: Order,
+    /// Zones from the outside in.
+    pub zones: Vec<Zone>,
+    /// Capacity in sectors, if less than the zones hold.
+    pub sectors: u64,
+    /// Picoseconds of a revolution.
+    pub revolution_ps: u64,
+    /// Seek curve.
+    pub curve: Curve,
+    /// Time to select another head.
+    pub head_switch: Span,
+    /// Time more before a write, whenever arm or head changed.
+    pub write_settle: Span,
+    /// Time of a sector on the bus.
+    pub bus: Span,
+    /// From a read's arrival to its first sector on the bus, when it is in the buffer.
+    pub read_hit: Overhead,
+    /// From a read's arrival to the arm's start, otherwise.
+    pub read_miss: Overhead,
+    /// From a write's arrival to its first sector on the bus, when it may complete early.
+    pub write_hit: Overhead,
+    /// The same when it may not.
+    pub write_miss: Overhead,
+    /// Read segments; 0: no cache.
+    pub segments: u32,
+    /// Sectors of a segment.
+    pub segment_sectors: u32,
+    /// How far it reads on.
+    pub read_ahead: ReadAhead,
+    /// Whether it keeps what passes on the track before the request.
+    pub free_blocks: bool,
+    /// Whether an access begins wherever it lands within the request.
+    pub zero_latency: bool,
+    /// Whether a read whose first sector is the next to pass is a hit, so that reading goes on without a stop.
+    pub near_hits: bool,
+    /// Extents of writes that may wait for the media after they completed; 0: every write waits for the media.
+    pub write_extents: u32,
+    /// Whether reads are served from what was written.
+    pub hits_on_writes: bool,
+    /// Whether the arm may leave for the next command while the bus still sends the last.
+    pub preseek: bool,
+    /// Commands it takes at a time.
+    pub depth: u32,
+    /// Order in which it serves them.
+    pub policy: Policy,
+    /// A command older than this is served before all younger ones.
+    pub age_limit: Span,
+    /// Largest transfer, in sectors.
+    pub sectors_max: u32,
+    /// Fit of the seek curve by two formulas, where one was published.
+    pub two_formulas: Option<Curve>,
+}
+
+/// Picoseconds of a revolution at `rpm`.
+#[must_use]
+pub const fn revolution_ps(rpm: u64) -> u64 {
+    (60_000_000_000_000 + rpm / 2) / rpm
+}
+
+goodness_core::choices! {
+    /// Which seek curve is used: the preset's table, the table without outliers, two formulas (Ruemmler and Wilkes), or
+    /// three points (Lee) taken from the table.
+    pub enum CurveKind { Table = "table", Smooth = "smooth", RuemmlerWilkes = "ruemmler-wilkes", Lee = "lee" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Whether the drive keeps what it read; without it there is no read-ahead either.
+        cache: Option<bool> = None;
+        /// Whether writes complete when they are in the buffer.
+        write_cache: Option<bool> = None;
+        /// Whether it reads on when nobody asks.
+        read_ahead: Option<bool> = None;
+        /// Whether it keeps what passes on the track before a request.
+        free_blocks: Option<bool> = None;
+        /// Whether an access begins wherever it lands within the request.
+        zero_latency: Option<bool> = None;
+        /// Whether a read whose first sector is the next to pass is a hit.
+        near_hits: Option<bool> = None;
+        /// Whether the arm may leave while the bus still sends.
+        preseek: Option<bool> = None;
+        /// Commands it takes at a time.
+        depth: Option<u64> = None, in 1 => 4096;
+        /// Order in which it serves them.
+        policy: Option<Policy> = None;
+        /// Age beyond which a command is served before all younger ones.
+        age_limit: Option<Span> = None, in Span::ZERO => Span::from_s(3600);
+        /// Seek curve.
+        seek: CurveKind = CurveKind::Table;
+        /// Time of a sector on the bus.
+        bus: Option<Span> = None, in Span::ZERO => Span::from_ms(10);
+        /// Time more before a write, whenever arm or head changed.
+        write_settle: Option<Span> = None, in Span::ZERO => Span::from_ms(100);
+    }
+}
+
+impl Parameters {
+    /// With `settings` applied.
+    ///
+    /// # Errors
+    /// A sentence when the drive has no such seek curve.
+    pub fn with(mut self, settings: &Settings) -> Result<Parameters, String> {
+        self.curve = self.curve_of(settings.seek)?;
+        if settings.cache == Some(false) {
+            (self.segments, self.read_ahead) = (0, ReadAhead::None);
+        }
+        match settings.write_cache {
+            Some(false) => self.write_extents = 0,
+            Some(true) if self.write_extents == 0 => self.write_extents = 32,
+            _ => {}
+        }
+        match settings.read_ahead {
+            Some(false) => self.read_ahead = ReadAhead::None,
+            Some(true) if self.read_ahead == ReadAhead::None => {
+                self.read_ahead = ReadAhead::Sectors(self.segment_sectors)
+            }
+            _ => {}
+        }
+        self.free_blocks = settings.free_blocks.unwrap_or(self.free_blocks) && self.segments > 0;
+        self.zero_latency = settings.zero_latency.unwrap_or(self.zero_latency);
+        self.near_hits = settings.near_hits.unwrap_or(self.near_hits);
+        self.preseek = settings.preseek.unwrap_or(self.preseek);
+        self.depth = settings.depth.map_or(self.depth, |depth| depth as u32);
+        self.policy = settings.policy.unwrap_or(self.policy);
+        self.age_limit = settings.age_limit.unwrap_or(self.age_limit);
+        self.bus = settings.bus.unwrap_or(self.bus);
+        self.write_settle = settings.write_settle.unwrap_or(self.write_settle);
+        Ok(self)
+    }
+
+    /// What `auto` stands for in each setting of this drive, as it would be typed.
+    #[must_use]
+    pub fn values(&self) -> Settings {
+        Settings {
+            cache: Some(self.segments > 0),
+            write_cache: Some(self.write_extents > 0),
+            read_ahead: Some(self.read_ahead != ReadAhead::None),
+            free_blocks: Some(self.free_blocks),
+            zero_latency: Some(self.zero_latency),
+            near_hits: Some(self.near_hits),
+            preseek: Some(self.preseek),
+            depth: Some(u64::from(self.depth)),
+            policy: Some(self.policy),
+            age_limit: Some(self.age_limit),
+            seek: CurveKind::Table,
+            bus: Some(self.bus),
+            write_settle: Some(self.write_settle),
+        }
+    }
+
+    fn curve_of(&self, kind: CurveKind) -> Result<Curve, String> {
+        let Curve::Table(points) = &self.curve else {
+            return if kind == CurveKind::Table { Ok(self.curve.clone()) } else { Err("it has no seek table".into()) };
+        };
+        match kind {
+            CurveKind::Table => Ok(self.curve.clone()),
+            CurveKind::Smooth => Ok(Curve::Table(smooth(points))),
+            CurveKind::RuemmlerWilkes => self.two_formulas.clone().ok_or_else(|| {
+                "no fit of two formulas was published for it; write seek=table, seek=smooth or seek=lee".into()
+            }),
+            CurveKind::Lee => {
+                let cylinders = self.zones.last().map_or(2, |zone| zone.last + 1);
+                let ms = |us: u32| f64::from(us) / 1000.0;
+                let smoothed = smooth(points);
+                let mean = super::seek::SeekTimes::new(&Curve::Table(points.clone()), cylinders).mean();
+                let ends = smoothed.first().zip(smoothed.last()).ok_or("it has no seek table")?;
+                Ok(Curve::ThreePoint { min: ms(ends.0.1), avg: mean.ns() as f64 / 1e6, max: ms(ends.1.1) })
+            }
+        }
+    }
+}

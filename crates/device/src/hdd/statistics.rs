@@ -1,0 +1,32 @@
+//! What a drive did, in sums.
+
+/// Sums since the drive was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Reads that came.
+    pub reads: u64,
+    /// Of them, wholly in the buffer.
+    pub whole_hits: u64,
+    /// Of them, with their beginning in the buffer.
+    pub partial_hits: u64,
+    /// Writes that came.
+    pub writes: u64,
+    /// Of them, completed before they were on the media.
+    pub early_writes: u64,
+    /// Accesses to the media: reads, writes, and writes after their completion.
+    pub accesses: u64,
+    /// Nanoseconds of seeks, with head switch and settling, up to the first sector's track.
+    pub seek_ns: u64,
+    /// Nanoseconds of rotation until the first sector.
+    pub latency_ns: u64,
+    /// Nanoseconds from the first sector to the last.
+    pub transfer_ns: u64,
+}
+
+impl Statistics {
+    /// Mean nanoseconds of an access: seek, rotation and transfer.
+    #[must_use]
+    pub fn access_ns(&self) -> u64 {
+        (self.seek_ns + self.latency_ns + self.transfer_ns) / self.accesses.max(1)
+    }
+}
