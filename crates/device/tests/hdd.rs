@@ -1,4 +1,4 @@
-//! The rotating disk against the numbers of specs section 11.
+//! The rotating disk against the numbers of specs/io-schedulers.md section 11.
 
 mod common;
 

@@ -166,7 +166,7 @@ fn demerit_of(file: &str, device: &str) -> Option<f64> {
     Some(demerit(&real, &replay(&mut *drive, &sent)))
 }
 
-/// DiskSim's own demerits are 0.268 and 0.318 ms (specs section 11.1): the first is beaten, the second missed by a tenth
+/// DiskSim's own demerits are 0.268 and 0.318 ms (specs/io-schedulers.md section 11.1): the first is beaten, the second missed by a tenth
 /// at most.
 #[test]
 fn response_times_are_about_as_close_to_the_drives_as_disksims() {

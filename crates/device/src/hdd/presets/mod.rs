@@ -84,7 +84,7 @@ fn make(parameters: Parameters, settings: &[(String, String)]) -> Result<Box<dyn
     Ok(Box::new(Hdd::new(parameters.with(&read(settings)?)?)))
 }
 
-const DISKSIM: &str = "drive files of DiskSim 4.0, extracted from the drive; specs section 11.2";
+const DISKSIM: &str = "drive files of DiskSim 4.0, extracted from the drive; specs/io-schedulers.md section 11.2";
 
 /// Quantum Atlas 10K.
 pub(crate) const ATLAS_10K: DeviceKind = DeviceKind {
@@ -126,7 +126,7 @@ pub(crate) const IBM_18ES: DeviceKind = DeviceKind {
 pub(crate) const SATA_7200_4TB: DeviceKind = DeviceKind {
     name: "sata-7200-4tb",
     summary: "A present-day 7200 rpm SATA disk of 4 TB.",
-    source: "data-sheet values from memory, scaled by specs section 11.5; not measured",
+    source: "data-sheet values from memory, scaled by specs/io-schedulers.md section 11.5; not measured",
     tunables: || tunables(&scaled::SATA_7200_4TB.parameters()),
     make: |settings, _| make(scaled::SATA_7200_4TB.parameters(), settings),
 };
@@ -135,7 +135,7 @@ pub(crate) const SATA_7200_4TB: DeviceKind = DeviceKind {
 pub(crate) const SCSI_10K_36GB: DeviceKind = DeviceKind {
     name: "scsi-10k-36gb",
     summary: "An Ultra320 SCSI disk of 36 GB at 10 000 rpm, 2002 to 2005.",
-    source: "data-sheet values from memory, scaled by specs section 11.5; not measured",
+    source: "data-sheet values from memory, scaled by specs/io-schedulers.md section 11.5; not measured",
     tunables: || tunables(&scaled::SCSI_10K_36GB.parameters()),
     make: |settings, _| make(scaled::SCSI_10K_36GB.parameters(), settings),
 };
@@ -144,7 +144,7 @@ pub(crate) const SCSI_10K_36GB: DeviceKind = DeviceKind {
 pub(crate) const SCSI_15K_36GB: DeviceKind = DeviceKind {
     name: "scsi-15k-36gb",
     summary: "An Ultra320 SCSI disk of 36 GB at 15 000 rpm, 2002 to 2005.",
-    source: "data-sheet values from memory, scaled by specs section 11.5; not measured",
+    source: "data-sheet values from memory, scaled by specs/io-schedulers.md section 11.5; not measured",
     tunables: || tunables(&scaled::SCSI_15K_36GB.parameters()),
     make: |settings, _| make(scaled::SCSI_15K_36GB.parameters(), settings),
 };

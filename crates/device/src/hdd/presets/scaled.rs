@@ -1,5 +1,5 @@
 //! Drives that were not measured: the shape of the Cheetah 9LP's seek curve, scaled by the ratio of the mean seeks; the
-//! revolution and the sustained rates give the sectors of a track. The rule is that of specs section 11.5; the data-sheet
+//! revolution and the sustained rates give the sectors of a track. The rule is that of specs/io-schedulers.md section 11.5; the data-sheet
 //! values are from memory and marked there as to be confirmed with the product manuals.
 
 use super::cheetah_9lp;
