@@ -64,6 +64,43 @@ pub struct VolumeSpec {
     pub pieces: Vec<Piece>,
 }
 
+impl VolumeSpec {
+    /// How many sectors it has, if [`VolumeSpec::check`] allows it.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        let all = || self.pieces.iter().map(|piece| piece.sectors);
+        let shortest = all().min().unwrap_or(0);
+        match self.layout {
+            Layout::Linear => all().sum(),
+            Layout::Mirrored => shortest,
+            Layout::Striped { chunk } => shortest / u64::from(chunk) * u64::from(chunk) * self.pieces.len() as u64,
+            Layout::Parity { chunk } => {
+                shortest / u64::from(chunk) * u64::from(chunk) * (self.pieces.len() as u64).saturating_sub(1)
+            }
+        }
+    }
+
+    /// Whether the pieces can make it.
+    ///
+    /// # Errors
+    /// A sentence that says what is missing.
+    pub fn check(&self) -> Result<(), String> {
+        let (least, what) = match self.layout {
+            Layout::Linear => (1, "a volume"),
+            Layout::Striped { .. } => (1, "a striped volume"),
+            Layout::Mirrored => (2, "a mirrored volume"),
+            Layout::Parity { .. } => (3, "a volume with parity"),
+        };
+        if self.pieces.len() < least {
+            return Err(format!("{what} needs {least} pieces or more"));
+        }
+        if self.sectors() == 0 {
+            return Err(format!("the pieces of \"{}\" are shorter than a chunk", self.name));
+        }
+        Ok(())
+    }
+}
+
 /// One file, allocated when the run begins. Sizes are in pages of 4 KiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSpec {

@@ -104,6 +104,11 @@ pub trait WorkloadSource: Sync {
         None
     }
 
+    /// Whether it has a disk whose elevator it leaves open.
+    fn asks_for_elevator(&self) -> bool {
+        false
+    }
+
     /// Whether it is in order that tasks still wait when nobody can act any more. A recording may end before what
     /// its tasks waited for; work that someone wrote should not.
     fn may_end_waiting(&self) -> bool {

@@ -20,6 +20,10 @@ pub enum Entry {
     Outsider(u32),
     /// A CPU learns that it should reschedule, unless it has done so since.
     Reschedule(CpuId, u32),
+    /// A disk does something.
+    Disks,
+    /// The flusher of the page cache looks around.
+    Flusher,
     /// The policy's own timer.
     Policy,
 }

@@ -15,11 +15,13 @@ mod cpus;
 mod outside;
 mod places;
 mod steps;
+mod storage;
 mod tasks;
 
 use bursts::Bursts;
 use calendar::{Calendar, Entry};
 use cpus::CpuRun;
+use goodness_block::Storage;
 use goodness_core::{
     Awaited, Context, CpuId, EffortMeter, Event, Machine, Observer, Registered, Resched, Seed, Span, State, Task,
     TaskId, TaskTable, Time, Workload,
@@ -27,6 +29,7 @@ use goodness_core::{
 use outside::Outside;
 use places::Places;
 use std::fmt;
+use storage::StorageRun;
 use tasks::TaskRun;
 
 /// What a run needs besides machine, policy and workload.
@@ -118,8 +121,27 @@ pub fn simulate<P: Registered, O: Observer>(
     observer: &mut O,
     options: Options,
 ) -> Result<Outcome, Fault> {
+    simulate_with::<P, O>(machine, settings, workload, None, observer, options)
+}
+
+/// As [`simulate`], with the disks that the workload's storage asks for.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_with<P: Registered, O: Observer>(
+    machine: &Machine,
+    settings: P::Settings,
+    workload: Workload,
+    disks: Option<Storage>,
+    observer: &mut O,
+    options: Options,
+) -> Result<Outcome, Fault> {
     let policy = P::new(machine, settings, options.seed.stream("policy", 0));
-    Host::new(machine, policy, workload, observer, options).run()
+    let storage = disks.map(|disks| {
+        let mut rng = options.seed.stream("files", 0).rng();
+        Box::new(StorageRun::new(&workload.storage, disks, workload.tasks.len(), &mut rng))
+    });
+    Host::new(machine, policy, workload, storage, observer, options).run()
 }
 
 /// How many events pass between two looks at the clock.
@@ -151,6 +173,8 @@ struct Host<'a, P, O> {
     asked: Vec<CpuId>,
     places: Places,
     outside: Outside,
+    /// Disks and files, where the work has any.
+    storage: Option<Box<StorageRun>>,
     effort: EffortMeter,
     /// When the one lock of a global runqueue is free again.
     lock_free: Time,
@@ -185,7 +209,14 @@ macro_rules! context {
 use context;
 
 impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
-    fn new(machine: &'a Machine, policy: P, workload: Workload, observer: &'a mut O, options: Options) -> Self {
+    fn new(
+        machine: &'a Machine,
+        policy: P,
+        workload: Workload,
+        storage: Option<Box<StorageRun>>,
+        observer: &'a mut O,
+        options: Options,
+    ) -> Self {
         let mut host = Host {
             machine,
             policy,
@@ -200,6 +231,7 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
             asked: Vec::with_capacity(machine.cpu_count()),
             places: Places::new(&workload.channels, workload.locks, workload.tasks.len() + workload.outside.len()),
             outside: Outside::default(),
+            storage,
             effort: EffortMeter::default(),
             lock_free: Time::ZERO,
             lock_by: CpuId(0),
@@ -324,6 +356,8 @@ impl<'a, P: Registered, O: Observer> Host<'a, P, O> {
                     self.asked.push(cpu);
                 }
             }
+            Entry::Disks => self.disks_due(),
+            Entry::Flusher => self.flusher_due(),
             Entry::Policy => {
                 self.policy_timer = Time::NEVER;
                 let answer = self.policy.timer(&context!(self));

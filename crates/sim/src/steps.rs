@@ -11,7 +11,7 @@ use goodness_core::{
 const IDLE_STEPS: u32 = 1_000_000;
 
 /// Whether the task goes on with its next step.
-enum Then {
+pub enum Then {
     /// It does.
     Next,
     /// It left the CPU, began a burst, or the run failed.
@@ -27,21 +27,43 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             let then = match (run.retake.take(), run.falling_asleep.take()) {
                 (Some(lock), _) => self.lock(cpu, task, lock),
                 (None, Some(until)) => self.fall_asleep(cpu, task, until),
-                (None, None) => {
-                    let mut cx = StepContext { now: self.now, task, rng: &mut run.rng };
-                    let step = run.behaviour.next(&mut cx);
-                    self.perform(cpu, task, step)
-                }
+                (None, None) => self.next_step(cpu, task),
             };
             if matches!(then, Then::Stop) || self.fault.is_some() {
                 return;
             }
             let run = &self.cpus[cpu.index()];
             if run.working > self.now || run.asked {
+                if self.storage.is_some() {
+                    self.submit_all();
+                }
                 return self.arm(cpu, task);
             }
         }
         self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
+    }
+
+    /// Asks the behaviour what comes next and performs it.
+    #[inline]
+    fn next_step(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        if self.storage.is_some() {
+            return self.next_step_with_storage(cpu, task);
+        }
+        let run = &mut self.runs[task.index()];
+        let step = run.behaviour.next(&mut StepContext { now: self.now, task, rng: &mut run.rng });
+        self.perform(cpu, task, step)
+    }
+
+    #[cold]
+    fn next_step_with_storage(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        let deferred = self.deferred(task);
+        let run = &mut self.runs[task.index()];
+        let mut next = || run.behaviour.next(&mut StepContext { now: self.now, task, rng: &mut run.rng });
+        let step = deferred.unwrap_or_else(&mut next);
+        match self.unplug(cpu, task, step) {
+            Ok(step) => self.perform(cpu, task, step),
+            Err(then) => then,
+        }
     }
 
     /// The two steps that almost all steps are; [`Self::perform_other`] has the rest.
@@ -88,18 +110,19 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
                 self.emit(Event::Served { task, latency: self.now.since(arrived) });
                 Then::Next
             }
-            Step::Io(_) => {
-                self.at_fault(task, "asks for I/O, and the work has no disk".into());
-                Then::Stop
-            }
+            Step::Io(step) => self.perform_io(cpu, task, step),
             Step::Exit => {
+                if self.storage.is_some() {
+                    self.exit_io(task);
+                }
                 self.leave(cpu, task, Stop::Exited, Off::Exited);
                 Then::Stop
             }
         }
     }
 
-    fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
+    /// Takes the task off the CPU.
+    pub fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
         self.leave(cpu, task, Stop::Blocked { interruptible: off == Off::Sleeping }, off);
         Then::Stop
     }

@@ -15,8 +15,12 @@
 //! program = [ { compute = "1ms" }, { sleep = "9ms" } ]
 //! ```
 //!
+//! Disks, volumes and files, and the steps that use them, are in [`storage`].
+//!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.
+
+mod storage;
 
 use crate::machine::{from_table, parse_machine};
 use crate::models::BuiltIn;
@@ -30,9 +34,11 @@ use goodness_core::{
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use storage::Extent;
 use toml::{Table, Value};
 
-const TOP: &[&str] = &["name", "duration", "warmup", "machine", "task", "outside", "workload"];
+const TOP: &[&str] =
+    &["name", "duration", "warmup", "machine", "task", "outside", "workload", "disk", "volume", "file", "cache"];
 const OUTSIDE: &[&str] = &["name", "count", "start", "program", "loop"];
 const TASK: &[&str] = &[
     "name",
@@ -40,6 +46,7 @@ const TASK: &[&str] = &[
     "nice",
     "class",
     "rt_priority",
+    "io_priority",
     "priority",
     "tickets",
     "reservation",
@@ -66,6 +73,10 @@ const STEPS: &[&str] = &[
     "ask_device",
     "answer",
     "reply",
+    "read",
+    "write",
+    "sync",
+    "await",
 ];
 const CLASSES: &[(&str, Class)] = &[
     ("normal", Class::Normal),
@@ -127,6 +138,10 @@ impl WorkloadSource for Experiment {
         self.plan.tasks.get(task.index()).map(|task| task.place(&self.file))
     }
 
+    fn asks_for_elevator(&self) -> bool {
+        self.plan.storage.disks.iter().any(|disk| disk.elevator.is_none())
+    }
+
     fn name_of(&self, awaited: Awaited) -> Option<String> {
         self.plan.names.get(&awaited).cloned()
     }
@@ -138,6 +153,8 @@ struct Places {
     channels: BTreeMap<String, Channel>,
     locks: BTreeMap<String, LockId>,
     mailboxes: BTreeMap<String, Mailbox>,
+    /// Volumes and files, by name.
+    targets: BTreeMap<String, Extent>,
 }
 
 struct Reading<'a> {
@@ -229,6 +246,7 @@ impl Reading<'_> {
             }
         }
         let mut places = Places::default();
+        self.storage(table, &mut plan, &mut places)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
             let line = self.enter(number);
             self.task(task, line, &mut plan, &mut places)?;
@@ -362,6 +380,7 @@ impl Reading<'_> {
         if let Some(value) = table.get("tickets") {
             task.tickets = Some(self.integer("tickets", value, 1, 1_000_000)? as u32);
         }
+        task.io_priority = self.io_priority(table)?;
         task.reservation = self.reservation(table)?;
         if task.class == Class::Deadline && task.reservation.is_none() {
             return Err(
@@ -411,6 +430,10 @@ impl Reading<'_> {
         }
         let mut script = Script::default();
         for step in steps {
+            if storage::is_access(step) {
+                self.access(step, &mut script, places)?;
+                continue;
+            }
             self.known(step, STEPS)?;
             let mut entries = step.iter();
             let (Some((verb, value)), None) = (entries.next(), entries.next()) else {

@@ -3,8 +3,10 @@
 //! A [`Plan`] is a workload whose behaviours are all scripts; experiment files, rt-app files and the built-in
 //! models compile to it.
 
+mod access;
 mod interpreter;
 
+pub use access::{Access, Place, Target};
 use goodness_core::{
     Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec, Task,
     TaskSpec, Time, Workload,
@@ -111,6 +113,8 @@ pub enum Op {
         /// How many there are.
         count: u32,
     },
+    /// Read or write part of a volume or a file.
+    Access(Access),
     /// Remember now as the time at which a request was sent.
     Begin,
     /// Remember the last expiry of this timer as the time at which a request was sent.
@@ -178,6 +182,8 @@ pub struct Script {
     pub counters: u16,
     /// How many timers of its own a task has.
     pub timers: u16,
+    /// How many places of sequential accesses it remembers.
+    pub cursors: u16,
     /// When the first period of the timers begins; `None`: when the task runs for the first time.
     pub origin: Option<Time>,
 }

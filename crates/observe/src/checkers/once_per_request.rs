@@ -48,9 +48,9 @@ impl OncePerRequest {
                 disk.sectors += sectors;
                 None
             }
-            IoStage::BackMerged | IoStage::FrontMerged => disk.expect(event, Slot::Waiting, Slot::Waiting),
+            IoStage::BackMerged | IoStage::FrontMerged => disk.expect_outside(event, None),
             IoStage::Inserted => disk.expect(event, Slot::Free, Slot::Waiting),
-            IoStage::Absorbed => disk.expect(event, Slot::Waiting, Slot::Free),
+            IoStage::Absorbed => disk.expect_outside(event, Some(Slot::Free)),
             IoStage::Issued => disk.expect(event, Slot::Waiting, Slot::InDevice),
             IoStage::Completed => {
                 disk.carried += sectors;
@@ -79,13 +79,26 @@ impl OncePerRequest {
 }
 
 impl Disk {
-    /// The slot of `event` must stand at `before` and goes to `after`.
-    fn expect(&mut self, event: &IoEvent, before: Slot, after: Slot) -> Option<String> {
+    /// The request of `event` grows or is absorbed: it must not be in the device. It may be in a plug, which is before it is
+    /// inserted.
+    fn expect_outside(&mut self, event: &IoEvent, after: Option<Slot>) -> Option<String> {
+        let stood = *self.slot(event);
+        let before = if stood == Slot::InDevice { Slot::Waiting } else { stood };
+        self.expect(event, before, after.unwrap_or(stood))
+    }
+
+    fn slot(&mut self, event: &IoEvent) -> &mut Slot {
         let index = event.request.index();
         if self.slots.len() <= index {
             self.slots.resize(index + 1, Slot::Free);
         }
-        let stood = std::mem::replace(&mut self.slots[index], after);
+        &mut self.slots[index]
+    }
+
+    /// The slot of `event` must stand at `before` and goes to `after`.
+    fn expect(&mut self, event: &IoEvent, before: Slot, after: Slot) -> Option<String> {
+        let index = event.request.index();
+        let stood = std::mem::replace(self.slot(event), after);
         let (number, stage) = (event.disk.0, event.stage);
         (stood != before).then(|| format!("disk {number}, request {index}: {stage:?} while it was {stood:?}"))
     }
@@ -129,6 +142,14 @@ mod tests {
         use IoStage::*;
         let (_, wrong) = follow(&[(Queued, 0), (Inserted, 0), (Issued, 0), (Issued, 0)]);
         assert!(wrong.is_some_and(|text| text.contains("Issued while it was InDevice")));
+    }
+
+    #[test]
+    fn a_request_may_be_absorbed_while_it_is_plugged_but_not_in_the_device() {
+        use IoStage::*;
+        assert_eq!(follow(&[(Queued, 0), (Queued, 0), (Inserted, 0), (Absorbed, 1)]).1, None);
+        let (_, wrong) = follow(&[(Queued, 0), (Inserted, 0), (Issued, 0), (BackMerged, 0)]);
+        assert!(wrong.is_some_and(|text| text.contains("BackMerged while it was InDevice")));
     }
 
     #[test]

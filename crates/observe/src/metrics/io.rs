@@ -97,6 +97,11 @@ impl IoMeasures {
         values.set("starved", (self.issued > 0).then_some(self.starved as f64), self.issued);
     }
 
+    /// Latencies of all pieces.
+    pub fn latency(&self) -> &Histogram {
+        &self.latency
+    }
+
     /// The I/O of the tasks `0 .. count`; what a kernel thread wrote for others is nobody's.
     pub fn into_tasks(mut self, count: usize) -> Vec<(TaskId, TaskIo)> {
         self.tasks.truncate(count);

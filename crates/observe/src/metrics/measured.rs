@@ -58,6 +58,8 @@ pub struct Distributions {
     pub request_latency: Histogram,
     /// Stints of judged tasks, nanoseconds.
     pub slice_length: Histogram,
+    /// Latencies of block I/O, nanoseconds.
+    pub io_latency: Histogram,
     /// Runnable tasks of a CPU, each length weighted with the nanoseconds it lasted.
     pub runqueue_length: Histogram,
 }

@@ -223,15 +223,16 @@ impl Measures {
         Measured {
             window,
             tasks: task_account::report(window, tracker, &self.wakeup),
-            io: io.into_tasks(tracker.tasks().count()),
             unfinished_waits: self.wakeup.unfinished(),
             overhead: self.overhead.by_kind(),
             distributions: Distributions {
                 wakeup_latency: self.wakeup.distribution,
                 request_latency: self.requests.distribution,
                 slice_length: self.slices.distribution,
+                io_latency: io.latency().clone(),
                 runqueue_length: self.queues.distribution,
             },
+            io: io.into_tasks(tracker.tasks().count()),
             values: values.into_list(),
         }
     }

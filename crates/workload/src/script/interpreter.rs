@@ -66,6 +66,8 @@ pub(super) struct Interpreter {
     stage: u8,
     counters: Box<[u64]>,
     timers: Box<[Option<Time>]>,
+    /// Where sequential accesses go on.
+    cursors: Box<[u64]>,
     shared: Arc<Shared>,
     /// The letter received last.
     letter: Option<Letter>,
@@ -85,6 +87,7 @@ impl Interpreter {
             stage: 0,
             counters: vec![0; script.counters.into()].into(),
             timers: vec![None; script.timers.into()].into(),
+            cursors: vec![0; script.cursors.into()].into(),
             shared,
             letter: None,
             gathered: VecDeque::new(),
@@ -140,6 +143,10 @@ impl Interpreter {
                 let index = self.counters[usize::from(counter)] as u32;
                 self.counters[usize::from(counter)] += 1;
                 if index < count { self.done(Step::Fork(BehaviourId(first.0 + index))) } else { self.skip() }
+            }
+            Op::Access(ref access) => {
+                let step = access.step(&mut self.cursors, cx.rng);
+                self.done(step)
             }
             Op::Begin => {
                 self.begun = cx.now;
