@@ -68,7 +68,7 @@ fn run(policy: &PolicySpec, size: Size, horizon: Time, pattern: Pattern) -> Resu
 pub fn timed(policy: &PolicySpec, size: Size, work: Workload) -> Result<(Duration, u64), String> {
     let machine = machine_of(size.cpus)?;
     let began = cpu_time();
-    let trial = Trial { policy, machine: &machine, work, seed: Seed(1), recorder: None };
+    let trial = Trial { policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
     let run = goodness_lab::run(trial).map_err(|fault| fault.to_string())?;
     let took = cpu_time() - began;
     match run.checked.violations.first() {

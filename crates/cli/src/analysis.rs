@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use crate::standstill;
+use goodness_lab::{Contender, ElevatorSpec};
 use goodness_observe::{About, Better, Histogram, METRICS};
 use goodness_report::model::{
     self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport,
@@ -33,8 +34,8 @@ pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result
     let mut policies = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
         policies.push(PolicyReport {
-            name: arm.spec.name.into(),
-            label: arm.spec.to_string(),
+            name: arm.contender.name(),
+            label: arm.contender.to_string(),
             settings: settings(arm)?,
             is_reference: index == 0,
             metrics: metrics(arms, index, &comparisons),
@@ -71,13 +72,12 @@ fn abouts() -> Vec<MetricAbout> {
 }
 
 fn settings(arm: &Arm) -> Result<Vec<Setting>, Failure> {
-    Ok(arm
-        .spec
-        .values()
-        .map_err(Failure::usage)?
-        .into_iter()
-        .map(|(name, value)| Setting { name: name.into(), value })
-        .collect())
+    let Contender { policy, elevator } = &arm.contender;
+    let policy = policy.values().map_err(Failure::usage)?;
+    let elevator = elevator.as_ref().map_or_else(|| Ok(Vec::new()), ElevatorSpec::values).map_err(Failure::usage)?;
+    let of_policy = policy.into_iter().map(|(name, value)| Setting { name: name.into(), value });
+    let of_elevator = elevator.into_iter().map(|(name, value)| Setting { name: format!("elevator.{name}"), value });
+    Ok(of_policy.chain(of_elevator).collect())
 }
 
 /// One value for each replication.
@@ -183,10 +183,11 @@ fn tasks(run: &crate::lab::RunResult) -> Vec<TaskReport> {
 /// The distributions of all replications together.
 fn distributions(arm: &Arm) -> Vec<Distribution> {
     type Pick = fn(&goodness_observe::metrics::Distributions) -> &Histogram;
-    let families: [(&str, Pick); 3] = [
+    let families: [(&str, Pick); 4] = [
         ("wakeup_latency", |d| &d.wakeup_latency),
         ("request_latency", |d| &d.request_latency),
         ("slice_length", |d| &d.slice_length),
+        ("io_latency", |d| &d.io_latency),
     ];
     let pooled = |(name, pick): (&str, Pick)| {
         let mut runs = arm.runs.iter().map(|run| pick(&run.measured.distributions));

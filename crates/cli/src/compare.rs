@@ -8,7 +8,7 @@ use crate::output::Outputs;
 use crate::shipped;
 use clap::Args;
 use goodness_core::registry::suggest;
-use goodness_lab::PolicySpec;
+use goodness_lab::{Contender, ElevatorSpec, PolicySpec};
 use goodness_observe::METRICS;
 use goodness_report::model::{Details, Verdict};
 use goodness_report::{Report, Timeline};
@@ -17,6 +17,12 @@ use std::path::PathBuf;
 /// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
 /// came before them.
 pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
+
+/// The elevators that are compared on work with disks when none is named: those of blk-mq, and those before it.
+pub const STANDARD_ELEVATORS: &[&str] = &["mq-deadline", "none", "kyber", "bfq", "deadline", "cfq", "as", "noop"];
+
+/// The policies for work with disks when none is named: what is asked is what the elevators do.
+const STANDARD_POLICY: &str = "eevdf";
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
@@ -33,6 +39,10 @@ pub struct Compare {
     /// A policy, with settings: eevdf:base_slice=3ms. May be repeated; the standard field by default.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
+    /// An elevator of the disks, with settings: bfq:low_latency=off. May be repeated: every policy is then run with
+    /// every elevator. By default those of today and before.
+    #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
+    elevator: Vec<String>,
     /// Runs of each policy.
     #[arg(long, default_value_t = 10)]
     runs: u32,
@@ -71,7 +81,7 @@ impl Compare {
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         outputs.check(named)?;
         let input = open(named, &self.options, self.seed)?;
-        let policies = self.policies(&input)?;
+        let contenders = Contender::cross(&self.policies(&input)?, &elevators(&self.elevator, &input)?);
         let words = self.options.words(named);
         let plan = Plan {
             machine: &input.machine,
@@ -80,7 +90,7 @@ impl Compare {
             seed: self.seed,
             runs: self.runs,
             first: 0,
-            policies: &policies,
+            contenders: &contenders,
             timeline_cap: if outputs.wants_timelines() { TIMELINE_CAP } else { 0 },
             with_queues: outputs.perfetto.is_some(),
         };
@@ -113,6 +123,9 @@ impl Compare {
         if !self.policy.is_empty() {
             return self.policy.iter().map(|text| crate::lab::policy(text)).collect();
         }
+        if input.source.asks_for_elevator() {
+            return Ok(vec![crate::lab::policy(STANDARD_POLICY)?]);
+        }
         let mut field: Vec<PolicySpec> =
             STANDARD_FIELD.iter().map(|name| crate::lab::policy(name)).collect::<Result<_, _>>()?;
         if let Some(recorded) = &input.recorded {
@@ -137,6 +150,25 @@ fn is_undecided(report: &Report) -> bool {
     let Some(metric) = report.ranked_by() else { return true };
     let verdicts = report.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
     verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
+}
+
+/// The elevators named, or the standard ones, for work with disks whose elevator is open; none for other work.
+///
+/// # Errors
+/// An elevator that does not exist, a setting that cannot be made, or an elevator for work that has no use for one.
+pub fn elevators(named: &[String], input: &Input) -> Result<Vec<ElevatorSpec>, Failure> {
+    if input.source.asks_for_elevator() {
+        let named: Vec<&str> = named.iter().map(String::as_str).collect();
+        let wanted = if named.is_empty() { STANDARD_ELEVATORS } else { &named };
+        return wanted.iter().map(|text| crate::lab::elevator(text)).collect();
+    }
+    match named.first() {
+        None => Ok(Vec::new()),
+        Some(name) => Err(Failure::usage(format!(
+            "--elevator {name}: \"{}\" has no disk whose elevator is open; leave --elevator out",
+            input.source.name()
+        ))),
+    }
 }
 
 /// Refuses a metric that does not exist.

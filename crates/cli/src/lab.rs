@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::progress;
 use crate::standstill;
 use goodness_core::{CpuSet, Machine, Seed, Span, TaskId, TaskSpec, Workload, WorkloadSource};
-use goodness_lab::{PolicySpec, Trial};
+use goodness_lab::{Contender, ElevatorSpec, PolicySpec, Trial};
 use goodness_observe::{Checked, Measured};
 use goodness_report::Timeline;
 use goodness_report::timeline::{Recorder, TimelineTask};
@@ -25,8 +25,8 @@ pub struct Plan<'a> {
     pub seed: u64,
     /// Replications of each policy.
     pub runs: u32,
-    /// Which policies.
-    pub policies: &'a [PolicySpec],
+    /// Which policies and elevators.
+    pub contenders: &'a [Contender],
     /// The first replication to run; the others follow it.
     pub first: u32,
     /// Slices of the first replication to keep for the timeline; 0 for none.
@@ -66,10 +66,18 @@ pub struct Named {
 
 /// All replications of one policy, in order.
 pub struct Arm {
-    /// The policy.
-    pub spec: PolicySpec,
+    /// The policy and the elevator.
+    pub contender: Contender,
     /// Its runs by replication.
     pub runs: Vec<RunResult>,
+}
+
+/// An elevator as typed.
+///
+/// # Errors
+/// As [`ElevatorSpec::parse`].
+pub fn elevator(text: &str) -> Result<ElevatorSpec, Failure> {
+    ElevatorSpec::parse(text).map_err(Failure::usage)
 }
 
 /// A policy as typed.
@@ -87,35 +95,35 @@ impl Plan<'_> {
     /// # Errors
     /// The first fault, in the order of policies and replications, with the command that shows it again.
     pub fn conduct(&self) -> Result<Vec<Arm>, Failure> {
-        let jobs: Vec<(usize, u32)> = (0..self.policies.len())
-            .flat_map(|policy| (self.first..self.first + self.runs).map(move |run| (policy, run)))
+        let jobs: Vec<(usize, u32)> = (0..self.contenders.len())
+            .flat_map(|contender| (self.first..self.first + self.runs).map(move |run| (contender, run)))
             .collect();
         let bar = progress::bar(jobs.len() as u64, "simulating");
         let results: Vec<Result<RunResult, Failure>> = jobs
             .par_iter()
-            .map(|(policy, replication)| {
-                let result = self.one(*policy, *replication);
+            .map(|(contender, replication)| {
+                let result = self.one(*contender, *replication);
                 bar.inc(1);
                 result
             })
             .collect();
         bar.finish_and_clear();
         let mut results = results.into_iter();
-        self.policies
+        self.contenders
             .iter()
-            .map(|spec| {
+            .map(|contender| {
                 let runs = results.by_ref().take(self.runs as usize).collect::<Result<_, _>>()?;
-                Ok(Arm { spec: spec.clone(), runs })
+                Ok(Arm { contender: contender.clone(), runs })
             })
             .collect()
     }
 
     /// One replication of one policy.
-    fn one(&self, policy: usize, replication: u32) -> Result<RunResult, Failure> {
+    fn one(&self, contender: usize, replication: u32) -> Result<RunResult, Failure> {
         let machine = self.machine_of(replication);
         let seed = Seed(self.seed).stream("replication", u64::from(replication));
         let keep = if replication == self.first { self.timeline_cap } else { 0 };
-        One { plan: self, machine: &machine, seed, replication, policy, keep }.run()
+        One { plan: self, machine: &machine, seed, replication, contender, keep }.run()
     }
 
     /// The machine of a replication: the first as given, the others with ticks at a drawn phase.
@@ -129,11 +137,10 @@ impl Plan<'_> {
     }
 
     /// The command that shows a failed run again.
-    pub fn reproduce(&self, policy: usize, replication: u32) -> String {
-        format!(
-            "goodness run {} -p {} --seed {} --replication {replication}",
-            self.words, self.policies[policy], self.seed
-        )
+    pub fn reproduce(&self, contender: usize, replication: u32) -> String {
+        let Contender { policy, elevator } = &self.contenders[contender];
+        let elevator = elevator.as_ref().map_or_else(String::new, |elevator| format!(" --elevator {elevator}"));
+        format!("goodness run {} -p {policy}{elevator} --seed {} --replication {replication}", self.words, self.seed)
     }
 }
 
@@ -142,7 +149,7 @@ struct One<'a> {
     machine: &'a Machine,
     seed: Seed,
     replication: u32,
-    policy: usize,
+    contender: usize,
     keep: usize,
 }
 
@@ -151,9 +158,11 @@ impl One<'_> {
         let work = self.plan.source.build(self.seed, self.replication);
         fits(&work, self.machine, self.plan.source)?;
         let tasks = named(&work, self.plan.source);
+        let contender = &self.plan.contenders[self.contender];
         let began = Instant::now();
         let run = goodness_lab::run(Trial {
-            policy: &self.plan.policies[self.policy],
+            policy: &contender.policy,
+            elevator: contender.elevator.as_ref(),
             machine: self.machine,
             work,
             seed: self.seed,
@@ -166,7 +175,7 @@ impl One<'_> {
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
-            timeline: run.recorder.map(|r| r.finish(end, self.policy, timeline_tasks(&tasks))),
+            timeline: run.recorder.map(|r| r.finish(end, self.contender, timeline_tasks(&tasks))),
             tasks,
             outcome: run.outcome,
             wall_ns,
@@ -180,7 +189,7 @@ impl One<'_> {
 
     /// The command that shows this run again.
     fn command(&self) -> String {
-        self.plan.reproduce(self.policy, self.replication)
+        self.plan.reproduce(self.contender, self.replication)
     }
 
     /// A fault as people meet it: the policy's is a violation, the work's is bad input.

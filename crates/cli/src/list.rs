@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use goodness_core::registry::suggest;
 use serde_json::{Value, json};
 
-/// What there is: policies with their tunables, workloads, recordings, machines, metrics, formats, studies.
+/// What there is: policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats, studies.
 #[derive(Args)]
 pub struct List {
     /// Which list.
@@ -22,6 +22,8 @@ pub struct List {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     Policies,
+    Elevators,
+    Devices,
     Workloads,
     Recordings,
     Machines,
@@ -38,6 +40,8 @@ impl List {
     pub fn run(&self) -> Result<u8, Failure> {
         let mut entries = match self.what {
             What::Policies => policies(),
+            What::Elevators => elevators(),
+            What::Devices => devices(),
             What::Workloads => workloads(),
             What::Recordings => recordings(),
             What::Machines => machines(),
@@ -85,7 +89,7 @@ fn text(value: &Value) -> String {
 }
 
 fn print_details(entry: &Value) {
-    for key in ["source", "definition", "unit", "better", "needs", "how"] {
+    for key in ["source", "definition", "unit", "better", "needs", "layer", "how"] {
         if !entry[key].is_null() {
             say!("  {key}: {}", text(&entry[key]));
         }
@@ -121,6 +125,23 @@ fn policies() -> Vec<Value> {
         json!({"name": about.name, "summary": about.summary, "source": about.source, "needs": needs, "tunables": tunables(spec)})
     };
     goodness_cpu::ALL.iter().map(entry).collect()
+}
+
+fn elevators() -> Vec<Value> {
+    let entry = |about: &&goodness_core::ElevatorAbout| {
+        let spec = goodness_io::tunables_of(about.name).unwrap_or_default();
+        let layer = match about.layer {
+            goodness_core::Layer::Legacy => "single queue",
+            goodness_core::Layer::MultiQueue => "blk-mq",
+        };
+        json!({"name": about.name, "summary": about.summary, "source": about.source, "layer": layer, "tunables": tunables(spec)})
+    };
+    goodness_io::ALL.iter().map(entry).collect()
+}
+
+fn devices() -> Vec<Value> {
+    let entry = |kind: &goodness_device::DeviceKind| json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables(&(kind.tunables)())});
+    goodness_device::DEVICES.iter().map(entry).collect()
 }
 
 fn metrics() -> Vec<Value> {

@@ -5,7 +5,7 @@ use crate::analysis::unit;
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use goodness_core::{HORIZON_MAX, Machine, Span, Time, WorkloadSource};
-use goodness_lab::PolicySpec;
+use goodness_lab::{Contender, PolicySpec};
 use goodness_observe::{METRICS, Measured, Metrics, Subject};
 use goodness_report::model::{Counted, Fidelity, FidelityMetric};
 use goodness_trace::Recording;
@@ -141,7 +141,7 @@ impl Recorded {
             seed,
             runs: 1,
             first: 0,
-            policies: std::slice::from_ref(policy),
+            contenders: &[Contender::policy(policy.clone())],
             timeline_cap: 0,
             with_queues: false,
         };
@@ -157,7 +157,7 @@ impl Recorded {
             let (recorded, replayed) = (value(&self.measured), value(replayed));
             metrics.push(entry(name, recorded, replayed, about.map_or("", unit)));
         }
-        Fidelity { policy: arm.spec.to_string(), metrics }
+        Fidelity { policy: arm.contender.to_string(), metrics }
     }
 
     /// The largest relative error of a judged task's CPU time, shown on the task that has it.

@@ -8,7 +8,7 @@ use crate::lab::{Plan, RunResult};
 use crate::output::{self, Outputs};
 use clap::Args;
 use goodness_core::{CpuId, Span};
-use goodness_lab::PolicySpec;
+use goodness_lab::{Contender, ElevatorSpec, PolicySpec};
 use goodness_report::Timeline;
 use goodness_report::model::Details;
 use goodness_report::timeline::Slice;
@@ -24,6 +24,9 @@ pub struct Run {
     /// The policy, with settings: eevdf:base_slice=3ms. By default eevdf, or what recorded the recording.
     #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
     policy: Option<String>,
+    /// The elevator of the disks, with settings: bfq:low_latency=off. By default mq-deadline.
+    #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
+    elevator: Option<String>,
     /// Where chance begins.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,7 +54,7 @@ impl Run {
         let named = self.input.as_deref().unwrap_or(crate::shipped::DEFAULT);
         self.outputs.check(named)?;
         let input = open(named, &self.options, self.seed)?;
-        let policies = [self.policy(&input)?];
+        let contenders = [Contender { policy: self.policy(&input)?, elevator: self.elevator(&input)? }];
         let words = self.options.words(named);
         let plan = Plan {
             machine: &input.machine,
@@ -60,7 +63,7 @@ impl Run {
             seed: self.seed,
             runs: 1,
             first: self.replication,
-            policies: &policies,
+            contenders: &contenders,
             timeline_cap: TIMELINE_CAP,
             with_queues: self.outputs.perfetto.is_some(),
         };
@@ -87,6 +90,11 @@ impl Run {
             (None, Some(recorded)) => Ok(recorded.policy.clone()),
             (None, None) => crate::lab::policy("eevdf"),
         }
+    }
+
+    fn elevator(&self, input: &Input) -> Result<Option<ElevatorSpec>, Failure> {
+        let named: Vec<String> = self.elevator.iter().cloned().collect();
+        Ok(crate::compare::elevators(&named, input)?.into_iter().next())
     }
 
     fn print_schedule(&self, timeline: &Timeline, run: &RunResult) {

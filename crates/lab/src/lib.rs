@@ -3,19 +3,25 @@
 //! This is the one place where the simulator is compiled for every policy: whoever runs policies by name, be it the command line,
 //! the studies or the benchmark, calls [`run`] and compiles none of it again.
 
-mod policy_spec;
+mod contender;
+mod spec;
+mod storage;
 
-pub use policy_spec::PolicySpec;
+pub use contender::Contender;
+pub use spec::{ElevatorSpec, PolicySpec};
 
+use goodness_block::Storage;
 use goodness_core::{Machine, Registered, Seed, Time, Visitor, Workload};
 use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
 use goodness_report::timeline::Recorder;
-use goodness_sim::{End, Fault, Options, Outcome, simulate};
+use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
 
 /// One run to be made.
 pub struct Trial<'a> {
     /// Which policy, with its settings.
     pub policy: &'a PolicySpec,
+    /// Which elevator the disks have whose own the work does not fix; `None` where the work has no such disk.
+    pub elevator: Option<&'a ElevatorSpec>,
     /// On what.
     pub machine: &'a Machine,
     /// Doing what.
@@ -41,21 +47,34 @@ pub struct Run {
 /// Runs `trial`.
 ///
 /// # Errors
-/// A fault of the policy or of the work.
+/// A fault of the policy or of the work; disks that cannot be built are the work's fault.
 pub fn run(trial: Trial) -> Result<Run, Fault> {
     let policy = trial.policy;
-    policy.with(trial)
+    let disks = storage::build(&trial).map_err(|sentence| Fault {
+        at: Time::ZERO,
+        blame: Blame::Workload,
+        task: None,
+        sentence,
+    })?;
+    policy.with(Prepared { trial, disks })
 }
 
-impl Visitor for Trial<'_> {
+/// A trial whose disks are built.
+struct Prepared<'a> {
+    trial: Trial<'a>,
+    disks: Option<Storage>,
+}
+
+impl Visitor for Prepared<'_> {
     type Output = Result<Run, Fault>;
 
     fn visit<P: Registered + 'static>(self) -> Self::Output {
-        let Trial { policy, machine, work, seed, recorder } = self;
+        let Prepared { trial: Trial { policy, machine, work, seed, recorder, .. }, disks } = self;
         let settings = policy.settings_of::<P>();
         let watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &Subject::all(&work));
         let mut observer = (watch, recorder);
-        let outcome = simulate::<P, _>(machine, settings, work, &mut observer, Options { seed, ..Options::default() })?;
+        let options = Options { seed, ..Options::default() };
+        let outcome = simulate_with::<P, _>(machine, settings, work, disks, &mut observer, options)?;
         let (watch, recorder) = observer;
         let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
         let (measured, checked) = watch.finish(outcome.end, ending);
@@ -77,6 +96,7 @@ mod tests {
             let policy = PolicySpec::parse(about.name).unwrap();
             let trial = Trial {
                 policy: &policy,
+                elevator: None,
                 machine: &machine,
                 work: work.build(Seed(1), 0),
                 seed: Seed(1),

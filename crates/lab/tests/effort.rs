@@ -10,8 +10,14 @@ fn run(policy: &str, cpus: u32) -> Run {
     machine.costs.effort[0] = Span::from_us(1);
     let work = BuiltIn::parse(&format!("sleepers:tasks={},run=200us,sleep=3ms,duration=500ms", 16 * cpus)).unwrap();
     let policy = PolicySpec::parse(policy).unwrap();
-    let trial =
-        Trial { policy: &policy, machine: &machine, work: work.build(Seed(1), 0), seed: Seed(1), recorder: None };
+    let trial = Trial {
+        policy: &policy,
+        elevator: None,
+        machine: &machine,
+        work: work.build(Seed(1), 0),
+        seed: Seed(1),
+        recorder: None,
+    };
     let run = goodness_lab::run(trial).expect("the run is sound");
     assert_eq!(run.checked.violations, []);
     run
@@ -35,8 +41,14 @@ fn a_cpu_never_waits_for_its_own_lock() {
     machine.costs.effort[0] = Span::from_us(2);
     let work = BuiltIn::parse("specweb96:duration=500ms").unwrap();
     let policy = PolicySpec::parse("linux-2.2").unwrap();
-    let trial =
-        Trial { policy: &policy, machine: &machine, work: work.build(Seed(1), 0), seed: Seed(1), recorder: None };
+    let trial = Trial {
+        policy: &policy,
+        elevator: None,
+        machine: &machine,
+        work: work.build(Seed(1), 0),
+        seed: Seed(1),
+        recorder: None,
+    };
     assert_eq!(share(&goodness_lab::run(trial).unwrap(), "_lock"), 0.0);
 }
 

@@ -128,7 +128,8 @@ impl<'a> Lab<'a> {
         let policy = PolicySpec::parse(trial.policy)?;
         let work = trial.work.build(seed, replication);
         let names = work.tasks.iter().map(|task| task.name.clone()).collect();
-        let ask = goodness_lab::Trial { policy: &policy, machine: &machine, work, seed, recorder: None };
+        let ask =
+            goodness_lab::Trial { policy: &policy, elevator: None, machine: &machine, work, seed, recorder: None };
         let place = || format!("{policy} on {}, replication {replication}", trial.work.name());
         let run = goodness_lab::run(ask).map_err(|fault| format!("{}: {fault}", place()))?;
         match run.checked.violations.first() {

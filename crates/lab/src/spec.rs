@@ -1,0 +1,180 @@
+//! A policy or an elevator as typed: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
+
+use goodness_core::registry::suggest;
+use goodness_core::{ElevatorVisitor, Registered, RegisteredElevator, Tunables, Visitor, tunable};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Settings as typed: names and values.
+type Settings = Vec<(String, String)>;
+
+/// A registry that things can be asked from by name.
+pub trait Registry {
+    /// What it holds one of: `policy`.
+    const ONE: &'static str;
+    /// What it holds, as `goodness list` calls it: `policies`.
+    const ALL: &'static str;
+    /// The registered names.
+    fn names() -> Vec<&'static str>;
+    /// All tunables of `name`, which is registered, with `settings` made.
+    ///
+    /// # Errors
+    /// The first setting that cannot be made, in a sentence without the name.
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
+}
+
+/// The registry of CPU policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies;
+
+/// The registry of elevators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elevators;
+
+/// Something registered and the settings asked for; checked when made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec<R> {
+    /// Registered name.
+    pub name: &'static str,
+    /// Settings that differ from the defaults, as typed.
+    pub settings: Vec<(String, String)>,
+    registry: PhantomData<R>,
+}
+
+/// A policy as typed.
+pub type PolicySpec = Spec<Policies>;
+/// An elevator as typed.
+pub type ElevatorSpec = Spec<Elevators>;
+
+impl<R: Registry> Spec<R> {
+    /// Reads and checks what was typed.
+    ///
+    /// # Errors
+    /// Unknown name or tunable (the nearest is named), a value of the wrong kind or out of range.
+    pub fn parse(text: &str) -> Result<Spec<R>, String> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let names = R::names();
+        let Some(name) = names.iter().find(|known| **known == name) else {
+            let near = suggest(name, names);
+            return Err(format!("there is no {} \"{name}\"; {near}. See `goodness list {}`.", R::ONE, R::ALL));
+        };
+        let settings = tunable::pairs(rest).map_err(|why| format!("{} {name}: {why}", R::ONE))?;
+        let spec = Spec { name, settings, registry: PhantomData };
+        spec.values()?;
+        Ok(spec)
+    }
+
+    /// All tunables with the values that will be used.
+    ///
+    /// # Errors
+    /// As [`Spec::parse`].
+    pub fn values(&self) -> Result<Vec<(&'static str, String)>, String> {
+        R::values(self.name, &self.settings)
+            .map_err(|e| format!("{}: {e}. See `goodness list {} {}`.", self.name, R::ALL, self.name))
+    }
+}
+
+impl PolicySpec {
+    /// Runs `visitor` with this policy's type.
+    pub fn with<V: Visitor>(&self, visitor: V) -> V::Output {
+        goodness_cpu::with_policy(self.name, visitor).expect("a checked name is registered")
+    }
+
+    /// The settings of policy `P`, this one's type.
+    ///
+    /// # Panics
+    /// When `P` is another policy.
+    #[must_use]
+    pub fn settings_of<P: Registered>(&self) -> P::Settings {
+        made(&self.settings).expect("settings were checked when they were read")
+    }
+}
+
+/// Default settings with those typed made.
+fn made<S: Tunables>(typed: &Settings) -> Result<S, String> {
+    let mut settings = S::default();
+    for (key, value) in typed {
+        settings.set(key, value).map_err(|e| e.to_string())?;
+    }
+    Ok(settings)
+}
+
+impl<R> fmt::Display for Spec<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        for (index, (key, value)) in self.settings.iter().enumerate() {
+            write!(f, "{}{key}={value}", if index == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+struct Values<'a>(&'a Settings);
+
+impl Visitor for Values<'_> {
+    type Output = Result<Vec<(&'static str, String)>, String>;
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        Ok(made::<P::Settings>(self.0)?.values())
+    }
+}
+
+impl ElevatorVisitor for Values<'_> {
+    type Output = Result<Vec<(&'static str, String)>, String>;
+    fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
+        Ok(made::<E::Settings>(self.0)?.values())
+    }
+}
+
+impl Registry for Policies {
+    const ONE: &'static str = "policy";
+    const ALL: &'static str = "policies";
+    fn names() -> Vec<&'static str> {
+        goodness_cpu::ALL.iter().map(|about| about.name).collect()
+    }
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+        goodness_cpu::with_policy(name, Values(settings)).expect("a checked name is registered")
+    }
+}
+
+impl Registry for Elevators {
+    const ONE: &'static str = "elevator";
+    const ALL: &'static str = "elevators";
+    fn names() -> Vec<&'static str> {
+        goodness_io::ALL.iter().map(|about| about.name).collect()
+    }
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+        goodness_io::with_elevator(name, Values(settings)).expect("a checked name is registered")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_printed_as_typed() {
+        let spec = PolicySpec::parse("rr:timeslice=2ms").unwrap();
+        assert_eq!((spec.name, spec.to_string().as_str()), ("rr", "rr:timeslice=2ms"));
+        assert_eq!(spec.values().unwrap(), [("timeslice", "2ms".to_string())]);
+        let spec = ElevatorSpec::parse("noop:merge=last").unwrap();
+        assert_eq!(spec.values().unwrap(), [("merge", "last".to_string())]);
+    }
+
+    #[test]
+    fn a_wrong_name_or_setting_is_refused_with_the_nearest_one() {
+        let sentence = |text: &str| PolicySpec::parse(text).unwrap_err();
+        assert!(sentence("ffio").contains("nearest is \"fifo\""));
+        assert!(sentence("rr:timeslise=2ms").contains("nearest is \"timeslice\""));
+        assert!(sentence("rr:timeslice=2h").contains("outside"));
+        assert!(sentence("rr:timeslice=2d").contains("not a unit"));
+        assert!(sentence("rr:timeslice=2ms,timeslice=3ms").contains("\"timeslice\" is given twice"));
+        assert!(sentence("banana").contains("is spelled like it"));
+        assert!(sentence("rr:timeslice=1h0s").contains("unit"));
+        assert!(sentence("rr:timeslice").contains("KEY=VALUE"));
+        assert!(sentence("rr:timeslice=20s").contains("outside"));
+        let elevator = |text: &str| ElevatorSpec::parse(text).unwrap_err();
+        assert!(elevator("nop").contains("nearest is \"noop\""));
+        assert!(elevator("noop:merge=always").contains("last, hash"));
+        assert!(elevator("rr").contains("goodness list elevators"));
+    }
+}

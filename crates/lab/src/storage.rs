@@ -1,0 +1,37 @@
+//! The disks of a trial: devices by name behind the elevator that is being judged.
+
+use crate::Trial;
+use goodness_block::{Disk, QueueOptions, Storage, by_name};
+use goodness_core::{DiskId, DiskSpec};
+
+/// What a disk gets when nobody named an elevator: requests in the order in which they come.
+const DEFAULT: &str = "none";
+
+/// The disks that the work of `trial` asks for; `None` where it asks for none.
+///
+/// # Errors
+/// A device or an elevator that cannot be.
+pub fn build(trial: &Trial) -> Result<Option<Storage>, String> {
+    let spec = &trial.work.storage;
+    if spec.disks.is_empty() {
+        return Ok(None);
+    }
+    let disk = |(index, disk): (usize, &DiskSpec)| one(trial, DiskId(index as u16), disk);
+    let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
+    Storage::new(disks, &spec.volumes).map(Some)
+}
+
+fn one(trial: &Trial, id: DiskId, disk: &DiskSpec) -> Result<Box<dyn Disk>, String> {
+    let seed = trial.seed.stream("disk", u64::from(id.0));
+    let device = goodness_device::by_name(&disk.device, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
+    let judged = trial.elevator.map(ToString::to_string);
+    let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
+    let options = QueueOptions {
+        disk: id,
+        hz: trial.machine.hz,
+        cpus: trial.machine.cpu_count() as u16,
+        seed: seed.stream("elevator", 0),
+        ..QueueOptions::default()
+    };
+    by_name(elevator, &options, device).map_err(|why| format!("disk {}: {why}", disk.name))
+}
