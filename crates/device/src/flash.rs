@@ -13,6 +13,7 @@
 //! Pages are mapped one by one (`mapping`); a LUN whose free blocks run out collects (`collect`). Departures and
 //! inferences are listed in `docs/devices.md`.
 
+mod age;
 mod array;
 mod blocks;
 mod buffer;
@@ -69,12 +70,12 @@ impl Flash {
     /// A sentence: sizes that do not fit each other, or a drive too small for its blocks.
     pub fn new(settings: &Settings, seed: Seed) -> Result<Flash, String> {
         let geometry = Geometry::new(settings)?;
-        let filled = match settings.start {
-            Start::Empty => 0,
-            Start::Half => geometry.units / 2,
-            Start::Full | Start::Aged => geometry.units,
+        let mapping = match settings.start {
+            Start::Empty => Mapping::new(&geometry, 0),
+            Start::Half => Mapping::new(&geometry, geometry.units / 2),
+            Start::Full => Mapping::new(&geometry, geometry.units),
+            Start::Aged => age::aged(&geometry, seed),
         };
-        let mapping = Mapping::new(&geometry, filled);
         let blocks = Blocks::new(&geometry, &mapping);
         let slots = (settings.buffer * 1024 / settings.mapping_unit).min(1 << 30) as u32;
         let facts = DeviceFacts {
@@ -85,7 +86,7 @@ impl Flash {
             sectors_max: 2560,
             volatile_cache: settings.volatile,
         };
-        let mut flash = Flash {
+        Ok(Flash {
             settings: settings.clone(),
             facts,
             commands: Vec::new(),
@@ -101,11 +102,7 @@ impl Flash {
             jitter: Jitter::new(settings, seed),
             wear: Wear::default(),
             geometry,
-        };
-        if settings.start == Start::Aged {
-            flash.age(seed.stream("age", 0));
-        }
-        Ok(flash)
+        })
     }
 
     /// What was written, moved and erased since the start.

@@ -158,6 +158,21 @@ fn write_amplification_of_random_writes_grows_as_over_provisioning_falls() {
     }
 }
 
+#[test]
+fn an_aged_drive_amplifies_from_the_first_write_on_as_it_does_later() {
+    let settings =
+        Settings { sectors: 1 << 20, start: Start::Aged, collect_background: 0, over_provision: 28, ..small() };
+    let mut drive = flash(&settings);
+    let pages = settings.sectors / 8;
+    random(&mut drive, &settings, 32, pages / 10, 100);
+    let first = drive.wear().amplification();
+    random(&mut drive, &settings, 32, 3 * pages, 100);
+    let before = drive.wear();
+    random(&mut drive, &settings, 32, pages / 2, 100);
+    let later = drive.wear().since(&before).amplification();
+    assert!(first.abs_diff(later) < later / 5, "{first} and {later} thousandths");
+}
+
 // T-SSD-3
 #[test]
 fn overwriting_in_order_finds_blocks_without_valid_pages_and_amplifies_nothing() {

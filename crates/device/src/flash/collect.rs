@@ -1,10 +1,10 @@
 //! Garbage collection: the valid units of the block with the fewest are moved to another one of the same LUN, row by row,
-//! and the block is erased. Also ageing, which is the same without time.
+//! and the block is erased.
 
 use super::Flash;
 use super::lun::Work;
 use super::mapping::{NONE, Search};
-use goodness_core::{Seed, Time};
+use goodness_core::Time;
 
 /// What a drive did to its flash, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,13 +125,6 @@ impl Flash {
 
     /// A row of the block was sensed: what is valid is gathered.
     pub(super) fn move_read_ended(&mut self, now: Time, lun: u32) {
-        let gathered = self.gather(lun);
-        if !self.settings.copyback {
-            self.over_channel(now, lun, gathered * self.settings.mapping_unit);
-        }
-    }
-
-    fn gather(&mut self, lun: u32) -> u64 {
         let (victim, row) = (self.luns[lun as usize].collection.victim, self.luns[lun as usize].collection.row);
         let before = self.luns[lun as usize].collection.gathered.len();
         for place in self.row_places(victim, row) {
@@ -140,7 +133,10 @@ impl Flash {
             }
         }
         self.luns[lun as usize].collection.row += 1;
-        (self.luns[lun as usize].collection.gathered.len() - before) as u64
+        if !self.settings.copyback {
+            let gathered = (self.luns[lun as usize].collection.gathered.len() - before) as u64;
+            self.over_channel(now, lun, gathered * self.settings.mapping_unit);
+        }
     }
 
     /// Gathered units were programmed at `place`.
@@ -162,62 +158,10 @@ impl Flash {
 
     /// The block is free: rows that waited for it can come.
     pub(super) fn erase_ended(&mut self, now: Time, lun: u32) {
-        self.erased(lun);
-        self.drain(now);
-    }
-
-    fn erased(&mut self, lun: u32) {
         let collection = &mut self.luns[lun as usize].collection;
         let victim = std::mem::replace(&mut collection.victim, NONE);
         self.blocks.erase(&self.geometry, victim);
         self.wear.erased += 1;
-    }
-
-    /// Overwrites as many units as there are, at random, without time and outside the count of wear.
-    pub(super) fn age(&mut self, seed: Seed) {
-        let mut rng = seed.rng();
-        let rows = self.geometry.units / self.geometry.units_per_row;
-        for _ in 0..rows {
-            let Some(lun) = self.lun_for_ageing() else { break };
-            let place = self.blocks.host_row(&self.geometry, lun);
-            for to in place..place + self.geometry.units_per_row {
-                let unit = rng.below(u64::from(self.geometry.units)) as u32;
-                self.mapping.discard(&self.geometry, unit);
-                self.mapping.program(&self.geometry, Some(unit), to);
-            }
-            self.blocks.programmed(&self.geometry, &mut self.mapping, place);
-        }
-        self.wear = super::Wear::default();
-    }
-
-    /// The next LUN in striping order that has a row, if need be after collecting.
-    fn lun_for_ageing(&mut self) -> Option<u32> {
-        for _ in 0..self.geometry.luns {
-            let lun = self.geometry.order[self.next_lun as usize];
-            self.next_lun = (self.next_lun + 1) % self.geometry.luns;
-            while !self.blocks.has_row(lun) && self.must_collect(lun) {
-                self.collect_at_once(lun);
-            }
-            if self.blocks.has_row(lun) {
-                return Some(lun);
-            }
-        }
-        None
-    }
-
-    fn collect_at_once(&mut self, lun: u32) {
-        loop {
-            let left = self.next_valid_row(lun);
-            let gathered = self.luns[lun as usize].collection.gathered.len();
-            if gathered >= self.geometry.units_per_row as usize || (left.is_none() && gathered > 0) {
-                let place = self.blocks.move_row(&self.geometry, lun);
-                self.move_ended(lun, place);
-            } else if let Some(row) = left {
-                self.luns[lun as usize].collection.row = row;
-                self.gather(lun);
-            } else {
-                return self.erased(lun);
-            }
-        }
+        self.drain(now);
     }
 }

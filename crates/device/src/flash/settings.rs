@@ -14,7 +14,7 @@ goodness_core::tunables! {
         fold: u64 = 1, in 1 => 65536;
         /// Flash beyond the capacity, in percent of the capacity.
         over_provision: u64 = 7, in 1 => 400;
-        /// State at the start: no, half or all addresses written in order, or all and then overwritten at random.
+        /// State at the start: no, half or all addresses written in order, or all overwritten at random for long.
         start: Start = Start::Full;
         /// Channels.
         channels: u64 = 8, in 1 => 64;
@@ -65,7 +65,7 @@ goodness_core::tunables! {
         /// Commands it takes at a time, over all its queues.
         depth: u64 = 32, in 1 => 1_048_576;
         /// Write buffer in KiB.
-        buffer: u64 = 1024, in 1 => 16_777_216;
+        buffer: u64 = 1024, in 1 => 1_048_576;
         /// Whether a write completes when it is in the buffer.
         early_completion: bool = true;
         /// Whether the buffer loses its contents with the power, so that flushes and durable writes wait for flash.
@@ -166,6 +166,11 @@ impl Settings {
     }
 }
 
+/// Mapping units of flash: their tables take 8 bytes for each.
+const PLACES_MAX: u64 = 1 << 29;
+/// Blocks of flash.
+const BLOCKS_MAX: u64 = 1 << 23;
+
 /// The geometry in the counts that addresses are made of. A row is what a LUN programs at once: one page in each plane.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
@@ -223,8 +228,13 @@ impl Geometry {
                  set sectors or over_provision larger, or fold, pages_per_block or collect_forced smaller"
             ));
         }
-        if blocks * luns * block_units >= 1 << 31 {
-            return Err("the flash array has more than 2^31 mapping units; set fold or mapping_unit larger".into());
+        if blocks * luns * block_units >= PLACES_MAX || blocks * luns >= BLOCKS_MAX {
+            return Err(format!(
+                "{} mapping units in {} blocks are more than {PLACES_MAX} in {BLOCKS_MAX}; set fold, mapping_unit or \
+                 pages_per_block larger",
+                blocks * luns * block_units,
+                blocks * luns
+            ));
         }
         let small = |n: u64| n as u32;
         Ok(Geometry {
