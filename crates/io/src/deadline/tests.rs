@@ -166,12 +166,19 @@ fn the_next_of_a_sweep_that_grows_in_front_is_passed_over_by_the_old_kernel() {
 }
 
 #[test]
-fn an_absorbed_request_is_gone_and_its_place_is_the_survivors() {
-    let mut bench = bench(|s| (s.kernel, s.fifo_batch) = (Kernel::V2_6_25, 1));
-    let [absorbed, _, survivor] = [108, 500, 100].map(|sector| read(&mut bench, sector));
-    bench.absorb(survivor, absorbed);
-    bench.pass(Span::from_s(1));
-    assert_eq!(bench.drain(), [100, 500]);
+fn the_survivor_of_a_merge_has_the_earlier_place_and_the_earlier_deadline() {
+    // T-BLK-5
+    for (age, order) in [(500, [8, 100]), (501, [100, 8])] {
+        let mut bench = bench(|_| ());
+        let absorbed = read(&mut bench, 108);
+        bench.pass(Span::from_ms(200));
+        read(&mut bench, 8);
+        bench.pass(Span::from_ms(200));
+        let survivor = read(&mut bench, 100);
+        bench.absorb(survivor, absorbed);
+        bench.pass(Span::from_ms(age - 400));
+        assert_eq!(bench.drain(), order);
+    }
 }
 
 #[test]
