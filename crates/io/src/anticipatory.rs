@@ -92,6 +92,8 @@ pub struct Anticipatory {
     anticipation: Anticipation,
     anticipates: bool,
     jiffy: Span,
+    /// When the layer was asked to dispatch without an event of its own.
+    kick: Option<Time>,
 }
 
 #[inline]
@@ -142,6 +144,7 @@ impl RegisteredElevator for Anticipatory {
             anticipation: Anticipation::new(antic, (hz / 50).saturating_sub(1), hz),
             anticipates: antic > 0,
             jiffy: facts.jiffy(),
+            kick: None,
         }
     }
 }
@@ -234,6 +237,16 @@ impl Anticipatory {
         }
     }
 
+    /// A chosen request is complete, or removed: whether it was the last of a batch that another one waits for.
+    fn undo(&mut self, cx: &IoContext) -> bool {
+        self.undone -= 1;
+        let begins = self.batch.is_draining && self.undone == 0;
+        if begins {
+            self.begin_batch(jiffies(cx));
+        }
+        begins
+    }
+
     /// The oldest request if it has expired; it is looked at once in the time in which one expires.
     fn expired(&mut self, cx: &IoContext, kind: usize) -> Option<RequestId> {
         let now = jiffies(cx);
@@ -314,6 +327,8 @@ impl Elevator for Anticipatory {
         let order = &mut self.kinds[kind_of(io)].order;
         if let Some(older) = order.rekey(&mut self.sectors, request, io.sector) {
             self.send_alias(cx, older, request);
+            // What was waited for is over, and a merge alone runs no queue.
+            self.kick = Some(cx.now);
         }
     }
 
@@ -330,7 +345,7 @@ impl Elevator for Anticipatory {
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
         if self.chosen.remove(request) {
-            self.undone -= 1;
+            self.undo(cx);
             return self.anticipation.unlisted(io.submitter);
         }
         let kind = kind_of(io);
@@ -378,10 +393,7 @@ impl Elevator for Anticipatory {
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let (now, io) = (jiffies(cx), &cx.requests[request]);
         let kind = kind_of(io);
-        self.undone -= 1;
-        if self.batch.is_draining && self.undone == 0 {
-            self.begin_batch(now);
-        } else if self.batch.is_new && self.batch.kind == kind {
+        if !self.undo(cx) && self.batch.is_new && self.batch.kind == kind {
             self.tune_writes(now);
             self.batch.ends = now + self.kinds[SYNC].batch;
             self.batch.is_new = false;
@@ -390,11 +402,15 @@ impl Elevator for Anticipatory {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.anticipation.ends().map(|jiffies| Time(jiffies * self.jiffy.0))
+        let ends = self.anticipation.ends().map(|jiffies| Time(jiffies * self.jiffy.0));
+        ends.into_iter().chain(self.kick).min()
     }
 
-    fn timer(&mut self, _: &IoContext) {
-        self.anticipation.timed_out();
+    fn timer(&mut self, cx: &IoContext) {
+        self.kick = None;
+        if self.anticipation.ends().is_some_and(|at| at <= jiffies(cx)) {
+            self.anticipation.timed_out();
+        }
     }
 
     fn exit(&mut self, _: &IoContext, submitter: Submitter) {

@@ -239,3 +239,18 @@ fn a_merged_request_takes_the_earlier_place_and_counts_no_more() {
     assert_eq!(bench.drain(), [92]);
     assert!(!bench.elevator.has_work());
 }
+
+#[test]
+fn a_merge_that_pushes_an_alias_out_asks_for_a_dispatch() {
+    let mut bench = Bench::<Anticipatory>::new(Settings::default());
+    let read = bench.insert(Io::read(Submitter(0), 0, 8));
+    bench.dispatch();
+    let older = bench.insert(Io::read(Submitter(1), FAR, 8));
+    let younger = bench.insert(Io::read(Submitter(1), FAR + 8, 8));
+    bench.complete(read);
+    assert_eq!(bench.dispatch(), None, "process 0 is waited for");
+    bench.grow(younger, Side::Front, 8);
+    assert_eq!(bench.elevator.next_timer(), Some(bench.now));
+    bench.pass(Span::ZERO);
+    assert_eq!((bench.dispatch(), bench.elevator.kick), (Some(older), None));
+}
