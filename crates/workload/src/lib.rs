@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`models`] | built-in workloads, by name |
 //! | [`experiment`] | experiment files (TOML) |
+//! | [`fio`] | fio job files |
 //! | [`rtapp`] | rt-app files, read by [`json`] |
 //! | [`replay`] | work recovered from a recording |
 //! | [`script`] | what all but `replay` compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
 
 pub mod experiment;
+pub mod fio;
 pub mod json;
 pub mod machine;
 pub mod models;
