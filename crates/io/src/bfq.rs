@@ -7,7 +7,7 @@
 //! Inferred (general knowledge where the spec is short): when a queue counts as bound by I/O, when the device as queueing,
 //! how long a pause makes soft real-time, limits on slots for writes, how many requests are injected. Departs: *slow* compares
 //! rates, as the spec says; times are nanoseconds, not jiffies, but for the timeout. Left out: groups (all weights come from
-//! I/O priorities), early merging of queues that read next to each other, wakers, the reset of injection limits.
+//! I/O priorities), merging of queues that read next to each other, wakers.
 //!
 //! Weakness: the device idles on purpose, which costs throughput where it has a queue or does not seek; a raised queue takes
 //! it from all others.

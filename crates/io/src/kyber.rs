@@ -5,8 +5,8 @@
 //! device has it. `kernel=4.20` sets the number of tokens by percentiles (`histogram.rs`), `kernel=4.12` by means (`mean.rs`).
 //!
 //! Inferred: where a turn ends for want of work or of tokens, the next domain begins a whole batch. A piece of I/O joins
-//! only one of the eight newest requests of its own CPU and domain. Requests inserted at the head need no token: in the
-//! kernel they bypass the elevator. Departs: the layer may join two requests that have come to touch; the kernel does not.
+//! only one of the eight newest requests of its own CPU and domain; two requests never unite. Requests inserted at the head
+//! need no token: in the kernel they bypass the elevator.
 //!
 //! Weakness: no fairness between processes, no order on a disk that seeks; where every request is slow nothing is throttled.
 
@@ -138,6 +138,10 @@ impl RegisteredElevator for Kyber {
 impl Elevator for Kyber {
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
         self.queues.is_among_the_newest(request, usize::from(io.cpu), self.domain(io.op, io.sync))
+    }
+
+    fn allows_absorb(&self, _: &IoContext, _: RequestId, _: RequestId) -> bool {
+        false
     }
 
     fn remove(&mut self, _: &IoContext, request: RequestId) {

@@ -179,7 +179,8 @@ impl Bfq {
         let (mine, theirs) = (&self.schedule[number], &self.schedule[serving]);
         let weighs_more =
             mine.class() < theirs.class() || mine.class() == theirs.class() && mine.weight() > theirs.weight();
-        if fills_hole || weighs_more || !self.better_to_idle(cx, serving) {
+        let matters = (fills_hole || weighs_more) && self.schedule.precedes(number, serving);
+        if matters || !self.better_to_idle(cx, serving) {
             self.expire(cx, serving, Expiry::Preempted);
         }
     }

@@ -3,7 +3,10 @@
 use super::budget::Expiry;
 use super::settings::Times;
 use super::{Bfq, Idling, Trial};
-use goodness_core::{IoClass, IoContext, RequestId};
+use goodness_core::{IoClass, IoContext, RequestId, Span};
+
+/// After so long, how many requests may be injected is learnt anew.
+const LEARN_ANEW: Span = Span::from_s(1);
 
 impl Bfq {
     /// Whether keeping the device idle for the queue is better than serving another.
@@ -105,10 +108,18 @@ impl Bfq {
         Some(found)
     }
 
-    /// The first request after a pause of the queue that is served is timed.
+    /// The first request after a pause of the queue that is served is timed. What was learnt is forgotten after a while.
     pub(super) fn begin_trial(&mut self, cx: &IoContext, number: u32) {
-        let queue = &self.queues[number as usize];
-        if self.schedule.serving() != Some(number) || !queue.order.is_empty() || !queue.sync {
+        let idle = self.settings.slice_idle;
+        let queue = &mut self.queues[number as usize];
+        if !queue.order.is_empty() || !queue.sync {
+            return;
+        }
+        if cx.now.since(queue.inject_since) >= LEARN_ANEW {
+            (queue.alone, queue.inject_since) = (None, cx.now);
+            queue.inject = u32::from(!queue.thinks_shortly(idle));
+        }
+        if self.schedule.serving() != Some(number) {
             return;
         }
         if cx.in_flight == 0 || queue.alone.is_some() && self.trial.injected {
@@ -124,11 +135,11 @@ impl Bfq {
             return;
         }
         let (took, injected, deepest) = (cx.now.since(self.trial.since), self.trial.injected, cx.facts.depth);
-        let alone_in_device = cx.in_flight == 0;
+        let (alone_in_device, now) = (cx.in_flight == 0, cx.now);
         let queue = self.queue(number);
         if let Some(alone) = queue.alone.filter(|_| injected) {
             if took.0 >= alone.0 * 3 / 2 {
-                queue.inject = queue.inject.saturating_sub(1);
+                (queue.inject, queue.inject_since) = (queue.inject.saturating_sub(1), now);
             } else if queue.inject <= deepest {
                 queue.inject += 1;
             }

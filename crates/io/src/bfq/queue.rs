@@ -88,6 +88,8 @@ pub struct Queue {
     pub inject: u32,
     /// What its first request after a pause takes without requests of others.
     pub alone: Option<Span>,
+    /// When fewer were allowed last, or the two were learnt anew.
+    pub inject_since: Time,
     /// What of it the device's counts contain.
     pub counted: super::counts::Counted,
 }
@@ -121,6 +123,7 @@ impl Queue {
             in_time: 0,
             inject: 0,
             alone: None,
+            inject_since: now,
             counted: super::counts::Counted::default(),
         }
     }

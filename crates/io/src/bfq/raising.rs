@@ -102,7 +102,8 @@ impl Raise {
     /// The queue has no requests and none outstanding: computes when it would be soft real-time to ask again. A greedy queue
     /// that fell silent must not seem to be one, so the pause is longer than idling for it would be.
     pub fn drained(&mut self, now: Time, slice_idle: Span, jiffy: Span) {
-        let paced = self.backlogged + Span(self.backlog_service * 1_000_000_000 / SOFT_RATE);
+        let pause = u128::from(self.backlog_service) * 1_000_000_000 / u128::from(SOFT_RATE);
+        let paced = self.backlogged + Span(pause as u64);
         self.soft_next = self.soft_next.max(paced).max(now + Span(slice_idle.0 + 4 * jiffy.0));
     }
 

@@ -184,6 +184,7 @@ impl Bfq {
     pub(super) fn expire_after_idling(&mut self, cx: &IoContext, number: u32, why: Expiry, until: Time) {
         self.idling = None;
         self.charge_time(number, why, until.since(self.began));
+
         let (slice_idle, jiffy, low_latency) = (self.settings.slice_idle, cx.facts.jiffy(), self.settings.low_latency);
         let entity = self.schedule[number];
         let queue = self.queue(number);
@@ -222,7 +223,7 @@ impl Bfq {
         let (timeout, max) = (self.times.timeout, self.bounds.max());
         // So short, it is charged for a seek.
         let took = if took < TOO_SHORT { self.rate.seek() } else { took };
-        let sectors = max * took.min(timeout).0 / timeout.0;
+        let sectors = (u128::from(max) * u128::from(took.min(timeout).0) / u128::from(timeout.0)) as u64;
         let entity = &mut self.schedule[number];
         entity.budget = entity.budget.max(sectors);
         if sectors > entity.service {

@@ -1,7 +1,10 @@
+use super::raising::Kind;
 use super::{Bfq, Settings};
-use crate::bench::facts;
-use crate::testbed::{Disk, Job, Testbed};
-use goodness_core::{IoClass, IoPriority, QueueFacts, Span, Submitter, Time};
+use crate::bench::{Bench, facts};
+use crate::testbed::{Disk, Job, Pace, Testbed};
+use goodness_core::{
+    Allocate, Elevator, Insert, Io, IoClass, IoPriority, Operation, QueueFacts, Side, Span, Submitter, Time,
+};
 
 const NO_THINK: Span = Span::from_us(100);
 
@@ -88,5 +91,275 @@ fn under_strict_guarantees_the_device_has_one_request_at_most() {
             seen = seen.max(bed.bench.in_flight);
         }
         assert!(if strict { seen == deepest } else { seen >= deepest }, "{seen}");
+    }
+}
+
+#[test]
+fn two_equal_sequential_readers_take_turns_of_up_to_125_ms() {
+    let mut bed = bed(fair());
+    let readers = [0, 1].map(|number| bed.add(reader(number)));
+    bed.run(Span::from_s(20));
+    let [first, second] = readers.map(|job| bed.done(job).sectors);
+    assert!((45..=55).contains(&(100 * first / (first + second))), "{first} : {second}");
+    assert!((150..=250).contains(&bed.switches()), "{} in 20 s", bed.switches());
+    assert_eq!(bed.seeks(), bed.switches() + usize::from(bed.log[0].seek));
+}
+
+#[test]
+fn the_device_is_never_kept_idle_longer_than_8_ms_and_not_at_all_where_slice_idle_is_0() {
+    for (idle, longest) in [(8, 8), (0, 0)] {
+        let mut bed = bed(Settings { slice_idle: Span::from_ms(idle), ..fair() });
+        bed.add(Job { pace: Pace::Think(Span::from_ms(30)), ..reader(0) });
+        bed.add(Job::writer(Submitter(1), 1 << 30, 4));
+        bed.run(Span::from_s(5));
+        let pause = bed.pauses().map(|(pause, _)| pause).max().expect("more than one request was served");
+        assert_eq!(pause, Span::from_ms(longest));
+    }
+}
+
+#[test]
+fn a_random_reader_pays_for_time_once_the_disk_is_known_to_have_no_queue() {
+    let mut bed = bed(Settings { max_budget: 12_000, ..fair() });
+    bed.add(Job { count: 200, ..Job::writer(Submitter(2), 1 << 30, 32) });
+    let sequential = bed.add(reader(0));
+    let random = bed.add(Job::random_reader(Submitter(1), 1 << 28, 1 << 29));
+    bed.run(Span::from_s(30));
+    assert!(!bed.bench.elevator.queueing.is_queueing());
+    let [sequential, random] = [sequential, random].map(|job| bed.done_since(job, Time(10_000_000_000)));
+    assert!(sequential.sectors > 50 * random.sectors);
+    let share = 100 * random.busy.0 / (random.busy.0 + sequential.busy.0);
+    assert!((40..=60).contains(&share), "{share} % of the time");
+}
+
+#[test]
+fn real_time_precedes_best_effort_and_idle_gets_a_request_each_200_ms() {
+    let mut bed = bed(fair());
+    let class = |class| IoPriority { class, level: 4 };
+    let deep = |job| Job { outstanding: 4, ..job };
+    let real_time = bed.add(deep(reader(0)).with_priority(class(IoClass::RealTime)));
+    let usual = bed.add(deep(reader(1)));
+    let idle = bed.add(deep(reader(2)).with_priority(class(IoClass::Idle)));
+    bed.run(Span::from_s(10));
+    assert!(bed.done(real_time).requests > 1000);
+    assert_eq!(bed.done(usual).requests, 0);
+    assert!((30..=50).contains(&bed.done(idle).requests), "{}", bed.done(idle).requests);
+}
+
+#[test]
+fn a_player_beside_greedy_readers_is_soft_real_time_and_never_waits_long() {
+    let mut latency = [true, false].map(|low_latency| {
+        let mut bed = bed(Settings { low_latency, ..Settings::default() });
+        for number in 0..3 {
+            bed.add(reader(number));
+        }
+        // 128 sectors each 100 ms: 1280 sectors a second.
+        let player = Job { pace: Pace::Every(Span::from_ms(100)), start: Time(20_000_000_000), ..reader(7) };
+        let player = bed.add(player);
+        bed.run(Span::from_s(60));
+        let raise = bed.bench.elevator.queues[super::queue::SHARED as usize + 7].raise;
+        assert_eq!(raise.kind(), low_latency.then_some(Kind::SoftRealTime));
+        let late = bed.log.iter().filter(|served| served.job == player && served.submitted > Time(40_000_000_000));
+        late.map(|served| served.completed.since(served.submitted)).max().expect("it plays")
+    });
+    latency[1].0 /= 4;
+    assert!(latency[0] < latency[1], "{latency:?}");
+    assert!(latency[0] < Span::from_ms(40), "{latency:?}");
+}
+
+#[test]
+fn a_ninth_process_of_a_burst_is_not_raised_and_a_lone_one_is() {
+    for (processes, raised) in [(7, 7), (8, 0), (9, 0)] {
+        let mut bed = bed(Settings::default());
+        for number in 0..processes {
+            bed.add(Job { start: Time(u64::from(number) * 100_000_000), ..reader(number) });
+        }
+        bed.run(Span::from_ms(1000));
+        let count = bed.bench.elevator.queues.iter().filter(|queue| queue.raise.is_raised()).count();
+        assert_eq!(count, raised, "{processes} processes");
+    }
+}
+
+#[test]
+fn a_chosen_priority_is_not_raised() {
+    let mut bed = bed(Settings::default());
+    bed.add(reader(0).with_priority(best_effort(3)));
+    bed.run(Span::from_ms(100));
+    assert!(bed.bench.elevator.queues.iter().all(|queue| !queue.raise.is_raised()));
+}
+
+#[test]
+fn the_largest_budget_becomes_what_the_disk_reads_in_125_ms() {
+    let mut bed = bed(fair());
+    bed.add(Job { outstanding: 4, ..reader(0) });
+    bed.run(Span::from_s(60));
+    let max = bed.bench.elevator.bounds.max();
+    assert!((12_000..=12_600).contains(&max), "{max}: the disk reads 12 500");
+}
+
+#[test]
+fn a_process_that_exits_is_waited_for_no_longer() {
+    let mut bed = bed(fair());
+    let last = bed.add(Job { count: 20, ..reader(0) });
+    let other = bed.add(Job { outstanding: 2, ..reader(1) });
+    bed.run(Span::from_s(2));
+    assert_eq!(bed.done(last).requests, 20);
+    let end = bed.log.iter().rposition(|served| served.job == last).expect("it was served");
+    let next = bed.log[end + 1];
+    assert_eq!((next.job, next.begun), (other, bed.log[end].completed));
+}
+
+
+/// A flash device with a queue of its own, alone.
+fn bench(settings: Settings) -> Bench<Bfq> {
+    Bench::with(QueueFacts { depth: 32, rotational: false, requests: 64, ..facts() }, settings)
+}
+
+fn io(process: u32, level: u8, sector: u64) -> Io {
+    Io { priority: best_effort(level), ..Io::read(Submitter(process), sector, 8) }
+}
+
+/// A heavy queue for which the device is kept idle, one request of it known to take 100 us, and a light one with requests.
+fn waiting_for_the_heavy_queue() -> Bench<Bfq> {
+    let mut bench = bench(fair());
+    for sector in [0, 8] {
+        let heavy = bench.insert(io(0, 0, sector));
+        bench.insert(io(1, 7, 1 << 20 | sector));
+        assert_eq!(bench.dispatch(), Some(heavy));
+        bench.pass(Span::from_us(100));
+        bench.complete(heavy);
+        bench.pass(Span::from_us(100));
+    }
+    assert!(bench.elevator.next_timer().is_some());
+    bench
+}
+
+#[test]
+fn while_shares_need_waiting_one_request_of_another_is_let_in_at_first() {
+    let mut bench = waiting_for_the_heavy_queue();
+    let light = bench.dispatch().expect("a request of the light queue");
+    assert_eq!(bench.requests[light].submitter, Submitter(1));
+    assert_eq!(bench.dispatch(), None);
+    assert!(bench.elevator.next_timer().is_some(), "the heavy queue is still waited for");
+    let heavy = bench.insert(io(0, 0, 16));
+    assert_eq!(bench.dispatch(), Some(heavy));
+}
+
+#[test]
+fn more_are_let_in_until_they_delay_the_queue_by_half() {
+    for (took, injected) in [(149, 2), (150, 0)] {
+        let mut bench = waiting_for_the_heavy_queue();
+        let light = bench.dispatch().expect("a request of the light queue");
+        let heavy = bench.insert(io(0, 0, 16));
+        assert_eq!(bench.dispatch(), Some(heavy));
+        bench.pass(Span::from_us(took));
+        bench.complete(light);
+        bench.complete(heavy);
+        (0..4).for_each(|n| _ = bench.insert(io(1, 7, 1 << 22 | n << 10)));
+        assert_eq!(std::iter::from_fn(|| bench.dispatch()).count(), injected, "{took} us");
+    }
+}
+
+#[test]
+fn a_second_later_it_is_learnt_anew_how_many_may_be_let_in() {
+    for (wait, left) in [(900, 0), (1000, 1)] {
+        let mut bench = waiting_for_the_heavy_queue();
+        let light = bench.dispatch().expect("a request of the light queue");
+        let heavy = bench.insert(io(0, 0, 16));
+        assert_eq!(bench.dispatch(), Some(heavy));
+        bench.pass(Span::from_ms(1));
+        bench.complete(light);
+        bench.complete(heavy);
+        bench.pass(Span::from_ms(wait));
+        for sector in [24, 32] {
+            let heavy = bench.insert(io(0, 0, sector));
+            bench.insert(io(1, 7, 1 << 22 | sector));
+            assert_eq!(bench.dispatch(), Some(heavy));
+            bench.pass(Span::from_us(100));
+            bench.complete(heavy);
+        }
+        assert_eq!(bench.elevator.queues[super::queue::SHARED as usize].inject, left);
+    }
+}
+
+#[test]
+fn strict_guarantees_let_nobody_in() {
+    let mut bench = bench(Settings { strict_guarantees: true, ..fair() });
+    let heavy = bench.insert(io(0, 0, 0));
+    bench.insert(io(1, 7, 1 << 20));
+    assert_eq!(bench.dispatch(), Some(heavy));
+    bench.complete(heavy);
+    assert_eq!(bench.dispatch(), None);
+    bench.pass(Span::from_ms(8));
+    assert!(bench.dispatch().is_some(), "waited in vain");
+}
+
+#[test]
+fn within_a_queue_the_nearest_request_is_next_but_once_in_a_service_the_oldest_if_it_expired() {
+    let mut bench = Bench::<Bfq>::new(fair());
+    bench.insert(io(0, 4, 5000));
+    assert_eq!(bench.drain(), [5000]);
+    [5100, 4990, 5200].iter().for_each(|sector| _ = bench.insert(io(0, 4, *sector)));
+    bench.pass(Span::from_ms(124));
+    // From 5008, 4990 costs 36 as it lies behind, and 5100 costs 92.
+    assert_eq!(bench.drain(), [4990, 5100, 5200]);
+    let sectors = [100_000, 5000, 4990, 5210, 0];
+    sectors.iter().for_each(|sector| _ = bench.insert(io(1, 4, *sector)));
+    bench.pass(Span::from_ms(125));
+    assert_eq!(bench.drain(), [5210, 100_000, 0, 4990, 5000]);
+}
+
+#[test]
+fn only_io_of_the_same_queue_joins_a_request() {
+    let mut bench = bench(fair());
+    let read = bench.insert(io(0, 4, 0));
+    let write = bench.insert(Io::write(Submitter(0), 64, 8));
+    let mut ask = |request, io: Io| bench.call(|elevator, cx| elevator.allows_merge(cx, request, &io));
+    assert_eq!([ask(read, io(0, 4, 8)), ask(read, io(1, 4, 8))], [true, false]);
+    assert!(ask(write, Io::write(Submitter(1), 72, 8)), "write-back is shared");
+    assert!(!ask(write, Io::sync_write(Submitter(0), 72, 8)));
+}
+
+#[test]
+fn a_request_that_grew_or_swallowed_another_keeps_its_queue_in_order() {
+    let mut bench = bench(fair());
+    let [a, b, c] = [80, 96, 64].map(|sector| bench.insert(io(0, 4, sector)));
+    bench.grow(a, Side::Back, 8);
+    bench.requests[a].sectors += 8;
+    bench.call(|elevator, cx| elevator.absorbed(cx, a, b));
+    bench.grow(c, Side::Front, 8);
+    assert_eq!(bench.drain(), [56, 80]);
+    assert!(!bench.elevator.has_work());
+}
+
+#[test]
+fn writes_get_a_part_of_the_slots_and_less_while_a_raised_queue_is_busy() {
+    let mut bench = bench(Settings::default());
+    let [write, sync] = [Io::write(Submitter(1), 0, 8), Io::sync_write(Submitter(1), 0, 8)];
+    let limit = |bench: &mut Bench<Bfq>, io: Io| {
+        (0..64).find(|used| bench.call(|elevator, cx| elevator.may_allocate(cx, &io, *used)) == Allocate::Wait)
+    };
+    assert_eq!([limit(&mut bench, write), limit(&mut bench, sync)], [Some(32), Some(48)]);
+    bench.insert(io(0, 4, 0));
+    assert_eq!([limit(&mut bench, write), limit(&mut bench, sync)], [Some(12), Some(24)]);
+    assert_eq!(limit(&mut bench, io(1, 4, 0)), None);
+}
+
+#[test]
+fn flushes_and_requests_inserted_at_the_head_go_before_all_queues() {
+    let mut bench = bench(fair());
+    let read = bench.insert(io(0, 4, 0));
+    let flush = bench.insert(Io { op: Operation::Flush, sectors: 0, ..Io::sync_write(Submitter(0), 0, 0) });
+    let head = bench.insert_at(io(1, 4, 64), Insert::Head).0;
+    assert_eq!([bench.dispatch(), bench.dispatch(), bench.dispatch()], [Some(head), Some(flush), Some(read)]);
+}
+
+#[test]
+fn a_raised_queue_takes_the_device_from_one_that_is_not() {
+    for low_latency in [true, false] {
+        let mut bench = bench(Settings { low_latency, ..Settings::default() });
+        let greedy = [0, 8, 16, 24].map(|sector| bench.insert(io(0, 3, sector)));
+        assert_eq!(bench.dispatch(), Some(greedy[0]));
+        let new = bench.insert(io(1, 4, 1 << 20));
+        assert_eq!(bench.dispatch(), Some(if low_latency { new } else { greedy[1] }));
     }
 }

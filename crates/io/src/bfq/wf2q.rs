@@ -224,12 +224,13 @@ impl Schedule {
     pub fn deactivate(&mut self, queue: u32) {
         let Entity { place, class, .. } = self[queue];
         if place == Place::Serving {
-            self.settle(queue);
             self.serving = None;
         } else {
             assert_eq!(place, Place::Active, "queue {queue} has requests");
             self.classes[class].active.remove(&mut self.nodes, queue);
         }
+        // Also who is not being served may have used something, while another was waited for.
+        self.settle(queue);
         let finish = self[queue].finish;
         if finish > self.classes[class].now {
             self.classes[class].idle.insert(&mut self.nodes, queue, finish as i64, [0]);
@@ -286,6 +287,13 @@ impl Schedule {
         self.serving = Some(queue);
         self.forget_past(class);
         Some(queue)
+    }
+
+    /// Whether `queue`, which is active, would have been chosen before the one that is served.
+    pub fn precedes(&self, queue: u32, serving: u32) -> bool {
+        let (new, old) = (&self[queue], &self[serving]);
+        new.class < old.class
+            || new.class == old.class && new.start <= self.classes[new.class].now && new.finish < old.finish
     }
 
     fn next_class(&mut self, now: Time) -> Option<usize> {
