@@ -1,6 +1,9 @@
 //! A device without block layer: a fixed number of requests under way, each replaced when it completes.
 
-use goodness_core::{Device, HwQueue, IoPriority, Operation, Request, RequestId, Span, Submitter, Time};
+pub mod request;
+
+use goodness_core::{Device, Request, RequestId, Span, Time};
+pub use request::request;
 
 /// What a request was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,26 +15,6 @@ pub struct Record {
 impl Record {
     pub fn latency(&self) -> Span {
         self.done - self.request.issued
-    }
-}
-
-/// A request with the defaults of everything else.
-pub fn request(op: Operation, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector,
-        sectors,
-        segments: 1,
-        sync: true,
-        durable: false,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(0),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
     }
 }
 
