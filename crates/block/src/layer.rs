@@ -308,8 +308,9 @@ impl<E: RegisteredElevator> Disk for Queue<E> {
             let is_accepted = self.accept(now, io, sleeps, out);
             if !is_accepted && !sleeps {
                 sleeps = true;
-                // Whoever goes to sleep hands over what the plug holds.
+                // Whoever goes to sleep hands over what his plug holds, and takes off that of the queue.
                 self.flush_plug(now, out);
+                self.unplug(now, out);
             }
             if Self::LAYER == Layer::Legacy && io.op == Operation::Write && io.sync {
                 self.unplug(now, out);

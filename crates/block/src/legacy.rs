@@ -1,8 +1,8 @@
 //! The plug of the single-queue layer: a queue that was empty waits a moment for company.
 //!
 //! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. It runs again with the fourth
-//! request, after 3 ms in whole jiffies (at least one), when somebody waits or the elevator asks, behind a write that
-//! somebody waits for, and at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the
+//! request, after 3 ms in whole jiffies (at least one), when somebody waits, also for a free request, or the elevator asks,
+//! behind a write that somebody waits for, and at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the
 //! time: running a queue takes its plug off).
 
 use goodness_core::{QueueFacts, Time};

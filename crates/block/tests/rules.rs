@@ -71,6 +71,28 @@ fn whoever_waits_takes_the_plug_off_and_so_does_a_synchronous_write() {
 }
 
 #[test]
+fn whoever_must_sleep_for_a_request_takes_the_plug_off() {
+    let options = QueueOptions { requests: Some(1), ..hz(1000) };
+    let mut disk = Watched::new("noop", "null", &options);
+    // There is one request only.
+    disk.submit(0, &[read(0)]);
+    assert!(disk.issued().is_empty());
+    disk.submit(MS, &[read(800)]);
+    assert_eq!((disk.issued(), disk.disk.waiting()), (vec![(MS, 0, 8)], 1));
+    disk.finish();
+}
+
+#[test]
+fn a_completion_runs_the_queue_though_it_is_plugged() {
+    let mut disk = Watched::new("noop", "null:depth=1,latency=1ms", &hz(1000));
+    disk.submit(0, &[read(0)]);
+    disk.unplug(0);
+    disk.submit(MS / 2, &[read(800)]);
+    disk.finish();
+    assert_eq!(disk.issued(), [(0, 0, 8), (MS, 800, 8)]);
+}
+
+#[test]
 fn noop_merges_with_the_last_request_or_with_any_by_version() {
     // T-NOOP-1
     let issued = |elevator| {

@@ -3,9 +3,10 @@
 mod common;
 
 use common::MS;
+use common::device::Unruly;
 use goodness_block::{Out, Outcome, QueueOptions, Storage, by_name};
 use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
-use goodness_core::{DiskId, Io, IoStage, Operation, Seed, Submitter, Time};
+use goodness_core::{Device, DiskId, Io, IoStage, Operation, Seed, Submitter, Time};
 
 const VOLUME: VolumeId = VolumeId(0);
 
@@ -20,9 +21,13 @@ struct Run {
 }
 
 fn run(layout: Layout, disks: u16, device: &str) -> Run {
+    run_on(layout, disks, "none", |_| goodness_device::by_name(device, Seed(1)).unwrap())
+}
+
+fn run_on(layout: Layout, disks: u16, elevator: &str, device: impl Fn(u16) -> Box<dyn Device>) -> Run {
     let make = |disk| {
         let options = QueueOptions { disk: DiskId(disk), ..QueueOptions::default() };
-        by_name("none", &options, goodness_device::by_name(device, Seed(1)).unwrap()).unwrap()
+        by_name(elevator, &options, device(disk)).unwrap()
     };
     let pieces = (0..disks).map(|disk| Piece { disk: DiskId(disk), sector: 0, sectors: 10_000 }).collect();
     let spec = VolumeSpec { name: "v".into(), layout, pieces };
@@ -131,4 +136,54 @@ fn who_waits_at_several_disks_is_told_once_that_he_waits_and_once_that_he_may_go
     let told: Vec<Outcome> = run.outcomes.iter().map(|outcome| outcome.1).collect();
     let expected = [Outcome::Waiting { tag: 1 }, Outcome::Done { tag: 0 }, Outcome::Admitted { tag: 1 }];
     assert_eq!(told, [expected.as_slice(), &[Outcome::Done { tag: 1 }]].concat());
+}
+
+/// Sectors that the devices got of `op`.
+fn sectors(run: &Run, op: Operation) -> u64 {
+    run.issued.iter().filter(|issued| issued.1 == op).map(|issued| u64::from(issued.3)).sum()
+}
+
+#[test]
+fn random_streams_on_every_layout_are_done_once_and_cost_what_the_layout_costs() {
+    let layouts = [Layout::Linear, Layout::Striped { chunk: 24 }, Layout::Mirrored, Layout::Parity { chunk: 24 }];
+    for (layout, elevator) in layouts.into_iter().flat_map(|layout| [(layout, "deadline"), (layout, "mq-deadline")]) {
+        let device = |disk: u16| -> Box<dyn Device> { Box::new(Unruly::new(2, 1, MS, Seed(u64::from(disk)))) };
+        let mut run = run_on(layout, 4, elevator, device);
+        let (mut rng, mut asked) = (Seed(9).rng(), [0, 0]);
+        for batch in 0..100 {
+            let at = Time(batch * MS);
+            while run.storage.next_event() <= at {
+                let due = run.storage.next_event();
+                run.storage.advance(due, &mut run.out);
+                run.keep(due.0);
+            }
+            let ios: Vec<Io> = (0..6)
+                .map(|n| {
+                    let (sector, count) = (rng.below(60) * 8, 8 + 8 * rng.below(20) as u32);
+                    let way = rng.below(2) as usize;
+                    asked[way] += u64::from(count);
+                    let io = [Io::read(Submitter(0), sector, count), Io::write(Submitter(1), sector, count)][way];
+                    Io { tag: 6 * batch + n, ..io }
+                })
+                .collect();
+            run.submit(at.0, &ios);
+        }
+        run.finish();
+        let mut done: Vec<u64> = run
+            .outcomes
+            .iter()
+            .filter_map(|(_, outcome)| if let Outcome::Done { tag } = outcome { Some(*tag) } else { None })
+            .collect();
+        done.sort_unstable();
+        assert_eq!(done, (0..600).collect::<Vec<_>>(), "{layout:?} {elevator}");
+        let (read, written) = (sectors(&run, Operation::Read), sectors(&run, Operation::Write));
+        match layout {
+            Layout::Linear | Layout::Striped { .. } => assert_eq!([read, written], asked),
+            Layout::Mirrored => assert_eq!([read, written], [asked[0], 4 * asked[1]]),
+            // Each write adds parity: a third of it for whole rows, as much again for the smallest.
+            Layout::Parity { .. } => {
+                assert!(read > asked[0] && 3 * written >= 4 * asked[1] && written <= 2 * asked[1]);
+            }
+        }
+    }
 }
