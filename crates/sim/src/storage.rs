@@ -10,7 +10,7 @@ use goodness_core::{
     Submitter, TaskId, Time, VolumeId,
 };
 use goodness_memory::{Direction, File, Limits, PageCache, ReadAhead, TransferId};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Pieces that the flusher has under way at most. A choice: the request pool of a queue.
 const FLUSHER_MAX: usize = 128;
@@ -37,11 +37,23 @@ struct TaskIo {
     deferred: Option<Step>,
     /// Where it asked for something since it last waited: what is plugged there runs once it waits.
     volumes: Vec<VolumeId>,
+    /// Read-ahead of the files it has read.
+    ahead: Vec<(FileId, ReadAhead)>,
     /// Whether it is blocked until all this allows it to go on.
     is_blocked: bool,
 }
 
 impl TaskIo {
+    /// Its read-ahead of `file`; a task reads few files.
+    fn window(&mut self, file: FileId) -> &mut ReadAhead {
+        let known = self.ahead.iter().position(|(known, _)| *known == file);
+        let index = known.unwrap_or_else(|| {
+            self.ahead.push((file, ReadAhead::default()));
+            self.ahead.len() - 1
+        });
+        &mut self.ahead[index].1
+    }
+
     fn uses(&mut self, volume: VolumeId) {
         if !self.volumes.contains(&volume) {
             self.volumes.push(volume);
@@ -55,8 +67,6 @@ pub struct StorageRun {
     files: Vec<(VolumeId, File)>,
     cache: PageCache,
     tasks: Vec<TaskIo>,
-    /// Read-ahead by task and file.
-    ahead: HashMap<(u32, u32), ReadAhead>,
     /// Pieces asked for since the last step that took time, all of one task.
     plug: Vec<(VolumeId, Io)>,
     out: Out,
@@ -83,7 +93,6 @@ impl StorageRun {
             files: spec.files.iter().map(|it| (it.volume, file(it, rng))).collect(),
             cache: PageCache::new(Limits::linux(spec.cache_pages), spec.files.len()),
             tasks: (0..tasks).map(|_| TaskIo::default()).collect(),
-            ahead: HashMap::new(),
             plug: Vec::new(),
             out: Out::with_events(),
             parts: Vec::new(),
@@ -209,7 +218,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             return Then::Next;
         }
         let max = storage.cache.limits().read_ahead;
-        let window = storage.ahead.entry((task.0, file.0)).or_default();
+        let window = storage.tasks[task.index()].window(file);
         let (_, ahead) = window.plan(page, end - page, size, max);
         let mut made = std::mem::take(&mut storage.transfers);
         let waits = storage.cache.read(file, page, end, ahead, task.0, &mut made);

@@ -1,0 +1,191 @@
+//! Tasks and disks on one clock: who waits, for how long, and what stays in memory.
+
+use goodness_block::{QueueOptions, Storage, by_name};
+use goodness_core::{
+    Event, FileId, FileSpec, IoStage, IoStep, Layout, Machine, Operation, Piece, Seed, Span, Start, Step, StepContext,
+    StorageSpec, Task, TaskSpec, Time, VolumeId, VolumeSpec, Workload,
+};
+use goodness_sim::{Options, Outcome, simulate_with};
+
+const MS: u64 = 1_000_000;
+
+fn spec(sectors: u64) -> StorageSpec {
+    let piece = Piece { disk: goodness_core::DiskId(0), sector: 0, sectors };
+    let file =
+        |name: &str, sector, pages| FileSpec { name: name.into(), volume: VolumeId(0), sector, pages, fragments: None };
+    StorageSpec {
+        disks: Vec::new(),
+        volumes: vec![VolumeSpec { name: "sda".into(), layout: Layout::Linear, pieces: vec![piece] }],
+        files: vec![file("a", 0, 1000), file("b", 100_000, 1000)],
+        cache_pages: 1000,
+    }
+}
+
+/// Runs one task for each list of steps, on a disk `device` behind `elevator`; says what happened.
+fn run(device: &str, elevator: &str, programmes: Vec<Vec<Step>>) -> (Outcome, Vec<(Time, Event)>) {
+    let device = goodness_device::by_name(device, Seed(1)).unwrap();
+    let sectors = device.facts().sectors.min(1 << 24);
+    let disk = by_name(elevator, &QueueOptions { hz: 1000, ..QueueOptions::default() }, device).unwrap();
+    let storage = spec(sectors);
+    let disks = Storage::new(vec![disk], &storage.volumes).unwrap();
+    let task = |(index, steps): (usize, Vec<Step>)| {
+        let mut steps = steps.into_iter();
+        TaskSpec {
+            name: format!("t{index}"),
+            start: Start::At(Time::ZERO),
+            task: Task::default(),
+            behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
+            judged: true,
+        }
+    };
+    let tasks = programmes.into_iter().enumerate().map(task).collect();
+    let work = Workload { tasks, storage, horizon: Some(Time(60_000 * MS)), ..Workload::default() };
+    let machine = Machine::flat(2, 1000).unwrap();
+    let mut seen: Vec<(Time, Event)> = Vec::new();
+    let settings = goodness_cpu::fifo::Settings::default();
+    let options = Options::default();
+    let outcome =
+        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, Some(disks), &mut seen, options)
+            .unwrap();
+    (outcome, seen)
+}
+
+fn io(step: IoStep) -> Step {
+    Step::Io(step)
+}
+
+fn submit(sector: u64) -> Step {
+    io(IoStep::Submit { volume: VolumeId(0), op: Operation::Read, sector, sectors: 8, sync: true })
+}
+
+const AWAIT_ALL: Step = Step::Io(IoStep::Await { at_most: 0 });
+
+/// When each task ended.
+fn ends(seen: &[(Time, Event)]) -> Vec<u64> {
+    let mut ends = vec![0; 8];
+    for (at, event) in seen {
+        if let Event::Exit { task } = event {
+            ends[task.index()] = at.0;
+        }
+    }
+    ends
+}
+
+fn count(seen: &[(Time, Event)], stage: IoStage) -> usize {
+    seen.iter().filter(|(_, event)| matches!(event, Event::Io(io) if io.stage == stage)).count()
+}
+
+#[test]
+fn a_task_that_reads_is_blocked_for_as_long_as_the_disk_takes_and_another_has_the_cpu() {
+    let reader = vec![submit(800), AWAIT_ALL, Step::Compute(Span(MS))];
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![reader]);
+    assert_eq!(ends(&seen)[0], 6 * MS);
+    let off = seen.iter().any(|(_, e)| matches!(e, Event::Switch { off: goodness_core::Off::Uninterruptible, .. }));
+    assert!(off, "a wait for a disk is uninterruptible");
+}
+
+#[test]
+fn pieces_asked_for_in_a_row_are_under_way_together() {
+    let four = vec![submit(0), submit(1000), submit(2000), submit(3000), AWAIT_ALL];
+    assert_eq!(ends(&run("null:latency=5ms,depth=4", "none", vec![four.clone()]).1)[0], 5 * MS);
+    assert_eq!(ends(&run("null:latency=5ms,depth=1", "none", vec![four]).1)[0], 20 * MS);
+}
+
+#[test]
+fn waiting_for_all_but_two_ends_with_the_second_of_four() {
+    let steps = vec![
+        submit(0),
+        submit(1000),
+        submit(2000),
+        submit(3000),
+        io(IoStep::Await { at_most: 2 }),
+        Step::Compute(Span(MS)),
+    ];
+    assert_eq!(ends(&run("null:latency=5ms,depth=1", "noop", vec![steps]).1)[0], 11 * MS);
+}
+
+#[test]
+fn adjacent_pieces_of_one_plug_become_one_request() {
+    let steps = vec![submit(0), submit(8), submit(16), AWAIT_ALL];
+    let (_, seen) = run("null:latency=5ms,depth=4", "mq-deadline", vec![steps]);
+    assert_eq!((count(&seen, IoStage::Issued), count(&seen, IoStage::Done)), (1, 3));
+}
+
+#[test]
+fn pages_once_read_are_in_memory() {
+    let read = |page| io(IoStep::Read { file: FileId(0), page, pages: 4 });
+    let steps = vec![read(100), read(100), read(102), Step::Compute(Span(MS))];
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![steps]);
+    assert_eq!(ends(&seen)[0], 11 * MS, "the third read needs two pages more");
+}
+
+#[test]
+fn a_sequential_reader_waits_less_often_than_it_reads() {
+    let read = |page| io(IoStep::Read { file: FileId(0), page, pages: 1 });
+    let steps = (0..64).flat_map(|page| [read(page), Step::Compute(Span(MS))]).collect();
+    let (_, seen) = run("null:latency=5ms,depth=4", "none", vec![steps]);
+    assert!(ends(&seen)[0] < (64 + 4 * 5) * MS, "{}", ends(&seen)[0]);
+    assert!(count(&seen, IoStage::Queued) < 12);
+}
+
+#[test]
+fn a_write_is_done_at_once_and_a_sync_waits_for_the_disk() {
+    let write = io(IoStep::Write { file: FileId(0), page: 0, pages: 8 });
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![write.clone()]]);
+    assert_eq!(ends(&seen)[0], 0);
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![write, io(IoStep::Sync { file: FileId(0) })]]);
+    assert!(ends(&seen)[0] >= 5 * MS);
+}
+
+#[test]
+fn what_is_dirty_is_written_back_after_thirty_seconds_to_thirty_five() {
+    let write = io(IoStep::Write { file: FileId(0), page: 0, pages: 8 });
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![write, Step::Sleep(Span(50_000 * MS))]]);
+    let at = seen.iter().find(|(_, e)| matches!(e, Event::Io(io) if io.stage == IoStage::Issued)).unwrap().0.0;
+    assert!((30_000 * MS..=35_000 * MS).contains(&at), "{at}");
+}
+
+#[test]
+fn who_writes_more_than_a_fifth_of_memory_waits_for_the_disk() {
+    let write = |page| io(IoStep::Write { file: FileId(0), page, pages: 50 });
+    let steps = (0..6).map(|n| write(n * 50)).collect();
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![steps]);
+    assert!(ends(&seen)[0] >= 5 * MS);
+}
+
+#[test]
+fn who_finds_the_request_pool_full_sleeps_before_its_next_step() {
+    let mut steps: Vec<Step> = (0..200).map(|n| submit(n * 1000)).collect();
+    steps.push(Step::Compute(Span(MS)));
+    let (_, seen) = run("null:latency=1ms,depth=1", "noop", vec![steps]);
+    assert!(ends(&seen)[0] >= 2 * MS, "{}: a slot is free once a request is done, and the computing comes after it", ends(&seen)[0]);
+    assert_eq!(count(&seen, IoStage::Done), 200);
+}
+
+#[test]
+fn what_does_not_exist_is_the_works_fault() {
+    let machine = Machine::flat(1, 1000).unwrap();
+    let steps = |step: Step| {
+        let mut steps = vec![step].into_iter();
+        TaskSpec {
+            name: "t".into(),
+            start: Start::At(Time::ZERO),
+            task: Task::default(),
+            behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
+            judged: true,
+        }
+    };
+    let settings = goodness_cpu::fifo::Settings::default();
+    let work = Workload { tasks: vec![steps(submit(0))], ..Workload::default() };
+    let fault =
+        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, None, &mut (), Options::default())
+            .unwrap_err();
+    assert!(fault.to_string().contains("no disk"), "{fault}");
+}
+
+#[test]
+fn two_runs_of_the_same_work_are_the_same() {
+    let programme = |first: u64| (0..50).flat_map(|n| [submit((n * 7919 + first) % 100_000), AWAIT_ALL]).collect();
+    let once = || run("null:latency=3ms,depth=2", "deadline", vec![programme(0), programme(13)]).1;
+    assert_eq!(once(), once());
+}
