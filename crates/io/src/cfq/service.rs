@@ -128,12 +128,6 @@ impl Service {
             queues[number as usize].place = Some(Place::Current);
         }
         self.level = found + 1;
-        if self.level > self.last {
-            (self.last, self.level) = (self.level, 0);
-        }
-        if self.last == LEVELS {
-            (self.last, self.level) = (0, 0);
-        }
     }
 }
 

@@ -144,7 +144,7 @@ fn the_idle_class_runs_one_request_at_a_time_after_100_ms_of_quiet() {
 /// Pauses of the disk after requests of a seeky reader, on a disk of this depth that a flood of writes keeps at work.
 fn pauses_after_seeky(depth: u32) -> Vec<Span> {
     let mut bed = bed(QueueFacts { depth, ..facts() });
-    let seeky = Job { place: Place::Random(0, 1 << 30), pace: Pace::Think(ms(1)), ..Job::random_reader(Submitter(0), 0, 1) };
+    let seeky = Job { place: Place::Random(0, 1 << 30), pace: Pace::Think(ms(5)), ..Job::random_reader(Submitter(0), 0, 1) };
     let seeky = bed.add(seeky);
     bed.add(Job::writer(Submitter(1), 1 << 30, 64));
     bed.run(Span::from_s(20));
