@@ -324,4 +324,15 @@ mod tests {
         raise.joined_async(ms(501), LASTS);
         assert_eq!(raise.kind(), Some(Kind::Interactive));
     }
+
+    #[test]
+    fn waiting_for_service_does_not_shorten_soft_real_time() {
+        let mut raise = Raise::new(ms(0));
+        raise.backlogged(ms(100), SOFT, LASTS);
+        raise.begins(ms(350), Some(ms(150)));
+        raise.check(ms(600), false, LASTS);
+        assert!(raise.is_raised());
+        raise.check(ms(601), false, LASTS);
+        assert!(!raise.is_raised());
+    }
 }
