@@ -14,6 +14,8 @@ fn main() {
             speed(name, &preset, load, writes);
         }
     }
+    println!("\nnvme  load                               simulated");
+    beside_the_data_sheet();
     println!("\npages_per_block  over_provision_%  write_amplification");
     for pages in [32, 128, 256] {
         for over_provision in [7, 15, 28, 50] {
@@ -33,6 +35,27 @@ fn speed(name: &str, preset: &Settings, load: &str, writes: u64) {
     let rate = count as f64 / begun.elapsed().as_secs_f64();
     let iops = count * 1_000_000_000 / span;
     println!("{name:6}  {:5}  {ready:8.1}  {load:16}  {rate:10.0}  {iops:14}", "full");
+}
+
+/// What the data sheet of the drive that `nvme` is modelled on promises, on an empty or a full drive.
+fn beside_the_data_sheet() {
+    for (load, op, depth, sectors) in [
+        ("sequential reads, 128 KiB, 32", Operation::Read, 32, 256),
+        ("sequential writes, 128 KiB, 32", Operation::Write, 32, 256),
+        ("random reads, 4 KiB, 1", Operation::Read, 1, 8),
+        ("random reads, 4 KiB, 128", Operation::Read, 128, 8),
+        ("random writes, 4 KiB, 128", Operation::Write, 128, 8),
+    ] {
+        let start = if op == Operation::Write { Start::Empty } else { Start::Full };
+        let mut drive = Flash::new(&Settings { start, ..Settings::nvme() }, Seed(1)).expect("presets are valid");
+        let (mut rng, count) = (Seed(9).rng(), 200_000);
+        let span = drive_with(&mut drive, depth, count, |n, space| {
+            let sector = if sectors == 8 { rng.below(space / 8) * 8 } else { n * u64::from(sectors) % space };
+            request(op, sector, sectors)
+        });
+        let (iops, rate) = (count * 1_000_000_000 / span, count * u64::from(sectors) * 512_000 / span);
+        println!("      {load:30}  {iops:8} requests/s  {rate:6} MB/s");
+    }
 }
 
 /// Write amplification of uniform random writes on a drive of 4 GiB, after as many writes as make it steady.
@@ -60,18 +83,25 @@ fn amplification(pages_per_block: u64, over_provision: u64) -> f64 {
 /// Random 4 KiB commands, `depth` under way at a time; returns the simulated nanoseconds.
 fn run(drive: &mut Flash, depth: u32, count: u64, writes: u64) -> u64 {
     let mut rng = Seed(9).rng();
-    let sectors = drive.facts().sectors / 8;
+    drive_with(drive, depth, count, |_, space| {
+        let op = if rng.below(100) < writes { Operation::Write } else { Operation::Read };
+        request(op, rng.below(space / 8) * 8, 8)
+    })
+}
+
+/// Commands that `next` makes of their number and the drive's sectors.
+fn drive_with(drive: &mut Flash, depth: u32, count: u64, mut next: impl FnMut(u64, u64) -> Request) -> u64 {
+    let space = drive.facts().sectors;
     let mut done = Vec::with_capacity(depth as usize);
     let start = drive.next_event();
     let mut now = if start == Time::NEVER { Time::ZERO } else { start };
-    let (begun, mut left, mut under_way) = (now, count, 0);
+    let (begun, mut started, mut under_way) = (now, 0, 0);
     done.extend((0..depth).map(RequestId));
-    while left > 0 || under_way > 0 {
+    while started < count || under_way > 0 {
         for id in done.drain(..) {
-            if left > 0 {
-                let op = if rng.below(100) < writes { Operation::Write } else { Operation::Read };
-                drive.start(now, id, &request(op, rng.below(sectors) * 8));
-                (left, under_way) = (left - 1, under_way + 1);
+            if started < count {
+                drive.start(now, id, &next(started, space));
+                (started, under_way) = (started + 1, under_way + 1);
             }
         }
         now = drive.next_event();
@@ -81,11 +111,11 @@ fn run(drive: &mut Flash, depth: u32, count: u64, writes: u64) -> u64 {
     (now - begun).0
 }
 
-fn request(op: Operation, sector: u64) -> Request {
+fn request(op: Operation, sector: u64, sectors: u32) -> Request {
     Request {
         op,
         sector,
-        sectors: 8,
+        sectors,
         segments: 1,
         sync: true,
         durable: false,
