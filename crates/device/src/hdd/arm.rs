@@ -44,52 +44,43 @@ impl Hdd {
         self.reading = None;
     }
 
-    /// Gives the arm to the next command, or to a write that completed early.
+    /// Gives the arm to the next command, or to a write that completed early: to those when a write waits for room, or a
+    /// flush for them.
     pub(super) fn dispatch(&mut self, now: u64) {
-        if self.held != Held::Free {
+        if self.held != Held::Free || (self.waiting.is_empty() && self.cache.dirty.is_empty()) {
+            return;
+        }
+        self.stop_reading(now);
+        let forced = !self.blocked.is_empty() || !self.flushes.is_empty();
+        if self.waiting.is_empty() || (forced && !self.cache.dirty.is_empty()) {
+            let number = self.pick_dirty(now);
+            self.sweep.address = self.cache.dirty[number].start;
+            self.begin_destage(now, number);
             return;
         }
         let p = &self.parameters;
-        let forced = !self.blocked.is_empty() || !self.flushes.is_empty();
-        if !self.waiting.is_empty() && (!forced || self.cache.dirty.is_empty()) {
-            self.stop_reading(now);
-            let p = &self.parameters;
-            let next = pick(&self.waiting, p.policy, p.age_limit.ns(), now, &mut self.sweep, &self.mechanics);
-            let Waiting { slot, address, write, .. } = self.waiting.swap_remove(next.unwrap_or(0));
-            self.sweep.address = address;
-            if write { self.begin_write(now, slot) } else { self.begin_read(now, slot, address) }
-        } else if !self.cache.dirty.is_empty() {
-            let (policy, age_limit) = (p.policy, p.age_limit.ns());
-            self.stop_reading(now);
-            let number = self.pick_dirty(now, policy, age_limit);
-            self.sweep.address = self.cache.dirty[number].start;
-            self.begin_destage(now, number);
-        }
+        let next = pick(&self.waiting, p.policy, p.age_limit.ns(), now, &mut self.sweep, &self.mechanics);
+        let Waiting { slot, address, write, .. } = self.waiting.swap_remove(next.unwrap_or(0));
+        self.sweep.address = address;
+        if write { self.begin_write(now, slot) } else { self.begin_read(now, slot, address) }
     }
 
     /// The extent to write next, by the drive's policy.
-    pub(super) fn pick_dirty(&mut self, now: u64, policy: super::queue::Policy, age_limit: u64) -> usize {
-        let mechanics = &self.mechanics;
-        let waiting = self.cache.dirty.iter().enumerate().map(|(number, dirty)| {
-            let place = mechanics.geometry.locate(dirty.start);
-            Waiting {
-                slot: number as u32,
-                address: dirty.start,
-                arm: place.arm,
-                angle: mechanics.angle(&place),
-                arrived: dirty.movable,
-                movable: dirty.movable,
-                turn: dirty.newest,
-                write: true,
-            }
+    fn pick_dirty(&mut self, now: u64) -> usize {
+        let waiting = self.cache.dirty.iter().enumerate().map(|(number, dirty)| Waiting {
+            slot: number as u32,
+            address: dirty.start,
+            arm: dirty.arm,
+            angle: dirty.angle,
+            arrived: dirty.movable,
+            movable: dirty.movable,
+            turn: dirty.newest,
+            write: true,
         });
-        // The list of commands is borrowed as a table for the extents: both are empty or waiting at this moment.
-        let kept = self.waiting.len();
-        self.waiting.extend(waiting);
-        let next = pick(&self.waiting[kept..], policy, age_limit, now, &mut self.sweep, mechanics);
-        let number = next.map_or(0, |at| self.waiting[kept + at].slot as usize);
-        self.waiting.truncate(kept);
-        number
+        self.candidates.clear();
+        self.candidates.extend(waiting);
+        let p = &self.parameters;
+        pick(&self.candidates, p.policy, p.age_limit.ns(), now, &mut self.sweep, &self.mechanics).unwrap_or(0)
     }
 
     pub(super) fn arm_free(&mut self, now: u64) {

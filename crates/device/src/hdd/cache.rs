@@ -1,5 +1,7 @@
 //! The segmented buffer of a drive: read segments, and writes that completed early.
 
+use super::geometry::Arm;
+
 /// A read segment: consecutive addresses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
@@ -24,6 +26,10 @@ pub struct Dirty {
     pub data_ready: u64,
     /// Nanosecond from which the arm may move for it.
     pub movable: u64,
+    /// Track of its first sector.
+    pub arm: Arm,
+    /// Angle of its first sector.
+    pub angle: u64,
     /// Whether it is being written.
     pub under_way: bool,
 }
@@ -158,7 +164,7 @@ mod tests {
     use super::*;
 
     fn write(start: u64, end: u64) -> Dirty {
-        Dirty { start, end, newest: 1, data_ready: 0, movable: 0, under_way: false }
+        Dirty { start, end, newest: 1, data_ready: 0, movable: 0, arm: Arm::default(), angle: 0, under_way: false }
     }
 
     #[test]

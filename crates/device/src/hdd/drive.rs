@@ -62,6 +62,8 @@ pub struct Hdd {
     pub(super) commands: Vec<Command>,
     pub(super) unused: Vec<u32>,
     pub(super) waiting: Vec<Waiting>,
+    /// The writes that completed early, while one of them is chosen.
+    pub(super) candidates: Vec<Waiting>,
     /// Writes that wait for room in the buffer.
     pub(super) blocked: VecDeque<u32>,
     /// Flushes that wait for writes.
@@ -110,6 +112,7 @@ impl Hdd {
             commands: Vec::with_capacity(depth),
             unused: Vec::with_capacity(depth),
             waiting: Vec::with_capacity(depth),
+            candidates: Vec::with_capacity(p.write_extents as usize),
             blocked: VecDeque::with_capacity(depth),
             flushes: Vec::with_capacity(depth),
             sweep: Sweep::default(),

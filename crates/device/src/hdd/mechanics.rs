@@ -70,19 +70,17 @@ impl Mechanics {
         self.passing((place.index + place.skew) % place.slots, place.slots)
     }
 
-    /// Nanoseconds from now, where the phase is `phase`, until the sector at `angle` on `to` begins to pass: what
-    /// shortest-positioning-time-first compares. `delay` nanoseconds pass before the arm may move.
+    /// Nanoseconds from the end of a move of `move_time` nanoseconds, begun where the phase is `phase`, until `angle` passes.
     #[inline]
     #[must_use]
-    pub fn positioning(&self, phase: u64, delay: u64, from: Arm, to: Arm, angle: u64, write: bool) -> u64 {
-        let move_time = delay + self.seek(from, to, write);
+    pub fn rotation(&self, phase: u64, move_time: u64, angle: u64) -> u64 {
         let arrival = (phase + move_time * 1000) % self.revolution;
         let wait = if arrival <= angle + TOLERANCE {
             angle.saturating_sub(arrival)
         } else {
             angle + self.revolution - arrival
         };
-        move_time + wait / 1000
+        wait / 1000
     }
 }
 
@@ -135,14 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn positioning_is_seek_and_rotation() {
+    fn an_angle_that_has_passed_comes_round_again() {
         let m = mechanics();
-        let (from, place) = (Arm::default(), m.geometry.locate(250));
-        let angle = m.angle(&place);
         // Cylinder 1 begins 10 + 20 sectors behind the mark; sector 50 of its first track lies at 80 sectors.
+        let angle = m.angle(&m.geometry.locate(250));
         assert_eq!(angle, 80 * 60_000_000);
-        assert_eq!(m.positioning(0, 0, from, place.arm, angle, false), 4_800_000);
-        // Too late by a millisecond of settling and delay: the next revolution.
-        assert_eq!(m.positioning(0, 3_500_000, from, place.arm, angle, true), 10_800_000);
+        assert_eq!(m.rotation(0, 1_000_000, angle), 3_800_000);
+        assert_eq!(m.rotation(0, 5_000_000, angle), 5_800_000);
     }
 }

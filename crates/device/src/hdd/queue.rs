@@ -38,10 +38,13 @@ pub struct Sweep {
     pub address: u64,
     /// Whether a look sweep goes towards lower addresses.
     pub down: bool,
+    /// Whether the last command was served for its age.
+    pub for_age: bool,
 }
 
-/// The position in `waiting` of the command to serve at nanosecond `now`. One older than `age_limit` nanoseconds is served
-/// before all younger ones.
+/// The position in `waiting` of the command to serve at nanosecond `now`. When one is older than `age_limit` nanoseconds,
+/// every second command served is the oldest: every one would be service in order of arrival once the queue is longer than
+/// the limit, and stay so.
 pub fn pick(
     waiting: &[Waiting],
     policy: Policy,
@@ -50,37 +53,48 @@ pub fn pick(
     sweep: &mut Sweep,
     mechanics: &Mechanics,
 ) -> Option<usize> {
-    let oldest = waiting.iter().enumerate().min_by_key(|(_, w)| w.turn)?;
-    if waiting.len() == 1 || now.saturating_sub(oldest.1.arrived) > age_limit {
-        return Some(oldest.0);
+    let oldest = position(waiting, |w| w.turn)?;
+    let aged = now.saturating_sub(waiting[oldest].arrived) > age_limit;
+    sweep.for_age = aged && !sweep.for_age;
+    if waiting.len() == 1 || sweep.for_age {
+        return Some(oldest);
     }
-    let position = |key: &dyn Fn(&Waiting) -> (u64, u64)| {
-        waiting.iter().enumerate().min_by_key(|(_, w)| (key(w), w.turn)).map(|(at, _)| at)
-    };
+    let from = sweep.address;
     match policy {
-        Policy::Fcfs => Some(oldest.0),
-        Policy::Clook => {
-            let from = sweep.address;
-            position(&|w| (u64::from(w.address < from), w.address))
-        }
+        Policy::Fcfs => Some(oldest),
+        Policy::Clook => position(waiting, |w| (w.address < from, w.address, w.turn)),
         Policy::Look => {
-            let from = sweep.address;
-            let ahead = |w: &Waiting| if sweep.down { w.address <= from } else { w.address >= from };
-            if !waiting.iter().any(ahead) {
+            let ahead = |w: &Waiting, down| if down { w.address <= from } else { w.address >= from };
+            if !waiting.iter().any(|w| ahead(w, sweep.down)) {
                 sweep.down = !sweep.down;
             }
             let down = sweep.down;
-            position(&|w| (u64::from(if down { w.address > from } else { w.address < from }), w.address.abs_diff(from)))
+            position(waiting, |w| (!ahead(w, down), w.address.abs_diff(from), w.turn))
         }
-        Policy::Sptf => {
-            let (phase, arm) = (mechanics.phase(now), sweep.arm);
-            let cost = |w: &Waiting| {
-                let delay = w.movable.saturating_sub(now);
-                mechanics.positioning(phase, delay, arm, w.arm, w.angle, w.write)
-            };
-            waiting.iter().enumerate().min_by_key(|(_, w)| (cost(w), w.turn)).map(|(at, _)| at)
+        Policy::Sptf => shortest(waiting, now, sweep.arm, mechanics),
+    }
+}
+
+fn position<K: Ord>(waiting: &[Waiting], key: impl Fn(&Waiting) -> K) -> Option<usize> {
+    waiting.iter().enumerate().min_by_key(|(_, w)| key(w)).map(|(at, _)| at)
+}
+
+/// The command with the shortest positioning time; of two alike the older.
+fn shortest(waiting: &[Waiting], now: u64, arm: Arm, mechanics: &Mechanics) -> Option<usize> {
+    let phase = mechanics.phase(now);
+    let (mut best, mut best_key) = (None, (u64::MAX, u64::MAX));
+    for (at, w) in waiting.iter().enumerate() {
+        let move_time = w.movable.saturating_sub(now) + mechanics.seek(arm, w.arm, w.write);
+        // Most are too far whatever the angle.
+        if move_time > best_key.0 {
+            continue;
+        }
+        let key = (move_time + mechanics.rotation(phase, move_time, w.angle), w.turn);
+        if key < best_key {
+            (best, best_key) = (Some(at), key);
         }
     }
+    best
 }
 
 #[cfg(test)]
@@ -121,7 +135,7 @@ mod tests {
     fn order(policy: Policy, addresses: &[u64], from: u64) -> Vec<u64> {
         let m = mechanics();
         let mut left = waiting(&m, addresses);
-        let mut sweep = Sweep { arm: m.geometry.locate(from).arm, address: from, down: false };
+        let mut sweep = Sweep { arm: m.geometry.locate(from).arm, address: from, ..Sweep::default() };
         let mut order = Vec::new();
         while let Some(at) = pick(&left, policy, u64::MAX, 0, &mut sweep, &m) {
             let next = left.swap_remove(at);
@@ -146,11 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_served_once_it_is_older_than_the_limit() {
+    fn the_oldest_is_served_every_second_time_once_it_is_older_than_the_limit() {
         let m = mechanics();
         let left = waiting(&m, &[90_000, 100]);
         let mut sweep = Sweep::default();
         assert_eq!(pick(&left, Policy::Sptf, 1000, 1000, &mut sweep, &m), Some(1));
         assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &m), Some(0));
+        assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &m), Some(1), "every second time");
     }
 }

@@ -43,7 +43,10 @@ impl Hdd {
     pub(super) fn admit(&mut self) {
         while let Some(slot) = self.blocked.front().copied() {
             let Command { start, end, turn, ready, .. } = self.commands[slot as usize];
-            let write = Dirty { start, end, newest: turn, data_ready: ready, movable: ready, under_way: false };
+            let place = self.mechanics.geometry.locate(start);
+            let (arm, angle) = (place.arm, self.mechanics.angle(&place));
+            let write =
+                Dirty { start, end, newest: turn, data_ready: ready, movable: ready, arm, angle, under_way: false };
             if !self.cache.absorb(write) {
                 return;
             }
