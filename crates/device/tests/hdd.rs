@@ -6,7 +6,7 @@ use common::{one, request, run_until};
 use goodness_core::{Device, Operation, RequestId, Rng, Seed, Span, Time};
 use goodness_device::Hdd;
 use goodness_device::hdd::parameters::{Parameters, Settings};
-use goodness_device::hdd::presets::{atlas_10k, scaled};
+use goodness_device::hdd::presets::{atlas_10k, cheetah_4lp, cheetah_9lp, ibm_18es, scaled};
 use goodness_device::hdd::queue::Policy;
 
 fn within(value: f64, wanted: f64, share: f64) -> bool {
@@ -28,12 +28,14 @@ fn addresses(drive: &Hdd, rng: &mut Rng) -> u64 {
     rng.below(drive.facts().sectors / 8 - 1) * 8
 }
 
-/// T-HDD-3
+/// T-HDD-3, over 40 000 reads: the sheet's means are of a thousand, whose mean rotation is known to 0.055 ms only (a third
+/// of a revolution over the root of 1000). Half a revolution is 2.993 ms, so its 2.91 is 1.5 deviations low, and its 9.27
+/// with it.
 #[test]
-fn a_thousand_random_reads_take_9_27_ms_each_of_which_5_54_seek_and_2_91_rotate() {
-    let (mut disk, mut rng) = (atlas(|_| ()), Seed(11).rng());
+fn random_reads_take_9_27_ms_of_which_5_54_are_seeks_and_half_a_revolution_rotation() {
+    let (mut disk, mut rng, reads) = (atlas(|_| ()), Seed(11).rng(), 40_000);
     let (mut at, mut sum) = (Time::ZERO, 0);
-    for _ in 0..1000 {
+    for _ in 0..reads {
         let sector = addresses(&disk, &mut rng);
         let done = one(&mut disk, at, &request(Operation::Read, sector, 8));
         sum += (done - at).ns();
@@ -41,11 +43,12 @@ fn a_thousand_random_reads_take_9_27_ms_each_of_which_5_54_seek_and_2_91_rotate(
         at = Time(done.ns() + 20_000_000 + rng.below(6_000_000));
     }
     let s = disk.statistics();
-    let ms = |ns: u64| ns as f64 / 1e9;
-    assert!(s.accesses >= 998, "random reads do not hit: {s:?}");
+    let ms = |ns: u64| ns as f64 / 1e6 / f64::from(reads);
+    assert!(s.accesses >= 39_980, "random reads do not hit: {s:?}");
     assert!(within(ms(sum), 9.27, 0.02), "mean {}", ms(sum));
-    assert!(within(ms(s.seek_ns), 5.54, 0.02), "mean seek {}", ms(s.seek_ns));
-    assert!(within(ms(s.latency_ns), 2.91, 0.03), "mean rotation {}", ms(s.latency_ns));
+    assert!(within(ms(s.seek_ns), 5.54, 0.005), "mean seek {}", ms(s.seek_ns));
+    assert!(within(ms(s.latency_ns), 5.985 / 2.0, 0.01), "mean rotation {}", ms(s.latency_ns));
+    assert!((ms(s.latency_ns) - 2.91).abs() < 2.0 * 0.055, "mean rotation {}", ms(s.latency_ns));
 }
 
 /// Mean nanoseconds of an access, over bursts of 64 random reads that are all there before the first is served.
@@ -114,6 +117,21 @@ fn a_stream_is_bound_by_the_published_bus_and_by_the_media_once_the_bus_is_faste
     let fast =
         stream(&mut atlas(|s| (s.bus, s.near_hits) = (Some(Span(1600)), Some(true))), 0, 256, 400, Operation::Read);
     assert!(within(fast, 23.55e6, 0.05), "{fast}");
+}
+
+#[test]
+fn the_published_drives_stream_at_revolutions_and_skews() {
+    for parameters in
+        [atlas_10k::parameters(), cheetah_9lp::parameters(), cheetah_4lp::parameters(), ibm_18es::parameters()]
+    {
+        let (zone, heads) = (parameters.zones[0], f64::from(parameters.heads));
+        let skews = (heads - 1.0) * f64::from(zone.track_skew) + f64::from(zone.cylinder_skew);
+        let turns = heads + skews / f64::from(zone.sectors);
+        let rate = heads * f64::from(zone.sectors) * 512.0 / (turns * parameters.revolution_ps as f64 / 1e12);
+        let mut disk = drive(parameters, |s| (s.bus, s.near_hits) = (Some(Span(1600)), Some(true)));
+        let streamed = stream(&mut disk, 0, 256, 1000, Operation::Read);
+        assert!(within(streamed, rate, 0.05), "{streamed}, not {rate}");
+    }
 }
 
 #[test]

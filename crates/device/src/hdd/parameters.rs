@@ -139,11 +139,14 @@ impl Parameters {
     /// With `settings` applied.
     ///
     /// # Errors
-    /// A sentence when the drive has no such seek curve.
+    /// A sentence when the drive has no such seek curve, or for read-ahead without a cache.
     pub fn with(mut self, settings: &Settings) -> Result<Parameters, String> {
         self.curve = self.curve_of(settings.seek)?;
         if settings.cache == Some(false) {
             (self.segments, self.read_ahead) = (0, ReadAhead::None);
+        }
+        if settings.read_ahead == Some(true) && self.segments == 0 {
+            return Err("read_ahead=on needs a cache to read into; write cache=on, or leave it out".into());
         }
         match settings.write_cache {
             Some(false) => self.write_extents = 0,
