@@ -72,18 +72,20 @@ impl<E: RegisteredElevator> Queue<E> {
     /// Where `io` fits `request` by place, kind and size.
     fn side(&self, request: RequestId, io: &Io) -> Option<Side> {
         let about = &self.requests[request];
+        // The place first: of the many that are asked, few touch.
+        let side = if about.end() == io.sector {
+            Side::Back
+        } else if about.sector == io.end() {
+            Side::Front
+        } else {
+            return None;
+        };
         let fits = about.mergeable
             && about.op == io.op
             && about.segments < self.segments_max
             && about.sectors + io.sectors <= self.sectors_max
             && (Self::LAYER == Layer::Legacy || about.priority == io.priority);
-        if fits && about.end() == io.sector {
-            Some(Side::Back)
-        } else if fits && about.sector == io.end() {
-            Some(Side::Front)
-        } else {
-            None
-        }
+        fits.then_some(side)
     }
 
     /// `request` takes in `piece`.
