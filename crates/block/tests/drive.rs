@@ -1,10 +1,13 @@
 //! The host without CPUs: it ends when all is done, and says in a sentence why it cannot.
 
+mod common;
+
+use common::device::Unruly;
 use goodness_block::{Arrival, Drive, Driven, Outcome, Queue, QueueOptions, Source, Storage, by_name};
 use goodness_core::storage::VolumeId;
 use goodness_core::{
     Elevator, ElevatorAbout, Event, HwQueue, Insert, Io, IoContext, IoStage, Layer, Operation, QueueFacts,
-    RegisteredElevator, RequestId, Run, Seed, Submitter, Time,
+    RegisteredElevator, RequestId, Rng, Run, Seed, Submitter, Time,
 };
 
 const MS: u64 = 1_000_000;
@@ -137,4 +140,59 @@ fn work_that_waits_while_nobody_will_act_is_a_fault_of_the_elevator() {
     };
     assert!(fault(false).starts_with("miser stalls at 0: 1 requests wait at disk 0"), "{}", fault(false));
     assert!(fault(true).starts_with("miser asks again and again"), "{}", fault(true));
+}
+
+/// So many random reads and writes of 4 KiB outstanding all the time, each submitted alone.
+struct Jobs {
+    outstanding: u32,
+    under_way: u32,
+    left: u32,
+    now: Time,
+    rng: Rng,
+}
+
+impl Source for Jobs {
+    fn next_arrival(&self) -> Time {
+        if self.left > 0 && self.under_way < self.outstanding { self.now } else { Time::NEVER }
+    }
+    fn arrive(&mut self, _: Time, ios: &mut Vec<Io>) -> Arrival {
+        let (sector, submitter) = (self.rng.below(1 << 13) * 8, Submitter(self.left % 4));
+        let io = [Io::read(submitter, sector, 8), Io::sync_write(submitter, sector, 8)][self.rng.below(2) as usize];
+        ios.push(Io { mergeable: false, ..io });
+        (self.under_way, self.left) = (self.under_way + 1, self.left - 1);
+        Arrival { volume: VolumeId(0), waits: true }
+    }
+    fn told(&mut self, now: Time, outcome: Outcome) {
+        self.now = now;
+        self.under_way -= u32::from(matches!(outcome, Outcome::Done { .. }));
+    }
+}
+
+/// How many of a hundred requests begin behind the one issued before, with 128 tags.
+fn ascending(elevator: &str, outstanding: u32) -> usize {
+    let device = Unruly::new(128, 1, 10 * MS, Seed(2));
+    let disk = by_name(elevator, &QueueOptions::default(), Box::new(device)).unwrap();
+    let mut jobs = Jobs { outstanding, under_way: 0, left: 6000, now: Time::ZERO, rng: Seed(4).rng() };
+    let mut seen: Vec<(Time, Event)> = Vec::new();
+    Drive::new(&mut Storage::single(disk)).observed(&mut seen).run(&mut jobs, Time::NEVER).unwrap();
+    let issued: Vec<u64> = seen
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Io(io) if io.stage == IoStage::Issued => Some(io.sector),
+            _ => None,
+        })
+        .skip(500)
+        .collect();
+    100 * issued.windows(2).filter(|pair| pair[1] > pair[0]).count() / issued.len()
+}
+
+#[test]
+fn an_elevator_sorts_what_waits_without_a_tag_and_nothing_else() {
+    // T-MQD-5, T-MQD-6
+    let sorted = ascending("mq-deadline", 512);
+    assert!((85..=98).contains(&sorted), "{sorted} %");
+    for (elevator, outstanding) in [("mq-deadline", 128), ("none", 128), ("none", 512)] {
+        let share = ascending(elevator, outstanding);
+        assert!((48..=52).contains(&share), "{elevator} with {outstanding}: {share} %");
+    }
 }
