@@ -254,3 +254,24 @@ fn a_merge_that_pushes_an_alias_out_asks_for_a_dispatch() {
     bench.pass(Span::ZERO);
     assert_eq!((bench.dispatch(), bench.elevator.kick), (Some(older), None));
 }
+
+#[test]
+fn at_hz_250_a_wait_ends_with_its_jiffy_which_is_too_early_for_one_request_in_eight() {
+    // antic_expire is one jiffy of 4 ms, counted from the begin of the jiffy in which the read completed: a think time of
+    // 0.5 ms crosses its end once in eight times.
+    let mut bed = Testbed::<Anticipatory>::new(QueueFacts { hz: 250, ..facts() }, Settings::default(), Disk::default());
+    bed.add(Job::reader(Submitter(0), 0, Span::from_us(500)));
+    bed.add(Job::reader(Submitter(1), FAR, Span::from_us(500)));
+    bed.run(Span::from_s(20));
+    let (seeks, requests) = (bed.seeks(), bed.log.len());
+    assert!((requests / 10..requests / 6).contains(&seeks), "{seeks} seeks for {requests} requests");
+    let without_a_think_time = {
+        let mut bed =
+            Testbed::<Anticipatory>::new(QueueFacts { hz: 250, ..facts() }, Settings::default(), Disk::default());
+        bed.add(Job::reader(Submitter(0), 0, Span::ZERO));
+        bed.add(Job::reader(Submitter(1), FAR, Span::ZERO));
+        bed.run(Span::from_s(20));
+        bed.seeks()
+    };
+    assert!(without_a_think_time < 20 * 9, "{without_a_think_time} seeks");
+}
