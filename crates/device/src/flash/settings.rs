@@ -199,21 +199,8 @@ impl Geometry {
     /// # Errors
     /// A sentence: sizes that do not divide each other, or a drive too small for its blocks.
     pub fn new(settings: &Settings) -> Result<Geometry, String> {
-        let Settings { mapping_unit: unit, page, planes, .. } = *settings;
-        if unit % SECTOR_BYTES != 0 || page % unit != 0 {
-            return Err(format!(
-                "a page of {page} bytes is not a whole number of mapping units of {unit} bytes, or those not of sectors; \
-                 set page and mapping_unit to powers of two, page the larger"
-            ));
-        }
-        let units_per_row = page / unit * planes;
-        if settings.buffer * 1024 < units_per_row * unit {
-            return Err(format!(
-                "a write buffer of {} KiB does not hold the {} bytes that a LUN programs at once; set buffer larger",
-                settings.buffer,
-                units_per_row * unit
-            ));
-        }
+        let units_per_row = units_per_row(settings)?;
+        let unit = settings.mapping_unit;
         let luns = settings.channels * settings.luns;
         let units = settings.sectors * SECTOR_BYTES / unit / settings.fold;
         let block_units = units_per_row * settings.pages_per_block;
@@ -273,6 +260,26 @@ impl Geometry {
     pub fn block_of_place(&self, place: u32) -> u32 {
         place / self.units_per_block()
     }
+}
+
+/// Mapping units of a row.
+fn units_per_row(settings: &Settings) -> Result<u64, String> {
+    let Settings { mapping_unit: unit, page, planes, .. } = *settings;
+    if unit % SECTOR_BYTES != 0 || page % unit != 0 {
+        return Err(format!(
+            "a page of {page} bytes is not a whole number of mapping units of {unit} bytes, or those not of sectors; \
+             set page and mapping_unit to powers of two, page the larger"
+        ));
+    }
+    let units_per_row = page / unit * planes;
+    if settings.buffer * 1024 < units_per_row * unit {
+        return Err(format!(
+            "a write buffer of {} KiB does not hold the {} bytes that a LUN programs at once; set buffer larger",
+            settings.buffer,
+            units_per_row * unit
+        ));
+    }
+    Ok(units_per_row)
 }
 
 /// LUN numbers count through a channel first; the order says which gets the next row.
