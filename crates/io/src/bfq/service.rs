@@ -212,7 +212,7 @@ impl Bfq {
 
     /// A queue that wasted the device's time is charged for the time, not for the sectors: it seeks, and sectors would be
     /// cheap for it. Raised queues are exempt.
-    fn charge_time(&mut self, number: u32, why: Expiry, took: Span) {
+    pub(super) fn charge_time(&mut self, number: u32, why: Expiry, took: Span) {
         let queue = &self.queues[number as usize];
         let entity = &self.schedule[number];
         let is_slow = queue.sync && took > LONG && entity.service < self.rate.sectors_in(took) / 2;

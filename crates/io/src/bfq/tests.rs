@@ -1,5 +1,6 @@
 mod shares;
 
+use super::budget::Expiry;
 use super::{Bfq, Settings};
 use crate::bench::{Bench, facts};
 use goodness_core::{
@@ -226,5 +227,48 @@ fn write_back_that_joins_a_backlog_after_half_a_second_is_raised() {
         bench.pass(Span::from_ms(pause));
         bench.insert(Io::write(Submitter(0), 64, 8));
         assert_eq!(bench.elevator.queues.iter().any(|queue| queue.raise.is_raised()), raised);
+    }
+}
+
+#[test]
+fn a_queue_that_ran_out_of_time_with_a_third_of_its_budget_left_is_charged_for_the_time() {
+    let mut bench = bench(fair());
+    bench.insert(Io::write(Submitter(0), 0, 8));
+    bench.dispatch();
+    let queue = bench.elevator.schedule.serving().expect("the write is served");
+    bench.elevator.charge_time(queue, Expiry::Exhausted, Span::from_ms(100));
+    assert_eq!(bench.elevator.schedule[queue].service, 24);
+    bench.elevator.charge_time(queue, Expiry::Timeout, Span::from_ms(100));
+    assert_eq!(bench.elevator.schedule[queue].service, 16_384 * 100 / 125);
+}
+
+#[test]
+fn a_weight_falls_with_the_request_that_ends_raising() {
+    let mut bench = bench(Settings::default());
+    for (sectors, weight) in [(120_000, 30 * 40), (8, 40)] {
+        let request = bench.insert(Io::read(Submitter(0), 0, sectors));
+        assert_eq!(bench.dispatch(), Some(request));
+        let queue = bench.elevator.schedule.serving().expect("the read is served");
+        assert_eq!(bench.elevator.schedule[queue].weight(), weight);
+        bench.complete(request);
+    }
+}
+
+#[test]
+fn a_queue_idle_for_more_than_10_s_has_left_its_burst() {
+    for (pause, raised) in [(10_000, false), (10_001, true)] {
+        let mut bench = bench(Settings::default());
+        (0..8).for_each(|process| _ = bench.insert(io(process, 4, u64::from(process) << 20)));
+        while bench.elevator.has_work() {
+            bench.drain();
+            bench.pass(Span::from_ms(8));
+        }
+        let last = bench.elevator.queues.iter().filter_map(|queue| queue.emptied).max().expect("all are empty");
+        bench.now = last + Span::from_ms(pause);
+        let latest = (0..8).find(|process| {
+            bench.elevator.queues[super::queue::SHARED as usize + process].emptied == Some(last)
+        });
+        bench.insert(io(latest.expect("one was last") as u32, 4, 0));
+        assert_eq!(bench.elevator.queues.iter().any(|queue| queue.raise.is_raised()), raised, "{pause} ms");
     }
 }
