@@ -87,6 +87,21 @@ fn a_mirror_writes_to_all_and_reads_from_the_idle_or_the_near() {
 }
 
 #[test]
+fn a_mirror_whose_disks_seek_reads_from_the_nearest() {
+    let device = |disk: u16| -> Box<dyn Device> { Box::new(Unruly::new(1, 1, MS, Seed(u64::from(disk)))) };
+    let mut run = run_on(Layout::Mirrored, 2, "none", device);
+    run.submit(0, &[Io::read(Submitter(0), 9000, 8)]);
+    run.finish();
+    for sector in [100, 8000, 200] {
+        run.submit(10 * MS, &[Io::read(Submitter(0), sector, 8)]);
+        run.finish();
+    }
+    // The first goes to disk 0, whose head stays far out; disk 1 serves what is near the beginning.
+    let disks: Vec<u16> = run.issued.iter().map(|issued| issued.0).collect();
+    assert_eq!(disks, [0, 1, 0, 1]);
+}
+
+#[test]
 fn a_small_write_to_a_raid_5_is_four_commands_in_two_steps() {
     let mut run = run(Layout::Parity { chunk: 16 }, 5, "null:latency=1ms");
     run.submit(0, &[write(0, 8)]);
