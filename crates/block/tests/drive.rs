@@ -168,6 +168,20 @@ impl Source for Jobs {
     }
 }
 
+#[test]
+fn every_registered_device_completes_what_every_elevator_gives_it() {
+    for kind in goodness_device::DEVICES {
+        for about in goodness_io::ALL {
+            let device = goodness_device::by_name(kind.name, Seed(6)).unwrap();
+            let disk = by_name(about.name, &QueueOptions::default(), device).unwrap();
+            let mut jobs = Jobs { outstanding: 40, under_way: 0, left: 300, now: Time::ZERO, rng: Seed(8).rng() };
+            let driven = Drive::new(&mut Storage::single(disk)).run(&mut jobs, Time::NEVER);
+            let done = driven.map(|driven| (driven.submitted, driven.done));
+            assert_eq!(done, Ok((300, 300)), "{} on {}", about.name, kind.name);
+        }
+    }
+}
+
 /// How many of a hundred requests begin behind the one issued before, with 128 tags.
 fn ascending(elevator: &str, outstanding: u32) -> usize {
     let device = Unruly::new(128, 1, 10 * MS, Seed(2));
