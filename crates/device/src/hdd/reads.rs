@@ -82,7 +82,8 @@ impl Hdd {
                 (track.end + more).max(end)
             }
         };
-        limit.min(self.facts.sectors)
+        // What was not asked for yet must not be overwritten by what comes later.
+        limit.min(end + u64::from(self.parameters.segment_sectors)).min(self.facts.sectors)
     }
 
     pub(super) fn begin_read(&mut self, now: u64, slot: u32, from: u64) {
