@@ -4,12 +4,13 @@ use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
 use crate::standstill;
 use goodness_lab::{Contender, ElevatorSpec};
-use goodness_observe::{About, Better, Histogram, METRICS};
+use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::model::{
-    self, Build, Details, Distribution, Fidelity, Input, MachineSummary, MetricAbout, MetricSummary, PolicyReport,
-    QUANTILES, Report, Setting, TaskReport, VsReference,
+    self, Build, Details, Distribution, EffectRow, Effects, Fidelity, Input, MachineSummary, MetricAbout,
+    MetricSummary, PolicyReport, QUANTILES, Report, Setting, TaskIoReport, TaskReport, VsReference,
 };
 use goodness_report::stats::compare::{Comparison, Direction, Settings, compare_family};
+use goodness_report::stats::factorial;
 use goodness_report::stats::summary::summarise;
 use goodness_report::stats::{Confidence, Interval, measured};
 
@@ -46,7 +47,7 @@ pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result
             distributions: distributions(arm),
         });
     }
-    Ok(Report {
+    let mut report = Report {
         goodness: Build {
             version: env!("CARGO_PKG_VERSION").into(),
             commit: option_env!("GOODNESS_COMMIT").map(str::to_string),
@@ -64,7 +65,9 @@ pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result
         policies,
         details: Details { metrics: abouts(), ..details },
         ..Report::default()
-    })
+    };
+    report.details.effects = report.ranked_by().and_then(|metric| effects(arms, metric));
+    Ok(report)
 }
 
 fn abouts() -> Vec<MetricAbout> {
@@ -174,10 +177,51 @@ fn tasks(run: &crate::lab::RunResult) -> Vec<TaskReport> {
             wakeup_latency_p50_ns: task.wakeup_latency_p50.map(|s| s.0),
             wakeup_latency_p99_ns: task.wakeup_latency_p99.map(|s| s.0),
             wakeup_latency_max_ns: task.wakeup_latency_max.map(|s| s.0),
+            io: run.measured.io.iter().find(|(it, _)| *it == task.task).map(|(_, io)| task_io(io)),
         }
     };
     let (judged, others): (Vec<_>, Vec<_>) = run.measured.tasks.iter().partition(|t| t.judged);
     judged.into_iter().chain(others).map(entry).collect()
+}
+
+fn task_io(io: &TaskIo) -> TaskIoReport {
+    TaskIoReport {
+        done: io.done,
+        bytes: io.bytes,
+        read_latency_p50_ns: io.reads.quantile(5_000),
+        read_latency_p99_ns: io.reads.quantile(9_900),
+        write_latency_p50_ns: io.writes.quantile(5_000),
+        write_latency_p99_ns: io.writes.quantile(9_900),
+    }
+}
+
+/// Main effects and interaction in `metric`, where several policies met several elevators.
+fn effects(arms: &[Arm], metric: &str) -> Option<Effects> {
+    let elevators = arms.iter().take_while(|arm| arm.contender.policy == arms[0].contender.policy).count();
+    let elevator = |arm: &Arm| arm.contender.elevator.as_ref().map(ToString::to_string);
+    let columns: Vec<String> = arms.get(..elevators)?.iter().map(elevator).collect::<Option<_>>()?;
+    let cells: Option<Vec<Vec<Vec<f64>>>> = arms
+        .chunks(elevators)
+        .map(|row| row.iter().map(|arm| values(arm, metric).into_iter().collect::<Option<Vec<f64>>>()).collect())
+        .collect();
+    let it = factorial::analyse(&cells?, Confidence::P95)?;
+    let row = |factor: &str, level: String, effect: &factorial::Effect| EffectRow {
+        factor: factor.into(),
+        level,
+        ratio: effect.ratio,
+        ci95: effect.interval.map(ends),
+    };
+    let policies: Vec<String> = arms.chunks(elevators).map(|row| row[0].contender.policy.to_string()).collect();
+    let of_policies =
+        policies.iter().zip(&it.rows).skip(1).map(|(policy, effect)| row("policy", policy.clone(), effect));
+    let of_elevators =
+        columns.iter().zip(&it.columns).skip(1).map(|(name, effect)| row("elevator", name.clone(), effect));
+    let pairs = policies.iter().zip(&it.interaction).skip(1).flat_map(|(policy, effects)| {
+        let pair = move |(column, effect): (&String, _)| row("interaction", format!("{policy}+{column}"), effect);
+        columns.iter().zip(effects).skip(1).map(pair)
+    });
+    let rows = of_policies.chain(of_elevators).chain(pairs).collect();
+    Some(Effects { metric: metric.into(), rows })
 }
 
 /// The distributions of all replications together.

@@ -36,7 +36,8 @@ pub fn show(value: Option<f64>, unit: &str) -> String {
     match unit {
         "ns" => scaled(value, &TIME),
         "share" => format!("{} %", digits(value * 100.0)),
-        "bytes/s" => scaled(value, &BYTES),
+        "bytes" => scaled(value, &BYTES),
+        "bytes/s" => format!("{}/s", scaled(value, &BYTES)),
         "count" | "ratio" | "" => scaled(value, &PLAIN),
         "1/s" => format!("{}/s", scaled(value, &PLAIN)),
         _ => format!("{} {unit}", scaled(value, &PLAIN)),
@@ -90,7 +91,7 @@ pub fn percent(share: Option<f64>) -> String {
 type Scale = [(f64, &'static str)];
 
 const TIME: [(f64, &str); 4] = [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")];
-const BYTES: [(f64, &str); 4] = [(1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
+const BYTES: [(f64, &str); 4] = [(1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")];
 /// Whole numbers stay readable up to five digits.
 const PLAIN: [(f64, &str); 3] = [(1e9, " G"), (1e6, " M"), (1.0, "")];
 

@@ -230,6 +230,26 @@ pub struct TaskReport {
     pub wakeup_latency_p99_ns: Option<u64>,
     /// The longest.
     pub wakeup_latency_max_ns: Option<u64>,
+    /// Beyond the schema: its block I/O; `None` where it did none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<TaskIoReport>,
+}
+
+/// The block I/O of one task in the first replication of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskIoReport {
+    /// Pieces done.
+    pub done: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Median latency of its reads in ns; `None` without any.
+    pub read_latency_p50_ns: Option<u64>,
+    /// 99th percentile of the same.
+    pub read_latency_p99_ns: Option<u64>,
+    /// Median latency of its writes and discards in ns.
+    pub write_latency_p50_ns: Option<u64>,
+    /// 99th percentile of the same.
+    pub write_latency_p99_ns: Option<u64>,
 }
 
 /// An invariant that a run broke.
@@ -281,6 +301,9 @@ pub struct Details {
     /// One sentence for each metric, for those who meet its name for the first time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricAbout>,
+    /// What policies and elevators do by themselves and to each other, where several of both were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
     /// Sentences about the work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workload_notes: Vec<String>,
@@ -296,6 +319,28 @@ pub struct Details {
     /// What the recording does not tell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknowns: Vec<Counted>,
+}
+
+/// Main effects and interaction of two crossed factors in one metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effects {
+    /// Which metric.
+    pub metric: String,
+    /// Each factor's levels against its first, then what a pair does beyond both.
+    pub rows: Vec<EffectRow>,
+}
+
+/// One effect.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EffectRow {
+    /// `policy`, `elevator` or `interaction`.
+    pub factor: String,
+    /// The level, or the pair.
+    pub level: String,
+    /// Against the first level; for a pair, against what both do by themselves.
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio.
+    pub ci95: Option<[f64; 2]>,
 }
 
 /// A metric's name and meaning.

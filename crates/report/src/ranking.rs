@@ -4,8 +4,17 @@ use crate::model::{Better, MetricSummary, PolicyReport, Report};
 use std::cmp::Ordering;
 
 /// Metrics that rank policies when nobody says which: what users feel first.
-const PREFERRED: [&str; 6] =
-    ["request_latency_p99", "completion_time", "wakeup_latency_p99", "turnaround", "throughput", "wakeup_latency_mean"];
+const PREFERRED: [&str; 7] = [
+    "request_latency_p99",
+    "completion_time",
+    "io_latency_p99",
+    "wakeup_latency_p99",
+    "turnaround",
+    "throughput",
+    "wakeup_latency_mean",
+];
+/// Shown first where they were measured: work that uses disks is about them.
+const SHOWN_FIRST: [&str; 5] = ["iops", "bandwidth", "io_read_latency_p99", "io_write_latency_p99", "seek_distance"];
 
 impl Report {
     /// The reference, where there is one.
@@ -23,6 +32,15 @@ impl Report {
                 names.push(&metric.name);
             }
         }
+        names
+    }
+
+    /// As [`Report::metric_names`], those that matter most for the work first.
+    #[must_use]
+    pub fn metric_names_by_weight(&self) -> Vec<&str> {
+        let mut names = self.metric_names();
+        let place = |name: &&str| SHOWN_FIRST.iter().position(|first| first == name && self.is_measured(name));
+        names.sort_by_key(|name| place(name).unwrap_or(SHOWN_FIRST.len()));
         names
     }
 

@@ -24,9 +24,11 @@ pub fn render(report: &Report, width: u16, colour: bool) -> String {
         page.violations(),
         page.ranking(),
         page.other_metrics(),
+        page.effects(),
         page.scheduling(),
         page.fidelity(),
         page.tasks(),
+        page.tasks_io(),
         page.notes(),
     ];
     let mut text = parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -119,7 +121,7 @@ impl Page<'_> {
                 && self.report.is_measured(name)
                 && self.report.policies.iter().any(|p| p.metric(name).is_some_and(good))
         };
-        let names: Vec<&str> = self.report.metric_names().into_iter().filter(directed).collect();
+        let names: Vec<&str> = self.report.metric_names_by_weight().into_iter().filter(directed).collect();
         if names.is_empty() {
             return String::new();
         }
@@ -143,6 +145,19 @@ impl Page<'_> {
             n => format!("; {n} more metrics in the reports"),
         };
         format!("{}\n{}\n{}", self.strong("Other metrics"), trimmed(&table), self.wrap(&format!("{legend}{more}"), ""))
+    }
+
+    /// What policies and elevators do by themselves and to each other.
+    fn effects(&self) -> String {
+        let Some(effects) = &self.report.details.effects else { return String::new() };
+        let mut table = self.table(&["factor", "level", "ratio, 95 %"]);
+        for row in &effects.rows {
+            let interval = row.ci95.map_or_else(String::new, |[low, high]| format!(" {low:.2}…{high:.2}"));
+            table.add_row([row.factor.clone(), printable(&row.level), format!("{:.2}×{interval}", row.ratio)]);
+        }
+        let title = self.strong(&format!("Effects on {}, against the first of each", effects.metric));
+        let rule = "An interaction is what a pair does beyond what policy and elevator do by themselves.";
+        format!("{title}\n{}\n{}", trimmed(&table), self.wrap(rule, ""))
     }
 
     /// Where the CPU time of scheduling went, as a profile would show it; nothing on a machine where it is free.
@@ -225,6 +240,34 @@ impl Page<'_> {
             1 => "\n1 more task in the reports".into(),
             n => format!("\n{n} more tasks in the reports"),
         };
+        format!("{title}\n{}{more}", trimmed(&table))
+    }
+
+    /// The block I/O of the tasks that did most of it.
+    fn tasks_io(&self) -> String {
+        let index = self.report.policies.iter().position(|p| p.is_reference).unwrap_or(0);
+        let tasks = self.report.policies.get(index).map_or(&[][..], |policy| &policy.tasks);
+        let mut tasks: Vec<_> = tasks.iter().filter_map(|task| Some((task, task.io.as_ref()?))).collect();
+        if tasks.is_empty() {
+            return String::new();
+        }
+        tasks.sort_by_key(|(_, io)| std::cmp::Reverse(io.bytes));
+        let mut table = self.table(&["task", "I/Os", "bytes", "read p50", "read p99", "write p50", "write p99"]);
+        for (task, io) in tasks.iter().take(TASKS_SHOWN) {
+            table.add_row(vec![
+                format!("{} {}", figure::name(&task.name), task.id),
+                io.done.to_string(),
+                figure::show(Some(io.bytes as f64), "bytes"),
+                figure::time(io.read_latency_p50_ns),
+                figure::time(io.read_latency_p99_ns),
+                figure::time(io.write_latency_p50_ns),
+                figure::time(io.write_latency_p99_ns),
+            ]);
+        }
+        right_align(&mut table, &[1, 2, 3, 4, 5, 6]);
+        let more = tasks.len().saturating_sub(TASKS_SHOWN);
+        let more = if more > 0 { format!("\n{more} more in the reports") } else { String::new() };
+        let title = self.strong(&format!("Block I/O under {}, first run", self.labels[index]));
         format!("{title}\n{}{more}", trimmed(&table))
     }
 

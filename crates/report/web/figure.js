@@ -4,7 +4,7 @@ const NOT_MEASURED = "–";
 const measured = (value) => typeof value === "number" && Number.isFinite(value);
 
 const TIME = [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]];
-const BYTES = [[1e9, " GB/s"], [1e6, " MB/s"], [1e3, " kB/s"], [1, " B/s"]];
+const BYTES = [[1e9, " GB"], [1e6, " MB"], [1e3, " kB"], [1, " B"]];
 const PLAIN = [[1e9, " G"], [1e6, " M"], [1, ""]];
 
 /** Three significant digits, or all digits of the whole part where it has more. */
@@ -25,7 +25,8 @@ function show(value, unit) {
   switch (unit) {
     case "ns": return scaled(value, TIME);
     case "share": return `${digits(value * 100)} %`;
-    case "bytes/s": return scaled(value, BYTES);
+    case "bytes": return scaled(value, BYTES);
+    case "bytes/s": return `${scaled(value, BYTES)}/s`;
     case "count": case "ratio": case "": return scaled(value, PLAIN);
     case "1/s": return `${scaled(value, PLAIN)}/s`;
     default: return `${scaled(value, PLAIN)} ${unit}`;

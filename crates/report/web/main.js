@@ -82,6 +82,7 @@ async function start() {
   else remove("latency");
   if (report.policies.some((p) => p.tasks.length)) new Tasks(report, labels);
   else remove("tasks");
+  drawEffects(report);
   drawFidelity(report);
   drawReproduce(report, labels);
   const shown = setUpSchedule(report, labels);

@@ -143,6 +143,19 @@ function drawFidelity(report) {
   putScrollable(scroll, "Fidelity", table("Recorded and replayed, metric by metric.", head, rows));
 }
 
+/** What policies and elevators do by themselves and to each other. */
+function drawEffects(report) {
+  const effects = report.details?.effects;
+  if (!effects) return remove("effects");
+  byId("effects-about").textContent = `Effects on ${effects.metric}, as ratios against the first policy and the first ` +
+    "elevator. An interaction is what a pair does beyond what both do by themselves.";
+  const rows = effects.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.factor), el("td", {}, breakable(row.level)),
+    el("td", { class: "number" }, `${row.ratio.toFixed(2)}×`),
+    el("td", { class: "number" }, row.ci95 ? row.ci95.map((v) => v.toFixed(2)).join(" … ") : NOT_MEASURED)));
+  const head = [headCell("factor"), headCell("level"), headCell("ratio", "number"), headCell("95 % interval", "number")];
+  putScrollable(byId("effects-table"), "Effects", table("Main effects and interaction.", head, rows));
+}
+
 const counted = (list) => el("ul", { class: "plain" }, list.map((c) => el("li", {}, `${c.count.toLocaleString("en")} ${c.what}`)));
 const sentences = (list) => el("ul", { class: "plain" }, list.map((s) => el("li", {}, s)));
 

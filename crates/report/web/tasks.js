@@ -13,10 +13,21 @@ const COLUMNS = [
   ["p99", (t) => t.wakeup_latency_p99_ns, (t) => showTime(t.wakeup_latency_p99_ns), "number"],
   ["max", (t) => t.wakeup_latency_max_ns, (t) => showTime(t.wakeup_latency_max_ns), "number"],
 ];
+// Shown where some task did block I/O.
+const IO_COLUMNS = [
+  ["I/Os", (t) => t.io?.done ?? null, (t) => show(t.io?.done, "count"), "number"],
+  ["I/O bytes", (t) => t.io?.bytes ?? null, (t) => show(t.io?.bytes, "bytes"), "number wide-only"],
+  ["read p50", (t) => t.io?.read_latency_p50_ns ?? null, (t) => showTime(t.io?.read_latency_p50_ns), "number wide-only"],
+  ["read p99", (t) => t.io?.read_latency_p99_ns ?? null, (t) => showTime(t.io?.read_latency_p99_ns), "number"],
+  ["write p50", (t) => t.io?.write_latency_p50_ns ?? null, (t) => showTime(t.io?.write_latency_p50_ns), "number wide-only"],
+  ["write p99", (t) => t.io?.write_latency_p99_ns ?? null, (t) => showTime(t.io?.write_latency_p99_ns), "number"],
+];
 
 class Tasks {
   constructor(report, labels) {
-    Object.assign(this, { report, labels, column: 2, ascending: false, all: false });
+    const hasIo = report.policies.some((p) => p.tasks.some((t) => t.io));
+    const columns = hasIo ? [...COLUMNS, ...IO_COLUMNS] : COLUMNS;
+    Object.assign(this, { report, labels, columns, column: 2, ascending: false, all: false });
     const withTasks = report.policies.flatMap((p, i) => (p.tasks.length ? [[i, labels[i]]] : []));
     const reference = report.policies.findIndex((p) => p.is_reference && p.tasks.length);
     fillSelect(byId("task-policy"), withTasks, reference < 0 ? withTasks[0][0] : reference);
@@ -27,7 +38,7 @@ class Tasks {
   }
 
   build() {
-    this.heads = COLUMNS.map(([title, , , kind], i) => el("th", { scope: "col", class: kind, "aria-sort": "none" },
+    this.heads = this.columns.map(([title, , , kind], i) => el("th", { scope: "col", class: kind, "aria-sort": "none" },
       el("button", { type: "button", onclick: () => this.sortBy(i) }, title)));
     this.caption = el("caption", {}, "");
     this.body = el("tbody");
@@ -44,7 +55,7 @@ class Tasks {
   matching() {
     const policy = this.report.policies[Number(byId("task-policy").value)];
     const wanted = byId("task-filter").value.trim().toLowerCase();
-    const of = COLUMNS[this.column][1];
+    const of = this.columns[this.column][1];
     const sign = this.ascending ? 1 : -1;
     const order = (a, b) => {
       const [x, y] = [of(a), of(b)];
@@ -62,7 +73,7 @@ class Tasks {
     const tasks = this.matching();
     const shown = tasks.slice(0, TASK_ROWS);
     this.caption.textContent = `Tasks under ${this.labels[index]}, first run.`;
-    this.body.replaceChildren(...shown.map((t) => el("tr", {}, COLUMNS.map(([, , form, kind], i) =>
+    this.body.replaceChildren(...shown.map((t) => el("tr", {}, this.columns.map(([, , form, kind], i) =>
       i === 0 ? el("th", { scope: "row", class: kind }, form(t)) : el("td", { class: kind }, form(t))))));
     const cut = tasks.length > shown.length ? `, the first ${shown.length} of them shown` : "";
     byId("task-count").textContent = `${tasks.length} of ${total} tasks${cut}`;

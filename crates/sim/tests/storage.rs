@@ -158,7 +158,11 @@ fn who_finds_the_request_pool_full_sleeps_before_its_next_step() {
     let mut steps: Vec<Step> = (0..200).map(|n| submit(n * 1000)).collect();
     steps.push(Step::Compute(Span(MS)));
     let (_, seen) = run("null:latency=1ms,depth=1", "noop", vec![steps]);
-    assert!(ends(&seen)[0] >= 2 * MS, "{}: a slot is free once a request is done, and the computing comes after it", ends(&seen)[0]);
+    assert!(
+        ends(&seen)[0] >= 2 * MS,
+        "{}: a slot is free once a request is done, and the computing comes after it",
+        ends(&seen)[0]
+    );
     assert_eq!(count(&seen, IoStage::Done), 200);
 }
 

@@ -88,7 +88,7 @@ pub const METRICS: &[About] = metrics!(@ []
     distribution "io_read_latency", "ns", Lower, "the same time for reads";
     distribution "io_write_latency", "ns", Lower, "the same time for writes and discards";
     "iops", "1/s", Higher, "Pieces of I/O done per second.";
-    "bandwidth", "B/s", Higher, "Bytes read and written per second.";
+    "bandwidth", "bytes/s", Higher, "Bytes read and written per second.";
     "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next on a disk.";
     "merges", "1", Neither, "Pieces of I/O that joined a waiting request.";
     "starved", "1", Lower, "Requests that waited longer than a second to be dispatched.";

@@ -26,6 +26,7 @@ pub mod bootstrap;
 pub mod compare;
 pub mod distance;
 pub mod distribution;
+pub mod factorial;
 pub mod fairness;
 pub mod holm;
 pub mod outliers;
