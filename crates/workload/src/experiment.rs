@@ -15,7 +15,7 @@
 //! program = [ { compute = "1ms" }, { sleep = "9ms" } ]
 //! ```
 //!
-//! Disks, volumes and files, and the steps that use them, are in [`storage`].
+//! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`.
 //!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.
