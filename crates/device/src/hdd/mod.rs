@@ -1,7 +1,8 @@
 //! hdd: a rotating disk.
 //!
-//! Source: `specs/io-schedulers.md` section 11. Arm and rotation follow the diskmodel library of DiskSim 4.0 as its manual
-//! describes it; the buffer follows the parameters of DiskSim's drive files. Times are computed when an access begins, not
+//! Source: `specs/io-schedulers.md` section 11. Arm and rotation follow the rules of DiskSim 4.0's diskmodel library
+//! (seek or head switch, whichever is longer; skews; which surface comes next); the buffer follows the parameters of DiskSim's
+//! drive files and what its manual and source say they mean. Times are computed when an access begins, not
 //! sector by sector: a request costs three or four events whatever its size.
 //!
 //! Modelled: zones, skews, surfaces in either order, seek curve, head switch, write settling, rotation in continuous time,
@@ -11,7 +12,9 @@
 //!
 //! Departures: sectors that were remapped or slipped are not (fewer than one in 30 000 of the drives published); a read
 //! that needs more than a segment is not held up by a full buffer, which binds only when the bus is slower than the media
-//! and the bus is then what counts; a seek under way can be turned at once, as if the arm were already there.
+//! and the bus is then what counts; a seek under way can be turned at once, as if the arm were already there. Read-ahead never
+//! goes farther than a segment. Free blocks are kept wherever the heads land on the track, behind the wanted sectors too when
+//! the drive takes its accesses from the landing on. Age forces every second command only.
 
 pub mod geometry;
 pub mod mechanics;
