@@ -104,7 +104,9 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         Estimate::of(&each(&new, |run| run.get("throughput"))?).as_ref(),
         "The letter gives no rate.",
     ));
-    findings.charts.push(cost_by_length(lab, &machine)?);
+    if !lab.verdicts_only {
+        findings.charts.push(cost_by_length(lab, &machine)?);
+    }
     findings.conclusion = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of the machine, and \
         the more it takes, the longer the queue. With static goodness the search is gone and its share goes to requests."
         .into();

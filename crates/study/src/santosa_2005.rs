@@ -97,6 +97,9 @@ pub fn by(runs: &[Run], others: &[Run], of: impl Fn(&Run) -> f64) -> Vec<f64> {
 /// The quotient of `of` under other versions of staircase, which bracket the inferred 10.5.
 pub fn brackets(lab: &Lab, machine: &Machine, work: &BuiltIn, o1: &[Run]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
+    if lab.verdicts_only {
+        return Ok(rows);
+    }
     for version in ["7.G", "13"] {
         let runs = run(lab, machine, &format!("staircase:version={version},interactive=off"), work)?;
         rows.push(Row::unpublished(
@@ -115,19 +118,21 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Runs the scalability test: five replications, as the article did, or fewer if the lab has fewer.
+    /// Runs the scalability test: five replications, as the article did, or fewer if the lab has fewer. A verdict needs
+    /// the points in `judged` only.
     pub fn measure(
         lab: &Lab,
         machine: &Machine,
+        judged: &[(&'static str, &[u32])],
         work: impl Fn(u32) -> Result<BuiltIn, String>,
     ) -> Result<Scaling, String> {
         let mut few = lab.with(&[]);
         few.runs = lab.runs.min(SCALING_RUNS);
+        let all = [O1, ON_OFF, OFF_OFF].map(|policy| (policy, &THREADS[..]));
         let mut times = Vec::new();
-        for threads in THREADS {
-            let work = work(threads)?;
-            for policy in [O1, ON_OFF, OFF_OFF] {
-                times.push((policy, threads, each(&run(&few, machine, policy, &work)?, total)));
+        for (policy, counts) in if lab.verdicts_only { judged } else { &all } {
+            for threads in *counts {
+                times.push((*policy, *threads, each(&run(&few, machine, policy, &work(*threads)?)?, total)));
             }
         }
         Ok(Scaling { times })

@@ -61,18 +61,22 @@ pub const STUDY: Study = Study {
 const AFTER: f64 = 0.06;
 /// Switches of a request, and what each costs apart from the cache, in microseconds (machine p4-2005).
 const SWITCHES: (f64, f64) = (4.0, 2.0);
+/// Points of the scalability test that a statement is about.
+const JUDGED: &[(&str, &[u32])] = &[(O1, &[16, 64, 128, 256]), (ON_OFF, &[16, 128]), (OFF_OFF, &[4, 16, 64, 128, 256])];
 
 fn conduct(lab: &Lab) -> Result<Findings, String> {
     let machine = machine(lab)?;
     let clients = lab.parameter("clients").round() as u32;
     let work = work(lab, clients, "ab")?;
     let all = Schedulers::run(lab, &machine, &work)?;
-    let scaling = Scaling::measure(lab, &machine, |threads| self::work(lab, threads, "ab"))?;
+    let scaling = Scaling::measure(lab, &machine, JUDGED, |threads| self::work(lab, threads, "ab"))?;
     let mut findings = Findings::default();
     findings.rows.extend(completion(lab, &all)?);
     findings.rows.extend(latency(lab, &all)?);
     findings.rows.extend(brackets(lab, &machine, &work, &all.o1)?);
-    findings.rows.push(elsewhere(lab, &machine, &self::work(lab, clients, "outside")?)?);
+    if !lab.verdicts_only {
+        findings.rows.push(elsewhere(lab, &machine, &self::work(lab, clients, "outside")?)?);
+    }
     findings.rows.extend(scalability_rows(lab, &scaling)?);
     findings.charts.push(scaling.chart("Apache: runtime by number of connections"));
     findings.conclusion = "A closed loop of equal requests on one busy CPU takes the same time under any scheduler, up to \

@@ -70,12 +70,14 @@ const SWITCHES: (f64, f64) = (41.0, 3.0);
 /// CPU time of a write, and of begin or commit, in point queries. Guesses.
 const WRITE: f64 = 1.5;
 const FRAME: f64 = 0.5;
+/// Points of the scalability test that a statement is about.
+const JUDGED: &[(&str, &[u32])] = &[(O1, &[16, 64, 128, 256]), (ON_OFF, &[16, 256]), (OFF_OFF, &[2, 16, 64, 128, 256])];
 
 fn conduct(lab: &Lab) -> Result<Findings, String> {
     let machine = machine(lab)?;
     let work = work(lab, CLIENTS, REQUESTS)?;
     let all = Schedulers::run(lab, &machine, &work)?;
-    let scaling = Scaling::measure(lab, &machine, |threads| self::work(lab, threads, SCALING_REQUESTS))?;
+    let scaling = Scaling::measure(lab, &machine, JUDGED, |threads| self::work(lab, threads, SCALING_REQUESTS))?;
     let mut findings = Findings::default();
     findings.rows.extend(completion(lab, &all)?);
     findings.rows.extend(latency(lab, &all)?);
