@@ -8,7 +8,7 @@ use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "appleton-1999",
     question: "Why did a scheduler that is slow with forty runnable tasks not slow a busy web site down?",
     source: "R. Appleton, Linux Journal 57, January 1999",
@@ -57,7 +57,7 @@ pub const STUDY: Study = Study {
         },
     ],
     runs: 6,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Processes of the site: 200 httpd and 220 others.

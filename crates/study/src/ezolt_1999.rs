@@ -10,7 +10,7 @@ use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "ezolt-1999",
     question: "Why does a web server spend 18 % of its CPU time in schedule(), and what would static goodness save?",
     source: "P. Ezolt, linux-kernel, 5 May 1999",
@@ -61,7 +61,7 @@ pub const STUDY: Study = Study {
         },
     ],
     runs: 5,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Waits of a request on average: one for the request and one for each of 4.1 pieces, of which a fifth also wait for disk.

@@ -10,7 +10,7 @@ use goodness_core::Machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "santosa-2005-apache",
     question: "Does staircase bound the worst latency of a web server better than O(1), and what does it cost?",
     source: SOURCE,
@@ -54,7 +54,7 @@ pub const STUDY: Study = Study {
         CACHE_REFILL,
     ],
     runs: 10,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Part of a request's CPU time that the server spends after the client has closed: log, close, accept. A guess.

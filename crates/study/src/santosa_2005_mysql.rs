@@ -10,7 +10,7 @@ use goodness_core::Machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "santosa-2005-mysql",
     question: "Does staircase bound the worst latency of a database better than O(1), and what does it cost?",
     source: SOURCE,
@@ -53,7 +53,7 @@ pub const STUDY: Study = Study {
         CACHE_REFILL,
     ],
     runs: 10,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Derived: 137.0962 s by 8 threads by 10 000 requests are 109.68 ms; published are 109.6.
