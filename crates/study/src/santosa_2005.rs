@@ -58,9 +58,12 @@ pub fn run(lab: &Lab, machine: &Machine, policy: &str, work: &BuiltIn) -> Result
     }
 }
 
-/// Time from the first request until all is served, in seconds.
+/// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench print.
 pub fn total(run: &Run) -> f64 {
-    run.measured.window.length() / 1e9
+    let is_client = |name: &str| name.starts_with("ab-") || name.starts_with("sysbench-");
+    let clients = run.measured.tasks.iter().filter(|task| is_client(&run.names[task.task.index()]));
+    let last = clients.filter_map(|client| client.ended).max();
+    last.map_or(f64::NAN, |last| last.since(run.measured.window.from).0 as f64 / 1e9)
 }
 
 /// Mean time of a request in milliseconds.
