@@ -5,7 +5,7 @@
 //! switches a second, the queue and the idle time follow.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
-use goodness_core::{Machine, Overhead, Span};
+use goodness_core::{Machine, Span};
 use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
@@ -76,12 +76,12 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     let rows = &mut findings.rows;
     rows.push(lab.row(
         "share",
-        &each(&old, deciding)?,
+        &each(&old, |run| Ok(run.deciding()))?,
         "Every election looks at all who are runnable, and they are many because the CPU is full.",
     )?);
     rows.push(lab.row(
         "switches",
-        &each(&old, |run| Ok(run.get("context_switches")? / seconds(run)))?,
+        &each(&old, |run| Ok(run.get("context_switches")? / run.seconds()))?,
         "A process wakes and sleeps for every piece of a file, long before its slice ends.",
     )?);
     rows.push(lab.row(
@@ -94,7 +94,11 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         &each(&old, |run| Ok(1.0 - run.get("utilisation")?))?,
         "Fixed numbers of clients and random disks rarely leave the CPU without work; the real load also pulsed.",
     )?);
-    rows.push(lab.row("saved", &each(&new, deciding)?, "A bitmap finds the best queue; nothing is searched.")?);
+    rows.push(lab.row(
+        "saved",
+        &each(&new, |run| Ok(run.deciding()))?,
+        "A bitmap finds the best queue; nothing is searched.",
+    )?);
     let gains: Result<Vec<f64>, String> =
         old.iter().zip(&new).map(|(a, b)| Ok(b.get("throughput")? / a.get("throughput")?)).collect();
     rows.push(lab.row("gain", &gains?, "What schedule() took is left for requests.")?);
@@ -139,17 +143,6 @@ fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32) -> Result<Vec
 
 fn each(runs: &[Run], of: impl Fn(&Run) -> Result<f64, String>) -> Result<Vec<f64>, String> {
     runs.iter().map(of).collect()
-}
-
-fn seconds(run: &Run) -> f64 {
-    run.measured.window.length() / 1e9
-}
-
-/// Share of all CPU time spent deciding, as the profile counts it: searching, recalculating, inserting.
-fn deciding(run: &Run) -> Result<f64, String> {
-    let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
-    let spent: u64 = kinds.iter().map(|kind| run.measured.overhead[*kind as usize].0).sum();
-    Ok(spent as f64 / run.measured.window.length())
 }
 
 /// CPU time by switch, against the length of the queue: simulated for other numbers of clients, published by row.

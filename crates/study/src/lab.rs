@@ -1,7 +1,7 @@
 //! Runs what a study asks for, in replications with paired seeds, and gives it its parameters.
 
 use crate::{Estimate, Number, Parameter, Published, Row, Study};
-use goodness_core::{Machine, Seed, Span, WorkloadSource};
+use goodness_core::{Machine, Overhead, Seed, Span, WorkloadSource};
 use goodness_lab::PolicySpec;
 use goodness_observe::Measured;
 use goodness_sim::Outcome;
@@ -51,6 +51,20 @@ impl Run {
     /// When it was not measured in this run.
     pub fn get(&self, metric: &str) -> Result<f64, String> {
         self.measured.get(metric).value.ok_or_else(|| format!("{metric} could not be measured in a run of the study"))
+    }
+
+    /// How long was measured, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.measured.window.length() / 1e9
+    }
+
+    /// Share of all CPU time of one CPU spent deciding: searching, recalculating, inserting.
+    #[must_use]
+    pub fn deciding(&self) -> f64 {
+        let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
+        let spent: u64 = kinds.iter().map(|kind| self.measured.overhead[*kind as usize].0).sum();
+        spent as f64 / self.measured.window.length()
     }
 }
 

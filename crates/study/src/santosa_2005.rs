@@ -58,6 +58,26 @@ pub fn run(lab: &Lab, machine: &Machine, policy: &str, work: &BuiltIn) -> Result
     }
 }
 
+/// All runs of a main test.
+pub struct Schedulers {
+    /// O(1).
+    pub o1: Vec<Run>,
+    /// Staircase (on, off).
+    pub on: Vec<Run>,
+    /// Staircase (off, off).
+    pub off: Vec<Run>,
+    /// Staircase (off, on).
+    pub compute: Vec<Run>,
+}
+
+impl Schedulers {
+    /// Runs `work` under each.
+    pub fn run(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Schedulers, String> {
+        let under = |policy| run(lab, machine, policy, work);
+        Ok(Schedulers { o1: under(O1)?, on: under(ON_OFF)?, off: under(OFF_OFF)?, compute: under(OFF_ON)? })
+    }
+}
+
 /// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench print.
 pub fn total(run: &Run) -> f64 {
     let is_client = |name: &str| name.starts_with("ab-") || name.starts_with("sysbench-");

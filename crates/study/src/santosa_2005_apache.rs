@@ -127,21 +127,6 @@ fn work(lab: &Lab, clients: u32, who: &str) -> Result<BuiltIn, String> {
     ))
 }
 
-/// All runs of the main test.
-struct Schedulers {
-    o1: Vec<Run>,
-    on: Vec<Run>,
-    off: Vec<Run>,
-    compute: Vec<Run>,
-}
-
-impl Schedulers {
-    fn run(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Schedulers, String> {
-        let under = |policy| run(lab, machine, policy, work);
-        Ok(Schedulers { o1: under(O1)?, on: under(ON_OFF)?, off: under(OFF_OFF)?, compute: under(OFF_ON)? })
-    }
-}
-
 fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
     let Schedulers { o1, on, off, compute } = all;
     let switches = |runs: &[Run]| -> Result<Vec<f64>, String> {

@@ -5,8 +5,7 @@
 //! it divides and how often it needs the disk are parameters; all else follows from the mechanism.
 
 use crate::santosa_2005::*;
-use crate::{Estimate, Findings, Lab, Parameter, Row, Run, Study};
-use goodness_core::Machine;
+use crate::{Estimate, Findings, Lab, Parameter, Row, Study};
 use goodness_workload::models::BuiltIn;
 
 /// The study.
@@ -117,21 +116,6 @@ fn work(lab: &Lab, threads: u32, requests: u32) -> Result<BuiltIn, String> {
         lab.parameter("missed"),
         ns(lab.parameter("flush") * 1000.0),
     ))
-}
-
-/// All runs of the main test.
-struct Schedulers {
-    o1: Vec<Run>,
-    on: Vec<Run>,
-    off: Vec<Run>,
-    compute: Vec<Run>,
-}
-
-impl Schedulers {
-    fn run(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Schedulers, String> {
-        let under = |policy| run(lab, machine, policy, work);
-        Ok(Schedulers { o1: under(O1)?, on: under(ON_OFF)?, off: under(OFF_OFF)?, compute: under(OFF_ON)? })
-    }
 }
 
 fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
