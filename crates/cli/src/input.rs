@@ -209,7 +209,10 @@ fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
 }
 
 /// A file's bytes, and the text they are.
-fn read_text(path: &str) -> Result<(Vec<u8>, String), Failure> {
+///
+/// # Errors
+/// A file that cannot be read, or is no text.
+pub fn read_text(path: &str) -> Result<(Vec<u8>, String), Failure> {
     let _patience = Patience::with(path);
     let bytes = std::fs::read(path).map_err(|e| Failure::usage(format!("{path} cannot be read: {e}")))?;
     let content = String::from_utf8(bytes.clone()).map_err(|_| Failure::usage(format!("{path} is not UTF-8 text")))?;

@@ -15,7 +15,7 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
 }
 
 /// A counter of simulations whose number is not known beforehand.
-pub fn counter(what: &'static str) -> ProgressBar {
+pub fn counter(what: String) -> ProgressBar {
     let counter = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} simulations {elapsed}") {
         counter.set_style(style);

@@ -1,22 +1,25 @@
 //! `goodness study`: published results, reproduced side by side.
 
+use crate::compare::quoted;
 use crate::failure::{Failure, exit};
+use crate::input::{self, InputOptions};
 use crate::{output, progress};
 use clap::Args;
 use goodness_core::registry::nearest;
 use goodness_report::{atomic, figure};
 use goodness_study::html::{Page, published};
-use goodness_study::{Findings, Lab, Published, STUDIES, Sensitivity, Study, Verdict, sensitivity};
+use goodness_study::{Findings, Lab, Own, Published, STUDIES, Sensitivity, Study, Verdict, own, sensitivity};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
 ///
-/// Without a name, or with `list`: what studies there are. `all` conducts every one. A verdict is `reproduced` (within the
+/// Without a name, or with `list`: what studies there are. `all` conducts every one. A path conducts a study of one's
+/// own, see docs/studies.md. A verdict is `reproduced` (within the
 /// tolerance shown), `direction` (the same side, another size), `not reproduced`, or `unpublished`.
 #[derive(Args)]
 pub struct Conduct {
-    /// Name of a study, `list` or `all`.
+    /// Name of a study, `list` or `all`; or the path of a TOML file, or of a folder with a published.toml.
     #[arg(default_value = "list")]
     name: String,
     /// Replications of each run; the study's own number by default.
@@ -43,8 +46,8 @@ const WIDE: u16 = 120;
 const FLIPS_SHOWN: usize = 8;
 
 /// What came of one study.
-struct Conducted {
-    study: &'static Study,
+struct Conducted<'a> {
+    study: &'a Study<'a>,
     findings: Findings,
     sensitivity: Option<Sensitivity>,
 }
@@ -59,16 +62,59 @@ impl Conduct {
             self.list();
             return Ok(exit::OK);
         }
-        let studies: Vec<&'static Study> = match (self.name.as_str(), goodness_study::find(&self.name)) {
-            ("all", _) => STUDIES.iter().collect(),
-            (_, Some(study)) => vec![study],
-            (name, None) => return Err(unknown(name)),
+        match (self.name.as_str(), goodness_study::find(&self.name)) {
+            ("all", _) => self.conduct_all(STUDIES),
+            (_, Some(study)) => self.conduct_all(&[*study]),
+            (path, None) if Path::new(path).exists() || path.ends_with(".toml") => self.conduct_own(path),
+            (name, None) => Err(unknown(name)),
+        }
+    }
+
+    fn conduct_all(&self, studies: &[Study]) -> Result<u8, Failure> {
+        let read = |study: &Study| Published::read(study.name, study.published).map_err(Failure::other);
+        let published = studies.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        self.conduct_each(studies, &published)
+    }
+
+    /// Conducts the study in the file or the folder `path`.
+    fn conduct_own(&self, path: &str) -> Result<u8, Failure> {
+        let file = if Path::new(path).is_dir() { Path::new(path).join("published.toml") } else { path.into() };
+        let (_, text) = input::read_text(&file.to_string_lossy())?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let open = |run: &str, machine: Option<&str>| self.open_beside(folder, run, machine);
+        let own = Own::read(&file.to_string_lossy(), &text, &open).map_err(Failure::usage)?;
+        let name = name_of(&file);
+        let conduct = |lab: &Lab| own.conduct(lab);
+        let study = Study {
+            name: &name,
+            question: &own.question,
+            source: &own.source,
+            published: &text,
+            parameters: &[],
+            runs: own.runs,
+            conduct: &conduct,
         };
+        self.conduct_each(&[study], std::slice::from_ref(&own.published))
+    }
+
+    /// Opens what a study of one's own names; a file is looked for in its folder first.
+    fn open_beside(&self, folder: &Path, run: &str, machine: Option<&str>) -> Result<own::Input, String> {
+        let beside = |text: &str| {
+            let path = folder.join(text);
+            if path.is_file() { path.to_string_lossy().into_owned() } else { text.into() }
+        };
+        let options = InputOptions { machine: machine.map(beside), ..InputOptions::default() };
+        let opened = input::open(&beside(run), &options, self.seed).map_err(|failure| failure.sentence)?;
+        Ok(own::Input { work: opened.source, machine: opened.machine })
+    }
+
+    /// Conducts `studies`, each with what was published.
+    fn conduct_each(&self, studies: &[Study], published: &[Published]) -> Result<u8, Failure> {
         let to_stdout = self.json.as_deref() == Some(Path::new("-"));
-        self.check_files(&studies, to_stdout)?;
+        self.check_files(studies, to_stdout)?;
         let mut conducted = Vec::new();
-        for study in studies {
-            let one = self.conduct(study)?;
+        for (study, published) in studies.iter().zip(published) {
+            let one = self.conduct(study, published)?;
             if !to_stdout {
                 print(&one);
             }
@@ -79,7 +125,7 @@ impl Conduct {
     }
 
     /// Refuses files that could not be written, before any work is done.
-    fn check_files(&self, studies: &[&'static Study], to_stdout: bool) -> Result<(), Failure> {
+    fn check_files(&self, studies: &[Study], to_stdout: bool) -> Result<(), Failure> {
         if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
             output::check_file(path)?;
         }
@@ -89,11 +135,10 @@ impl Conduct {
         studies.iter().try_for_each(|study| output::check_file(&self.page_path(study)))
     }
 
-    fn conduct(&self, study: &'static Study) -> Result<Conducted, Failure> {
-        let bar = progress::counter(study.name);
+    fn conduct<'a>(&self, study: &'a Study<'a>, published: &Published) -> Result<Conducted<'a>, Failure> {
+        let bar = progress::counter(study.name.to_string());
         let tell = |done: u64| bar.set_position(done);
-        let published = Published::read(study.name, study.published).map_err(Failure::other)?;
-        let mut lab = Lab::new(study, &published, self.seed, &tell);
+        let mut lab = Lab::new(study, published, self.seed, &tell);
         lab.runs = self.runs.unwrap_or(study.runs);
         let findings = (study.conduct)(&lab).map_err(|e| self.violated(study, &e))?;
         let sensitivity = match self.quick || study.parameters.is_empty() {
@@ -112,7 +157,8 @@ impl Conduct {
     fn command(&self, study: &Study) -> String {
         let runs = self.runs.unwrap_or(study.runs);
         let quick = if self.quick { " --quick" } else { "" };
-        format!("goodness study {} --runs {runs} --seed {}{quick}", study.name, self.seed)
+        let name = if self.name == "all" { study.name.into() } else { quoted(&self.name) };
+        format!("goodness study {name} --runs {runs} --seed {}{quick}", self.seed)
     }
 
     fn list(&self) {
@@ -185,10 +231,18 @@ impl Conduct {
     }
 }
 
+/// What a study in `file` is called: as the file, or as its folder where the file has the name that all have.
+fn name_of(file: &Path) -> String {
+    let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
+    let folder = full.parent().and_then(Path::file_name).filter(|_| full.ends_with("published.toml"));
+    folder.or(full.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn unknown(name: &str) -> Failure {
     let names = STUDIES.iter().map(|study| study.name).chain(["list", "all"]);
     let near = nearest(name, names).unwrap_or_default();
-    Failure::usage(format!("there is no study \"{name}\"; the nearest is \"{near}\". See `goodness study list`."))
+    let remedy = "See `goodness study list`, or name a file or folder that exists.";
+    Failure::usage(format!("there is no study \"{name}\"; the nearest is \"{near}\". {remedy}"))
 }
 
 fn print(one: &Conducted) {

@@ -147,6 +147,27 @@ fn grub_gives_a_hog_what_others_leave() {
     assert!(beside.0 > 0.1 && beside.0 < 0.55, "{}", beside.0);
 }
 
+/// specs/cpu-schedulers.md 11 "GRUB", on two CPUs: a hog takes up to 95 % of one, and the server beside it keeps its budget
+#[test]
+fn grub_on_two_cpus_gives_each_hog_a_cpu_and_harms_no_server() {
+    let until = Span::from_s(12);
+    let machine = Machine::flat(2, 1000).unwrap();
+    let run_of = |reclaim: &str, tasks: Vec<TaskSpec>| run::<Deadline>(&machine, &[("reclaim", reclaim)], tasks, until);
+    let share = |story: &Story, task: u32| cpu_time(story, until, task).0 as f64 / until.0 as f64;
+    let hogs = || vec![reserving(10, 100, hog()), reserving(10, 100, hog()), hog(), hog()];
+    let (off, on) = (run_of("off", hogs()), run_of("on", hogs()));
+    for task in [0, 1] {
+        assert!((share(&off, task) - 0.1).abs() < 0.002, "without it a tenth: {}", share(&off, task));
+        assert!((share(&on, task) - 0.95).abs() < 0.01, "with it a CPU less 5 %: {}", share(&on, task));
+    }
+    let rest = share(&on, 2) + share(&on, 3);
+    assert!((rest - 0.1).abs() < 0.02, "the ordinary tasks keep 5 % of each CPU: {rest}");
+    let servers = vec![reserving(10, 100, hog()), reserving(10, 100, hog()), reserving(8, 20, periodic(8, 20))];
+    let beside = run_of("on", servers);
+    assert_eq!(missed(&beside, until, 2, 8, 20), 0, "the other server keeps its 8 of 20 ms");
+    assert!(share(&beside, 0) > 0.1 && share(&beside, 1) > 0.1);
+}
+
 #[test]
 fn deadline_stands_above_real_time_and_real_time_above_ordinary_tasks() {
     let woken = |ms: u64, spec| starting(Start::WokenAt(Time(ms * 1_000_000)), spec);

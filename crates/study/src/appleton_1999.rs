@@ -8,7 +8,7 @@ use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "appleton-1999",
     question: "Why did a scheduler that is slow with forty runnable tasks not slow a busy web site down?",
     source: "R. Appleton, Linux Journal 57, January 1999",
@@ -57,7 +57,7 @@ pub const STUDY: Study = Study {
         },
     ],
     runs: 6,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Processes of the site: 200 httpd and 220 others.
@@ -71,7 +71,7 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     let check = "An input of the model, as a check of it.";
     let rows = vec![
         lab.row("mean", &all(&|run| run.get("runqueue_length_mean"))?, check)?,
-        lab.row("switches", &all(&|run| Ok(run.get("context_switches")? / seconds(run)))?, check)?,
+        lab.row("switches", &all(&|run| Ok(run.get("context_switches")? / run.seconds()))?, check)?,
         lab.row(
             "over10",
             &all(&|run| Ok(at_least(run, 11)))?,
@@ -87,7 +87,7 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         crate::Row::unpublished(
             "CPU time spent searching and recalculating",
             "share",
-            crate::Estimate::of(&all(&deciding)?).as_ref(),
+            crate::Estimate::of(&all(&|run| Ok(run.deciding()))?).as_ref(),
             "What the benchmark measures hardly matters here: two or three tasks are searched, four hundred times a second.",
         ),
     ];
@@ -118,10 +118,6 @@ fn serve(lab: &Lab) -> Result<Vec<Run>, String> {
     lab.run(&Trial { policy: "linux-2.0", machine: &machine, work: &work })
 }
 
-fn seconds(run: &Run) -> f64 {
-    run.measured.window.length() / 1e9
-}
-
 /// Share of the time with at least `length` tasks runnable.
 fn at_least(run: &Run, length: u64) -> f64 {
     let lengths = &run.measured.distributions.runqueue_length;
@@ -137,12 +133,6 @@ fn switches_per_recalculation(run: &Run) -> Result<f64, String> {
     let spent = run.measured.overhead[Overhead::Recalculate as usize].0 as f64;
     let recalculations = spent / (PROCESSES * RECALCULATE.0 as f64);
     Ok(run.get("context_switches")? / recalculations.max(1.0))
-}
-
-fn deciding(run: &Run) -> Result<f64, String> {
-    let overhead = &run.measured.overhead;
-    let spent = overhead[Overhead::Search as usize].0 + overhead[Overhead::Recalculate as usize].0;
-    Ok(spent as f64 / run.measured.window.length())
 }
 
 fn chart(runs: &[Run]) -> Chart {

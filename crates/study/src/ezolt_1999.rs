@@ -5,12 +5,12 @@
 //! switches a second, the queue and the idle time follow.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
-use goodness_core::{Machine, Overhead, Span};
+use goodness_core::{Machine, Span};
 use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "ezolt-1999",
     question: "Why does a web server spend 18 % of its CPU time in schedule(), and what would static goodness save?",
     source: "P. Ezolt, linux-kernel, 5 May 1999",
@@ -61,7 +61,7 @@ pub const STUDY: Study = Study {
         },
     ],
     runs: 5,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Waits of a request on average: one for the request and one for each of 4.1 pieces, of which a fifth also wait for disk.
@@ -76,12 +76,12 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     let rows = &mut findings.rows;
     rows.push(lab.row(
         "share",
-        &each(&old, deciding)?,
+        &each(&old, |run| Ok(run.deciding()))?,
         "Every election looks at all who are runnable, and they are many because the CPU is full.",
     )?);
     rows.push(lab.row(
         "switches",
-        &each(&old, |run| Ok(run.get("context_switches")? / seconds(run)))?,
+        &each(&old, |run| Ok(run.get("context_switches")? / run.seconds()))?,
         "A process wakes and sleeps for every piece of a file, long before its slice ends.",
     )?);
     rows.push(lab.row(
@@ -94,7 +94,11 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         &each(&old, |run| Ok(1.0 - run.get("utilisation")?))?,
         "Fixed numbers of clients and random disks rarely leave the CPU without work; the real load also pulsed.",
     )?);
-    rows.push(lab.row("saved", &each(&new, deciding)?, "A bitmap finds the best queue; nothing is searched.")?);
+    rows.push(lab.row(
+        "saved",
+        &each(&new, |run| Ok(run.deciding()))?,
+        "A bitmap finds the best queue; nothing is searched.",
+    )?);
     let gains: Result<Vec<f64>, String> =
         old.iter().zip(&new).map(|(a, b)| Ok(b.get("throughput")? / a.get("throughput")?)).collect();
     rows.push(lab.row("gain", &gains?, "What schedule() took is left for requests.")?);
@@ -104,7 +108,9 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         Estimate::of(&each(&new, |run| run.get("throughput"))?).as_ref(),
         "The letter gives no rate.",
     ));
-    findings.charts.push(cost_by_length(lab, &machine)?);
+    if !lab.verdicts_only {
+        findings.charts.push(cost_by_length(lab, &machine)?);
+    }
     findings.conclusion = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of the machine, and \
         the more it takes, the longer the queue. With static goodness the search is gone and its share goes to requests."
         .into();
@@ -137,17 +143,6 @@ fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32) -> Result<Vec
 
 fn each(runs: &[Run], of: impl Fn(&Run) -> Result<f64, String>) -> Result<Vec<f64>, String> {
     runs.iter().map(of).collect()
-}
-
-fn seconds(run: &Run) -> f64 {
-    run.measured.window.length() / 1e9
-}
-
-/// Share of all CPU time spent deciding, as the profile counts it: searching, recalculating, inserting.
-fn deciding(run: &Run) -> Result<f64, String> {
-    let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
-    let spent: u64 = kinds.iter().map(|kind| run.measured.overhead[*kind as usize].0).sum();
-    Ok(spent as f64 / run.measured.window.length())
 }
 
 /// CPU time by switch, against the length of the queue: simulated for other numbers of clients, published by row.

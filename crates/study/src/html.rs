@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("study.css");
 /// What a page is about.
 pub struct Page<'a> {
     /// The study.
-    pub study: &'a Study,
+    pub study: &'a Study<'a>,
     /// What came out.
     pub findings: &'a Findings,
     /// What hangs on what, if it was asked.
@@ -141,7 +141,7 @@ mod tests {
             published: "",
             parameters: &[Parameter { name: "p", unit: "us", value: 1.0, low: 0.5, high: 2.0, because: "a test." }],
             runs: 1,
-            conduct: |_| Ok(Findings::default()),
+            conduct: &|_| Ok(Findings::default()),
         };
         let row = Row::unpublished("<script>", "ns", Some(&Estimate::exact(1500.0)), "because");
         let findings = Findings { rows: vec![row], ..Findings::default() };

@@ -1,11 +1,12 @@
 //! Runs what a study asks for, in replications with paired seeds, and gives it its parameters.
 
 use crate::{Estimate, Number, Parameter, Published, Row, Study};
-use goodness_core::{Machine, Seed, Span, WorkloadSource};
+use goodness_core::{Machine, Overhead, Seed, Span, WorkloadSource};
 use goodness_lab::PolicySpec;
 use goodness_observe::Measured;
 use goodness_sim::Outcome;
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a study is conducted.
@@ -14,11 +15,13 @@ pub struct Lab<'a> {
     pub seed: u64,
     /// Replications of each run.
     pub runs: u32,
+    /// Leave out what carries no verdict: charts, and rows of what nobody published.
+    pub verdicts_only: bool,
     published: &'a Published,
     parameters: Vec<(&'static str, f64)>,
     /// Told how many simulations are done.
     progress: &'a (dyn Fn(u64) + Sync),
-    done: AtomicU64,
+    done: Arc<AtomicU64>,
 }
 
 /// One thing to run.
@@ -49,6 +52,20 @@ impl Run {
     pub fn get(&self, metric: &str) -> Result<f64, String> {
         self.measured.get(metric).value.ok_or_else(|| format!("{metric} could not be measured in a run of the study"))
     }
+
+    /// How long was measured, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.measured.window.length() / 1e9
+    }
+
+    /// Share of all CPU time of one CPU spent deciding: searching, recalculating, inserting.
+    #[must_use]
+    pub fn deciding(&self) -> f64 {
+        let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
+        let spent: u64 = kinds.iter().map(|kind| self.measured.overhead[*kind as usize].0).sum();
+        spent as f64 / self.measured.window.length()
+    }
 }
 
 impl<'a> Lab<'a> {
@@ -56,7 +73,7 @@ impl<'a> Lab<'a> {
     #[must_use]
     pub fn new(study: &Study, published: &'a Published, seed: u64, progress: &'a (dyn Fn(u64) + Sync)) -> Lab<'a> {
         let parameters = study.parameters.iter().map(|p| (p.name, p.value)).collect();
-        Lab { seed, runs: study.runs, published, parameters, progress, done: AtomicU64::new(0) }
+        Lab { seed, runs: study.runs, verdicts_only: false, published, parameters, progress, done: Arc::default() }
     }
 
     /// The same lab with other values of some parameters.
@@ -68,8 +85,8 @@ impl<'a> Lab<'a> {
                 found.1 = *value;
             }
         }
-        let Lab { seed, runs, published, progress, .. } = *self;
-        Lab { seed, runs, published, parameters, progress, done: AtomicU64::new(self.done.load(Ordering::Relaxed)) }
+        let Lab { seed, runs, verdicts_only, published, progress, .. } = *self;
+        Lab { seed, runs, verdicts_only, published, parameters, progress, done: Arc::clone(&self.done) }
     }
 
     /// The value of a parameter of the study.

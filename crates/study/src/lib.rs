@@ -9,6 +9,7 @@ pub mod chart;
 mod ezolt_1999;
 pub mod html;
 pub mod lab;
+pub mod own;
 mod panasyuk_2009;
 pub mod published;
 mod santosa_2005;
@@ -20,6 +21,7 @@ pub mod verdict;
 
 pub use chart::{Chart, Line, Point};
 pub use lab::{Lab, Run, Trial};
+pub use own::Own;
 pub use published::{Against, Number, Published, Tolerance};
 pub use sensitivity::{Flip, Sensitivity};
 pub use verdict::{Estimate, Row, Verdict};
@@ -43,22 +45,25 @@ pub struct Parameter {
 
 /// What a study says of itself, and how it is conducted.
 #[derive(Clone, Copy)]
-pub struct Study {
-    /// Registered name.
-    pub name: &'static str,
+pub struct Study<'a> {
+    /// Its name; registered, if it is a built-in one.
+    pub name: &'a str,
     /// The question it answers, one sentence.
-    pub question: &'static str,
+    pub question: &'a str,
     /// The document.
-    pub source: &'static str,
+    pub source: &'a str,
     /// The published numbers, as in `studies/NAME/published.toml`.
-    pub published: &'static str,
+    pub published: &'a str,
     /// What had to be inferred.
     pub parameters: &'static [Parameter],
     /// Replications of each run unless asked otherwise.
     pub runs: u32,
     /// Runs everything and holds it against what was published.
-    pub conduct: fn(&Lab) -> Result<Findings, String>,
+    pub conduct: Conduct<'a>,
 }
+
+/// Runs everything and holds it against what was published.
+pub type Conduct<'a> = &'a (dyn Fn(&Lab) -> Result<Findings, String> + Sync);
 
 /// What came out.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +77,7 @@ pub struct Findings {
 }
 
 /// Every study, in the order of the documents.
-pub const STUDIES: &[Study] = &[
+pub const STUDIES: &[Study<'static>] = &[
     travis_1998::STUDY,
     appleton_1999::STUDY,
     ezolt_1999::STUDY,
@@ -83,7 +88,7 @@ pub const STUDIES: &[Study] = &[
 
 /// The study called `name`.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Study> {
+pub fn find(name: &str) -> Option<&'static Study<'static>> {
     STUDIES.iter().find(|study| study.name == name)
 }
 

@@ -11,14 +11,14 @@ use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "panasyuk-2009",
     question: "Who gets the CPU on Haiku when everybody wants it, and what does fairness cost?",
     source: "M. Panasyuk, haiku-development, 13 November 2009",
     published: include_str!("../../../studies/panasyuk-2009/published.toml"),
     parameters: &[],
     runs: 20,
-    conduct,
+    conduct: &conduct,
 };
 
 const QUANTUM: Span = Span::from_ms(3);

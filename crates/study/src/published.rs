@@ -11,16 +11,23 @@
 //! against = { value = 1.0 }              # what the direction is taken from, where there is one
 //! ```
 
+use crate::own::Measure;
 use goodness_report::figure;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::Spanned;
 
 /// All that a document states.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Published {
     /// Its numbers and statements.
-    #[serde(rename = "number")]
     pub numbers: Vec<Number>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    number: Vec<Spanned<Number>>,
 }
 
 /// One number or statement.
@@ -45,6 +52,8 @@ pub struct Number {
     pub tolerance: Option<Tolerance>,
     /// What larger and smaller are relative to.
     pub against: Option<Against>,
+    /// How it is measured, in a study of one's own (see [`Own`](crate::own::Own)).
+    pub measure: Option<Measure>,
 }
 
 /// A stated direction.
@@ -78,28 +87,40 @@ pub struct Against {
 }
 
 impl Published {
-    /// Reads the file of the study `name`.
+    /// Reads the file of the built-in study `name`.
     ///
     /// # Errors
-    /// One sentence with the place: no TOML, an unknown or missing key, a key twice, a number without meaning.
+    /// One sentence with file and line: no TOML, an unknown or missing key, a key twice, a number without meaning.
     pub fn read(name: &str, text: &str) -> Result<Published, String> {
         let file = format!("studies/{name}/published.toml");
-        let published: Published = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-            format!("{file}, line {line}: {}", e.message())
-        })?;
-        for (index, number) in published.numbers.iter().enumerate() {
-            if published.numbers[..index].iter().any(|earlier| earlier.key == number.key) {
-                return Err(format!("{file}: the key {} stands there twice", number.key));
+        let File { number } = parse(&file, text)?;
+        Ok(Published::checked(&file, text, number)?.0)
+    }
+
+    /// Numbers that were read from `file`, and the place of each in it.
+    pub(crate) fn checked(
+        file: &str,
+        text: &str,
+        read: Vec<Spanned<Number>>,
+    ) -> Result<(Published, Vec<String>), String> {
+        let (mut numbers, mut places): (Vec<Number>, Vec<String>) = (Vec::new(), Vec::new());
+        for spanned in read {
+            let place = place(file, text, spanned.span().start);
+            let number = spanned.into_inner();
+            if numbers.iter().any(|earlier| earlier.key == number.key) {
+                return Err(format!("{place}: the key {} stands there twice", number.key));
             }
-            if number.value.is_some_and(|v| !v.is_finite()) {
-                return Err(format!("{file}: {}: the value must be a finite number", number.key));
+            let against = number.against.map(|it| it.value);
+            if [number.value, against].iter().flatten().any(|v| !v.is_finite()) {
+                return Err(format!("{place}: {}: the value must be a finite number", number.key));
             }
             if number.says.is_some() && number.against.is_none() {
-                return Err(format!("{file}: {}: a direction needs against = {{ value = … }}", number.key));
+                return Err(format!("{place}: {}: a direction needs against = {{ value = … }}", number.key));
             }
+            numbers.push(number);
+            places.push(place);
         }
-        Ok(published)
+        Ok((Published { numbers }, places))
     }
 
     /// The number of this key.
@@ -110,6 +131,18 @@ impl Published {
         let found = self.numbers.iter().find(|n| n.key == key);
         found.ok_or_else(|| format!("the study asks for the published number \"{key}\", which its file lacks"))
     }
+}
+
+/// Reads TOML; what is wrong is named with file and line.
+pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, String> {
+    let place = |e: &toml::de::Error| place(file, text, e.span().map_or(0, |span| span.start));
+    toml::from_str(text).map_err(|e| format!("{}: {}", place(&e), e.message()))
+}
+
+/// `FILE, line N` of an offset in its text.
+pub(crate) fn place(file: &str, text: &str, offset: usize) -> String {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    format!("{file}, line {}", before.iter().filter(|byte| **byte == b'\n').count() + 1)
 }
 
 impl Tolerance {

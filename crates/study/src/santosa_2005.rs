@@ -58,9 +58,32 @@ pub fn run(lab: &Lab, machine: &Machine, policy: &str, work: &BuiltIn) -> Result
     }
 }
 
-/// Time from the first request until all is served, in seconds.
+/// All runs of a main test.
+pub struct Schedulers {
+    /// O(1).
+    pub o1: Vec<Run>,
+    /// Staircase (on, off).
+    pub on: Vec<Run>,
+    /// Staircase (off, off).
+    pub off: Vec<Run>,
+    /// Staircase (off, on).
+    pub compute: Vec<Run>,
+}
+
+impl Schedulers {
+    /// Runs `work` under each.
+    pub fn run(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Schedulers, String> {
+        let under = |policy| run(lab, machine, policy, work);
+        Ok(Schedulers { o1: under(O1)?, on: under(ON_OFF)?, off: under(OFF_OFF)?, compute: under(OFF_ON)? })
+    }
+}
+
+/// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench print.
 pub fn total(run: &Run) -> f64 {
-    run.measured.window.length() / 1e9
+    let is_client = |name: &str| name.starts_with("ab-") || name.starts_with("sysbench-");
+    let clients = run.measured.tasks.iter().filter(|task| is_client(&run.names[task.task.index()]));
+    let last = clients.filter_map(|client| client.ended).max();
+    last.map_or(f64::NAN, |last| last.since(run.measured.window.from).0 as f64 / 1e9)
 }
 
 /// Mean time of a request in milliseconds.
@@ -97,6 +120,9 @@ pub fn by(runs: &[Run], others: &[Run], of: impl Fn(&Run) -> f64) -> Vec<f64> {
 /// The quotient of `of` under other versions of staircase, which bracket the inferred 10.5.
 pub fn brackets(lab: &Lab, machine: &Machine, work: &BuiltIn, o1: &[Run]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
+    if lab.verdicts_only {
+        return Ok(rows);
+    }
     for version in ["7.G", "13"] {
         let runs = run(lab, machine, &format!("staircase:version={version},interactive=off"), work)?;
         rows.push(Row::unpublished(
@@ -115,19 +141,21 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Runs the scalability test: five replications, as the article did, or fewer if the lab has fewer.
+    /// Runs the scalability test: five replications, as the article did, or fewer if the lab has fewer. A verdict needs
+    /// the points in `judged` only.
     pub fn measure(
         lab: &Lab,
         machine: &Machine,
+        judged: &[(&'static str, &[u32])],
         work: impl Fn(u32) -> Result<BuiltIn, String>,
     ) -> Result<Scaling, String> {
         let mut few = lab.with(&[]);
         few.runs = lab.runs.min(SCALING_RUNS);
+        let all = [O1, ON_OFF, OFF_OFF].map(|policy| (policy, &THREADS[..]));
         let mut times = Vec::new();
-        for threads in THREADS {
-            let work = work(threads)?;
-            for policy in [O1, ON_OFF, OFF_OFF] {
-                times.push((policy, threads, each(&run(&few, machine, policy, &work)?, total)));
+        for (policy, counts) in if lab.verdicts_only { judged } else { &all } {
+            for threads in *counts {
+                times.push((*policy, *threads, each(&run(&few, machine, policy, &work(*threads)?)?, total)));
             }
         }
         Ok(Scaling { times })

@@ -1,8 +1,10 @@
 //! Which inferred parameters a verdict hangs on: each at both ends of its range, then some random points of the whole
-//! box, all with the seeds of the study itself.
+//! box, all with the seeds and the replications of the study itself. Charts and rows of what nobody published are left
+//! out there, for no verdict hangs on them.
 
-use crate::{Findings, Lab, Parameter, Study, Verdict};
+use crate::{Findings, Lab, Parameter, Row, Study, Verdict};
 use goodness_core::Seed;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Points of the random design.
@@ -37,25 +39,30 @@ pub struct Sensitivity {
 /// # Errors
 /// As the study itself.
 pub fn search(study: &Study, lab: &Lab, base: &Findings) -> Result<Sensitivity, String> {
-    let mut found = Sensitivity::default();
-    for point in points(study.parameters, lab.seed) {
-        let there = (study.conduct)(&lab.with(&point))?;
-        found.points += 1;
-        for (before, after) in base.rows.iter().zip(&there.rows) {
-            if before.verdict != after.verdict {
-                found.flips.push(Flip {
-                    quantity: before.quantity.clone(),
-                    at: describe(&point),
-                    from: before.verdict,
-                    to: after.verdict,
-                });
-            }
-        }
-    }
+    let points = points(study.parameters, lab.seed);
+    let at = |point: &PointOf| {
+        let mut there = lab.with(point);
+        there.verdicts_only = true;
+        Ok(flips(&base.rows, &(study.conduct)(&there)?.rows, &describe(point)))
+    };
+    let flips = points.par_iter().map(at).collect::<Result<Vec<_>, String>>()?.concat();
+    let mut found = Sensitivity { points: points.len(), flips, steady: 0 };
     let flipped = |quantity: &str| found.flips.iter().any(|flip| flip.quantity == quantity);
     found.steady =
         base.rows.iter().filter(|row| row.verdict != Verdict::Unpublished && !flipped(&row.quantity)).count();
     Ok(found)
+}
+
+/// Rows of `before` whose verdict is another one in `after`.
+fn flips(before: &[Row], after: &[Row], at: &str) -> Vec<Flip> {
+    let published = before.iter().filter(|row| row.verdict != Verdict::Unpublished);
+    let changed = published.filter_map(|before| {
+        let after = after.iter().find(|row| row.quantity == before.quantity)?;
+        let flip =
+            || Flip { quantity: before.quantity.clone(), at: at.into(), from: before.verdict, to: after.verdict };
+        (before.verdict != after.verdict).then(flip)
+    });
+    changed.collect()
 }
 
 type PointOf<'a> = Vec<(&'a Parameter, f64)>;

@@ -9,7 +9,7 @@ use goodness_workload::machine::parse_machine;
 use goodness_workload::models::BuiltIn;
 
 /// The study.
-pub const STUDY: Study = Study {
+pub const STUDY: Study<'static> = Study {
     name: "travis-1998",
     question: "Why does a switch cost more the more contexts yield on Linux 2.0, and not on NT?",
     source: "G. Travis, 8 March 1998 (Linux Weekly News, 12 March 1998); Linux Journal 57, January 1999",
@@ -66,7 +66,7 @@ pub const STUDY: Study = Study {
         },
     ],
     runs: 2,
-    conduct,
+    conduct: &conduct,
 };
 
 /// Numbers of contexts.

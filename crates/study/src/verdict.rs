@@ -166,6 +166,7 @@ mod tests {
             place: "p".into(),
             tolerance: Some(Tolerance::Relative(0.1)),
             against: Some(Against { value: 1.0 }),
+            measure: None,
         }
     }
 

@@ -85,6 +85,34 @@ fn every_model_of_apache_serves_each_request_once_whoever_asks() {
 }
 
 #[test]
+fn a_connection_beyond_the_backlog_comes_again_after_three_seconds() {
+    let longest = |backlog: u32| {
+        let run = served(&format!(
+            "apache-prefork:clients=8,workers=1,requests=8,backlog={backlog},service=20ms,connect=10us,read=10us"
+        ));
+        let requests = &run.measured.distributions.request_latency;
+        assert_eq!(requests.count(), 8);
+        requests.max().unwrap() as f64 / 1e9
+    };
+    assert!(longest(8) < 0.2, "eight of 20 ms");
+    let (dropped, twice) = (longest(5), longest(1));
+    assert!((3.0..3.2).contains(&dropped), "one in service, six wait, one comes again: {dropped}");
+    assert!((9.0..9.2).contains(&twice), "those who find it full again come after 6 s more: {twice}");
+}
+
+#[test]
+fn apache_starts_processes_once_a_second_twice_as_many_each_time() {
+    let run = served("apache-prefork:clients=12,workers=12,started=5,requests=4000");
+    let came = |name: &String| run.measured.tasks.iter().find(|t| run.names[t.task.index()] == *name)?.arrived;
+    let seconds = |number: u32| came(&format!("httpd-{number}")).map(|at| at.0 / 1_000_000_000);
+    let first = seconds(5).expect("the sixth is started");
+    let all: Vec<Option<u64>> = (4..12).map(seconds).collect();
+    assert_eq!(all[0], Some(0), "five are there from the beginning");
+    assert!((1..=2).contains(&first), "within a second of the clients' beginning: {first}");
+    assert_eq!(all[2..], [1, 1, 2, 2, 2, 2].map(|later| Some(first + later)), "two, then four");
+}
+
+#[test]
 fn who_commits_during_a_flush_shares_the_next_one() {
     let total = |threads: u32| {
         let run = served(&format!("mysql-oltp:threads={threads},requests=64,missed=0,hot=0,flush=100ms"));

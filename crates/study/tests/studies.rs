@@ -1,6 +1,6 @@
 //! Every study is conducted, with few replications, and held against what it promises.
 
-use goodness_study::{Findings, Lab, Published, Row, Verdict, find};
+use goodness_study::{Findings, Lab, Published, Row, STUDIES, Verdict, find};
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
@@ -58,5 +58,21 @@ fn travis_1998_grows_on_linux_and_stays_flat_on_nt() {
         "patched Linux by NT",
     ] {
         assert_eq!(row(&findings, quantity).verdict, Verdict::Reproduced, "{quantity}");
+    }
+}
+
+#[test]
+fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
+    for study in STUDIES.iter().filter(|study| !study.parameters.is_empty()) {
+        let published = Published::read(study.name, study.published).unwrap();
+        let mut lab = Lab::new(study, &published, 1, &|_| ());
+        lab.runs = 2;
+        let all = (study.conduct)(&lab).unwrap();
+        lab.verdicts_only = true;
+        let few = (study.conduct)(&lab).unwrap();
+        let judged = |findings: &Findings| -> Vec<Row> {
+            findings.rows.iter().filter(|row| row.verdict != Verdict::Unpublished).cloned().collect()
+        };
+        assert_eq!(judged(&all), judged(&few), "{}", study.name);
     }
 }

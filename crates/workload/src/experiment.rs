@@ -107,7 +107,8 @@ impl Experiment {
     /// One sentence with file, line, key and remedy.
     pub fn read(file: &str, text: &str) -> Result<Experiment, String> {
         let table: Table = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+            let before = e.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count() + 1;
             format!("{file}, line {line}: {}", e.message())
         })?;
         let reading = Reading { file, text, section: Cell::new(0) };

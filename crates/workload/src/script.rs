@@ -75,6 +75,15 @@ pub enum Op {
         /// Where to go on without a turn.
         or_to: u32,
     },
+    /// Go on if a mailbox holds `most` letters or fewer, else at `or_to`.
+    Room {
+        /// The mailbox.
+        mailbox: Mailbox,
+        /// How many letters leave room for another one.
+        most: u64,
+        /// Where to go on otherwise.
+        or_to: u32,
+    },
     /// Go back to instruction `to` until it was passed `times` times; `None` for ever.
     Repeat {
         /// Which of the script's counters counts.

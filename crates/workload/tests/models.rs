@@ -57,6 +57,14 @@ fn a_full_pipe_stops_its_writers() {
 }
 
 #[test]
+fn everybody_of_hackbench_has_a_name_of_their_own() {
+    let plan = BuiltIn::parse("hackbench:groups=3,fds=2").unwrap().into_plan();
+    let names: std::collections::BTreeSet<&str> = plan.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!((names.len(), plan.tasks.len()), (13, 13), "{names:?}");
+    assert!(names.contains("2-receiver-1") && names.contains("0-sender-1"));
+}
+
+#[test]
 fn hackbench_with_its_defaults_is_under_way_after_200_ms() {
     let (measured, outcome) = run("hackbench:duration=200ms", 2);
     assert_eq!(outcome.reason, End::Horizon);

@@ -44,3 +44,35 @@ fn the_list_names_all_six() {
     let studies: Value = serde_json::from_slice(&list.stdout).expect("JSON");
     assert_eq!(studies.as_array().map(Vec::len), Some(6));
 }
+
+#[test]
+fn a_study_of_ones_own_gives_the_same_table_json_and_page_from_a_folder_as_from_its_file() {
+    let here = folder();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/06-a-textbook-table");
+    let from_folder = goodness(here.path(), &["study", example, "--json", "-", "--html", "t.html"]);
+    assert_eq!(from_folder.status.code(), Some(0), "{}", text(&from_folder.stderr));
+    let study: Value = serde_json::from_slice(&from_folder.stdout).expect("JSON");
+    let rows = study["rows"].as_array().expect("rows");
+    assert_eq!((study["schema"].as_str(), rows.len()), (Some("goodness.study/1"), 4));
+    assert!(rows.iter().all(|row| row["verdict"] == "reproduced"), "{rows:#?}");
+    assert_eq!((study["study"].as_str(), &study["sensitivity"]), (Some("06-a-textbook-table"), &Value::Null));
+    let page = std::fs::read_to_string(here.path().join("t.html")).unwrap();
+    assert!(page.contains(&format!("goodness study {example} --runs 2")), "the page says how to make it again");
+    let file = format!("{example}/published.toml");
+    let from_file = goodness(here.path(), &["study", &file, "--json", "-"]);
+    let again: Value = serde_json::from_slice(&from_file.stdout).expect("JSON");
+    assert_eq!((&again["rows"], &again["study"]), (&study["rows"], &study["study"]));
+    let shown = goodness(here.path(), &["study", example]);
+    assert!(text(&shown.stdout).contains("5.66 ms of waiting"));
+    assert!(here.path().join("goodness-study-06-a-textbook-table.html").is_file());
+}
+
+#[test]
+fn a_study_of_ones_own_that_is_wrong_is_refused_with_file_and_line() {
+    let here = folder();
+    std::fs::write(here.path().join("mine.toml"), "question = \"?\"\nsource = 3\n").unwrap();
+    refused(here.path(), &["study", "mine.toml"], &["mine.toml, line 2"]);
+    refused(here.path(), &["study", "missing.toml"], &["missing.toml", "cannot be read"]);
+    refused(here.path(), &["study", "."], &["published.toml", "cannot be read"]);
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 1, "nothing was written");
+}

@@ -1,13 +1,17 @@
 //! Apache with a process for each connection.
 
 use super::parts::*;
+use goodness_core::BehaviourId;
 use super::web::{Client, Load, clients};
 
 pub const ABOUT: About = About {
     name: "apache-prefork",
     summary: "Apache prefork: a process serves a connection from accept to the client's close; ab or others ask.",
     source: "Apache 2.0's prefork MPM: idle processes wait in accept in turn, connections are not kept alive, the close \
-             lingers until the client has closed (general knowledge of the server). Times are parameters without source.",
+             lingers until the client has closed. StartServers 5; while fewer than MinSpareServers 5 are idle the parent \
+             starts 1, 2, 4 … 32 processes a second. Linux cuts the backlog to net.core.somaxconn, 128, drops a SYN beyond \
+             and repeats it after 3 s, 6 s and so on (general knowledge of both). Times are parameters without source. Left \
+             out: what a fork costs; that idle processes beyond MaxSpareServers end.",
 };
 
 goodness_core::tunables! {
@@ -18,6 +22,11 @@ goodness_core::tunables! {
         clients: u64 = 16, in 1 => 100_000;
         /// Server processes.
         workers: u64 = 24, in 1 => 100_000;
+        /// Of them, how many are there when the clients begin; the parent starts the others while it runs: after a second
+        /// at most one, then 2, 4 … 32 a second.
+        started: u64 = 5, in 1 => 100_000;
+        /// Connections that may wait to be accepted; another one is dropped and comes again after 3, 6, 12 … s (`ab`).
+        backlog: u64 = 128, in 1 => 100_000;
         /// Requests in all.
         requests: u64 = 10_000, in 1 => 100_000_000;
         /// CPU time from accept to the last byte, give or take a tenth.
@@ -37,16 +46,45 @@ goodness_core::tunables! {
     }
 }
 
+/// Processes that the parent starts in a second at most.
+const AT_ONCE_MAX: u32 = 32;
+
 pub fn plan(settings: &Settings) -> Plan {
     let mut plan = lasting(settings.duration);
-    let Settings { client, clients: open, requests, connect, read, arrivals, start, .. } = *settings;
-    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start });
+    let Settings { client, clients: open, requests, connect, read, arrivals, start, backlog, .. } = *settings;
+    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog });
     let ops = vec![
         Op::Receive(front.listen),
         compute_about(settings.service),
         front.send_and_linger(),
         compute_about(settings.close),
     ];
+    let first = plan.tasks.len();
     add(&mut plan, "httpd", settings.workers, &forever(ops));
+    start_up(&mut plan, first + settings.started.min(settings.workers) as usize, start);
     plan
+}
+
+/// Leaves the tasks from `first` on to a parent, which looks after its processes once a second, finds too few of them
+/// idle while all connections are in use, and starts 1, 2, 4 … 32 more.
+fn start_up(plan: &mut Plan, first: usize, start: Span) {
+    let late = &mut plan.tasks[first..];
+    late.iter_mut().for_each(|process| process.start = Start::Forked);
+    let count = late.len() as u32;
+    if count == 0 {
+        return;
+    }
+    let second = Span::from_s(1);
+    let mut parent = Script { ops: vec![Op::SleepBetween(start, start + second)], ..Script::default() };
+    let counter = parent.counter();
+    let (mut left, mut at_once) = (count, 1);
+    while left > 0 {
+        for _ in 0..at_once.min(left) {
+            parent.ops.push(Op::ForkNext { counter, first: BehaviourId(first as u32), count });
+        }
+        parent.ops.push(Op::Do(Step::Sleep(second)));
+        left -= at_once.min(left);
+        at_once = (at_once * 2).min(AT_ONCE_MAX);
+    }
+    add(plan, "httpd-parent", 1, &Arc::new(parent));
 }

@@ -21,6 +21,8 @@ goodness_core::tunables! {
         processes: u64 = 2, in 1 => 10_000;
         /// Threads of a process, its listener not counted.
         threads: u64 = 25, in 1 => 10_000;
+        /// Connections that may wait to be accepted; another one is dropped and comes again after 3, 6, 12 … s (`ab`).
+        backlog: u64 = 128, in 1 => 100_000;
         /// Requests in all.
         requests: u64 = 10_000, in 1 => 100_000_000;
         /// CPU time of the listener for a connection, give or take a tenth.
@@ -48,10 +50,10 @@ pub fn plan(settings: &Settings) -> Plan {
 
 /// The server and its clients; `send` is how a thread sends the last byte.
 pub fn planned(settings: &Settings, send: fn(Front) -> Op) -> Plan {
-    let Settings { client, clients: open, requests, connect, read, arrivals, start, .. } = *settings;
+    let Settings { client, clients: open, requests, connect, read, arrivals, start, backlog, .. } = *settings;
     let Settings { processes, threads, accept, service, close, duration, .. } = *settings;
     let mut plan = lasting(duration);
-    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start });
+    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog });
     let send = send(front);
     serve(&mut plan, front, &Pool { processes, threads, accept, service, close, send });
     plan

@@ -78,8 +78,10 @@ pub fn plan(settings: &Settings) -> Plan {
         capacity: settings.capacity.unwrap_or(capacity),
     };
     add(&mut plan, "parent", 1, &parent(&stage, members));
-    for _ in 0..settings.groups {
+    for number in 0..settings.groups {
+        let first = plan.tasks.len();
         group(&mut plan, settings, &stage);
+        name(&mut plan.tasks[first..], number, settings.fds as usize);
     }
     plan.tasks[1..].iter_mut().for_each(|member| member.start = Start::Forked);
     if settings.contexts == Contexts::Threads {
@@ -100,6 +102,14 @@ fn parent(stage: &Stage, members: u64) -> Arc<Script> {
     script.repeat_from(wait, Some(members));
     script.ops.push(Op::Served);
     Arc::new(script)
+}
+
+/// Calls the members of a group `0-receiver-0` to `0-sender-19`: who of them, in which group.
+fn name(members: &mut [TaskPlan], group: u64, fds: usize) {
+    for (index, member) in members.iter_mut().enumerate() {
+        let role = if index < fds { "receiver" } else { "sender" };
+        member.name = format!("{group}-{role}-{}", index % fds);
+    }
 }
 
 /// One group: its receivers with a pipe or socket each, empty at first, and its senders.

@@ -20,6 +20,8 @@ pub struct Load {
     /// Mean time between two requests of [`Client::Open`].
     pub arrivals: Span,
     pub start: Span,
+    /// Connections that may wait to be accepted.
+    pub backlog: u64,
 }
 
 /// Where the server finds connections, and where it sends answers: `None` for clients outside, who take them at once.
@@ -41,6 +43,9 @@ impl Front {
     }
 }
 
+/// Seconds between repetitions of the first packet of a connection: five of them, twice as long each time, in Linux 2.6.
+const REPEATED: [u64; 5] = [3, 6, 12, 24, 48];
+
 /// Adds the clients and says where they are reached.
 pub fn clients(plan: &mut Plan, load: &Load) -> Front {
     let (listen, pot) = (plan.socket(), plan.pot());
@@ -48,7 +53,8 @@ pub fn clients(plan: &mut Plan, load: &Load) -> Front {
     match load.client {
         Client::Ab => {
             let inbox = plan.socket();
-            add(plan, "ab", 1, &ab(load, listen, inbox, pot));
+            let begin = if load.clients > load.backlog { network(plan, load, listen) } else { listen };
+            add(plan, "ab", 1, &ab(load, begin, inbox, pot));
             Front { listen, back: Some(inbox) }
         }
         Client::Outside => {
@@ -60,6 +66,25 @@ pub fn clients(plan: &mut Plan, load: &Load) -> Front {
             Front { listen, back: None }
         }
     }
+}
+
+/// Where connections begin that may find too many others waiting to be accepted: the network drops such a one, and
+/// brings it again after each of [`REPEATED`]. Without a limit it would be [`Op::Post`] to `listen`.
+///
+/// Left out: that Linux answers two of those it has no room for, whose clients repeat their request instead.
+fn network(plan: &mut Plan, load: &Load, listen: Mailbox) -> Mailbox {
+    let begin = plan.socket();
+    let mut script = Script { ops: vec![Op::Receive(begin)], ..Script::default() };
+    for wait in REPEATED {
+        let room = script.ops.len();
+        script.ops.push(Op::Room { mailbox: listen, most: load.backlog, or_to: 0 });
+        script.ops.extend([Op::Pass(listen), Op::Jump(0)]);
+        branch_to_here(&mut script, room);
+        script.ops.push(Op::Do(Step::Sleep(Span::from_s(wait))));
+    }
+    script.ops.extend([Op::Pass(listen), Op::Jump(0)]);
+    add_outside(plan, "network", load.clients, &Arc::new(script));
+    begin
 }
 
 /// Opens all connections, then takes answers in the order in which they came, opening another connection for each.

@@ -43,8 +43,8 @@ impl Shared {
         letters.push_back(letter);
     }
 
-    fn is_empty(&self, mailbox: Mailbox) -> bool {
-        self.mailboxes[usize::from(mailbox.number)].lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    fn letters(&self, mailbox: Mailbox) -> usize {
+        self.mailboxes[usize::from(mailbox.number)].lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Whether there was a turn left to take.
@@ -131,7 +131,8 @@ impl Interpreter {
                 self.correspond(op, cx.now)
             }
             Op::Turn { pot, of, .. } if self.shared.turn(pot, of) => self.skip(),
-            Op::Turn { or_to: to, .. } => self.jump(to),
+            Op::Room { mailbox, most, .. } if self.shared.letters(mailbox) as u64 <= most => self.skip(),
+            Op::Turn { or_to: to, .. } | Op::Room { or_to: to, .. } => self.jump(to),
             Op::Repeat { counter, times, to } => self.repeat(counter, times, to),
             Op::Timer { timer, period, overrun } => {
                 let until = self.next_expiry(cx.now, timer, period, overrun);
@@ -233,7 +234,7 @@ impl Interpreter {
         if self.stage == 1 {
             self.gathered.extend(self.shared.take(mailbox));
         }
-        if self.shared.is_empty(mailbox) {
+        if self.shared.letters(mailbox) == 0 {
             return self.skip();
         }
         self.stage = 1;

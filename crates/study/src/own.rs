@@ -1,0 +1,326 @@
+//! A study of one's own: a file like those of the built-in ones that also says what is run and what is measured.
+//!
+//! ```toml
+//! question = "Does a blinker wait longer under round robin than under EEVDF?"
+//! source = "where the numbers were published"
+//! runs = 5                                # replications; 5 by default
+//!
+//! [input.hogs]                            # one or more, by a name of one's own
+//! run = "hogs.toml"                       # a file beside this one, a recording, or a workload such as "hogs:tasks=4"
+//! machine = "ideal"                       # may be left out
+//!
+//! [[number]]                              # as in the files of the built-in studies, and
+//! key = "wait"
+//! quantity = "longest wait, round robin by EEVDF"
+//! says = "above"
+//! against = { value = 1.0 }
+//! where = "table 1"
+//! measure = { policy = "rr:timeslice=10ms", metric = "wakeup_latency_max", by = { policy = "eevdf" } }
+//! ```
+//!
+//! `measure` takes a metric of one policy, its quotient `by` that of another policy, input or metric (in pairs of equal
+//! seeds), or an `order` of policies, smallest first. The input may be left out where there is one only.
+
+use crate::published::{self, Says};
+use crate::{Against, Estimate, Findings, Lab, Number, Published, Row, Run, Trial};
+use goodness_core::registry::suggest;
+use goodness_core::{Machine, WorkloadSource};
+use goodness_lab::PolicySpec;
+use goodness_observe::METRICS;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// Replications where the file does not say.
+const RUNS: u32 = 5;
+
+/// How a number is measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Which input; may be left out where there is one only.
+    pub input: Option<String>,
+    /// Under which policy, as typed.
+    pub policy: Option<String>,
+    /// Or under all of these, in the order of the metric, smallest first.
+    pub order: Option<Vec<String>>,
+    /// Name of a metric.
+    pub metric: String,
+    /// What it is divided by.
+    pub by: Option<Divisor>,
+    /// One sentence of cause.
+    pub note: Option<String>,
+}
+
+/// What a metric is divided by; what is left out is as in the measure.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Divisor {
+    /// Which input.
+    pub input: Option<String>,
+    /// Under which policy.
+    pub policy: Option<String>,
+    /// Which metric.
+    pub metric: Option<String>,
+}
+
+/// Something that can be run.
+pub struct Input {
+    /// The work.
+    pub work: Box<dyn WorkloadSource>,
+    /// On what.
+    pub machine: Machine,
+}
+
+/// Opens an input by its text and that of its machine.
+pub type Open<'a> = &'a dyn Fn(&str, Option<&str>) -> Result<Input, String>;
+
+/// A study of one's own.
+pub struct Own {
+    /// The question it answers.
+    pub question: String,
+    /// The document.
+    pub source: String,
+    /// Replications of each run unless asked otherwise.
+    pub runs: u32,
+    /// What was published.
+    pub published: Published,
+    conclusion: String,
+    inputs: BTreeMap<String, Input>,
+    asked: Vec<Asked>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    question: String,
+    source: String,
+    runs: Option<Spanned<u32>>,
+    #[serde(default)]
+    conclusion: String,
+    input: BTreeMap<String, Spanned<InputText>>,
+    number: Vec<Spanned<Number>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputText {
+    run: String,
+    machine: Option<String>,
+}
+
+/// A metric of a policy on an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    input: String,
+    policy: String,
+    metric: &'static str,
+}
+
+/// What one number asks for.
+struct Asked {
+    /// Place in the file, for errors.
+    place: String,
+    key: String,
+    how: How,
+    note: String,
+}
+
+enum How {
+    /// A value, multiplied into the unit of the number.
+    Value(Term, f64),
+    Quotient(Term, Term),
+    /// Smallest first.
+    Order(Vec<Term>),
+}
+
+impl Own {
+    /// Reads the file called `file`.
+    ///
+    /// # Errors
+    /// One sentence with file and line: no TOML, an unknown key, input, policy or metric, a number that states nothing.
+    pub fn read(file: &str, text: &str, open: Open) -> Result<Own, String> {
+        let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
+        let place = |offset| published::place(file, text, offset);
+        let runs = match runs {
+            Some(runs) if !(2..=10_000).contains(runs.get_ref()) => {
+                return Err(format!("{}: runs: a whole number in 2 ..= 10000 is needed", place(runs.span().start)));
+            }
+            runs => runs.map_or(RUNS, Spanned::into_inner),
+        };
+        let mut inputs = BTreeMap::new();
+        for (name, one) in input {
+            let at = place(one.span().start);
+            let InputText { run, machine } = one.into_inner();
+            let opened = open(&run, machine.as_deref()).map_err(|why| format!("{at}: input {name}: {why}"))?;
+            inputs.insert(name, opened);
+        }
+        let (mut published, places) = Published::checked(file, text, number)?;
+        let mut asked = Vec::new();
+        for (number, place) in published.numbers.iter_mut().zip(places) {
+            let how = how(number, &inputs).map_err(|why| format!("{place}: {}: {why}", number.key))?;
+            let note = number.measure.as_ref().and_then(|measure| measure.note.clone()).unwrap_or_default();
+            asked.push(Asked { place, key: number.key.clone(), how, note });
+        }
+        Ok(Own { question, source, runs, published, conclusion, inputs, asked })
+    }
+
+    /// Runs everything and holds it against what was published.
+    ///
+    /// # Errors
+    /// A metric that a run does not give, with its place in the file; a violated checker or a fault.
+    pub fn conduct(&self, lab: &Lab) -> Result<Findings, String> {
+        let mut runs = Runs { own: self, lab, made: Vec::new() };
+        let mut findings = Findings { conclusion: self.conclusion.clone(), ..Findings::default() };
+        for asked in &self.asked {
+            findings.rows.push(runs.row(asked).map_err(|why| format!("{}: {}: {why}", asked.place, asked.key))?);
+        }
+        Ok(findings)
+    }
+}
+
+/// What `number` asks for. An order is stated as a direction, for the row.
+fn how(number: &mut Number, inputs: &BTreeMap<String, Input>) -> Result<How, String> {
+    let measure = number.measure.clone().ok_or("it needs measure = { policy = \"…\", metric = \"…\" }")?;
+    let metric = metric_named(&measure.metric)?;
+    let input = input_named(measure.input.as_deref(), inputs)?;
+    let term = |policy: &str| -> Result<Term, String> {
+        PolicySpec::parse(policy)?;
+        Ok(Term { input: input.into(), policy: policy.into(), metric })
+    };
+    match (&measure.policy, &measure.order, &measure.by) {
+        (Some(_), None, _) if number.value.is_none() && number.says.is_none() => {
+            Err("it states nothing; give a value, or says and against".into())
+        }
+        (Some(policy), None, None) => Ok(How::Value(term(policy)?, scale(metric, &number.unit)?)),
+        (Some(policy), None, Some(by)) => {
+            let divisor = Term {
+                input: input_named(by.input.as_deref().or(Some(input)), inputs)?.into(),
+                metric: by.metric.as_deref().map_or(Ok(metric), metric_named)?,
+                ..term(by.policy.as_ref().unwrap_or(policy))?
+            };
+            plain_unit(&number.unit)?;
+            let of = term(policy)?;
+            if of == divisor {
+                return Err("it is divided by itself; name another policy, input or metric in by".into());
+            }
+            Ok(How::Quotient(of, divisor))
+        }
+        (None, Some(order), None) if order.len() > 1 && number.value.is_none() && number.says.is_none() => {
+            plain_unit(&number.unit)?;
+            (number.says, number.against) = (Some(Says::Above), Some(Against { value: 1.0 }));
+            Ok(How::Order(order.iter().map(|policy| term(policy)).collect::<Result<_, _>>()?))
+        }
+        (None, Some(_), _) => Err("an order has two policies or more, and neither value, says nor by".into()),
+        _ => Err("measure needs either policy or order".into()),
+    }
+}
+
+fn metric_named(name: &str) -> Result<&'static str, String> {
+    let found = METRICS.iter().find(|metric| metric.name == name).map(|metric| metric.name);
+    let near = || suggest(name, METRICS.iter().map(|metric| metric.name));
+    found.ok_or_else(|| format!("there is no metric \"{name}\"; {}. See `goodness list metrics`.", near()))
+}
+
+fn input_named<'a>(name: Option<&'a str>, inputs: &'a BTreeMap<String, Input>) -> Result<&'a str, String> {
+    match name {
+        Some(name) if inputs.contains_key(name) => Ok(name),
+        Some(name) => {
+            let near = suggest(name, inputs.keys().map(String::as_str));
+            Err(format!("there is no [input.{name}]; {near}"))
+        }
+        None => match inputs.keys().next() {
+            Some(only) if inputs.len() == 1 => Ok(only),
+            _ => Err(format!("measure needs input = \"…\", for there are {} of them", inputs.len())),
+        },
+    }
+}
+
+/// What a metric is multiplied with to be in `unit`.
+fn scale(metric: &str, unit: &str) -> Result<f64, String> {
+    let own = METRICS.iter().find(|it| it.name == metric).map_or("1", |it| it.unit);
+    match (own, unit) {
+        ("ns", "ns") | ("1/s", "1/s") | ("1", "" | "1" | "share" | "count" | "ratio") => Ok(1.0),
+        ("ns", "us") => Ok(1e-3),
+        ("ns", "ms") => Ok(1e-6),
+        ("ns", "s") => Ok(1e-9),
+        ("1", "%") => Ok(100.0),
+        _ => {
+            let fitting = match own {
+                "ns" => "\"ns\", \"us\", \"ms\" or \"s\"",
+                "1" => "\"\", \"count\", \"share\" or \"%\"",
+                other => other,
+            };
+            Err(format!("the unit \"{unit}\" does not fit {metric}; write {fitting}"))
+        }
+    }
+}
+
+fn plain_unit(unit: &str) -> Result<(), String> {
+    match unit {
+        "" | "ratio" => Ok(()),
+        _ => Err(format!("a quotient has no unit; leave unit = \"{unit}\" out")),
+    }
+}
+
+/// Runs made so far: each input under each policy once.
+struct Runs<'a> {
+    own: &'a Own,
+    lab: &'a Lab<'a>,
+    made: Vec<(&'a str, &'a str, Vec<Run>)>,
+}
+
+impl<'a> Runs<'a> {
+    fn row(&mut self, asked: &'a Asked) -> Result<Row, String> {
+        let estimate = match &asked.how {
+            How::Value(term, scale) => {
+                let values: Vec<f64> = self.values(term)?.iter().map(|value| value * scale).collect();
+                Estimate::of(&values)
+            }
+            How::Quotient(of, by) => Estimate::of(&self.quotients(of, by)?),
+            How::Order(terms) => self.weakest_step(terms)?,
+        };
+        Ok(Row::new(self.lab.published(&asked.key)?, estimate.as_ref(), &asked.note))
+    }
+
+    /// The metric in each replication.
+    fn values(&mut self, term: &'a Term) -> Result<Vec<f64>, String> {
+        let Term { input, policy, metric } = term;
+        let made = self.made.iter().position(|(i, p, _)| i == input && p == policy);
+        let index = match made {
+            Some(index) => index,
+            None => {
+                let Input { work, machine } = &self.own.inputs[input];
+                let runs = self.lab.run(&Trial { policy, machine, work: work.as_ref() })?;
+                self.made.push((input, policy, runs));
+                self.made.len() - 1
+            }
+        };
+        let missing = |_| format!("no run under {policy} on {input} gives {metric}");
+        self.made[index].2.iter().map(|run| run.get(metric).map_err(missing)).collect()
+    }
+
+    /// One quotient for each pair of equal seed.
+    fn quotients(&mut self, of: &'a Term, by: &'a Term) -> Result<Vec<f64>, String> {
+        let (of, divisors) = (self.values(of)?, self.values(by)?);
+        if divisors.contains(&0.0) {
+            return Err(format!("{} is 0 under {} on {}; nothing is divided by it", by.metric, by.policy, by.input));
+        }
+        Ok(of.iter().zip(divisors).map(|(of, by)| of / by).collect())
+    }
+
+    /// Of all steps to the next policy of an order, the quotient whose interval reaches lowest: the order holds where
+    /// even that one is above 1.
+    fn weakest_step(&mut self, terms: &'a [Term]) -> Result<Option<Estimate>, String> {
+        let mut weakest: Option<Estimate> = None;
+        for step in terms.windows(2) {
+            let here = Estimate::of(&self.quotients(&step[1], &step[0])?);
+            let low = |it: &Estimate| it.ci95.map_or(it.value, |ci| ci[0]);
+            weakest = match (weakest, here) {
+                (Some(a), Some(b)) => Some(if low(&b) < low(&a) { b } else { a }),
+                (a, b) => a.or(b),
+            };
+        }
+        Ok(weakest)
+    }
+}
