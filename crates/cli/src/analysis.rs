@@ -31,6 +31,7 @@ pub struct Circumstances {
 pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result<Report, Failure> {
     let Circumstances { input, fidelity, mut details } = circumstances;
     details.warnings.extend(arms.iter().flat_map(|arm| arm.runs.first()).find_map(|run| standstill::remark(plan, run)));
+    details.workload_notes.extend(remarks(arms));
     let comparisons = compare_all(arms, fidelity.as_ref());
     let mut policies = Vec::new();
     for (index, arm) in arms.iter().enumerate() {
@@ -86,6 +87,12 @@ fn settings(arm: &Arm) -> Result<Vec<Setting>, Failure> {
 /// One value for each replication.
 fn values(arm: &Arm, metric: &str) -> Vec<Option<f64>> {
     arm.runs.iter().map(|run| run.measured.get(metric).value).collect()
+}
+
+/// What the work said of the first run of each policy and elevator.
+fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
+    let first = arms.iter().filter_map(|arm| Some((&arm.contender, arm.runs.first()?)));
+    first.flat_map(|(contender, run)| run.remarks.iter().map(move |remark| format!("{contender}: {remark}")))
 }
 
 /// For each metric, the comparison of each policy but the first with the first; none where no direction is good. All

@@ -49,6 +49,8 @@ pub struct RunResult {
     pub timeline: Option<Timeline>,
     /// The tasks by number.
     pub tasks: Vec<Named>,
+    /// What the work says of itself.
+    pub remarks: Vec<String>,
 }
 
 /// A task as people know it.
@@ -155,7 +157,8 @@ struct One<'a> {
 
 impl One<'_> {
     fn run(self) -> Result<RunResult, Failure> {
-        let work = self.plan.source.build(self.seed, self.replication);
+        let mut work = self.plan.source.build(self.seed, self.replication);
+        let remarks = work.remarks.take();
         fits(&work, self.machine, self.plan.source)?;
         let tasks = named(&work, self.plan.source);
         let contender = &self.plan.contenders[self.contender];
@@ -177,6 +180,7 @@ impl One<'_> {
             checked: run.checked,
             timeline: run.recorder.map(|r| r.finish(end, self.contender, timeline_tasks(&tasks))),
             tasks,
+            remarks: remarks.map_or_else(Vec::new, |remarks| remarks()),
             outcome: run.outcome,
             wall_ns,
         })

@@ -1,7 +1,7 @@
 //! The device: takes requests, and completes them when its mechanism is done.
 
-use crate::request::{Request, RequestId};
-use crate::time::Time;
+use crate::request::{Operation, Request, RequestId};
+use crate::time::{Span, Time};
 
 /// What a device says of itself to the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,31 @@ pub struct DeviceFacts {
     pub sectors_max: u32,
     /// Whether a completed write may still be lost: flushes and durable writes mean something.
     pub volatile_cache: bool,
+}
+
+/// A request that was seen, and the time it took in the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What.
+    pub op: Operation,
+    /// Its size in sectors.
+    pub sectors: u32,
+    /// Whether it began where the last one of its operation ended.
+    pub is_sequential: bool,
+    /// From issue to completion.
+    pub span: Span,
+}
+
+/// What a device was seen to do: enough for one that takes as long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSample {
+    /// What it is taken to say of itself.
+    pub facts: DeviceFacts,
+    /// Commands it serves at a time. With 1 the times are times of service; with the depth at which they were seen they
+    /// include waiting in the device.
+    pub servers: u32,
+    /// What it took how long for.
+    pub services: Vec<Service>,
 }
 
 /// A model of a device. Like a policy it is a state machine without a clock: the block layer tells the time.

@@ -44,7 +44,7 @@ pub mod tunable;
 pub mod workload;
 
 pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
-pub use device::{Device, DeviceFacts};
+pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{
     Allocate, Elevator, ElevatorAbout, ElevatorVisitor, Insert, IoContext, Layer, Merges, RegisteredElevator, Run, Side,
@@ -62,4 +62,4 @@ pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec
 pub use task::{Class, CpuSet, Nice, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};
 pub use tunable::{Tunable, TunableError, Tunables};
-pub use workload::{Awaited, HORIZON_MAX, Outsider, Start, TaskSpec, Workload, WorkloadSource};
+pub use workload::{Awaited, HORIZON_MAX, Outsider, Remarks, Start, TaskSpec, Workload, WorkloadSource};

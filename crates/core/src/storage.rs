@@ -2,7 +2,9 @@
 //!
 //! Plain data: whoever runs the workload builds the devices and the block layer, under the elevator that is being judged.
 
+use crate::device::DeviceSample;
 use crate::request::{DiskId, IoPriority, Operation};
+use std::sync::Arc;
 
 /// A volume: a disk, or disks put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +21,8 @@ pub struct DiskSpec {
     pub name: String,
     /// The device by its registered name, with settings: `atlas-10k:depth=4`.
     pub device: String,
+    /// What it was seen to do, where the device takes as long as that; `device` is then a name for people.
+    pub sample: Option<Arc<DeviceSample>>,
     /// Its elevator, with settings, where the work fixes it; `None`: the one that is being judged.
     pub elevator: Option<String>,
 }

@@ -55,6 +55,9 @@ pub struct Outsider {
     pub behaviour: Box<dyn Behaviour>,
 }
 
+/// Says in sentences how the work went, such as how far a replay was from what was recorded.
+pub type Remarks = Box<dyn FnOnce() -> Vec<String> + Send>;
+
 /// All that one run needs besides machine and policy.
 #[derive(Default)]
 pub struct Workload {
@@ -75,6 +78,8 @@ pub struct Workload {
     pub timer_slack: Span,
     /// Disks, volumes and files; empty where nobody does I/O.
     pub storage: StorageSpec,
+    /// What the work says of itself once the run has ended, for the report.
+    pub remarks: Option<Remarks>,
 }
 
 /// Something that can be run again and again: a trace, an experiment, a model.

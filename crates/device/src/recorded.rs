@@ -8,22 +8,10 @@
 //! Not modelled: what a time depends on beyond its class, such as distance, load and the request before. It is no entry of
 //! the registry, because it cannot be made without a sample.
 
+pub use goodness_core::Service;
 use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Rng, Seed, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// A request that was seen, and the time it took in the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Service {
-    /// What.
-    pub op: Operation,
-    /// Its size in sectors.
-    pub sectors: u32,
-    /// Whether it began where the last one of its operation ended.
-    pub is_sequential: bool,
-    /// From issue to completion.
-    pub span: Span,
-}
 
 /// Powers of two of a size in sectors.
 const SIZES: usize = 33;

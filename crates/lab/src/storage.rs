@@ -2,7 +2,8 @@
 
 use crate::Trial;
 use goodness_block::{Disk, QueueOptions, Storage, by_name};
-use goodness_core::{DiskId, DiskSpec};
+use goodness_core::{Device, DiskId, DiskSpec, Seed};
+use goodness_device::Recorded;
 
 /// What a disk gets when nobody named an elevator: requests in the order in which they come.
 const DEFAULT: &str = "none";
@@ -23,7 +24,7 @@ pub fn build(trial: &Trial) -> Result<Option<Storage>, String> {
 
 fn one(trial: &Trial, id: DiskId, disk: &DiskSpec) -> Result<Box<dyn Disk>, String> {
     let seed = trial.seed.stream("disk", u64::from(id.0));
-    let device = goodness_device::by_name(&disk.device, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
+    let device = device(disk, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
     let judged = trial.elevator.map(ToString::to_string);
     let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
     let options = QueueOptions {
@@ -34,4 +35,11 @@ fn one(trial: &Trial, id: DiskId, disk: &DiskSpec) -> Result<Box<dyn Disk>, Stri
         ..QueueOptions::default()
     };
     by_name(elevator, &options, device).map_err(|why| format!("disk {}: {why}", disk.name))
+}
+
+fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {
+    match &disk.sample {
+        None => goodness_device::by_name(&disk.device, seed),
+        Some(sample) => Ok(Box::new(Recorded::new(sample.facts, sample.servers, &sample.services, seed)?)),
+    }
 }

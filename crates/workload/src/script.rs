@@ -333,6 +333,7 @@ impl Plan {
             warmup: self.warmup,
             timer_slack: self.timer_slack,
             storage: self.storage.clone(),
+            remarks: None,
         }
     }
 }

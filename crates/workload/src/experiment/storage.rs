@@ -174,6 +174,7 @@ impl Reading<'_> {
         plan.storage.disks.push(DiskSpec {
             name: name.into(),
             device: device.into(),
+            sample: None,
             elevator: elevator.map(str::to_string),
         });
         let whole = Piece { disk: number, sector: 0, sectors };
