@@ -166,6 +166,17 @@ impl Io {
     pub const fn end(&self) -> u64 {
         self.sector + self.sectors as u64
     }
+
+    /// Whether it can be asked of something with `sectors` sectors: a flush has none of its own, everything else some, all of
+    /// them there.
+    #[must_use]
+    pub fn fits(&self, sectors: u64) -> bool {
+        let end = self.sector.checked_add(u64::from(self.sectors));
+        match self.op {
+            Operation::Flush => self.sectors == 0,
+            _ => self.sectors > 0 && end.is_some_and(|end| end <= sectors),
+        }
+    }
 }
 
 /// One request: one or more adjacent pieces of I/O on their way to the device.

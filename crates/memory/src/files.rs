@@ -1,6 +1,7 @@
 //! Where the pages of a file lie on its volume: a sorted list of extents, made by a simple allocation model.
 
 use goodness_core::{Rng, SECTOR_BYTES};
+use std::collections::BTreeMap;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
@@ -35,15 +36,19 @@ impl File {
     pub fn fragmented(sector: u64, pages: u32, piece: u32, spread: u32, rng: &mut Rng) -> File {
         let pieces = pages.div_ceil(piece.max(1)).max(1);
         let places = u64::from(pieces) * u64::from(spread.max(1));
-        let mut order: Vec<u64> = (0..places).collect();
-        for taken in 0..u64::from(pieces) {
+        // A shuffle that remembers only the places that moved: there may be far more places than pieces.
+        let mut moved: BTreeMap<u64, u64> = BTreeMap::new();
+        let extents = (0..pieces).map(|index| {
+            let taken = u64::from(index);
             let other = taken + rng.below(places - taken);
-            order.swap(taken as usize, other as usize);
-        }
-        let extents = (0..pieces).map(|index| Extent {
-            page: index * piece,
-            pages: piece.min(pages - index * piece),
-            sector: sector + order[index as usize] * u64::from(piece) * u64::from(PAGE_SECTORS),
+            let place = moved.get(&other).copied().unwrap_or(other);
+            let here = moved.get(&taken).copied().unwrap_or(taken);
+            moved.insert(other, here);
+            Extent {
+                page: index * piece,
+                pages: piece.min(pages - index * piece),
+                sector: sector + place * u64::from(piece) * u64::from(PAGE_SECTORS),
+            }
         });
         File(extents.collect())
     }

@@ -13,6 +13,6 @@ mod read_ahead;
 mod transfers;
 
 pub use files::{Extent, File, PAGE_BYTES, PAGE_SECTORS};
-pub use page_cache::{Limits, PageCache};
+pub use page_cache::{Limits, PageCache, Synced};
 pub use read_ahead::ReadAhead;
 pub use transfers::{Direction, Transfer, TransferId};

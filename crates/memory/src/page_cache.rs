@@ -7,7 +7,7 @@
 use crate::transfers::{Direction, Transfer, TransferId, Transfers};
 use goodness_core::{FileId, Span, Time};
 use goodness_queues::{Links, List, Nodes, Tree};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Sizes and times.
@@ -91,6 +91,15 @@ fn key(file: FileId, page: u32) -> u64 {
     u64::from(file.0) << 32 | u64::from(page)
 }
 
+/// What making a file durable takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// Transfers to wait for.
+    pub waits: u32,
+    /// Whether to ask once more when they are done.
+    pub again: bool,
+}
+
 /// The page cache of one machine.
 pub struct PageCache {
     limits: Limits,
@@ -105,6 +114,8 @@ pub struct PageCache {
     dirty_nodes: Nodes<0>,
     writing: u32,
     files: Vec<FileState>,
+    /// Files with dirty pages, by the time since when.
+    dirty_files: BTreeSet<(Time, FileId)>,
     /// Where the flusher goes on.
     cursor: u64,
     transfers: Transfers,
@@ -126,6 +137,7 @@ impl PageCache {
             dirty_nodes: Nodes::default(),
             writing: 0,
             files: vec![FileState::default(); files],
+            dirty_files: BTreeSet::new(),
             cursor: 0,
             transfers: Transfers::default(),
         }
@@ -203,7 +215,20 @@ impl PageCache {
         id
     }
 
-    /// Pages `first .. end` are written over as a whole, in memory. Pages that are being fetched must have come before.
+    /// For how many fetches of pages `first .. end` `waiter` waits, from now on: a page on its way cannot be written over.
+    pub fn wait_for_fetches(&mut self, file: FileId, first: u32, end: u32, waiter: u32) -> u32 {
+        let mut waits = 0;
+        for page in first..end {
+            let Some(&slot) = self.table.get(&key(file, page)) else { continue };
+            if let State::Fetching(id) = self.pages[slot as usize].state {
+                waits += u32::from(self.transfers.wait(id, waiter));
+            }
+        }
+        waits
+    }
+
+    /// Pages `first .. end` are written over as a whole, in memory. None of them is being fetched, see
+    /// [`PageCache::wait_for_fetches`].
     pub fn write(&mut self, now: Time, file: FileId, first: u32, end: u32) {
         for page in first..end {
             let key = key(file, page);
@@ -215,7 +240,8 @@ impl PageCache {
             match &mut self.pages[slot as usize].state {
                 State::Writing { redirtied } => *redirtied = true,
                 State::Dirty => {}
-                _ => self.soil(now, slot, file),
+                State::Fetching(_) => unreachable!("the writer waits for what is being fetched"),
+                State::Clean | State::Free => self.soil(now, slot, file),
             }
         }
     }
@@ -225,6 +251,7 @@ impl PageCache {
         let state = &mut self.files[file.0 as usize];
         if state.dirty == 0 {
             state.since = now;
+            self.dirty_files.insert((now, file));
         }
         state.dirty += 1;
         self.dirty_nodes.reserve(self.pages.len());
@@ -239,32 +266,28 @@ impl PageCache {
             out.push(self.write_run(slot, false));
             rest -= 1;
         }
-        for file in 0..self.files.len() {
-            while rest > 0 && self.is_expired(now, file) {
-                let Some(slot) = self.first_dirty(FileId(file as u32)) else { break };
-                out.push(self.write_run(slot, false));
-                rest -= 1;
-            }
+        while rest > 0
+            && let Some((since, file)) = self.dirty_files.first().copied()
+            && now.since(since) >= self.limits.expire
+            && let Some(slot) = self.first_dirty(file)
+        {
+            out.push(self.write_run(slot, false));
+            rest -= 1;
         }
     }
 
-    /// Whether [`PageCache::write_back`] would find something.
-    #[must_use]
-    pub fn wants_write_back(&self, now: Time) -> bool {
-        self.dirty.len() as u32 > self.limits.background || (0..self.files.len()).any(|file| self.is_expired(now, file))
-    }
-
-    fn is_expired(&self, now: Time, file: usize) -> bool {
-        let state = &self.files[file];
-        state.dirty > 0 && now.since(state.since) >= self.limits.expire
-    }
-
-    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits.
-    pub fn sync(&mut self, file: FileId, waiter: u32, out: &mut Vec<TransferId>) -> u32 {
+    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits. Where
+    /// [`Synced::again`] is set, ask once more when they are done: pages that are being written were written over since.
+    pub fn sync(&mut self, file: FileId, waiter: u32, out: &mut Vec<TransferId>) -> Synced {
+        let redirtied = |page: u32| {
+            let slot = self.table[&key(file, page)];
+            self.pages[slot as usize].state == State::Writing { redirtied: true }
+        };
+        let again = self.transfers.writes_of(file).any(|it| (it.first..it.first + it.pages).any(redirtied));
         while let Some(slot) = self.first_dirty(file) {
             out.push(self.write_run(slot, true));
         }
-        self.transfers.wait_for_file(file, waiter)
+        Synced { waits: self.transfers.wait_for_file(file, waiter), again }
     }
 
     fn first_dirty(&self, file: FileId) -> Option<u32> {
@@ -297,7 +320,11 @@ impl PageCache {
             count += 1;
         }
         self.writing += count;
-        self.files[file.0 as usize].dirty -= count;
+        let state = &mut self.files[file.0 as usize];
+        state.dirty -= count;
+        if state.dirty == 0 {
+            self.dirty_files.remove(&(state.since, file));
+        }
         self.cursor = begin + u64::from(count);
         self.transfers.begin(file, begin as u32, count, Direction::WriteBack, sync)
     }
@@ -310,7 +337,8 @@ impl PageCache {
             let slot = self.table[&key(file, page)];
             match self.pages[slot as usize].state {
                 State::Writing { redirtied: true } => self.soil(now, slot, file),
-                _ => self.pages[slot as usize].state = State::Clean,
+                State::Writing { .. } | State::Fetching(_) => self.pages[slot as usize].state = State::Clean,
+                other => unreachable!("a page that moves is {other:?}"),
             }
         }
         if direction == Direction::WriteBack {
@@ -462,8 +490,11 @@ mod tests {
         done(&mut cache, Time::ZERO, &out);
         cache.write(Time(1), FILE, 7, 8);
         let late = Time(1) + Span::from_s(30);
-        assert!(!cache.wants_write_back(Time(late.0 - 1)));
-        assert!(cache.wants_write_back(late));
+        out.clear();
+        cache.write_back(Time(late.0 - 1), 10, &mut out);
+        assert!(out.is_empty());
+        cache.write_back(late, 10, &mut out);
+        assert_eq!(out.len(), 1);
     }
 
     #[test]
@@ -484,9 +515,30 @@ mod tests {
         let mut cache = cache(1000);
         cache.write(Time::ZERO, FILE, 0, 1);
         let mut out = Vec::new();
-        assert_eq!(cache.sync(FILE, ME, &mut out), 1);
+        assert_eq!(cache.sync(FILE, ME, &mut out), Synced { waits: 1, again: false });
         cache.write(Time(5), FILE, 0, 1);
-        assert_eq!(done(&mut cache, Time(9), &out), [ME]);
+        let mut more = Vec::new();
+        assert_eq!(
+            cache.sync(FILE, 8, &mut more),
+            Synced { waits: 1, again: true },
+            "the write of before is under way"
+        );
+        assert!(more.is_empty());
+        assert_eq!(done(&mut cache, Time(9), &out), [ME, 8]);
+        assert_eq!(cache.unclean(), 1);
+        assert_eq!(cache.sync(FILE, 8, &mut more), Synced { waits: 1, again: false });
+    }
+
+    #[test]
+    fn a_page_that_is_read_ahead_cannot_be_written_over_before_it_came() {
+        let mut cache = cache(1000);
+        let mut out = Vec::new();
+        cache.read(FILE, 0, 1, 8, ME, &mut out);
+        assert_eq!(cache.wait_for_fetches(FILE, 4, 5, ME), 0, "it waits for that fetch already");
+        assert_eq!(cache.wait_for_fetches(FILE, 4, 5, 9), 1);
+        assert_eq!(cache.wait_for_fetches(FILE, 8, 9, 9), 0, "nobody fetches that one");
+        assert_eq!(done(&mut cache, Time::ZERO, &out), [ME, 9]);
+        cache.write(Time::ZERO, FILE, 4, 5);
         assert_eq!(cache.unclean(), 1);
     }
 
@@ -499,7 +551,7 @@ mod tests {
         cache.write_back(Time::ZERO, 1, &mut flushed);
         cache.write(Time::ZERO, FILE, 500, 510);
         let mut out = Vec::new();
-        assert_eq!(cache.sync(FILE, ME, &mut out), 2);
+        assert_eq!(cache.sync(FILE, ME, &mut out).waits, 2);
         assert_eq!(out.len(), 1, "the other file is not concerned");
         assert!(done(&mut cache, Time(9), &out).contains(&ME));
         assert!(done(&mut cache, Time(9), &flushed).contains(&ME));

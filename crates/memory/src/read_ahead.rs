@@ -19,14 +19,14 @@ pub struct ReadAhead {
 
 impl ReadAhead {
     /// What should be in memory when `count` pages from `first` are read, in pages `first ..` the answer, or further on:
-    /// the range to look at. `max` is the largest window; the file has `pages` pages.
-    pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> (u32, u32) {
+    /// the page after the last to look at. `max` is the largest window; the file has `pages` pages.
+    pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> u32 {
         let end = first.saturating_add(count).min(pages);
         let is_sequential = first == self.expected || first + 1 == self.expected;
         self.expected = end;
         if max == 0 || !is_sequential {
             self.size = 0;
-            return (first, end);
+            return end;
         }
         if self.size == 0 || first >= self.start + self.size {
             self.start = first;
@@ -37,9 +37,9 @@ impl ReadAhead {
             self.size = next(self.size, max);
             self.mark = self.start;
         } else {
-            return (first, end);
+            return end;
         }
-        (first, end.max(self.start.saturating_add(self.size).min(pages)))
+        end.max(self.start.saturating_add(self.size).min(pages))
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         let mut fetched = 0;
         let mut sizes = Vec::new();
         for page in 0..200 {
-            let (_, end) = it.plan(page, 1, 10_000, 32);
+            let end = it.plan(page, 1, 10_000, 32);
             if end > fetched {
                 sizes.push(end - fetched);
                 fetched = end;
@@ -86,12 +86,12 @@ mod tests {
     fn random_reads_fetch_only_what_they_read() {
         let mut it = ReadAhead::default();
         for page in [700, 20, 9000, 4, 333] {
-            assert_eq!(it.plan(page, 2, 10_000, 32), (page, page + 2));
+            assert_eq!(it.plan(page, 2, 10_000, 32), page + 2);
         }
     }
 
     #[test]
     fn nothing_is_asked_for_past_the_end() {
-        assert_eq!(ReadAhead::default().plan(0, 8, 10, 32), (0, 10));
+        assert_eq!(ReadAhead::default().plan(0, 8, 10, 32), 10);
     }
 }

@@ -68,6 +68,12 @@ impl Transfers {
         is_new
     }
 
+    /// What of `file` is on its way to the volume.
+    pub fn writes_of(&self, file: FileId) -> impl Iterator<Item = &Transfer> {
+        let moves = move |it: &&Transfer| it.active && it.file == file && it.direction == Direction::WriteBack;
+        self.slots.iter().filter(moves)
+    }
+
     /// `waiter` waits for everything of `file` that is on its way to the volume; how many that is.
     pub fn wait_for_file(&mut self, file: FileId, waiter: u32) -> u32 {
         let mut count = 0;

@@ -320,7 +320,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             self.rules.io(self.now, event);
         }
         if MEASURE {
-            self.measures.io(event);
+            self.measures.io(self.now, event);
         }
     }
 

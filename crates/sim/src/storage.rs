@@ -31,8 +31,8 @@ struct TaskIo {
     awaits: Option<u32>,
     /// Transfers and flushes it waits for.
     transfers: u32,
-    /// It syncs this volume once its transfers are done.
-    flush: Option<VolumeId>,
+    /// What it makes durable: the device is told once the transfers are done.
+    sync: Option<Syncing>,
     /// The step that came when it had to wait for a slot.
     deferred: Option<Step>,
     /// Where it asked for something since it last waited: what is plugged there runs once it waits.
@@ -41,6 +41,14 @@ struct TaskIo {
     ahead: Vec<(FileId, ReadAhead)>,
     /// Whether it is blocked until all this allows it to go on.
     is_blocked: bool,
+}
+
+/// A sync under way.
+struct Syncing {
+    file: FileId,
+    cpu: CpuId,
+    /// Whether the page cache is asked once more.
+    again: bool,
 }
 
 impl TaskIo {
@@ -69,6 +77,8 @@ pub struct StorageRun {
     tasks: Vec<TaskIo>,
     /// Pieces asked for since the last step that took time, all of one task.
     plug: Vec<(VolumeId, Io)>,
+    /// Those of them for one volume.
+    batch: Vec<Io>,
     out: Out,
     /// Pieces not done, by transfer.
     parts: Vec<u32>,
@@ -94,6 +104,7 @@ impl StorageRun {
             cache: PageCache::new(Limits::linux(spec.cache_pages), spec.files.len()),
             tasks: (0..tasks).map(|_| TaskIo::default()).collect(),
             plug: Vec::new(),
+            batch: Vec::new(),
             out: Out::with_events(),
             parts: Vec::new(),
             transfers: Vec::new(),
@@ -112,15 +123,15 @@ impl StorageRun {
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
     }
 
-    /// Submits the pieces of a transfer of the page cache.
-    fn submit_transfer(&mut self, now: Time, id: TransferId, by: Submitter, priority: IoPriority) {
+    /// Submits the pieces of a transfer of the page cache, for whom `by` names and on its CPU.
+    fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
         let it = self.cache.transfer(id);
         let (volume, file) = &self.files[it.file.0 as usize];
         let op = if it.direction == Direction::Fetch { Operation::Read } else { Operation::Write };
         let sync = it.sync || op == Operation::Read;
         let tag = TRANSFER | u64::from(id.0);
         let pieces = file.runs(it.first, it.pages);
-        let ios = pieces.map(|(sector, sectors)| Io { op, sync, priority, tag, ..Io::read(by, sector, sectors) });
+        let ios = pieces.map(|(sector, sectors)| Io { op, sync, tag, sector, sectors, ..by });
         let begin = self.plug.len();
         self.plug.extend(ios.map(|io| (*volume, io)));
         if self.parts.len() <= id.0 as usize {
@@ -132,26 +143,19 @@ impl StorageRun {
 
     /// Hands what is plugged to the block layer, volume by volume.
     fn submit_plugged(&mut self, now: Time) {
-        let mut plug = std::mem::take(&mut self.plug);
-        let mut ios: Vec<Io> = Vec::with_capacity(plug.len());
-        for group in plug.chunk_by(|a, b| a.0 == b.0) {
-            ios.clear();
-            ios.extend(group.iter().map(|(_, io)| *io));
-            self.disks.submit(now, group[0].0, &ios, &mut self.out);
+        for group in self.plug.chunk_by(|a, b| a.0 == b.0) {
+            self.batch.clear();
+            self.batch.extend(group.iter().map(|(_, io)| *io));
+            self.disks.submit(now, group[0].0, &self.batch, &mut self.out);
         }
-        plug.clear();
-        self.plug = plug;
+        self.plug.clear();
     }
 }
 
 impl<P: Registered, O: Observer> Host<'_, P, O> {
     /// Performs a step that concerns storage.
     pub fn perform_io(&mut self, cpu: CpuId, task: TaskId, step: IoStep) -> Then {
-        if let IoStep::SetPriority(priority) = step {
-            self.tasks[task].io_priority = priority;
-            return Then::Next;
-        }
-        if let Err(what) = self.check_io(step) {
+        if let Err(what) = self.check_io(task, cpu, step) {
             self.at_fault(task, what);
             return Then::Stop;
         }
@@ -178,21 +182,25 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             IoStep::Read { file, page, pages } => self.read(cpu, task, file, page, pages),
             IoStep::Write { file, page, pages } => self.write(cpu, task, file, page, pages),
             IoStep::Sync { file } => self.sync(cpu, task, file),
-            IoStep::SetPriority(_) => Then::Next,
+            IoStep::SetPriority(priority) => {
+                self.tasks[task].io_priority = priority;
+                Then::Next
+            }
         }
     }
 
     /// Whether what `step` names exists.
-    fn check_io(&self, step: IoStep) -> Result<(), String> {
+    fn check_io(&self, task: TaskId, cpu: CpuId, step: IoStep) -> Result<(), String> {
         let Some(storage) = &self.storage else { return Err("asks for I/O, and the work has no disk".into()) };
         match step {
             IoStep::Submit { volume, .. } if usize::from(volume.0) >= storage.disks.volumes() => {
                 Err(format!("uses volume {}, which does not exist", volume.0))
             }
-            IoStep::Submit { volume, sector, sectors, .. } => {
+            IoStep::Submit { volume, op, sector, sectors, .. } => {
                 let size = storage.disks.sectors(volume);
-                let fits = sector.checked_add(u64::from(sectors)).is_some_and(|end| end <= size);
-                if fits { Ok(()) } else { Err(format!("asks for sectors {sector} + {sectors} of a volume of {size}")) }
+                let io = Io { op, ..self.io(task, cpu, sector, sectors) };
+                let what = || format!("asks to {} sectors {sector} + {sectors} of a volume of {size}", op.name());
+                io.fits(size).then_some(()).ok_or_else(what)
             }
             IoStep::Read { file, .. } | IoStep::Write { file, .. } | IoStep::Sync { file }
                 if file.0 as usize >= storage.files.len() =>
@@ -219,7 +227,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         }
         let max = storage.cache.limits().read_ahead;
         let window = storage.tasks[task.index()].window(file);
-        let (_, ahead) = window.plan(page, end - page, size, max);
+        let ahead = window.plan(page, end - page, size, max);
         let mut made = std::mem::take(&mut storage.transfers);
         let waits = storage.cache.read(file, page, end, ahead, task.0, &mut made);
         let it = &mut storage.tasks[task.index()];
@@ -233,8 +241,16 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         let now = self.now;
         let storage = self.storage.as_mut().expect("checked");
         let end = page.saturating_add(pages).min(storage.files[file.0 as usize].1.pages());
+        let waits = storage.cache.wait_for_fetches(file, page, end, task.0);
+        if waits > 0 {
+            let it = &mut storage.tasks[task.index()];
+            it.transfers += waits;
+            it.deferred = Some(Step::Io(IoStep::Write { file, page, pages }));
+            return self.wait_for_io(cpu, task);
+        }
         storage.cache.write(now, file, page, end);
         self.flush();
+        self.heed_disks();
         let storage = self.storage.as_mut().expect("checked");
         if storage.cache.is_throttling() {
             storage.throttled.push_back(task);
@@ -245,40 +261,50 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
 
     fn sync(&mut self, cpu: CpuId, task: TaskId, file: FileId) -> Then {
         let storage = self.storage.as_mut().expect("checked");
-        let mut made = std::mem::take(&mut storage.transfers);
-        let waits = storage.cache.sync(file, task.0, &mut made);
         let volume = storage.files[file.0 as usize].0;
         let it = &mut storage.tasks[task.index()];
-        it.transfers += waits;
         it.uses(volume);
-        it.flush = Some(volume);
-        self.submit_made(cpu, task, made);
-        if self.flush_devices(task) {
-            self.heed_disks();
-        }
+        it.sync = Some(Syncing { file, cpu, again: true });
+        self.go_on_with_sync(task);
+        self.heed_disks();
         self.wait_for_io(cpu, task)
     }
 
-    /// Once the data of a sync is on the device: makes it durable there. Says whether there is something to wait for.
-    fn flush_devices(&mut self, task: TaskId) -> bool {
+    /// The next part of a sync whose parts so far are done: the pages, those written over meanwhile, the device's own cache.
+    /// Says whether there is something more to wait for.
+    fn go_on_with_sync(&mut self, task: TaskId) -> bool {
         let now = self.now;
         let storage = self.storage.as_mut().expect("a task that syncs has storage");
         let it = &mut storage.tasks[task.index()];
-        let Some(volume) = it.flush.take_if(|_| it.transfers == 0) else { return false };
-        it.transfers += 1;
-        let flush = Io { op: Operation::Flush, tag: FLUSH | u64::from(task.0), ..Io::read(Submitter(task.0), 0, 0) };
+        if it.transfers > 0 {
+            return it.sync.is_some();
+        }
+        let Some(Syncing { file, cpu, again }) = it.sync.take() else { return false };
+        let volume = storage.files[file.0 as usize].0;
+        let by = self.io(task, cpu, 0, 0);
+        let storage = self.storage.as_mut().expect("as above");
+        if again {
+            let mut made = std::mem::take(&mut storage.transfers);
+            let synced = storage.cache.sync(file, task.0, &mut made);
+            let it = &mut storage.tasks[task.index()];
+            it.transfers += synced.waits;
+            it.sync = Some(Syncing { file, cpu, again: synced.again });
+            made.drain(..).for_each(|id| storage.submit_transfer(now, id, by));
+            storage.transfers = made;
+            return self.go_on_with_sync(task);
+        }
+        storage.tasks[task.index()].transfers += 1;
+        let flush = Io { op: Operation::Flush, tag: FLUSH | u64::from(task.0), ..by };
         storage.disks.submit(now, volume, &[flush], &mut storage.out);
         true
     }
 
     /// Submits the transfers that the page cache made for `task`.
     fn submit_made(&mut self, cpu: CpuId, task: TaskId, mut made: Vec<TransferId>) {
-        let Io { priority, .. } = self.io(task, cpu, 0, 0);
+        let by = self.io(task, cpu, 0, 0);
         let now = self.now;
         let storage = self.storage.as_mut().expect("checked");
-        for id in made.drain(..) {
-            storage.submit_transfer(now, id, Submitter(task.0), priority);
-        }
+        made.drain(..).for_each(|id| storage.submit_transfer(now, id, by));
         storage.transfers = made;
         self.heed_disks();
     }
@@ -288,7 +314,8 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     pub fn unplug(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Result<Step, Then> {
         let storage = self.storage.as_mut().expect("asked by the caller");
         let it = &mut storage.tasks[task.index()];
-        if matches!(step, Step::Io(IoStep::Submit { .. })) || storage.plug.is_empty() && it.unadmitted == 0 {
+        let is_more = matches!(step, Step::Io(IoStep::Submit { .. }));
+        if it.unadmitted == 0 && (is_more || storage.plug.is_empty()) {
             return Ok(step);
         }
         self.submit_all();
@@ -347,6 +374,10 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     pub fn disks_due(&mut self) {
         let now = self.now;
         let storage = self.storage.as_mut().expect("only storage sets this time");
+        if storage.armed != now {
+            // An earlier time was set after this one, and what follows from it as well.
+            return;
+        }
         storage.armed = Time::NEVER;
         if storage.disks.next_event() <= now {
             storage.disks.advance(now, &mut storage.out);
@@ -364,13 +395,13 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     /// Lets the flusher write what it should, and looks again later if something stays dirty.
     fn flush(&mut self) {
         let now = self.now;
-        let by = Submitter(self.tasks.len() as u32);
+        let by = Io::read(Submitter(self.tasks.len() as u32), 0, 0);
         let storage = self.storage.as_mut().expect("asked by storage");
         let mut made = std::mem::take(&mut storage.transfers);
         storage.cache.write_back(now, FLUSHER_MAX - storage.flushing, &mut made);
         storage.flushing += made.len();
         for id in made.drain(..) {
-            storage.submit_transfer(now, id, by, IoPriority::DEFAULT);
+            storage.submit_transfer(now, id, by);
         }
         storage.transfers = made;
         if !storage.is_flusher_armed && storage.cache.unclean() > 0 {
@@ -456,7 +487,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
 
     /// Wakes `task` if it is blocked and may go on.
     fn resume(&mut self, task: TaskId) {
-        if self.flush_devices(task) {
+        if self.go_on_with_sync(task) {
             return;
         }
         let storage = self.storage.as_mut().expect("asked by storage");

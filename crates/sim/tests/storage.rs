@@ -154,6 +154,37 @@ fn who_writes_more_than_a_fifth_of_memory_waits_for_the_disk() {
 }
 
 #[test]
+fn write_back_that_nobody_waits_for_takes_the_time_of_the_disk() {
+    let write = io(IoStep::Write { file: FileId(0), page: 0, pages: 150 });
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![write, Step::Compute(Span(1000 * MS))]]);
+    let done = seen.iter().find(|(_, e)| matches!(e, Event::Io(io) if io.stage == IoStage::Completed)).unwrap();
+    assert_eq!(done.0.0, 5 * MS, "not when somebody looks next");
+}
+
+#[test]
+fn a_page_that_is_read_ahead_is_written_over_once_it_came() {
+    let read = io(IoStep::Read { file: FileId(0), page: 0, pages: 1 });
+    let write = io(IoStep::Write { file: FileId(0), page: 3, pages: 1 });
+    let second = vec![Step::Compute(Span(MS)), write.clone(), write, Step::Sleep(Span(60_000 * MS))];
+    let (outcome, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![read], second]);
+    let waited = seen
+        .iter()
+        .any(|(at, e)| at.0 == MS && matches!(e, Event::Switch { off: goodness_core::Off::Uninterruptible, .. }));
+    assert!(waited, "the page is on its way");
+    assert!(outcome.end.0 >= 35_000 * MS);
+    assert_eq!(count(&seen, IoStage::Done), 2, "one fetch, one write");
+}
+
+#[test]
+fn a_sync_covers_what_was_written_over_while_it_was_being_written() {
+    let write = || io(IoStep::Write { file: FileId(0), page: 0, pages: 1 });
+    let sync = || io(IoStep::Sync { file: FileId(0) });
+    let late = vec![Step::Sleep(Span(2 * MS)), write(), sync()];
+    let (_, seen) = run("null:latency=5ms,depth=1", "none", vec![vec![write(), sync()], late]);
+    assert_eq!(ends(&seen)[..2], [5 * MS, 10 * MS]);
+}
+
+#[test]
 fn who_finds_the_request_pool_full_sleeps_before_its_next_step() {
     let mut steps: Vec<Step> = (0..200).map(|n| submit(n * 1000)).collect();
     steps.push(Step::Compute(Span(MS)));

@@ -87,11 +87,11 @@ pub const METRICS: &[About] = metrics!(@ []
     distribution "io_latency", "ns", Lower, "the time from a piece of I/O's reaching the block layer to its being done";
     distribution "io_read_latency", "ns", Lower, "the same time for reads";
     distribution "io_write_latency", "ns", Lower, "the same time for writes and discards";
-    "iops", "1/s", Higher, "Pieces of I/O done per second.";
-    "bandwidth", "bytes/s", Higher, "Bytes read and written per second.";
+    "iops", "1/s", Higher, "Pieces of I/O done per second, as the disks see them: a mirror does each write twice.";
+    "bandwidth", "bytes/s", Higher, "Bytes read and written per second, as the disks see them.";
     "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next on a disk.";
     "merges", "1", Neither, "Pieces of I/O that joined a waiting request.";
-    "starved", "1", Lower, "Requests that waited longer than a second to be dispatched.";
+    "starved", "1", Lower, "Requests that waited longer than a second to be dispatched, or were not dispatched at all.";
     "utilisation", "1", Neither, "Share of the CPU time there was during which CPUs were not idle.";
 );
 

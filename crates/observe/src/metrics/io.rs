@@ -3,7 +3,7 @@
 use super::Window;
 use super::measured::Values;
 use crate::histogram::Histogram;
-use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId};
+use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Time};
 
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
@@ -35,13 +35,17 @@ pub(super) struct IoMeasures {
     distance: u64,
     /// Where the last request ended, by disk.
     heads: Vec<u64>,
+    /// Since when each request waits that is not dispatched, by disk and request.
+    waiting: Vec<Vec<Time>>,
     tasks: Vec<TaskIo>,
 }
 
 impl IoMeasures {
     /// Something happened; `measuring` says whether the warm-up is over.
-    pub fn observe(&mut self, event: &IoEvent, measuring: bool) {
+    pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
         match event.stage {
+            IoStage::Inserted => *self.waiting(event) = at,
+            IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
             IoStage::BackMerged | IoStage::FrontMerged if measuring => self.merges += 1,
             IoStage::Issued => self.issued(event, measuring),
             IoStage::Done if measuring => self.done(event),
@@ -49,7 +53,20 @@ impl IoMeasures {
         }
     }
 
+    fn waiting(&mut self, event: &IoEvent) -> &mut Time {
+        let (disk, request) = (usize::from(event.disk.0), event.request.index());
+        if self.waiting.len() <= disk {
+            self.waiting.resize_with(disk + 1, Vec::new);
+        }
+        let of_disk = &mut self.waiting[disk];
+        if of_disk.len() <= request {
+            of_disk.resize(request + 1, Time::NEVER);
+        }
+        &mut of_disk[request]
+    }
+
     fn issued(&mut self, event: &IoEvent, measuring: bool) {
+        *self.waiting(event) = Time::NEVER;
         let disk = usize::from(event.disk.0);
         if self.heads.len() <= disk {
             self.heads.resize(disk + 1, 0);
@@ -94,7 +111,10 @@ impl IoMeasures {
         let of_issued = |sum: u64| (self.issued > 0).then(|| sum as f64 / self.issued as f64);
         values.set("seek_distance", of_issued(self.distance), self.issued);
         values.set("merges", (done > 0).then_some(self.merges as f64), self.merges);
-        values.set("starved", (self.issued > 0).then_some(self.starved as f64), self.issued);
+        let never =
+            self.waiting.iter().flatten().filter(|since| **since < window.to && window.to.since(**since) > STARVED);
+        let (starved, all) = (self.starved + never.clone().count() as u64, self.issued + never.count() as u64);
+        values.set("starved", (all > 0).then_some(starved as f64), all);
     }
 
     /// Latencies of all pieces.
@@ -113,7 +133,7 @@ impl IoMeasures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{DiskId, RequestId, Submitter, Time};
+    use goodness_core::{DiskId, RequestId, Submitter};
 
     fn event(stage: IoStage, op: Operation, sector: u64, span: Span) -> IoEvent {
         let (request, submitter) = (RequestId(0), Submitter(2));
@@ -130,12 +150,12 @@ mod tests {
     #[test]
     fn rates_latencies_and_seeks_are_of_what_was_done() {
         let mut io = IoMeasures::default();
-        io.observe(&event(IoStage::Issued, Operation::Read, 100, Span::ZERO), false);
-        io.observe(&event(IoStage::Issued, Operation::Read, 208, Span::from_ms(1)), true);
-        io.observe(&event(IoStage::Issued, Operation::Write, 116, Span::from_s(2)), true);
-        io.observe(&event(IoStage::Done, Operation::Read, 208, Span::from_ms(3)), true);
-        io.observe(&event(IoStage::Done, Operation::Write, 116, Span::from_ms(5)), true);
-        io.observe(&event(IoStage::BackMerged, Operation::Write, 124, Span::ZERO), true);
+        io.observe(Time(1), &event(IoStage::Issued, Operation::Read, 100, Span::ZERO), false);
+        io.observe(Time(1), &event(IoStage::Issued, Operation::Read, 208, Span::from_ms(1)), true);
+        io.observe(Time(1), &event(IoStage::Issued, Operation::Write, 116, Span::from_s(2)), true);
+        io.observe(Time(1), &event(IoStage::Done, Operation::Read, 208, Span::from_ms(3)), true);
+        io.observe(Time(1), &event(IoStage::Done, Operation::Write, 116, Span::from_ms(5)), true);
+        io.observe(Time(1), &event(IoStage::BackMerged, Operation::Write, 124, Span::ZERO), true);
         let value = values(&io);
         assert_eq!(value("iops"), Some(1.0));
         assert_eq!(value("bandwidth"), Some(4096.0));
@@ -146,6 +166,15 @@ mod tests {
         assert!(value("io_write_latency_max").is_some_and(|ns| (ns - 5e6).abs() < 1e4));
         let tasks = io.into_tasks(9);
         assert_eq!(tasks.iter().map(|(task, it)| (task.0, it.done, it.bytes)).collect::<Vec<_>>(), [(2, 2, 8192)]);
+    }
+
+    #[test]
+    fn a_request_that_never_goes_out_is_starved_too() {
+        let mut io = IoMeasures::default();
+        io.observe(Time(1), &event(IoStage::Inserted, Operation::Read, 8, Span::ZERO), true);
+        assert_eq!(values(&io)("starved"), Some(1.0), "it waits for two seconds less a nanosecond");
+        io.observe(Time(2), &event(IoStage::Absorbed, Operation::Read, 8, Span::ZERO), true);
+        assert_eq!(values(&io)("starved"), None);
     }
 
     #[test]

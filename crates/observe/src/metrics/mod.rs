@@ -198,8 +198,8 @@ impl Measures {
     }
 
     /// Block I/O went one station on.
-    pub fn io(&mut self, event: &IoEvent) {
-        self.io.get_or_insert_default().observe(event, self.measuring);
+    pub fn io(&mut self, at: Time, event: &IoEvent) {
+        self.io.get_or_insert_default().observe(at, event, self.measuring);
     }
 
     /// Ends the run at `end`.
