@@ -84,6 +84,18 @@ fn a_flush_does_not_wait_for_the_reads_that_wait_for_the_arm() {
 }
 
 #[test]
+fn a_write_behind_the_flush_that_joins_one_before_it_does_not_let_the_flush_go_earlier() {
+    let flushed = |behind: &[(Operation, u64, u32)]| {
+        let mut disk = drive(atlas_10k::parameters(), 10, |_| ());
+        let mut commands =
+            vec![(Operation::Read, 9_000_000, 8), (Operation::Write, 5_000_000, 8), (Operation::Flush, 0, 0)];
+        commands.extend(behind);
+        together(&mut disk, Time(0), &commands)[2]
+    };
+    assert!(flushed(&[(Operation::Write, 5_000_008, 8)]) >= flushed(&[]));
+}
+
+#[test]
 fn the_media_cannot_be_written_before_the_bus_has_brought_the_data() {
     let mut disk = drive(atlas_10k::parameters(), 1, |s| s.write_cache = Some(false));
     let done = one(&mut disk, Time(0), &request(Operation::Write, 0, 256));

@@ -20,6 +20,8 @@ pub struct Dirty {
     pub start: u64,
     /// The address after the last.
     pub end: u64,
+    /// Number of the oldest write in it: a flush that came after that one waits for the extent.
+    pub oldest: u64,
     /// Number of the newest write in it.
     pub newest: u64,
     /// Nanosecond from which the media may be written without waiting for the bus.
@@ -151,11 +153,11 @@ impl Cache {
         true
     }
 
-    /// Whether extents still wait, or are written, that hold a write numbered up to `newest`. An extent that grew counts
-    /// by its newest write: a flush may wait longer than it must, never shorter.
+    /// Whether extents still wait, or are written, that hold a write numbered up to `turn`. An extent counts by its oldest
+    /// write: a flush may wait for a newer one that joined it, and never completes before an older one is on the media.
     #[must_use]
-    pub fn holds_writes_until(&self, newest: u64) -> bool {
-        self.dirty.iter().any(|dirty| dirty.newest <= newest)
+    pub fn holds_writes_until(&self, turn: u64) -> bool {
+        self.dirty.iter().any(|dirty| dirty.oldest <= turn)
     }
 }
 
@@ -164,7 +166,17 @@ mod tests {
     use super::*;
 
     fn write(start: u64, end: u64) -> Dirty {
-        Dirty { start, end, newest: 1, data_ready: 0, movable: 0, arm: Arm::default(), angle: 0, under_way: false }
+        Dirty {
+            start,
+            end,
+            oldest: 1,
+            newest: 1,
+            data_ready: 0,
+            movable: 0,
+            arm: Arm::default(),
+            angle: 0,
+            under_way: false,
+        }
     }
 
     #[test]
@@ -201,6 +213,15 @@ mod tests {
         cache.dirty[0].under_way = true;
         assert!(!cache.absorb(write(20, 30)), "what is being written does not grow");
         assert_eq!(cache.find(4, 20), Found::Whole(None));
+    }
+
+    #[test]
+    fn an_extent_that_a_newer_write_joined_still_holds_its_oldest() {
+        let mut cache = Cache::new(1, 100, 2);
+        let numbered = |start, end, turn| Dirty { oldest: turn, newest: turn, ..write(start, end) };
+        assert!(cache.absorb(numbered(0, 10, 5)) && cache.absorb(numbered(10, 20, 7)));
+        assert_eq!((cache.dirty.len(), cache.dirty[0].newest), (1, 7));
+        assert!(cache.holds_writes_until(6) && !cache.holds_writes_until(4));
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub struct Parameters {
     pub depth: u32,
     /// Order in which it serves them.
     pub policy: Policy,
-    /// A command older than this is served before all younger ones.
+    /// Age from which every second command served is the oldest.
     pub age_limit: Span,
     /// Largest transfer, in sectors.
     pub sectors_max: u32,
@@ -124,7 +124,7 @@ goodness_core::tunables! {
         depth: Option<u64> = None, in 1 => 4096;
         /// Order in which it serves them.
         policy: Option<Policy> = None;
-        /// Age beyond which a command is served before all younger ones.
+        /// Age from which every second command served is the oldest.
         age_limit: Option<Span> = None, in Span::ZERO => Span::from_s(3600);
         /// Seek curve.
         seek: CurveKind = CurveKind::Table;

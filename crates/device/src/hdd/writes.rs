@@ -45,8 +45,8 @@ impl Hdd {
             let Command { start, end, turn, ready, .. } = self.commands[slot as usize];
             let place = self.mechanics.geometry.locate(start);
             let (arm, angle) = (place.arm, self.mechanics.angle(&place));
-            let write =
-                Dirty { start, end, newest: turn, data_ready: ready, movable: ready, arm, angle, under_way: false };
+            let (oldest, newest, data_ready, movable) = (turn, turn, ready, ready);
+            let write = Dirty { start, end, oldest, newest, data_ready, movable, arm, angle, under_way: false };
             if !self.cache.absorb(write) {
                 return;
             }
