@@ -229,8 +229,14 @@ impl<E: RegisteredElevator> Queue<E> {
 
     /// The device has completed `request`.
     fn complete(&mut self, now: Time, request: RequestId, out: &mut Out) {
+        let state = self.states.get(request.index());
+        assert!(
+            state == Some(&State::InFlight),
+            "the device of disk {} completed request {} which it does not have: it is {state:?}",
+            self.disk.0,
+            request.0
+        );
         let about = self.requests[request];
-        debug_assert_eq!(self.states[request.index()], State::InFlight);
         self.in_flight -= 1;
         self.tags.give_back(about.queue);
         out.event(|| self.of_request(IoStage::Completed, request, &about, now.since(about.issued)));

@@ -1,9 +1,14 @@
 //! The plug of the single-queue layer: a queue that was empty waits a moment for company.
 //!
-//! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. It runs again with the fourth
-//! request, after 3 ms in whole jiffies (at least one), when somebody waits, also for a free request, or the elevator asks,
-//! behind a write that somebody waits for, and at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the
-//! time: running a queue takes its plug off).
+//! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. It runs again
+//!
+//! - with the fourth request,
+//! - after 3 ms in whole jiffies, at least one,
+//! - when somebody waits for what was submitted, or for a free request,
+//! - when the elevator asks,
+//! - behind a write that somebody waits for,
+//! - at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the time: running a queue
+//!   takes its plug off).
 
 use goodness_core::{QueueFacts, Time};
 

@@ -6,8 +6,8 @@ use common::device::Unruly;
 use goodness_block::{Arrival, Drive, Driven, Outcome, Queue, QueueOptions, Source, Storage, by_name};
 use goodness_core::storage::VolumeId;
 use goodness_core::{
-    Elevator, ElevatorAbout, Event, HwQueue, Insert, Io, IoContext, IoStage, Layer, Operation, QueueFacts,
-    RegisteredElevator, RequestId, Rng, Run, Seed, Submitter, Time,
+    Device, DeviceFacts, Elevator, ElevatorAbout, Event, HwQueue, Insert, Io, IoContext, IoStage, Layer, Operation,
+    QueueFacts, RegisteredElevator, Request, RequestId, Rng, Run, Seed, Submitter, Time,
 };
 
 const MS: u64 = 1_000_000;
@@ -35,6 +35,33 @@ impl Source for Loop {
             self.next = now;
         }
     }
+}
+
+/// A device that says of each request twice that it is complete.
+struct Stutters(Box<dyn Device>);
+
+impl Device for Stutters {
+    fn facts(&self) -> DeviceFacts {
+        self.0.facts()
+    }
+    fn start(&mut self, now: Time, id: RequestId, request: &Request) {
+        self.0.start(now, id, request);
+    }
+    fn next_event(&self) -> Time {
+        self.0.next_event()
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<RequestId>) {
+        self.0.advance(now, done);
+        done.extend_from_within(..);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the device of disk 0 completed request 0 which it does not have: it is Some(Free)")]
+fn a_device_that_completes_a_request_twice_is_found_out() {
+    let device = Stutters(goodness_device::by_name("null:latency=1ms", Seed(1)).unwrap());
+    let disk = by_name("noop", &QueueOptions::default(), Box::new(device)).unwrap();
+    let _ = Drive::new(&mut Storage::single(disk)).run(&mut reads(1), Time::NEVER);
 }
 
 fn reads(count: u64) -> Loop {

@@ -324,7 +324,8 @@ pub struct QueueFacts {
     pub rotational: bool,
     /// Capacity in sectors.
     pub sectors: u64,
-    /// Requests that may wait and be under way: per direction in the single-queue layer, together in blk-mq.
+    /// Requests that may wait and be under way: for each direction in the single-queue layer; in blk-mq the sum over the
+    /// hardware queues, which share it evenly.
     pub requests: u32,
 }
 

@@ -255,8 +255,8 @@ impl Cfq {
         self.enlist(cx, number, older);
     }
 
-    /// A synchronous request has come to `number`: whether the disk was kept for it. An asynchronous one of the process that
-    /// the disk is kept for ends that.
+    /// A request has come to `number`: whether the disk was kept for it. An asynchronous one of the process that the disk is
+    /// kept for ends that.
     fn meets_wait(&mut self, now: u64, number: u32, request: &Request) -> Run {
         let Some(active) = self.active.filter(|active| self.queue(*active).is_awaited) else {
             return Run::WhenUnplugged;

@@ -18,7 +18,8 @@ impl Cfq {
         (queue.must_dispatch, queue.is_awaited) = (false, false);
         let most = if queue.is_idle_class() { 1 } else { self.quantum };
         let mut taken = 0;
-        while let Some(request) = self.pick(cx, number).filter(|_| taken < most) {
+        while taken < most {
+            let Some(request) = self.pick(cx, number) else { break };
             self.choose(cx, request);
             taken += 1;
         }
