@@ -121,7 +121,7 @@ fn ascending<E: RegisteredElevator>(settings: E::Settings, outstanding: usize, s
 
 #[test]
 fn sorting_sees_what_the_device_has_no_tag_for() {
-    // T-MQD-5: the sheet says about 90 %. Where all have expired, one of 16 goes to the oldest, which lies ahead half the
+    // T-MQD-5: where all have expired, one of 16 goes to the oldest, which lies ahead half the
     // time: 97 %. Where none has, only the end of a sweep descends.
     let slow = Span::from_ms(5);
     let expired = ascending::<MqDeadline>(Settings::default(), 512, slow);

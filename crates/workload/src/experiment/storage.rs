@@ -23,6 +23,7 @@
 //! spread = 2                        # … in so many times the file's size
 //!
 //! [[task]]
+//! io_priority = "be-2"              # rt-0 to rt-7, be-0 to be-7, idle; by default as it follows from nice
 //! program = [
 //!   { read = "log", size = "64KiB" },                        # behind the last one; through the page cache
 //!   { write = "sda", size = "4KiB", at = "random" },         # a volume: direct; waits until done
