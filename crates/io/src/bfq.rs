@@ -64,7 +64,7 @@ struct Trial {
 }
 
 /// Budget fair queueing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bfq {
     settings: Settings,
     times: Times,

@@ -78,14 +78,14 @@ struct Turn {
     batch: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Control {
     Histograms(Box<Histograms>),
     Means(Means),
 }
 
 /// Domains with tokens.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Kyber {
     grants: &'static [Grant],
     queues: Queues,

@@ -85,7 +85,7 @@ impl Level {
 }
 
 /// Sectors in batches, arrival on expiry, class by class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MqDeadline {
     settings: Settings,
     /// Jiffies until expiry, by direction.

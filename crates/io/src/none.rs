@@ -20,7 +20,7 @@ goodness_core::tunables! {
 const SCANNED: usize = 8;
 
 /// The software queues of one hardware queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Hardware {
     /// What goes before all others.
     head: List,
@@ -32,7 +32,7 @@ struct Hardware {
 }
 
 /// Arrival order, CPU by CPU.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NoElevator {
     links: Links,
     /// By request: whether it is on a list of those that go first.

@@ -42,7 +42,7 @@ pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
 }
 
 /// A queue's requests, and what is known of who fills it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     /// Whether somebody waits for its requests.
     pub sync: bool,

@@ -205,7 +205,7 @@ pub fn is_burst_over(now: Time, emptied: Option<Time>) -> bool {
 }
 
 /// Queues that began shortly after each other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Burst {
     members: [u32; Burst::LARGE],
     size: usize,

@@ -34,7 +34,7 @@ const SHORTEST: Span = Span::from_s(3);
 const LONGEST: Span = Span::from_s(25);
 
 /// The estimate, and the interval under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PeakRate {
     rate: u64,
     reference: &'static Reference,

@@ -90,7 +90,7 @@ struct Class {
 }
 
 /// All queues of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Schedule {
     nodes: Nodes<1>,
     classes: [Class; CLASSES],

@@ -55,7 +55,7 @@ pub fn bucket(latency: Span, target: Span) -> usize {
 }
 
 /// Latencies of all domains, and what was learnt from them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Histograms {
     targets: [Span; TIMED],
     /// Since allocation.

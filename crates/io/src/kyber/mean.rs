@@ -49,7 +49,7 @@ struct Mean {
 }
 
 /// The window, and what completed in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Means {
     targets: [Span; 2],
     means: [Mean; 3],

@@ -20,7 +20,7 @@ enum Place {
 }
 
 /// The queues of all CPUs and hardware queues.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Queues {
     cpus: usize,
     domains: usize,
