@@ -12,15 +12,15 @@ mod error;
 mod event;
 mod format;
 mod header;
-mod journal;
-mod machine;
+pub(crate) mod journal;
+pub(crate) mod machine;
 mod output;
 mod pages;
 mod save;
 mod stage;
 mod tasks;
 mod text;
-mod tracefs;
+pub(crate) mod tracefs;
 mod watchdog;
 
 use std::ffi::OsString;

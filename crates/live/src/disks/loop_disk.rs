@@ -1,0 +1,186 @@
+//! A loop device over a sparse file of our own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::DiskError;
+use super::trace::Tracing;
+use super::undo::{self, Entry, Undo};
+use crate::record::{journal, tracefs::Tracefs};
+
+const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+/// The device detaches when the last who has it open closes it.
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+/// Past the page cache of the file.
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// Numbers below are left to others: a machine has its first few from the start.
+const FIRST_NUMBER: u32 = 64;
+/// The major number of loop devices.
+const MAJOR: u32 = 7;
+
+/// `struct loop_info64` and `struct loop_config` of `linux/loop.h`.
+#[repr(C)]
+struct LoopConfig {
+    file: u32,
+    block_size: u32,
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt: [u32; 2],
+    flags: u32,
+    names: [u8; 64 + 64 + 32],
+    init: [u64; 2],
+    reserved: [u64; 8],
+}
+
+/// A block device that nobody else uses; gone again when dropped.
+#[derive(Debug)]
+pub struct LoopDisk {
+    number: u32,
+    instance: PathBuf,
+    // Dropped in this order: closed, undone, unmounted.
+    open: Option<File>,
+    _undo: Undo,
+    tracefs: Tracefs,
+}
+
+impl LoopDisk {
+    /// A disk of `bytes` bytes over a sparse file in a new folder below `below`, with direct I/O.
+    ///
+    /// # Errors
+    /// What the kernel refused; everything is undone by then.
+    pub fn make(below: &Path, bytes: u64) -> Result<LoopDisk, DiskError> {
+        undo::clean_stale();
+        let mut first = FIRST_NUMBER + std::process::id() % FIRST_NUMBER;
+        loop {
+            let number = free_number(first)?;
+            match LoopDisk::numbered(below, bytes, number) {
+                // Somebody was faster.
+                Err(why) if why.source.raw_os_error() == Some(libc::EEXIST) => first = number + 1,
+                made => return made,
+            }
+        }
+    }
+
+    fn numbered(below: &Path, bytes: u64, number: u32) -> Result<LoopDisk, DiskError> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let pid = std::process::id();
+        let name = format!("{}{pid}-{}", journal::MARK, MADE.fetch_add(1, Ordering::Relaxed));
+        let tracefs = Tracefs::find(&name)
+            .map_err(|error| DiskError::new(Path::new("tracefs"), "finding or mounting it", io::Error::other(error)))?;
+        let instance = tracefs.root.join("instances").join(&name);
+        let entry = Entry {
+            pid,
+            started: journal::process_start(pid),
+            number,
+            folder: below.join(&name),
+            instance: instance.clone(),
+            mounted: tracefs.mounted.clone(),
+        };
+        let undo = Undo::start(entry.clone(), &name)
+            .map_err(|why| DiskError::new(&undo::folder(), "writing the journal", why))?;
+        let mut disk = LoopDisk { number, tracefs, instance, open: None, _undo: undo };
+        disk.open = Some(attach(&entry, bytes)?);
+        Ok(disk)
+    }
+
+    /// The device, as in `/dev/loop64`.
+    #[must_use]
+    pub fn device(&self) -> PathBuf {
+        PathBuf::from(format!("/dev/loop{}", self.number))
+    }
+
+    fn queue(&self, file: &str) -> PathBuf {
+        PathBuf::from(format!("/sys/block/loop{}/queue/{file}", self.number))
+    }
+
+    /// The elevators that this kernel has, `none` among them.
+    #[must_use]
+    pub fn elevators(&self) -> Vec<String> {
+        let listed = fs::read_to_string(self.queue("scheduler")).unwrap_or_default();
+        listed.split_whitespace().map(|name| name.trim_matches(['[', ']']).to_string()).collect()
+    }
+
+    /// Puts the elevator called `name` before the device, in its first state.
+    ///
+    /// # Errors
+    /// What the kernel says; it has not every elevator.
+    pub fn set_elevator(&self, name: &str) -> Result<(), DiskError> {
+        let file = self.queue("scheduler");
+        // The one that is there already would keep what it has learnt.
+        let change = fs::write(&file, "none").and_then(|()| fs::write(&file, name));
+        change.map_err(|why| DiskError::new(&file, "choosing the elevator", why))
+    }
+
+    /// A number that the kernel gives out about the queue, such as `nr_requests`.
+    #[must_use]
+    pub fn fact(&self, name: &str) -> Option<u64> {
+        fs::read_to_string(self.queue(name)).ok()?.trim().parse().ok()
+    }
+
+    /// Writes down what becomes of the device's requests while `during` runs: as text, with what `during` returns.
+    ///
+    /// # Errors
+    /// What tracefs refused.
+    pub fn traced<T>(&self, during: impl FnOnce() -> T) -> Result<(String, T), DiskError> {
+        let tracing = Tracing::start(&self.tracefs.root, &self.instance, (MAJOR << 20) | self.number)?;
+        let result = during();
+        Ok((tracing.text()?, result))
+    }
+}
+
+/// The first number from `first` on that no loop device has.
+fn free_number(first: u32) -> Result<u32, DiskError> {
+    let is_free = |number: &u32| !Path::new(&format!("/sys/block/loop{number}")).exists();
+    let full = || io::Error::other("a thousand loop devices exist");
+    let found = (first..FIRST_NUMBER + 1000).find(is_free);
+    found.ok_or_else(|| DiskError::new(Path::new("/sys/block"), "finding a free number", full()))
+}
+
+/// Makes file and device, and attaches the one to the other.
+fn attach(entry: &Entry, bytes: u64) -> Result<File, DiskError> {
+    let (folder, image) = (&entry.folder, entry.image());
+    fs::create_dir(folder).map_err(|why| DiskError::new(folder, "making a folder", why))?;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create_new(true).custom_flags(libc::O_CLOEXEC).open(&image);
+    let file = file.map_err(|why| DiskError::new(&image, "making a file", why))?;
+    file.set_len(bytes).map_err(|why| DiskError::new(&image, "making a sparse file", why))?;
+    let control = Path::new("/dev/loop-control");
+    let opened = OpenOptions::new().read(true).write(true).open(control);
+    let opened = opened.map_err(|why| DiskError::new(control, "opening", why))?;
+    // SAFETY: the argument is a number.
+    if unsafe { libc::ioctl(opened.as_raw_fd(), LOOP_CTL_ADD, libc::c_long::from(entry.number)) } < 0 {
+        return Err(DiskError::new(control, "adding a loop device", io::Error::last_os_error()));
+    }
+    let path = PathBuf::from(format!("/dev/loop{}", entry.number));
+    let device = OpenOptions::new().read(true).write(true).open(&path);
+    let device = device.map_err(|why| DiskError::new(&path, "opening", why))?;
+    let config = LoopConfig {
+        file: file.as_raw_fd() as u32,
+        block_size: 512,
+        device: 0,
+        inode: 0,
+        rdevice: 0,
+        offset: 0,
+        size_limit: 0,
+        number: entry.number,
+        encrypt: [0; 2],
+        flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+        names: [0; 160],
+        init: [0; 2],
+        reserved: [0; 8],
+    };
+    // SAFETY: `config` is laid out as the kernel expects and outlives the call.
+    if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) } < 0 {
+        return Err(DiskError::new(&path, "attaching the file", io::Error::last_os_error()));
+    }
+    Ok(device)
+}
