@@ -10,9 +10,24 @@ use goodness_core::{
     Allocate, Insert, Io, IoStage, Layer, Operation, RegisteredElevator, Request, RequestId, Run, Span, Time,
 };
 
-/// The lane in which `io` would wait.
+/// How far along a lane somebody is looked for whom the elevator does not refuse, so that a long lane costs no more than a
+/// short one.
+const PIECES_ASKED: u32 = 128;
+
+/// The lane of its hardware queue in which `io` would wait.
 fn lane_of(io: &Io) -> usize {
     2 * direction(io.op) + usize::from(!io.sync)
+}
+
+/// What came of looking for a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// There is one.
+    Found,
+    /// All are in use.
+    NoneFree,
+    /// The elevator does not let this submitter have one.
+    Refused,
 }
 
 impl<E: RegisteredElevator> Queue<E> {
@@ -51,12 +66,13 @@ impl<E: RegisteredElevator> Queue<E> {
 
     /// Finds a request for `piece`, or puts it to sleep. Whether it need not sleep.
     fn place(&mut self, now: Time, piece: u32, sleeps: bool, out: &mut Out) -> bool {
-        if !sleeps && self.enter(now, piece, false, out) {
+        if !sleeps && self.enter(now, piece, false, out) == Entry::Found {
             return true;
         }
         self.pieces[piece].is_tried = !sleeps;
-        let lane = lane_of(&self.pieces[piece].io);
-        self.pieces.append(&mut self.lanes[lane], piece);
+        let io = &self.pieces[piece].io;
+        let (queue, lane) = (self.tags.queue_of(io.cpu).index(), lane_of(io));
+        self.pieces.append(&mut self.lanes[queue][lane], piece);
         self.in_lanes += 1;
         let whole = self.pieces.whole(piece);
         self.pieces[whole].unadmitted += 1;
@@ -71,57 +87,92 @@ impl<E: RegisteredElevator> Queue<E> {
         if self.in_lanes == 0 {
             return;
         }
-        while self.in_lanes > 0 && self.admit_one(now, out) {}
+        for queue in 0..self.lanes.len() {
+            while self.in_lanes > 0 && self.admit_one(now, queue, out) {}
+        }
         self.flush_plug(now, out);
     }
 
-    /// The first of some lane gets a request; the lanes are asked in the order in which their first arrived.
-    fn admit_one(&mut self, now: Time, out: &mut Out) -> bool {
+    /// Somebody in a lane of `queue` gets a request; the lanes are asked in the order in which their first arrived.
+    fn admit_one(&mut self, now: Time, queue: usize, out: &mut Out) -> bool {
         let mut heads = [(u64::MAX, 0); 4];
         for (lane, head) in heads.iter_mut().enumerate() {
-            let first = self.lanes[lane].head;
+            let first = self.lanes[queue][lane].head;
             *head = (if first == NONE { u64::MAX } else { self.pieces[first].order }, lane);
         }
         heads.sort_unstable();
-        heads.iter().any(|(order, lane)| *order != u64::MAX && self.admit_from(now, *lane, out))
+        heads.iter().any(|(order, lane)| *order != u64::MAX && self.admit_from(now, queue, *lane, out))
     }
 
-    fn admit_from(&mut self, now: Time, lane: usize, out: &mut Out) -> bool {
-        let piece = self.pieces.pop(&mut self.lanes[lane]);
+    /// The first in a lane gets a request, or the first of another submitter where the elevator refuses those before it.
+    fn admit_from(&mut self, now: Time, queue: usize, lane: usize, out: &mut Out) -> bool {
+        self.walks += 1;
+        let mut prior = NONE;
+        let mut piece = self.lanes[queue][lane].head;
+        for _ in 0..PIECES_ASKED {
+            if piece == NONE {
+                return false;
+            }
+            let submitter = self.pieces[piece].io.submitter.index();
+            if self.refused.get(submitter) != Some(&self.walks) {
+                self.pieces.take_off(&mut self.lanes[queue][lane], prior);
+                let entry = self.wake(now, piece, out);
+                if entry == Entry::Found {
+                    return true;
+                }
+                self.pieces.put_back(&mut self.lanes[queue][lane], prior, piece);
+                if entry == Entry::NoneFree {
+                    return false;
+                }
+                self.refused.resize(self.refused.len().max(submitter + 1), 0);
+                self.refused[submitter] = self.walks;
+            }
+            (prior, piece) = (piece, self.pieces.next(piece));
+        }
+        false
+    }
+
+    /// The submitter of `piece`, which is on no lane, looks for a request again.
+    fn wake(&mut self, now: Time, piece: u32, out: &mut Out) -> Entry {
         let io = self.pieces[piece].io;
-        if self.pool.wakes(io.op) {
+        if self.pool.wakes(self.share(io.op, io.cpu)) {
             self.pool.begin_batch(&self.facts, now, io.submitter);
         }
         let whole = self.pieces.whole(piece);
-        if !self.enter(now, piece, true, out) {
+        let entry = self.enter(now, piece, true, out);
+        if entry != Entry::Found {
             self.pieces[piece].is_tried = true;
-            self.pieces.put_back(&mut self.lanes[lane], piece);
-            return false;
+            return entry;
         }
         self.in_lanes -= 1;
         self.pieces[whole].unadmitted -= 1;
         if self.pieces[whole].unadmitted == 0 {
             out.outcomes.push(Outcome::Admitted { tag: self.pieces[whole].io.tag });
         }
-        true
+        entry
     }
 
-    /// `piece` joins a request or gets one of its own. Whether it did.
-    fn enter(&mut self, now: Time, piece: u32, is_awake: bool, out: &mut Out) -> bool {
+    /// `piece` joins a request or gets one of its own, if there is one for it.
+    fn enter(&mut self, now: Time, piece: u32, is_awake: bool, out: &mut Out) -> Entry {
         let io = self.pieces[piece].io;
         let may_merge = io.mergeable && !io.durable && io.op != Operation::Flush;
         if may_merge && !self.pieces[piece].is_tried && self.try_merge(now, piece, &io, out) {
-            return true;
+            return Entry::Found;
         }
-        if Self::LAYER == Layer::MultiQueue && !is_awake && self.lanes[lane_of(&io)].head != NONE {
-            return false;
+        let queue = self.tags.queue_of(io.cpu).index();
+        if Self::LAYER == Layer::MultiQueue && !is_awake && self.lanes[queue][lane_of(&io)].head != NONE {
+            return Entry::NoneFree;
         }
+        let share = self.share(io.op, io.cpu);
         let say = match io.op {
             Operation::Flush => Allocate::AsUsual,
-            _ => self.elevator.may_allocate(context!(self, now), &io, self.pool.used(io.op)),
+            _ => self.elevator.may_allocate(context!(self, now), &io, self.pool.used(share)),
         };
-        if !self.pool.take(&self.facts, now, &io, say) {
-            return false;
+        if say == Allocate::Wait {
+            return Entry::Refused;
+        }
+        if !self.pool.take(&self.facts, now, share, io.submitter, say) {
+            return Entry::NoneFree;
         }
         let request = self.make(now, piece, &io, may_merge);
         match (Self::LAYER, io.op) {
@@ -129,7 +180,7 @@ impl<E: RegisteredElevator> Queue<E> {
             (Layer::Legacy, _) => self.insert_legacy(now, request, out),
             (Layer::MultiQueue, _) => self.put_on_plug(now, request, out),
         }
-        true
+        Entry::Found
     }
 
     /// A request of `piece` alone.

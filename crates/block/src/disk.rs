@@ -1,6 +1,6 @@
 //! One disk as its users see it: what they may ask of it and what it says in return.
 
-use goodness_core::{Io, IoEvent, Operation, QueueFacts, Submitter, Time};
+use goodness_core::{Io, IoEvent, QueueFacts, Submitter, Time};
 
 /// One disk: elevator, block layer and device together, a state machine without a clock.
 ///
@@ -30,12 +30,6 @@ pub trait Disk: Send {
     /// Requests that wait for the device and pieces of I/O that wait for a request.
     fn waiting(&self) -> u32;
 
-    /// Whether so many requests of the direction of `op` are in use that a considerate writer would stay away.
-    fn is_congested(&self, op: Operation) -> bool {
-        let _ = op;
-        false
-    }
-
     /// What the elevator knows of the queue: depth, capacity, HZ and so on.
     fn facts(&self) -> &QueueFacts;
 
@@ -64,9 +58,6 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
     fn waiting(&self) -> u32 {
         (**self).waiting()
-    }
-    fn is_congested(&self, op: Operation) -> bool {
-        (**self).is_congested(op)
     }
     fn facts(&self) -> &QueueFacts {
         (**self).facts()

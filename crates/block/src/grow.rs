@@ -80,12 +80,7 @@ impl<E: RegisteredElevator> Queue<E> {
         } else {
             return None;
         };
-        let fits = about.mergeable
-            && about.op == io.op
-            && about.segments < self.segments_max
-            && about.sectors + io.sectors <= self.sectors_max
-            && (Self::LAYER == Layer::Legacy || about.priority == io.priority);
-        fits.then_some(side)
+        self.fits(about, io, 1).then_some(side)
     }
 
     /// `request` takes in `piece`.
@@ -130,18 +125,20 @@ impl<E: RegisteredElevator> Queue<E> {
     /// Both, if they may become one.
     fn pair(&self, now: Time, first: RequestId, second: RequestId) -> Option<(RequestId, RequestId)> {
         let (a, b) = (&self.requests[first], &self.requests[second]);
-        let may = first != second && self.fit(a, b) && self.elevator.allows_absorb(context!(self, now), first, second);
+        let may = first != second
+            && b.mergeable
+            && self.fits(a, &b.as_io(), b.segments)
+            && self.elevator.allows_absorb(context!(self, now), first, second);
         may.then_some((first, second))
     }
 
-    /// Whether two requests fit together by kind and size.
-    fn fit(&self, a: &Request, b: &Request) -> bool {
-        a.mergeable
-            && b.mergeable
-            && a.op == b.op
-            && a.segments + b.segments <= self.segments_max
-            && a.sectors + b.sectors <= self.sectors_max
-            && (Self::LAYER == Layer::Legacy || a.priority == b.priority)
+    /// Whether `request` may hold `other`, of so many segments, by kind and size.
+    fn fits(&self, request: &Request, other: &Io, segments: u16) -> bool {
+        request.mergeable
+            && request.op == other.op
+            && request.segments + segments <= self.segments_max
+            && request.sectors + other.sectors <= self.sectors_max
+            && (Self::LAYER == Layer::Legacy || request.priority == other.priority)
     }
 
     /// `survivor` swallows `absorbed`, which begins where it ends; both wait.
@@ -173,9 +170,11 @@ impl<E: RegisteredElevator> Queue<E> {
             return false;
         }
         let about = self.requests[request];
+        let io = about.as_io();
         let takes = |prior: &RequestId| {
-            self.fit(&self.requests[*prior], &about)
-                && self.elevator.allows_merge(context!(self, now), *prior, &about.as_io())
+            about.mergeable
+                && self.fits(&self.requests[*prior], &io, about.segments)
+                && self.elevator.allows_merge(context!(self, now), *prior, &io)
         };
         let Some(prior) = self.merging.ending_at(about.sector).find(takes) else { return false };
         let before = self.requests[prior].sector;

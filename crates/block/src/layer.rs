@@ -17,7 +17,7 @@ use crate::legacy::Plug;
 use crate::merging::Merging;
 use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
-use crate::pool::Pool;
+use crate::pool::{Pool, direction};
 use goodness_core::{
     Device, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, Merges, Operation, QueueFacts, RegisteredElevator, Request,
     RequestId, RequestTable, Seed, Span, Submitter, Time,
@@ -85,8 +85,12 @@ pub struct Queue<E> {
     pub(crate) states: Vec<State>,
     pub(crate) pieces: Pieces,
     pub(crate) pool: Pool,
-    /// Pieces that wait for a request: reads and others, each with those that nobody waits for apart.
-    pub(crate) lanes: [Chain; 4],
+    /// Pieces that wait for a request, by hardware queue: reads and others, each with those that nobody waits for apart.
+    pub(crate) lanes: Vec<[Chain; 4]>,
+    /// How often somebody was looked for along a lane.
+    pub(crate) walks: u64,
+    /// By submitter: the last such walk in which the elevator refused it.
+    pub(crate) refused: Vec<u64>,
     pub(crate) in_lanes: u32,
     pub(crate) merging: Merging,
     pub(crate) plug: Plug,
@@ -128,16 +132,9 @@ impl<E: RegisteredElevator> Queue<E> {
             sectors: about.sectors,
             requests: LEGACY_REQUESTS,
         };
-        facts.requests = E::requests(&settings, usual_requests(&facts, Self::LAYER));
-        let mut elevator = E::new(&facts, settings.clone(), options.seed);
-        if elevator.merges() == Merges::Newest {
-            // No scheduler, no tags but the driver's.
-            facts.requests = facts.depth;
-        }
-        if let Some(requests) = options.requests {
-            facts.requests = requests.max(1);
-        }
-        elevator = E::new(&facts, settings, options.seed);
+        facts.requests = usual_requests(&facts, Self::LAYER);
+        facts.requests = options.requests.unwrap_or_else(|| E::requests(&settings, &facts)).max(1);
+        let elevator = E::new(&facts, settings, options.seed);
         Queue {
             merges: elevator.merges(),
             elevator,
@@ -150,8 +147,10 @@ impl<E: RegisteredElevator> Queue<E> {
             requests: RequestTable::with_capacity(2 * facts.requests as usize),
             states: Vec::new(),
             pieces: Pieces::default(),
-            pool: Pool::new(Self::LAYER, facts.requests),
-            lanes: [Chain::EMPTY; 4],
+            pool: Pool::new(Self::LAYER, facts.queues, facts.requests_each()),
+            lanes: vec![[Chain::EMPTY; 4]; usize::from(facts.queues)],
+            walks: 0,
+            refused: Vec::new(),
             in_lanes: 0,
             merging: Merging::default(),
             plug: Plug::OFF,
@@ -263,8 +262,17 @@ impl<E: RegisteredElevator> Queue<E> {
     /// `request` is no more.
     pub(crate) fn free(&mut self, request: RequestId) {
         self.states[request.index()] = State::Free;
-        self.pool.give_back(self.requests[request].op);
+        let Request { op, cpu, .. } = self.requests[request];
+        self.pool.give_back(self.share(op, cpu));
         self.requests.give_back(request);
+    }
+
+    /// The share of the pool that a request counts against: that of its direction, or of its hardware queue.
+    pub(crate) fn share(&self, op: Operation, cpu: u16) -> usize {
+        match Self::LAYER {
+            Layer::Legacy => direction(op),
+            Layer::MultiQueue => self.tags.queue_of(cpu).index(),
+        }
     }
 
     /// An event of a request.
@@ -374,10 +382,6 @@ impl<E: RegisteredElevator> Disk for Queue<E> {
 
     fn waiting(&self) -> u32 {
         self.queued + self.in_lanes
-    }
-
-    fn is_congested(&self, op: Operation) -> bool {
-        self.pool.is_congested(op)
     }
 
     fn facts(&self) -> &QueueFacts {

@@ -148,22 +148,32 @@ impl Pieces {
         lane.tail = piece;
     }
 
-    /// Takes the first piece off `lane`, which is not empty.
-    pub fn pop(&mut self, lane: &mut Chain) -> u32 {
-        let first = lane.head;
-        lane.head = self[first].next;
-        if lane.head == NONE {
-            lane.tail = NONE;
+    /// Takes the piece behind `prior` off `lane`, or the first if that is [`NONE`]; there is one.
+    pub fn take_off(&mut self, lane: &mut Chain, prior: u32) -> u32 {
+        let piece = if prior == NONE { lane.head } else { self[prior].next };
+        let behind = self[piece].next;
+        self.link(lane, prior, behind);
+        if behind == NONE {
+            lane.tail = prior;
         }
-        first
+        piece
     }
 
-    /// Puts back what was popped.
-    pub fn put_back(&mut self, lane: &mut Chain, piece: u32) {
-        self[piece].next = lane.head;
-        if lane.head == NONE {
+    /// Puts back behind `prior` what was taken off there.
+    pub fn put_back(&mut self, lane: &mut Chain, prior: u32, piece: u32) {
+        let behind = if prior == NONE { lane.head } else { self[prior].next };
+        self[piece].next = behind;
+        self.link(lane, prior, piece);
+        if behind == NONE {
             lane.tail = piece;
         }
-        lane.head = piece;
+    }
+
+    /// `next` follows `prior`, or comes first in `lane` if that is [`NONE`].
+    fn link(&mut self, lane: &mut Chain, prior: u32, next: u32) {
+        match prior {
+            NONE => lane.head = next,
+            prior => self[prior].next = next,
+        }
     }
 }

@@ -61,13 +61,6 @@ impl Storage {
         self.volumes[usize::from(volume.0)].sectors
     }
 
-    /// Whether a disk of `volume` is congested.
-    #[must_use]
-    pub fn is_congested(&self, volume: VolumeId, op: Operation) -> bool {
-        let pieces = &self.volumes[usize::from(volume.0)].pieces;
-        pieces.iter().any(|piece| self.disks[usize::from(piece.disk.0)].is_congested(op))
-    }
-
     /// Requests in all devices.
     #[must_use]
     pub fn in_flight(&self) -> u32 {

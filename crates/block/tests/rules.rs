@@ -258,13 +258,17 @@ fn a_durable_write_is_not_merged_and_passes_the_elevator() {
 
 #[test]
 fn what_a_plug_holds_joins_a_request_that_waits() {
-    let mut disk = Watched::new("mq-deadline", "null:depth=1,latency=1ms", &hz(1000));
-    disk.submit(0, &[read(50_000)]);
-    disk.submit(1, &[read(0)]);
-    // 16..24 and then 8..16 become one request in the plug; it ends up behind the one that waits.
-    disk.submit(2, &[read(16), read(8)]);
-    disk.finish();
-    assert_eq!(disk.issued()[1..], [(MS, 0, 24)]);
+    let issued = |elevator| {
+        let mut disk = Watched::new(elevator, "null:depth=1,latency=1ms", &hz(1000));
+        disk.submit(0, &[read(50_000)]);
+        disk.submit(1, &[read(0)]);
+        // 16..24 and then 8..16 become one request in the plug; it ends up behind the one that waits.
+        disk.submit(2, &[read(16), read(8)]);
+        disk.finish();
+        disk.issued()[1..].to_vec()
+    };
+    assert_eq!(issued("mq-deadline"), [(MS, 0, 24)]);
+    assert_eq!(issued("kyber"), [(MS, 0, 8), (2 * MS, 8, 16)], "two requests of kyber never unite");
 }
 
 #[test]
@@ -286,8 +290,13 @@ fn each_hardware_queue_has_its_share_of_the_tags() {
         disk.submit(n, &[Io { cpu: 0, ..read(1000 * n) }]);
     }
     assert_eq!((disk.disk.in_flight(), disk.disk.waiting()), (2, 1));
-    disk.submit(3, &[Io { cpu: 1, ..read(9000) }]);
-    assert_eq!(disk.disk.in_flight(), 3);
+    assert_eq!(disk.outcomes, [(2, Outcome::Waiting { tag: 0 })], "the other queue's tags are not for it");
+    disk.submit(3, &[Io { cpu: 1, tag: 1, ..read(9000) }]);
+    assert_eq!(
+        (disk.disk.in_flight(), disk.outcomes.len()),
+        (3, 1),
+        "who waits for a tag keeps no other queue waiting"
+    );
     disk.finish();
 }
 
@@ -299,7 +308,6 @@ fn writers_may_fill_their_pool_while_readers_find_theirs_empty() {
     let waiting = |disk: &Watched| disk.outcomes.iter().filter(|o| matches!(o.1, Outcome::Waiting { .. })).count();
     // 127, and a batch of 32 with the 128th.
     assert_eq!(waiting(&disk), 200 - 159);
-    assert!(disk.disk.is_congested(Operation::Write) && !disk.disk.is_congested(Operation::Read));
     disk.submit(0, &[Io { submitter: Submitter(1), ..read(500) }]);
     assert_eq!(waiting(&disk), 200 - 159);
     // The sleeper is woken when 127 writes are left, and then batches again.

@@ -17,6 +17,8 @@ goodness_core::tunables! {
         timer: Span = Span::ZERO;
         /// Slots it allows to be taken.
         slots: u64 = 1000;
+        /// Slots it allows a process to take.
+        slots_each: u64 = 1000;
     }
 }
 
@@ -24,6 +26,7 @@ goodness_core::tunables! {
 struct Obedient {
     settings: Settings,
     waiting: VecDeque<RequestId>,
+    has: [u64; 10],
     timer: Option<Time>,
     exited: Vec<Submitter>,
     completed: u32,
@@ -33,11 +36,11 @@ impl RegisteredElevator for Obedient {
     const ABOUT: ElevatorAbout =
         ElevatorAbout { name: "obedient", summary: "Order of arrival.", source: "This test", layer: Layer::Legacy };
     type Settings = Settings;
-    fn requests(_: &Settings, usual: u32) -> u32 {
-        usual / 2
+    fn requests(_: &Settings, facts: &QueueFacts) -> u32 {
+        facts.requests / 2
     }
     fn new(_: &QueueFacts, settings: Settings, _: Seed) -> Obedient {
-        Obedient { settings, waiting: VecDeque::new(), timer: None, exited: Vec::new(), completed: 0 }
+        Obedient { settings, waiting: VecDeque::new(), has: [0; 10], timer: None, exited: Vec::new(), completed: 0 }
     }
 }
 
@@ -45,11 +48,13 @@ impl Elevator for Obedient {
     fn remove(&mut self, _: &IoContext, request: RequestId) {
         self.waiting.retain(|other| *other != request);
     }
-    fn may_allocate(&self, _: &IoContext, _: &Io, used: u32) -> Allocate {
-        if u64::from(used) < self.settings.slots { Allocate::AsUsual } else { Allocate::Wait }
+    fn may_allocate(&self, _: &IoContext, io: &Io, used: u32) -> Allocate {
+        let may = u64::from(used) < self.settings.slots && self.has[io.submitter.index()] < self.settings.slots_each;
+        if may { Allocate::AsUsual } else { Allocate::Wait }
     }
     fn insert(&mut self, cx: &IoContext, request: RequestId, _: Insert) -> Run {
         self.waiting.push_back(request);
+        self.has[cx.requests[request].submitter.index()] += 1;
         self.timer = (self.settings.timer != Span::ZERO).then(|| cx.now + self.settings.timer);
         if self.settings.now { Run::Now } else { Run::WhenUnplugged }
     }
@@ -59,6 +64,7 @@ impl Elevator for Obedient {
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         assert!(cx.requests[request].issued <= cx.now && cx.in_flight == 0);
         self.completed += 1;
+        self.has[cx.requests[request].submitter.index()] -= 1;
     }
     fn next_timer(&self) -> Option<Time> {
         self.timer
@@ -124,6 +130,20 @@ fn who_is_refused_a_slot_by_the_elevator_sleeps_until_a_request_completes() {
     ];
     assert_eq!(out.outcomes, told);
     assert_eq!(disk.elevator().completed, 3);
+}
+
+#[test]
+fn who_is_refused_a_slot_by_the_elevator_keeps_no_other_process_waiting() {
+    let settings = Settings { slots_each: 1, now: true, ..Settings::default() };
+    let (mut disk, mut out) = (disk(settings), Out::with_events());
+    let read = |submitter, sector, tag| Io { submitter: Submitter(submitter), ..read(sector, tag) };
+    // The lane has two pieces of process 3 and then one of process 4, which has the first request that completes.
+    disk.submit(Time::ZERO, &[read(4, 0, 0)], &mut out);
+    disk.submit(Time::ZERO, &[read(3, 800, 1), read(3, 1600, 2), read(3, 2400, 3)], &mut out);
+    assert_eq!(issued(&mut disk, &[read(4, 3200, 4)], &mut out).len(), 5);
+    let admitted = out.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Admitted { .. }));
+    let (one, two, three) = (Outcome::Admitted { tag: 4 }, Outcome::Admitted { tag: 2 }, Outcome::Admitted { tag: 3 });
+    assert!(admitted.eq(&[one, two, three]), "{:?}", out.outcomes);
 }
 
 #[test]

@@ -65,8 +65,8 @@ pub trait Elevator {
     /// Takes a waiting request off every list.
     fn remove(&mut self, cx: &IoContext, request: RequestId);
 
-    /// Whether a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of all in
-    /// blk-mq. The layer's own limit is [`QueueFacts::requests`].
+    /// Whether a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of its hardware
+    /// queue in blk-mq. The layer's own limit is [`QueueFacts::requests_each`].
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
         let _ = (cx, io, used);
         Allocate::AsUsual
@@ -111,8 +111,8 @@ pub trait Elevator {
 /// Which merges an elevator takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merges {
-    /// Behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] knows: blk-mq where no
-    /// scheduler is. There are then no tags but the driver's.
+    /// A piece of I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] knows; two
+    /// requests never unite.
     Newest,
     /// Only behind the request that was last merged or inserted.
     LastOnly,
@@ -189,10 +189,10 @@ pub trait RegisteredElevator: Elevator + Send + Sized {
     const ABOUT: ElevatorAbout;
     /// Its tunables.
     type Settings: Tunables + Send;
-    /// How many requests the layer should allow where `usual` is its default.
-    fn requests(settings: &Self::Settings, usual: u32) -> u32 {
+    /// How many requests the layer should allow; `facts` has its default.
+    fn requests(settings: &Self::Settings, facts: &QueueFacts) -> u32 {
         let _ = settings;
-        usual
+        facts.requests
     }
     /// An elevator for a queue.
     fn new(facts: &QueueFacts, settings: Self::Settings, seed: Seed) -> Self;

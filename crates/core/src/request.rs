@@ -330,6 +330,14 @@ pub struct QueueFacts {
 }
 
 impl QueueFacts {
+    /// The share of [`QueueFacts::requests`] of one hardware queue: at least 1. In the single-queue layer all of them.
+    #[inline]
+    #[must_use]
+    pub const fn requests_each(&self) -> u32 {
+        let each = self.requests / self.queues as u32;
+        if each == 0 { 1 } else { each }
+    }
+
     /// One period of the timer interrupt.
     #[inline]
     #[must_use]

@@ -173,7 +173,7 @@ impl Elevator for Bfq {
             (true, false) => 3,
             (true, true) => 6,
         };
-        let limit = (u64::from(cx.facts.requests) * sixteenths / 16).max(1);
+        let limit = (u64::from(cx.facts.requests_each()) * sixteenths / 16).max(1);
         if u64::from(used) >= limit { Allocate::Wait } else { Allocate::AsUsual }
     }
 

@@ -127,7 +127,7 @@ impl RegisteredElevator for CfqV2 {
     };
     type Settings = Settings;
 
-    fn requests(settings: &Settings, _: u32) -> u32 {
+    fn requests(settings: &Settings, _: &QueueFacts) -> u32 {
         settings.nr_requests as u32
     }
 

@@ -17,7 +17,7 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Operation, QueueFacts, RegisteredElevator,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
     Request, RequestId, Run, Seed, Span, Time,
 };
 use histogram::Histograms;
@@ -136,12 +136,12 @@ impl RegisteredElevator for Kyber {
 }
 
 impl Elevator for Kyber {
-    fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
-        self.queues.is_among_the_newest(request, usize::from(io.cpu), self.domain(io.op, io.sync))
+    fn merges(&self) -> Merges {
+        Merges::Newest
     }
 
-    fn allows_absorb(&self, _: &IoContext, _: RequestId, _: RequestId) -> bool {
-        false
+    fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
+        self.queues.is_among_the_newest(request, usize::from(io.cpu), self.domain(io.op, io.sync))
     }
 
     fn remove(&mut self, _: &IoContext, request: RequestId) {
@@ -149,7 +149,7 @@ impl Elevator for Kyber {
     }
 
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
-        let limit = u64::from(cx.facts.requests) * ASYNC_PERCENT / 100;
+        let limit = u64::from(cx.facts.requests_each()) * ASYNC_PERCENT / 100;
         if !io.sync && u64::from(used) >= limit.max(1) { Allocate::Wait } else { Allocate::AsUsual }
     }
 

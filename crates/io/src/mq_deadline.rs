@@ -31,7 +31,7 @@ goodness_core::tunables! {
         front_merges: bool = true;
         /// Age at which a request is no longer kept waiting by higher classes.
         prio_aging_expire: Span = Span::from_ms(10_000), in Span::ZERO => Span::from_s(600);
-        /// Slots for all but synchronous reads; by default all.
+        /// Slots of each hardware queue for all but synchronous reads; by default all.
         async_depth: Option<u64> = None, in 1 => 1_000_000;
     }
 }
@@ -188,7 +188,7 @@ impl Elevator for MqDeadline {
     }
 
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
-        let depth = self.settings.async_depth.unwrap_or(u64::from(cx.facts.requests));
+        let depth = self.settings.async_depth.unwrap_or(u64::from(cx.facts.requests_each()));
         let is_limited = !(io.sync && io.op == Operation::Read);
         if is_limited && u64::from(used) >= depth { Allocate::Wait } else { Allocate::AsUsual }
     }

@@ -2,9 +2,8 @@
 //! software queues in turn.
 //!
 //! Source: blk-mq, `specs/io-schedulers.md` sections 2.2 and 3. A piece of I/O may join one of the eight newest requests
-//! of its CPU's queue; `Merges::Newest` tells the layer so, and that there are no tags but the driver's. Departure: with many
-//! tags free the kernel empties one software queue after another, which this host cannot tell from taking turns. Weakness:
-//! as noop.
+//! of its CPU's queue. There are no tags but the driver's. Departure: with many tags free the kernel empties one software
+//! queue after another, which this host cannot tell from taking turns. Weakness: as noop.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
@@ -48,6 +47,10 @@ impl RegisteredElevator for NoElevator {
         layer: Layer::MultiQueue,
     };
     type Settings = Settings;
+
+    fn requests(_: &Settings, facts: &QueueFacts) -> u32 {
+        facts.depth
+    }
 
     fn new(facts: &QueueFacts, _: Settings, _: Seed) -> NoElevator {
         let hardware = || Hardware {

@@ -112,7 +112,7 @@ fn the_limit_of_a_queue_is_its_part_of_all_slots_between_8_and_64() {
         }
     };
     assert_eq!([1, 2, 32, 200].map(allowed_beside), [64, 64, 32, 8]);
-    assert_eq!(CfqV2::requests(&Settings::default(), 128), 1024);
+    assert_eq!(CfqV2::requests(&Settings::default(), &facts()), 1024);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::histogram::bucket;
 use super::mean::{Status, balanced};
 use super::{CURRENT, Kernel, Kyber, Settings};
 use crate::bench::{Bench, facts};
-use goodness_core::{
+use goodness_core::{Merges, 
     Allocate, Elevator, HwQueue, Insert, Io, Operation, QueueFacts, RequestId, Side, Span, Submitter, Time,
 };
 
@@ -222,7 +222,7 @@ fn only_the_eight_newest_requests_of_the_same_cpu_and_domain_may_grow() {
     assert_eq!([ask(requests[0], READ), ask(requests[1], READ)], [false, true]);
     assert!(!ask(requests[8], Io { cpu: 1, ..READ }));
     assert!(!ask(requests[8], WRITE));
-    assert!(!bench.call(|elevator, cx| elevator.allows_absorb(cx, requests[7], requests[8])));
+    assert_eq!(bench.elevator.merges(), Merges::Newest, "two requests never unite");
     bench.dispatch();
     bench.grow(requests[5], Side::Back, 8);
     let is_left = bench.call(|elevator, cx| elevator.allows_merge(cx, requests[5], &READ));

@@ -48,15 +48,16 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         let pick = |rng: &mut Rng, of: &[u64]| of[rng.below(of.len() as u64) as usize];
         let queues = if E::ABOUT.layer == Layer::Legacy { 1 } else { pick(&mut rng, &[1, 2]) as u16 };
         let depth = pick(&mut rng, &[1, 4, 32]) as u32;
-        let facts = QueueFacts {
+        let mut facts = QueueFacts {
             hz: pick(&mut rng, &[100, 250, 1000]) as u32,
             depth,
             queues,
             cpus: pick(&mut rng, &[2, 4]) as u16,
             rotational: rng.below(2) == 0,
             sectors: 1 << 12,
-            requests: E::requests(&settings, 128),
+            requests: 128,
         };
+        facts.requests = E::requests(&settings, &facts);
         Host {
             name,
             elevator: E::new(&facts, settings, Seed(seed)),
@@ -114,11 +115,15 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             return;
         }
         let is_legacy = E::ABOUT.layer == Layer::Legacy;
-        let is_alike = |op: Operation| !is_legacy || (op == Operation::Read) == (io.op == Operation::Read);
-        let used = self.ids().filter(|id| self.places[id.index()] != Place::Free && is_alike(self.requests[*id].op));
+        let queue = self.queue_of(io.cpu);
+        let is_alike = |request: &Request| match is_legacy {
+            true => (request.op == Operation::Read) == (io.op == Operation::Read),
+            false => request.queue == queue,
+        };
+        let used = self.ids().filter(|id| self.places[id.index()] != Place::Free && is_alike(&self.requests[*id]));
         let used = used.count() as u32;
         match self.call(|e, cx| e.may_allocate(cx, &io, used)) {
-            Allocate::AsUsual if used >= self.facts.requests => {}
+            Allocate::AsUsual if used >= self.facts.requests_each() => {}
             Allocate::AsUsual | Allocate::Always => self.insert(&io),
             Allocate::Wait if used == 0 => {
                 self.fail("refused a slot although none is taken: nobody will wake the asker")
@@ -233,7 +238,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             submitter: io.submitter,
             priority: io.priority,
             cpu: io.cpu,
-            queue: HwQueue(io.cpu % self.facts.queues),
+            queue: self.queue_of(io.cpu),
             allocated: self.now,
             inserted: self.now,
             issued: Time::NEVER,
@@ -244,6 +249,11 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         let at = if self.rng.below(20) == 0 { Insert::Head } else { Insert::Sorted };
         let _ = self.call(|e, cx| e.insert(cx, request, at));
         self.check();
+    }
+
+    /// The hardware queue of a CPU.
+    fn queue_of(&self, cpu: u16) -> HwQueue {
+        HwQueue(cpu % self.facts.queues)
     }
 
     /// Merges `io` into a waiting request where elevator and place allow it, and the grown one with its neighbour.
