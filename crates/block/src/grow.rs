@@ -7,7 +7,7 @@
 
 use crate::disk::Out;
 use crate::layer::{Queue, context};
-use goodness_core::{Io, IoStage, Layer, Merges, RegisteredElevator, Request, RequestId, Side, Span, Time};
+use goodness_core::{Io, IoEvent, IoStage, Layer, Merges, RegisteredElevator, Request, RequestId, Side, Span, Time};
 
 impl<E: RegisteredElevator> Queue<E> {
     /// `request` begins to wait: it can be found from now on.
@@ -161,7 +161,10 @@ impl<E: RegisteredElevator> Queue<E> {
         about.allocated = about.allocated.min(swallowed.allocated);
         about.inserted = about.inserted.min(swallowed.inserted);
         self.pieces.join(survivor, absorbed);
-        out.event(|| self.of_request(IoStage::Absorbed, absorbed, &swallowed, Span::ZERO));
+        out.event(|| {
+            let event = self.of_request(IoStage::Absorbed, absorbed, &swallowed, Span::ZERO);
+            IoEvent { survivor, ..event }
+        });
     }
 
     /// Whether `request`, which comes from a plug, joined one that waits.

@@ -5,7 +5,10 @@ mod common;
 use common::Watched;
 use common::device::Unruly;
 use goodness_block::{Outcome, QueueOptions};
-use goodness_core::{Io, IoClass, IoEvent, IoPriority, IoStage, Operation, RequestId, Rng, Seed, Submitter};
+use goodness_core::{
+    Event, Io, IoClass, IoEvent, IoPriority, IoStage, Observer, Operation, RequestId, Rng, Seed, Submitter, Time,
+};
+use goodness_observe::{Checkers, Ending};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -119,6 +122,14 @@ fn check_requests(events: &[(u64, IoEvent)]) {
     assert!(stages.values().all(|stage| matches!(stage, IoStage::Completed | IoStage::Absorbed)));
 }
 
+/// Each request carries the sectors of what joined it, and no others.
+fn check_sectors(elevator: &str, events: &[(u64, IoEvent)]) {
+    let mut checkers = Checkers::new(1, &[]);
+    events.iter().for_each(|(at, event)| checkers.observe(Time(*at), &Event::Io(*event)));
+    let end = events.last().map_or(0, |(at, _)| *at);
+    assert_eq!(checkers.finish(Time(end), Ending::Quiet).violations, [], "{elevator}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
@@ -134,6 +145,7 @@ proptest! {
             }
             check_outcomes(&disk);
             check_requests(&disk.events);
+            check_sectors(about.name, &disk.events);
         }
     }
 }

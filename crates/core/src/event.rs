@@ -140,6 +140,8 @@ pub struct IoEvent {
     pub sync: bool,
     /// The request; meaningless for [`IoStage::Queued`].
     pub request: RequestId,
+    /// For [`IoStage::Absorbed`] the request that swallowed it and ended where it begins; otherwise the request itself.
+    pub survivor: RequestId,
     /// Who asked.
     pub submitter: Submitter,
     /// First sector, of the piece of I/O for `Queued`, the merges and `Done`, of the request otherwise.

@@ -1,12 +1,12 @@
 //! Every piece of I/O becomes part of one request, every request is dispatched and completed once, and no sector is lost or
-//! invented on the way.
+//! invented on the way: a request has the sectors with which it was inserted and those of what joined it.
 
 use super::Invariant;
-use goodness_core::{IoEvent, IoStage};
+use goodness_core::{IoEvent, IoStage, RequestId};
 
 pub(super) const INVARIANT: Invariant = Invariant {
     name: "once_per_request",
-    summary: "Each request is inserted, dispatched and completed exactly once, and all sectors asked for are done.",
+    summary: "Each request is inserted, dispatched and completed exactly once, with the sectors of all that joined it.",
 };
 
 /// Where a request's slot stands.
@@ -18,10 +18,19 @@ enum Slot {
     InDevice,
 }
 
+/// A request as it should be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Request {
+    stands: Slot,
+    /// Of a request that is not free: its first sector, and the one after its last.
+    start: u64,
+    end: u64,
+}
+
 /// One disk.
 #[derive(Clone, Debug, Default)]
 struct Disk {
-    slots: Vec<Slot>,
+    requests: Vec<Request>,
     /// Pieces and sectors asked for and not done.
     pieces: i64,
     sectors: i64,
@@ -48,13 +57,25 @@ impl OncePerRequest {
                 disk.sectors += sectors;
                 None
             }
-            IoStage::BackMerged | IoStage::FrontMerged => disk.expect_outside(event, None),
-            IoStage::Inserted => disk.expect(event, Slot::Free, Slot::Waiting),
-            IoStage::Absorbed => disk.expect_outside(event, Some(Slot::Free)),
-            IoStage::Issued => disk.expect(event, Slot::Waiting, Slot::InDevice),
+            IoStage::BackMerged | IoStage::FrontMerged => {
+                disk.expect_outside(event, None).or_else(|| disk.grow(event, event.request))
+            }
+            IoStage::Inserted => {
+                let wrong = disk.expect(event, Slot::Free, Slot::Waiting);
+                let request = disk.request(event.request);
+                (request.start, request.end) = (event.sector, event.sector + u64::from(event.sectors));
+                wrong
+            }
+            IoStage::Absorbed => {
+                let was_waiting = disk.request(event.request).stands == Slot::Waiting;
+                let wrong = disk.expect_outside(event, Some(Slot::Free));
+                let moved = || was_waiting.then(|| disk.expect_sectors(event)).flatten();
+                wrong.or_else(moved).or_else(|| disk.grow(event, event.survivor))
+            }
+            IoStage::Issued => disk.expect(event, Slot::Waiting, Slot::InDevice).or_else(|| disk.expect_sectors(event)),
             IoStage::Completed => {
                 disk.carried += sectors;
-                disk.expect(event, Slot::InDevice, Slot::Free)
+                disk.expect(event, Slot::InDevice, Slot::Free).or_else(|| disk.expect_sectors(event))
             }
             IoStage::Done => {
                 disk.pieces -= 1;
@@ -85,23 +106,58 @@ impl Disk {
     /// The request of `event` grows or is absorbed: it must not be in the device. It may be in a plug, which is before it is
     /// inserted.
     fn expect_outside(&mut self, event: &IoEvent, after: Option<Slot>) -> Option<String> {
-        let stood = *self.slot(event);
+        let stood = self.request(event.request).stands;
         let before = if stood == Slot::InDevice { Slot::Waiting } else { stood };
         self.expect(event, before, after.unwrap_or(stood))
     }
 
-    fn slot(&mut self, event: &IoEvent) -> &mut Slot {
-        let index = event.request.index();
-        if self.slots.len() <= index {
-            self.slots.resize(index + 1, Slot::Free);
+    fn request(&mut self, id: RequestId) -> &mut Request {
+        if self.requests.len() <= id.index() {
+            self.requests.resize(id.index() + 1, Request::default());
         }
-        &mut self.slots[index]
+        &mut self.requests[id.index()]
+    }
+
+    /// What `event` is about joins request `id`, which waits, behind or before; one in a plug says all when it is inserted.
+    fn grow(&mut self, event: &IoEvent, id: RequestId) -> Option<String> {
+        let (number, stage) = (event.disk.0, event.stage);
+        let (from, to) = (event.sector, event.sector + u64::from(event.sectors));
+        let request = self.request(id);
+        match stage {
+            IoStage::Absorbed if request.stands != Slot::Waiting => {
+                let stood = request.stands;
+                return Some(format!("disk {number}, request {}: it is {stood:?} and swallows another", id.0));
+            }
+            _ if request.stands == Slot::Free => {}
+            IoStage::FrontMerged if to == request.start => request.start = from,
+            IoStage::BackMerged | IoStage::Absorbed if from == request.end => request.end = to,
+            _ => {
+                let Request { start, end, .. } = *request;
+                return Some(format!(
+                    "disk {number}, request {}: {stage:?} of sectors {from} to {to}, which do not touch its {start} to {end}",
+                    id.0
+                ));
+            }
+        }
+        None
+    }
+
+    /// The request of `event` has the sectors that were put into it.
+    fn expect_sectors(&mut self, event: &IoEvent) -> Option<String> {
+        let (from, to) = (event.sector, event.sector + u64::from(event.sectors));
+        let Request { start, end, .. } = *self.request(event.request);
+        let (number, index, stage) = (event.disk.0, event.request.index(), event.stage);
+        ((from, to) != (start, end)).then(|| {
+            format!(
+                "disk {number}, request {index}: {stage:?} with sectors {from} to {to} where {start} to {end} joined it"
+            )
+        })
     }
 
     /// The slot of `event` must stand at `before` and goes to `after`.
     fn expect(&mut self, event: &IoEvent, before: Slot, after: Slot) -> Option<String> {
         let index = event.request.index();
-        let stood = std::mem::replace(self.slot(event), after);
+        let stood = std::mem::replace(&mut self.request(event.request).stands, after);
         let (number, stage) = (event.disk.0, event.stage);
         (stood != before).then(|| format!("disk {number}, request {index}: {stage:?} while it was {stood:?}"))
     }
@@ -110,7 +166,7 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{DiskId, Operation, RequestId, Span, Submitter};
+    use goodness_core::{DiskId, Operation, Span, Submitter};
 
     fn event(stage: IoStage, request: u32) -> IoEvent {
         IoEvent {
@@ -119,11 +175,17 @@ mod tests {
             op: Operation::Read,
             sync: true,
             request: RequestId(request),
+            survivor: RequestId(request),
             submitter: Submitter(0),
             sector: 80,
             sectors: 8,
             span: Span::ZERO,
         }
+    }
+
+    /// Request 1, which begins at `sector`, is swallowed by request 0.
+    fn absorbed(sector: u64) -> IoEvent {
+        IoEvent { sector, survivor: RequestId(0), ..event(IoStage::Absorbed, 1) }
     }
 
     fn follow(stages: &[(IoStage, u32)]) -> (OncePerRequest, Option<String>) {
@@ -150,9 +212,42 @@ mod tests {
     #[test]
     fn a_request_may_be_absorbed_while_it_is_plugged_but_not_in_the_device() {
         use IoStage::*;
-        assert_eq!(follow(&[(Queued, 0), (Queued, 0), (Inserted, 0), (Absorbed, 1)]).1, None);
+        let (mut checker, _) = follow(&[(Queued, 0), (Queued, 0), (Inserted, 0)]);
+        assert_eq!(checker.observe(&absorbed(88)), None);
         let (_, wrong) = follow(&[(Queued, 0), (Inserted, 0), (Issued, 0), (BackMerged, 0)]);
         assert!(wrong.is_some_and(|text| text.contains("BackMerged while it was InDevice")));
+    }
+
+    #[test]
+    fn a_request_has_the_sectors_of_all_that_joined_it_and_no_others() {
+        use IoStage::*;
+        let (mut checker, _) = follow(&[(Inserted, 0), (Inserted, 1)]);
+        let mut said = |stage, request, sector, sectors| {
+            let wrong = checker.observe(&IoEvent { sector, sectors, ..event(stage, request) });
+            wrong.unwrap_or_default()
+        };
+        assert_eq!(said(BackMerged, 0, 88, 8), "");
+        assert_eq!(said(FrontMerged, 0, 72, 8), "");
+        assert!(said(BackMerged, 0, 104, 8).contains("do not touch its 72 to 96"));
+        assert_eq!(said(Issued, 0, 72, 24), "");
+        assert!(said(Completed, 0, 72, 16).contains("72 to 88 where 72 to 96 joined it"));
+        // As many sectors, but others.
+        assert!(said(Issued, 1, 88, 8).contains("88 to 96 where 80 to 88 joined it"));
+    }
+
+    #[test]
+    fn who_swallows_another_waits_ends_where_it_begins_and_goes_on_with_both() {
+        use IoStage::*;
+        let swallows = |stages: &[(IoStage, u32)], sector| {
+            let (mut checker, _) = follow(stages);
+            let wrong = checker.observe(&absorbed(sector)).unwrap_or_default();
+            (wrong, checker.observe(&IoEvent { sectors: 16, ..event(Issued, 0) }).unwrap_or_default())
+        };
+        assert_eq!(swallows(&[(Inserted, 0)], 88), (String::new(), String::new()));
+        let (wrong, issued) = swallows(&[(Inserted, 0)], 96);
+        assert!(wrong.contains("do not touch") && issued.contains("where 80 to 88 joined it"));
+        assert!(swallows(&[], 88).0.contains("it is Free and swallows another"));
+        assert!(swallows(&[(Inserted, 0), (Inserted, 1)], 88).0.contains("with sectors 88 to 96 where 80 to 88"));
     }
 
     #[test]

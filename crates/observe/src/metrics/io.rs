@@ -137,7 +137,18 @@ mod tests {
 
     fn event(stage: IoStage, op: Operation, sector: u64, span: Span) -> IoEvent {
         let (request, submitter) = (RequestId(0), Submitter(2));
-        IoEvent { disk: DiskId(1), stage, op, sync: true, request, submitter, sector, sectors: 8, span }
+        IoEvent {
+            disk: DiskId(1),
+            stage,
+            op,
+            sync: true,
+            request,
+            survivor: request,
+            submitter,
+            sector,
+            sectors: 8,
+            span,
+        }
     }
 
     fn values(io: &IoMeasures) -> impl Fn(&str) -> Option<f64> + use<> {
