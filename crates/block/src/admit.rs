@@ -6,9 +6,7 @@ use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
 use crate::pool::direction;
-use goodness_core::{
-    Allocate, Insert, Io, IoStage, Layer, Operation, RegisteredElevator, Request, RequestId, Run, Span, Time,
-};
+use goodness_core::{Allocate, Io, IoStage, Layer, Operation, RegisteredElevator, Request, RequestId, Run, Span, Time};
 
 /// How far along a lane somebody is looked for whom the elevator does not refuse, so that a long lane costs no more than a
 /// short one.
@@ -263,6 +261,6 @@ impl<E: RegisteredElevator> Queue<E> {
         self.queued += 1;
         self.remember(request);
         out.event(|| self.of_request(IoStage::Inserted, request, &self.requests[request], Span::ZERO));
-        self.elevator.insert(context!(self, now), request, Insert::Sorted)
+        self.elevator.insert(context!(self, now), request)
     }
 }

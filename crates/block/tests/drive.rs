@@ -6,8 +6,8 @@ use common::device::Unruly;
 use goodness_block::{Arrival, Drive, Driven, Outcome, Queue, QueueOptions, Source, Storage, by_name};
 use goodness_core::storage::VolumeId;
 use goodness_core::{
-    Device, DeviceFacts, Elevator, ElevatorAbout, Event, HwQueue, Insert, Io, IoContext, IoStage, Layer, Operation,
-    QueueFacts, RegisteredElevator, Request, RequestId, Rng, Run, Seed, Submitter, Time,
+    Device, DeviceFacts, Elevator, ElevatorAbout, Event, HwQueue, Io, IoContext, IoStage, Layer, Operation, QueueFacts,
+    RegisteredElevator, Request, RequestId, Rng, Run, Seed, Submitter, Time,
 };
 
 const MS: u64 = 1_000_000;
@@ -143,7 +143,7 @@ impl Elevator for Miser {
     fn remove(&mut self, _: &IoContext, _: RequestId) {
         self.waiting -= 1;
     }
-    fn insert(&mut self, _: &IoContext, _: RequestId, _: Insert) -> Run {
+    fn insert(&mut self, _: &IoContext, _: RequestId) -> Run {
         self.waiting += 1;
         Run::WhenUnplugged
     }

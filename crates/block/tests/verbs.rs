@@ -2,7 +2,7 @@
 
 use goodness_block::{Disk, Out, Outcome, Queue, QueueOptions};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, IoStage, Layer, QueueFacts, RegisteredElevator,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoStage, Layer, QueueFacts, RegisteredElevator,
     RequestId, Run, Seed, Span, Submitter, Time,
 };
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl Elevator for Obedient {
         let may = u64::from(used) < self.settings.slots && self.has[io.submitter.index()] < self.settings.slots_each;
         if may { Allocate::AsUsual } else { Allocate::Wait }
     }
-    fn insert(&mut self, cx: &IoContext, request: RequestId, _: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         self.waiting.push_back(request);
         self.has[cx.requests[request].submitter.index()] += 1;
         self.timer = (self.settings.timer != Span::ZERO).then(|| cx.now + self.settings.timer);

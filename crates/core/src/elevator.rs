@@ -72,8 +72,9 @@ pub trait Elevator {
         Allocate::AsUsual
     }
 
-    /// A request begins to wait here. The answer says whether a plugged queue should run at once.
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run;
+    /// A request begins to wait here; it is never a flush, which passes by every elevator. The answer says whether a plugged
+    /// queue should run at once.
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run;
 
     /// Chooses what `queue` of the device gets next and takes it off the lists. `None`: nothing waits, or it is better to
     /// wait; then `next_timer` must say until when, unless a completion or an arrival ends the waiting.
@@ -101,11 +102,6 @@ pub trait Elevator {
 
     /// Whether requests wait here.
     fn has_work(&self) -> bool;
-
-    /// The longest time for which a request may wait before it is first in line, where the elevator claims one.
-    fn claimed_bound(&self) -> Option<crate::time::Span> {
-        None
-    }
 }
 
 /// Which merges an elevator takes part in.
@@ -129,15 +125,6 @@ pub enum Side {
     Front,
     /// After its last.
     Back,
-}
-
-/// Where a request is inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insert {
-    /// Where the elevator thinks it belongs.
-    Sorted,
-    /// Before all others: the layer says so (requeued, or a barrier).
-    Head,
 }
 
 /// Whether a slot may be taken for a piece of I/O.

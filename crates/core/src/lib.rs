@@ -47,7 +47,7 @@ pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, 
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{
-    Allocate, Elevator, ElevatorAbout, ElevatorVisitor, Insert, IoContext, Layer, Merges, RegisteredElevator, Run, Side,
+    Allocate, Elevator, ElevatorAbout, ElevatorVisitor, IoContext, Layer, Merges, RegisteredElevator, Run, Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};

@@ -23,7 +23,7 @@ use crate::habits::jiffies_up;
 use crate::sorted::{Sectors, Sorted};
 use anticipation::{Anticipation, BACKWARD};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, QueueFacts, RegisteredElevator, Request, RequestId,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator, Request, RequestId,
     Run, Seed, Side, Span, Submitter, Time,
 };
 
@@ -354,7 +354,7 @@ impl Elevator for Anticipatory {
         self.anticipation.left(io.submitter, false);
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let slots = cx.requests.slots();
         self.sectors.reserve(slots);
         self.by_arrival.reserve(slots);
@@ -362,12 +362,6 @@ impl Elevator for Anticipatory {
         let io = &cx.requests[request];
         let (now, kind) = (jiffies(cx), kind_of(io));
         self.anticipation.arrived(now, io, kind == SYNC);
-        if at == Insert::Head {
-            self.anticipation.left(io.submitter, true);
-            self.chosen.push_front(request);
-            self.undone += 1;
-            return Run::WhenUnplugged;
-        }
         let of_kind = &mut self.kinds[kind];
         of_kind.arrivals.push(&mut self.by_arrival, request);
         match of_kind.order.insert(&mut self.sectors, request, io.sector) {

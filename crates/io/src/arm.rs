@@ -3,9 +3,8 @@
 //!
 //! Reads and writes are alike. Requests that begin at the same sector go in order of arrival.
 
-use crate::dispatch_list::DispatchList;
 use crate::sorted::{Sectors, Sorted};
-use goodness_core::{Elevator, HwQueue, Insert, Io, IoContext, Operation, RequestId, Run, Side, Time};
+use goodness_core::{Elevator, HwQueue, IoContext, RequestId, Run, Side, Time};
 
 /// Which request is next.
 pub trait Discipline {
@@ -55,54 +54,34 @@ pub struct Arm<D> {
     /// The discipline.
     pub discipline: D,
     waiting: Waiting,
-    /// Flushes, and what the layer puts before all others.
-    dispatch: DispatchList,
 }
 
 impl<D> Arm<D> {
     /// An arm at sector 0.
     pub fn new(discipline: D) -> Arm<D> {
-        Arm { discipline, waiting: Waiting::default(), dispatch: DispatchList::default() }
+        Arm { discipline, waiting: Waiting::default() }
     }
 }
 
 impl<D: Discipline> Elevator for Arm<D> {
-    fn allows_merge(&self, _: &IoContext, request: RequestId, _: &Io) -> bool {
-        !self.dispatch.contains(request)
-    }
-
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
-        if side == Side::Front && !self.dispatch.contains(request) {
+        if side == Side::Front {
             let waiting = &mut self.waiting;
             waiting.sorted.rekey_behind_equals(&mut waiting.sectors, request, cx.requests[request].sector);
         }
     }
 
     fn remove(&mut self, _: &IoContext, request: RequestId) {
-        if !self.dispatch.remove(request) {
-            self.waiting.sorted.remove(&mut self.waiting.sectors, request);
-        }
+        self.waiting.sorted.remove(&mut self.waiting.sectors, request);
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
-        let slots = cx.requests.slots();
-        self.waiting.sectors.reserve(slots);
-        self.dispatch.reserve(slots);
-        let new = &cx.requests[request];
-        match (at, new.op) {
-            (Insert::Head, _) => self.dispatch.push_front(request),
-            (Insert::Sorted, Operation::Flush) => self.dispatch.push_back(request),
-            (Insert::Sorted, _) => {
-                self.waiting.sorted.insert_behind_equals(&mut self.waiting.sectors, request, new.sector);
-            }
-        }
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        self.waiting.sectors.reserve(cx.requests.slots());
+        self.waiting.sorted.insert_behind_equals(&mut self.waiting.sectors, request, cx.requests[request].sector);
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
-        if let Some(request) = self.dispatch.pop() {
-            return Some(request);
-        }
         if self.waiting.sorted.is_empty() {
             return None;
         }
@@ -121,7 +100,7 @@ impl<D: Discipline> Elevator for Arm<D> {
     }
 
     fn has_work(&self) -> bool {
-        !self.dispatch.is_empty() || !self.waiting.sorted.is_empty()
+        !self.waiting.sorted.is_empty()
     }
 }
 
@@ -130,7 +109,7 @@ impl<D: Discipline> Elevator for Arm<D> {
 #[cfg(test)]
 pub fn textbook<E: goodness_core::RegisteredElevator>(settings: E::Settings) -> Vec<(u64, u64)> {
     use crate::bench::{Bench, facts};
-    use goodness_core::{QueueFacts, Span, Submitter};
+    use goodness_core::{Io, QueueFacts, Span, Submitter};
     let mut bench = Bench::<E>::with(QueueFacts { sectors: 20_000, ..facts() }, settings);
     let read = |cylinder: u64| Io::read(Submitter(0), cylinder * 100, 1);
     bench.insert(read(53));

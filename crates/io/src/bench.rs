@@ -2,8 +2,8 @@
 //! a test does so, and complete when the test says so.
 
 use goodness_core::{
-    HwQueue, Insert, Io, IoContext, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable, Run, Seed, Side,
-    Span, Time,
+    HwQueue, Io, IoContext, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable, Run, Seed, Side, Span,
+    Time,
 };
 
 /// One elevator, its requests and the time.
@@ -58,13 +58,13 @@ impl<E: RegisteredElevator> Bench<E> {
 
     /// Inserts a request made of `io` alone.
     pub fn insert(&mut self, io: Io) -> RequestId {
-        self.insert_at(io, Insert::Sorted).0
+        self.insert_told(io).0
     }
 
-    /// Inserts a request at a place and says whether the elevator wants to run at once.
-    pub fn insert_at(&mut self, io: Io, at: Insert) -> (RequestId, Run) {
+    /// Inserts a request and says whether the elevator wants to run at once.
+    pub fn insert_told(&mut self, io: Io) -> (RequestId, Run) {
         let request = self.requests.take(request_of(&io, self.now));
-        let run = self.call(|elevator, cx| elevator.insert(cx, request, at));
+        let run = self.call(|elevator, cx| elevator.insert(cx, request));
         (request, run)
     }
 

@@ -26,13 +26,12 @@ mod tests;
 mod wf2q;
 
 use crate::choice::Backward;
-use crate::dispatch_list::DispatchList;
 use crate::fifo::Arrivals;
 use crate::sorted::Sectors;
 use budget::Bounds;
 use counts::{Counted, Counts, Queueing};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Operation, QueueFacts,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Operation, QueueFacts,
     RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time,
 };
 use queue::Queue;
@@ -74,7 +73,6 @@ pub struct Bfq {
     sectors: Sectors,
     arrivals: Arrivals,
     /// Requests that bypass all queues.
-    first: DispatchList,
     /// By request: its queue.
     owner: Vec<u32>,
     waiting: u32,
@@ -109,7 +107,6 @@ impl RegisteredElevator for Bfq {
             queues: Vec::new(),
             sectors: Sectors::default(),
             arrivals: Arrivals::default(),
-            first: DispatchList::default(),
             owner: Vec::new(),
             waiting: 0,
             bounds: Bounds::new(settings.max_budget),
@@ -129,15 +126,14 @@ impl RegisteredElevator for Bfq {
 
 impl Elevator for Bfq {
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
-        let owner = self.owner[request.index()];
-        owner != NO_QUEUE && owner == queue::number(io.sync, io.submitter, io.priority)
+        self.owner[request.index()] == queue::number(io.sync, io.submitter, io.priority)
     }
 
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
-        let owner = self.owner[request.index()];
-        if side == Side::Back || owner == NO_QUEUE {
+        if side == Side::Back {
             return;
         }
+        let owner = self.owner[request.index()];
         let queue = &mut self.queues[owner as usize];
         queue.order.rekey_behind_equals(&mut self.sectors, request, cx.requests[request].sector);
         self.consider(cx, owner, request);
@@ -145,7 +141,7 @@ impl Elevator for Bfq {
 
     fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
         let owner = self.owner[absorbed.index()];
-        if owner != NO_QUEUE && owner == self.owner[survivor.index()] {
+        if owner == self.owner[survivor.index()] {
             // `remove` takes the absorbed one off; only its place must not be lost.
             self.queues[owner as usize].arrivals.absorb(&mut self.arrivals, survivor, absorbed);
             self.queues[owner as usize].arrivals.push(&mut self.arrivals, absorbed);
@@ -154,9 +150,6 @@ impl Elevator for Bfq {
     }
 
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
-        if self.first.remove(request) {
-            return;
-        }
         let owner = self.owner[request.index()];
         self.take_off(cx, owner, request);
         self.settle(cx, owner);
@@ -177,29 +170,20 @@ impl Elevator for Bfq {
         if u64::from(used) >= limit { Allocate::Wait } else { Allocate::AsUsual }
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let slots = cx.requests.slots();
         self.sectors.reserve(slots);
         self.arrivals.reserve(slots);
-        self.first.reserve(slots);
         if self.owner.len() < slots {
             self.owner.resize(slots, NO_QUEUE);
         }
-        self.owner[request.index()] = NO_QUEUE;
-        match (at, cx.requests[request].op) {
-            (Insert::Head, _) => self.first.push_front(request),
-            (Insert::Sorted, Operation::Flush) => self.first.push_back(request),
-            (Insert::Sorted, _) => self.arrive(cx, request),
-        }
+        self.arrive(cx, request);
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
         if self.settings.strict_guarantees && cx.in_flight > 0 {
             return None;
-        }
-        if let Some(request) = self.first.pop() {
-            return Some(request);
         }
         let queue = self.select(cx)?;
         Some(self.serve(cx, queue))
@@ -211,9 +195,7 @@ impl Elevator for Bfq {
         if self.rate.completed(cx.now) {
             self.bounds.learn(self.rate.sectors_in(self.times.timeout));
         }
-        if owner != NO_QUEUE {
-            self.completed(cx, owner, request);
-        }
+        self.completed(cx, owner, request);
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -239,7 +221,7 @@ impl Elevator for Bfq {
     }
 
     fn has_work(&self) -> bool {
-        self.waiting > 0 || !self.first.is_empty()
+        self.waiting > 0
     }
 }
 

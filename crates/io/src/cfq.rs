@@ -26,7 +26,7 @@ use crate::fifo::Arrivals;
 use crate::habits::jiffies_up;
 use crate::sorted::Sectors;
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoClass, IoContext, IoPriority, Layer, Operation,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, Layer, Operation,
     QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time,
 };
 use queue::{Queue, SHARED, Slices, of_process, shared, shared_priority, stored};
@@ -325,17 +325,12 @@ impl Elevator for Cfq {
         }
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let (now, io) = (cx.facts.jiffies(cx.now), &cx.requests[request]);
         self.prepare(cx, io);
         let number = queue_of(io);
         let queue = &mut self.queues[number as usize];
         queue.allocated[direction(io.op)] += 1;
-        if at == Insert::Head {
-            queue.dispatched += 1;
-            self.chosen.push_front(request);
-            return Run::WhenUnplugged;
-        }
         queue.arrivals.push(&mut self.by_arrival, request);
         match queue.order.insert(&mut self.sectors, request, io.sector) {
             Some(older) => self.send_alias(cx, number, older, request),

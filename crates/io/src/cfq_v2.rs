@@ -18,7 +18,7 @@ use crate::fifo::{Arrivals, Fifo, age};
 use crate::habits::jiffies_up;
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Operation, QueueFacts,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Operation, QueueFacts,
     RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter,
 };
 use goodness_queues::{Nodes, Tree};
@@ -325,7 +325,7 @@ impl Elevator for CfqV2 {
         }
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let slots = cx.requests.slots();
         self.sectors.reserve(slots);
         self.by_arrival.reserve(slots);
@@ -335,11 +335,6 @@ impl Elevator for CfqV2 {
         let index = io.submitter.index();
         let queue = &mut self.queues[index];
         queue.allocated[direction(io.op)] += 1;
-        if at == Insert::Head {
-            self.account(index, |queue| queue.in_flight += 1);
-            self.chosen.push_front(request);
-            return Run::WhenUnplugged;
-        }
         queue.arrivals[kind_of(io)].push(&mut self.by_arrival, request);
         let was_busy = !queue.order.is_empty();
         let alias = queue.order.insert(&mut self.sectors, request, io.sector);

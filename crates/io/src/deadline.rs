@@ -5,15 +5,14 @@
 //! variant A, and a new selection of the same direction goes on from there without resetting the count, hence 17 reads to
 //! 16 writes.
 //!
-//! Not in the sheet, inferred: expiry counts jiffies; discards count as writes, a flush has no sectors and goes to the
-//! dispatch list; who was next and grows at its front is next no longer in variant A (it leaves the tree and comes back)
-//! and stays so in B. Weakness: two synchronous readers cost a seek for each request; no fairness between processes.
+//! Not in the sheet, inferred: expiry counts jiffies; discards count as writes; who was next and grows at its front is
+//! next no longer in variant A (it leaves the tree and comes back) and stays so in B. Weakness: two synchronous readers cost a seek for each request; no fairness between processes.
 
 use crate::dispatch_list::DispatchList;
 use crate::fifo::{Arrivals, Fifo, age, whole_jiffies};
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Operation, QueueFacts, RegisteredElevator, Request,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator, Request,
     RequestId, Run, Seed, Side, Span,
 };
 
@@ -137,22 +136,16 @@ impl Elevator for Deadline {
         self.fifo[direction].remove(&mut self.arrivals, request);
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let slots = cx.requests.slots();
         self.sectors.reserve(slots);
         self.arrivals.reserve(slots);
         self.dispatch.reserve(slots);
         let new = &cx.requests[request];
-        match (at, new.op) {
-            (Insert::Head, _) => self.dispatch.push_front(request),
-            (Insert::Sorted, Operation::Flush) => self.dispatch.push_back(request),
-            (Insert::Sorted, _) => {
-                let direction = direction(new);
-                let alias = self.sorted[direction].insert(&mut self.sectors, request, new.sector);
-                self.fifo[direction].push(&mut self.arrivals, request);
-                self.send_alias(cx, alias, request);
-            }
-        }
+        let direction = direction(new);
+        let alias = self.sorted[direction].insert(&mut self.sectors, request, new.sector);
+        self.fifo[direction].push(&mut self.arrivals, request);
+        self.send_alias(cx, alias, request);
         Run::WhenUnplugged
     }
 

@@ -1,4 +1,4 @@
-//! Requests that an elevator has chosen, or was told to put first, and the device has not taken yet.
+//! Requests that an elevator has chosen and the device has not taken yet.
 
 use goodness_core::RequestId;
 use goodness_queues::{Links, List};
@@ -27,12 +27,6 @@ impl DispatchList {
         self.list.is_empty()
     }
 
-    /// How many requests.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
     /// Whether `request` is here.
     #[inline]
     pub fn contains(&self, request: RequestId) -> bool {
@@ -44,13 +38,6 @@ impl DispatchList {
     pub fn push_back(&mut self, request: RequestId) {
         self.listed[request.index()] = true;
         self.list.push_back(&mut self.links, request.0);
-    }
-
-    /// Puts `request`, which is not here, before all others.
-    #[inline]
-    pub fn push_front(&mut self, request: RequestId) {
-        self.listed[request.index()] = true;
-        self.list.push_front(&mut self.links, request.0);
     }
 
     /// Puts `request`, which is not here, right before `place`, which is.
@@ -110,12 +97,12 @@ mod tests {
         assert!(!list.contains(RequestId(7)) && !list.remove(RequestId(7)));
         list.reserve(4);
         list.push_back(RequestId(0));
-        list.push_front(RequestId(1));
+        list.insert_before(RequestId(0), RequestId(1));
         list.push_back(RequestId(2));
         list.insert_before(RequestId(0), RequestId(3));
         assert!(list.iter_back().eq([2, 0, 3, 1].map(RequestId)));
         assert!(list.remove(RequestId(0)) && !list.remove(RequestId(0)) && !list.contains(RequestId(0)));
-        assert_eq!((list.pop(), list.pop(), list.len()), (Some(RequestId(1)), Some(RequestId(3)), 1));
+        assert_eq!((list.pop(), list.pop()), (Some(RequestId(1)), Some(RequestId(3))));
         assert!(!list.contains(RequestId(3)) && list.contains(RequestId(2)) && !list.is_empty());
     }
 

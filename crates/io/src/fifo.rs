@@ -31,12 +31,6 @@ impl Arrivals {
 pub struct Fifo(List);
 
 impl Fifo {
-    /// How many requests.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -74,6 +68,7 @@ impl Fifo {
     }
 
     /// The requests, oldest first.
+    #[cfg(test)]
     pub fn iter<'a>(&self, arrivals: &'a Arrivals) -> impl Iterator<Item = RequestId> + use<'a> {
         self.0.iter(&arrivals.links).map(RequestId)
     }
@@ -105,6 +100,6 @@ mod tests {
         assert!(fifo.iter(&arrivals).eq([0, 3, 2].map(RequestId)));
         fifo.absorb(&mut arrivals, RequestId(3), RequestId(2));
         assert!(fifo.iter(&arrivals).eq([0, 3].map(RequestId)));
-        assert_eq!((fifo.oldest(), fifo.len()), (Some(RequestId(0)), 2));
+        assert_eq!(fifo.oldest(), Some(RequestId(0)));
     }
 }

@@ -5,8 +5,8 @@
 //! device has it. `kernel=4.20` sets the number of tokens by percentiles (`histogram.rs`), `kernel=4.12` by means (`mean.rs`).
 //!
 //! Inferred: where a turn ends for want of work or of tokens, the next domain begins a whole batch. A piece of I/O joins
-//! only one of the eight newest requests of its own CPU and domain; two requests never unite. Requests inserted at the head
-//! need no token: in the kernel they bypass the elevator.
+//! only one of the eight newest requests of its own CPU and domain; two requests never unite. Flushes, the only
+//! others there are here, pass by every elevator: the domain of the others stands empty.
 //!
 //! Weakness: no fairness between processes, no order on a disk that seeks; where every request is slow nothing is throttled.
 
@@ -17,7 +17,7 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
     Request, RequestId, Run, Seed, Span, Time,
 };
 use histogram::Histograms;
@@ -153,7 +153,7 @@ impl Elevator for Kyber {
         if !io.sync && u64::from(used) >= limit.max(1) { Allocate::Wait } else { Allocate::AsUsual }
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         let slots = cx.requests.slots();
         self.queues.reserve(slots);
         if self.holds.len() < slots {
@@ -161,14 +161,11 @@ impl Elevator for Kyber {
         }
         let what = &cx.requests[request];
         let domain = self.domain_of(what);
-        self.queues.insert(request, what, domain, at);
+        self.queues.insert(request, what, domain);
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, _: &IoContext, queue: HwQueue) -> Option<RequestId> {
-        if let Some(request) = self.queues.take_head(queue) {
-            return Some(request);
-        }
         let turn = self.turns[queue.index()];
         let goes_on = turn.batch < self.grants[turn.domain].batch;
         if let Some(request) = goes_on.then(|| self.dispatch_turn(queue)).flatten() {

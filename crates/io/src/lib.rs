@@ -3,20 +3,13 @@
 
 mod arm;
 #[cfg(test)]
-#[allow(dead_code)]
 mod bench;
 mod choice;
-mod habits;
-// A vocabulary that elevators share: none of them needs every word.
-#[allow(dead_code)]
 mod dispatch_list;
-#[allow(dead_code)]
 mod fifo;
-#[allow(dead_code)]
+mod habits;
 mod sorted;
-// A vocabulary of tests, too.
 #[cfg(test)]
-#[allow(dead_code)]
 mod testbed;
 
 goodness_core::elevators! {

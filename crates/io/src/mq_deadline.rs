@@ -6,14 +6,13 @@
 //!
 //! Not in the sheet, inferred: an age of exactly 10 s suffices, as for the other expiries of blk-mq; a class that is asked
 //! for aged requests and has none has begun a batch all the same (the count and the direction have changed); discards
-//! count as writes, a flush goes to the dispatch list; `async_depth` is one number, not one for each word of the tag map.
+//! count as writes; `async_depth` is one number, not one for each word of the tag map.
 //! Weakness: the sorting sees only what the device has no tag for; lower classes starve for 10 s.
 
-use crate::dispatch_list::DispatchList;
 use crate::fifo::{Arrivals, Fifo, age, whole_jiffies};
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Insert, Io, IoClass, IoContext, Layer, Operation, QueueFacts,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, Layer, Operation, QueueFacts,
     RegisteredElevator, Request, RequestId, Run, Seed, Side, Span,
 };
 
@@ -103,7 +102,6 @@ pub struct MqDeadline {
     batching: u64,
     /// Selections of reads since writes were selected.
     starved: u64,
-    dispatch: DispatchList,
 }
 
 impl RegisteredElevator for MqDeadline {
@@ -127,7 +125,6 @@ impl RegisteredElevator for MqDeadline {
             last_direction: WRITE,
             batching: 0,
             starved: 0,
-            dispatch: DispatchList::default(),
         }
     }
 }
@@ -150,19 +147,16 @@ impl Elevator for MqDeadline {
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {
         let waits = &cx.requests[request];
         let is_front = io.end() == waits.sector;
-        !self.dispatch.contains(request)
-            && waits.priority.class == io.priority.class
-            && (self.settings.front_merges || !is_front)
+        waits.priority.class == io.priority.class && (self.settings.front_merges || !is_front)
     }
 
     /// Whatever `front_merges` says: it is about pieces of I/O.
     fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
-        let is_listed = self.dispatch.contains(survivor) || self.dispatch.contains(absorbed);
-        !is_listed && place(cx, survivor) == place(cx, absorbed)
+        place(cx, survivor) == place(cx, absorbed)
     }
 
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
-        if side == Side::Front && !self.dispatch.contains(request) {
+        if side == Side::Front {
             let (level, direction) = place(cx, request);
             self.levels[level].take(&mut self.sectors, direction, request);
             self.levels[level].put(&mut self.sectors, direction, request, cx.requests[request].sector);
@@ -171,19 +165,13 @@ impl Elevator for MqDeadline {
 
     fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
         let (level, direction) = place(cx, absorbed);
-        let is_listed = self.dispatch.contains(survivor) || self.dispatch.contains(absorbed);
-        if is_listed || place(cx, survivor) != (level, direction) {
-            return self.remove(cx, absorbed);
-        }
         self.levels[level].take(&mut self.sectors, direction, absorbed);
         self.levels[level].fifo[direction].absorb(&mut self.arrivals, survivor, absorbed);
         self.uncount(cx, absorbed);
     }
 
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
-        if !self.dispatch.remove(request) {
-            self.unlink(cx, request);
-        }
+        self.unlink(cx, request);
         self.uncount(cx, request);
     }
 
@@ -193,33 +181,21 @@ impl Elevator for MqDeadline {
         if is_limited && u64::from(used) >= depth { Allocate::Wait } else { Allocate::AsUsual }
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         self.reserve(cx.requests.slots());
         let (level, direction) = place(cx, request);
         // A request that comes back without having completed is counted already.
         if !std::mem::replace(&mut self.counted[request.index()], true) {
             self.levels[level].queued += 1;
         }
-        let new = &cx.requests[request];
-        match (at, new.op) {
-            (Insert::Head, _) => self.dispatch.push_front(request),
-            (Insert::Sorted, Operation::Flush) => self.dispatch.push_back(request),
-            (Insert::Sorted, _) => {
-                let level = &mut self.levels[level];
-                level.put(&mut self.sectors, direction, request, new.sector);
-                level.fifo[direction].push(&mut self.arrivals, request);
-            }
-        }
+        let level = &mut self.levels[level];
+        level.put(&mut self.sectors, direction, request, cx.requests[request].sector);
+        level.fifo[direction].push(&mut self.arrivals, request);
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
-        let Some(request) = self.dispatch.pop() else {
-            return self.aged(cx).or_else(|| self.highest(cx));
-        };
-        let (level, direction) = place(cx, request);
-        self.levels[level].move_on(&self.sectors, direction, cx.requests[request].sector);
-        Some(request)
+        self.aged(cx).or_else(|| self.highest(cx))
     }
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
@@ -228,7 +204,7 @@ impl Elevator for MqDeadline {
 
     fn has_work(&self) -> bool {
         let is_waiting = |level: &Level| level.fifo.iter().any(|fifo| !fifo.is_empty());
-        !self.dispatch.is_empty() || self.levels.iter().any(is_waiting)
+        self.levels.iter().any(is_waiting)
     }
 }
 
@@ -244,7 +220,6 @@ impl MqDeadline {
             self.counted.resize(slots, false);
             self.sectors.reserve(slots);
             self.arrivals.reserve(slots);
-            self.dispatch.reserve(slots);
         }
     }
 

@@ -6,7 +6,7 @@
 //! queue after another, which this host cannot tell from taking turns. Weakness: as noop.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Insert, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
     Seed,
 };
 use goodness_queues::{Links, List};
@@ -21,8 +21,6 @@ const SCANNED: usize = 8;
 /// The software queues of one hardware queue.
 #[derive(Clone, Debug)]
 struct Hardware {
-    /// What goes before all others.
-    head: List,
     software: Vec<List>,
     /// Requests waiting on the software queues.
     waiting: usize,
@@ -34,8 +32,6 @@ struct Hardware {
 #[derive(Clone, Debug)]
 pub struct NoElevator {
     links: Links,
-    /// By request: whether it is on a list of those that go first.
-    is_first: Vec<bool>,
     hardware: Vec<Hardware>,
 }
 
@@ -54,14 +50,12 @@ impl RegisteredElevator for NoElevator {
 
     fn new(facts: &QueueFacts, _: Settings, _: Seed) -> NoElevator {
         let hardware = || Hardware {
-            head: List::default(),
             software: vec![List::default(); usize::from(facts.cpus.max(1))],
             waiting: 0,
             turn: 0,
         };
         NoElevator {
             links: Links::default(),
-            is_first: Vec::new(),
             hardware: (0..facts.queues.max(1)).map(|_| hardware()).collect(),
         }
     }
@@ -81,40 +75,21 @@ impl Elevator for NoElevator {
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
         let waits = &cx.requests[request];
         let hardware = &mut self.hardware[waits.queue.index()];
-        if std::mem::take(&mut self.is_first[request.index()]) {
-            return hardware.head.remove(&mut self.links, request.0);
-        }
         hardware.software[usize::from(waits.cpu)].remove(&mut self.links, request.0);
         hardware.waiting -= 1;
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
-        let slots = cx.requests.slots();
-        if slots > self.is_first.len() {
-            self.links.reserve(slots);
-            self.is_first.resize(slots, false);
-        }
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        self.links.reserve(cx.requests.slots());
         let new = &cx.requests[request];
         let hardware = &mut self.hardware[new.queue.index()];
-        match at {
-            Insert::Head => {
-                self.is_first[request.index()] = true;
-                hardware.head.push_front(&mut self.links, request.0);
-            }
-            Insert::Sorted => {
-                hardware.software[usize::from(new.cpu)].push_back(&mut self.links, request.0);
-                hardware.waiting += 1;
-            }
-        }
+        hardware.software[usize::from(new.cpu)].push_back(&mut self.links, request.0);
+        hardware.waiting += 1;
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, _: &IoContext, queue: HwQueue) -> Option<RequestId> {
         let hardware = &mut self.hardware[queue.index()];
-        if let Some(first) = hardware.head.pop_front(&mut self.links) {
-            self.is_first[first as usize] = false;
-            return Some(RequestId(first));
-        }
         if hardware.waiting == 0 {
             return None;
         }
@@ -129,7 +104,7 @@ impl Elevator for NoElevator {
     }
 
     fn has_work(&self) -> bool {
-        self.hardware.iter().any(|hardware| hardware.waiting > 0 || !hardware.head.is_empty())
+        self.hardware.iter().any(|hardware| hardware.waiting > 0)
     }
 }
 
@@ -176,16 +151,6 @@ mod tests {
             bench.insert(from(cpu, sector));
         }
         assert_eq!(bench.drain(), [21, 1, 12]);
-    }
-
-    #[test]
-    fn what_is_inserted_at_the_head_goes_before_all() {
-        let mut bench = bench();
-        bench.insert(from(0, 1));
-        let (first, _) = bench.insert_at(from(0, 2), Insert::Head);
-        let (second, _) = bench.insert_at(from(0, 3), Insert::Head);
-        bench.call(|e, cx| e.remove(cx, first));
-        assert_eq!((bench.dispatch(), bench.drain()), (Some(second), vec![1]));
     }
 
     #[test]

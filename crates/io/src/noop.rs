@@ -5,7 +5,7 @@
 //! (`merge=hash`). Weakness: interleaved streams cost a seek for each request.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Insert, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
+    Elevator, ElevatorAbout, HwQueue, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
     Seed,
 };
 use goodness_queues::{Links, List};
@@ -56,12 +56,9 @@ impl Elevator for Noop {
         self.waiting.remove(&mut self.links, request.0);
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         self.links.reserve(cx.requests.slots());
-        match at {
-            Insert::Sorted => self.waiting.push_back(&mut self.links, request.0),
-            Insert::Head => self.waiting.push_front(&mut self.links, request.0),
-        }
+        self.waiting.push_back(&mut self.links, request.0);
         Run::WhenUnplugged
     }
 

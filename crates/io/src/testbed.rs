@@ -13,8 +13,7 @@
 
 use crate::bench::Bench;
 use goodness_core::{
-    Allocate, Insert, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span, Submitter,
-    Time,
+    Allocate, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span, Submitter, Time,
 };
 use std::collections::VecDeque;
 
@@ -109,7 +108,6 @@ pub struct Served {
     /// The number that [`Testbed::add`] gave.
     pub job: usize,
     pub op: Operation,
-    pub sector: u64,
     pub sectors: u32,
     pub submitted: Time,
     /// When the disk got it.
@@ -289,7 +287,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         {
             process.due.push_back(now + period);
         }
-        let (request, _) = self.bench.insert_at(io, Insert::Sorted);
+        let (request, _) = self.bench.insert_told(io);
         self.owners.resize(self.bench.requests.slots().max(self.owners.len()), usize::MAX);
         self.owners[request.index()] = number;
     }
@@ -306,7 +304,6 @@ impl<E: RegisteredElevator> Testbed<E> {
         self.log.push(Served {
             job: flight.job,
             op: request.op,
-            sector: request.sector,
             sectors: request.sectors,
             submitted: request.allocated,
             issued: request.issued,

@@ -184,8 +184,8 @@ fn a_write_of_the_anticipated_process_ends_the_wait_and_runs_the_queue() {
     bench.insert(Io::read(Submitter(1), FAR, 8));
     bench.complete(read);
     assert_eq!((bench.dispatch(), bench.elevator.next_timer()), (None, Some(Time(6_000_000))));
-    let stranger = bench.insert_at(Io::write(Submitter(2), 2 * FAR, 8), Insert::Sorted).1;
-    let own = bench.insert_at(Io::write(Submitter(0), 3 * FAR, 8), Insert::Sorted).1;
+    let stranger = bench.insert_told(Io::write(Submitter(2), 2 * FAR, 8)).1;
+    let own = bench.insert_told(Io::write(Submitter(0), 3 * FAR, 8)).1;
     assert_eq!((stranger, own), (Run::WhenUnplugged, Run::Now));
     assert!(bench.dispatch().is_some());
 }

@@ -4,7 +4,7 @@ use super::budget::Expiry;
 use super::{Bfq, Settings};
 use crate::bench::{Bench, facts};
 use goodness_core::{
-    Allocate, Elevator, Insert, Io, IoClass, IoPriority, Operation, QueueFacts, Side, Span, Submitter,
+    Allocate, Elevator, Io, IoClass, IoPriority, QueueFacts, Side, Span, Submitter,
 };
 
 fn fair() -> Settings {
@@ -148,15 +148,6 @@ fn writes_get_a_part_of_the_slots_and_less_while_a_raised_queue_is_busy() {
     bench.insert(io(0, 4, 0));
     assert_eq!([limit(&mut bench, write), limit(&mut bench, sync)], [Some(12), Some(24)]);
     assert_eq!(limit(&mut bench, io(1, 4, 0)), None);
-}
-
-#[test]
-fn flushes_and_requests_inserted_at_the_head_go_before_all_queues() {
-    let mut bench = bench(fair());
-    let read = bench.insert(io(0, 4, 0));
-    let flush = bench.insert(Io { op: Operation::Flush, sectors: 0, ..Io::sync_write(Submitter(0), 0, 0) });
-    let head = bench.insert_at(io(1, 4, 64), Insert::Head).0;
-    assert_eq!([bench.dispatch(), bench.dispatch(), bench.dispatch()], [Some(head), Some(flush), Some(read)]);
 }
 
 #[test]

@@ -216,8 +216,8 @@ fn an_asynchronous_request_of_the_process_waited_for_ends_the_wait() {
     bench.insert(Io::read(Submitter(1), FAR, 8));
     bench.complete(read);
     assert_eq!(bench.dispatch(), None);
-    assert_eq!(bench.insert_at(Io::write(Submitter(2), 8, 8), Insert::Sorted).1, Run::WhenUnplugged);
-    assert_eq!(bench.insert_at(Io::write(Submitter(0), 16, 8), Insert::Sorted).1, Run::Now);
+    assert_eq!(bench.insert_told(Io::write(Submitter(2), 8, 8)).1, Run::WhenUnplugged);
+    assert_eq!(bench.insert_told(Io::write(Submitter(0), 16, 8)).1, Run::Now);
     assert!(bench.dispatch().is_some());
 }
 
@@ -231,7 +231,7 @@ fn the_next_request_of_the_process_waited_for_runs_at_once_and_may_always_have_a
         let write = Io::sync_write(Submitter(0), 8, 8);
         bench.call(|elevator, cx| elevator.may_allocate(cx, &write, 128))
     };
-    let (write, run) = bench.insert_at(Io::sync_write(Submitter(0), 8, 8), Insert::Sorted);
+    let (write, run) = bench.insert_told(Io::sync_write(Submitter(0), 8, 8));
     assert_eq!(run, Run::Now);
     assert_eq!(many(&mut bench), Allocate::AsUsual, "it has one already, and had its extra one in this slice");
     assert_eq!(bench.dispatch(), Some(write));

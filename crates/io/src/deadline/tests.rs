@@ -180,12 +180,3 @@ fn the_survivor_of_a_merge_has_the_earlier_place_and_the_earlier_deadline() {
         assert_eq!(bench.drain(), order);
     }
 }
-
-#[test]
-fn what_is_inserted_at_the_head_and_a_flush_wait_for_no_batch() {
-    let mut bench = bench(|_| ());
-    read(&mut bench, 8);
-    bench.insert(Io { op: Operation::Flush, sectors: 0, ..Io::write(US, 0, 0) });
-    let _ = bench.insert_at(Io::write(US, 900, 8), Insert::Head);
-    assert_eq!(bench.drain(), [900, 0, 8]);
-}

@@ -1,7 +1,7 @@
 //! Where requests wait: in a queue of their CPU and domain until their hardware queue serves that domain and has run dry;
 //! then all CPUs' queues are emptied into the hardware queue's own list.
 
-use goodness_core::{HwQueue, Insert, QueueFacts, Request, RequestId};
+use goodness_core::{HwQueue, QueueFacts, Request, RequestId};
 use goodness_queues::{Links, List};
 
 /// A piece of I/O may join one of this many newest requests of its CPU (section 2.2, general knowledge).
@@ -11,8 +11,6 @@ const NEWEST: usize = 8;
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Nowhere,
-    /// Before all others of a hardware queue.
-    Head(usize),
     /// In the queue of its CPU: index of `local`.
     Local(usize),
     /// Next in its hardware queue: index of `ready`.
@@ -26,7 +24,6 @@ pub struct Queues {
     domains: usize,
     links: Links,
     places: Vec<Place>,
-    head: Vec<List>,
     /// By hardware queue and domain.
     ready: Vec<List>,
     /// By hardware queue, domain and CPU.
@@ -45,7 +42,6 @@ impl Queues {
             domains,
             links: Links::default(),
             places: Vec::new(),
-            head: vec![List::default(); queues],
             ready: vec![List::default(); queues * domains],
             local: vec![List::default(); queues * domains * cpus],
             in_local: vec![0; queues * domains],
@@ -66,16 +62,10 @@ impl Queues {
         self.waiting
     }
 
-    /// Adds a request at the end of its CPU's queue of `domain`, or before all of its hardware queue.
-    pub fn insert(&mut self, id: RequestId, request: &Request, domain: usize, at: Insert) {
+    /// Adds a request at the end of its CPU's queue of `domain`.
+    pub fn insert(&mut self, id: RequestId, request: &Request, domain: usize) {
         self.waiting += 1;
-        let queue = request.queue.index();
-        if at == Insert::Head {
-            self.head[queue].push_front(&mut self.links, id.0);
-            self.places[id.index()] = Place::Head(queue);
-            return;
-        }
-        let group = queue * self.domains + domain;
+        let group = request.queue.index() * self.domains + domain;
         let local = group * self.cpus + usize::from(request.cpu);
         self.local[local].push_back(&mut self.links, id.0);
         self.in_local[group] += 1;
@@ -86,7 +76,6 @@ impl Queues {
     pub fn remove(&mut self, id: RequestId) {
         let list = match std::mem::replace(&mut self.places[id.index()], Place::Nowhere) {
             Place::Nowhere => return,
-            Place::Head(queue) => &mut self.head[queue],
             Place::Ready(group) => &mut self.ready[group],
             Place::Local(local) => {
                 self.in_local[local / self.cpus] -= 1;
@@ -95,13 +84,6 @@ impl Queues {
         };
         list.remove(&mut self.links, id.0);
         self.waiting -= 1;
-    }
-
-    /// Takes the first request that was inserted before all others.
-    pub fn take_head(&mut self, queue: HwQueue) -> Option<RequestId> {
-        let first = RequestId(self.head[queue.index()].front()?);
-        self.remove(first);
-        Some(first)
     }
 
     /// Takes the next request of `domain` for `queue`.

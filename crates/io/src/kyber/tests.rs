@@ -3,7 +3,7 @@ use super::mean::{Status, balanced};
 use super::{CURRENT, Kernel, Kyber, Settings};
 use crate::bench::{Bench, facts};
 use goodness_core::{Merges, 
-    Allocate, Elevator, HwQueue, Insert, Io, Operation, QueueFacts, RequestId, Side, Span, Submitter, Time,
+    Allocate, Elevator, HwQueue, Io, Operation, QueueFacts, RequestId, Side, Span, Submitter, Time,
 };
 
 const READ: Io = Io::read(Submitter(0), 0, 8);
@@ -178,18 +178,6 @@ fn a_domain_without_tokens_waits_until_a_request_completes_and_others_go_on() {
 }
 
 #[test]
-fn what_is_inserted_at_the_head_goes_first_and_needs_no_token() {
-    let mut bench = bench(Kernel::V4_20);
-    (0..16).for_each(|_| _ = bench.insert(FLUSH));
-    while bench.dispatch().is_some() {}
-    bench.insert(READ);
-    let head = bench.insert_at(FLUSH, Insert::Head).0;
-    assert_eq!(bench.dispatch(), Some(head));
-    bench.complete(head);
-    assert_eq!(bench.elevator.tokens[3].used, 16);
-}
-
-#[test]
 fn each_hardware_queue_has_its_own_turn_and_serves_its_cpus_in_order() {
     let facts = QueueFacts { depth: 64, queues: 2, cpus: 4, ..facts() };
     let mut bench = Bench::<Kyber>::with(facts, Settings::default());
@@ -197,7 +185,7 @@ fn each_hardware_queue_has_its_own_turn_and_serves_its_cpus_in_order() {
         let request = bench.insert(Io { cpu, mergeable: false, ..io });
         bench.call(|elevator, cx| elevator.remove(cx, request));
         bench.requests[request].queue = HwQueue(cpu / 2);
-        _ = bench.call(|elevator, cx| elevator.insert(cx, request, Insert::Sorted));
+        _ = bench.call(|elevator, cx| elevator.insert(cx, request));
         request
     };
     let [a, b, c, d] = [(3, READ), (1, READ), (0, READ), (0, WRITE)].map(|(cpu, io)| insert(cpu, io));

@@ -189,13 +189,13 @@ fn a_front_merge_moves_a_request_to_its_new_place() {
 }
 
 #[test]
-fn a_request_that_comes_back_to_the_head_goes_first_and_counts_once() {
+fn a_request_that_comes_back_without_having_completed_counts_once() {
     let mut bench = bench(|_| ());
     let back = bench.insert(read(BestEffort, 8));
     let idle = bench.insert(read(Idle, 800));
     bench.dispatch();
     bench.now = Time(1);
-    let _ = bench.call(|e, cx| e.insert(cx, back, Insert::Head));
+    let _ = bench.call(|e, cx| e.insert(cx, back));
     bench.in_flight -= 1;
     assert_eq!(bench.dispatch(), Some(back));
     bench.complete(back);

@@ -1,15 +1,14 @@
 //! An elevator that breaks its contract in a way of one's choice, to show that the contract notices.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Insert, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Run, Seed,
-    Span, Time,
+    Elevator, ElevatorAbout, HwQueue, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Time,
 };
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 goodness_core::choices! {
     /// What is wrong.
-    pub enum Fault { Loses = "loses", Repeats = "repeats", Boasts = "boasts", Hangs = "hangs", Waits = "waits", Varies = "varies" }
+    pub enum Fault { Loses = "loses", Repeats = "repeats", Hangs = "hangs", Waits = "waits", Varies = "varies" }
 }
 
 goodness_core::tunables! {
@@ -46,15 +45,12 @@ impl Elevator for Faulty {
         self.waiting.retain(|waits| *waits != request);
     }
 
-    fn insert(&mut self, cx: &IoContext, request: RequestId, _: Insert) -> Run {
+    fn insert(&mut self, _: &IoContext, request: RequestId) -> Run {
         self.inserted += 1;
         let is_last_straw = self.inserted == 10;
         match self.fault {
             Fault::Loses if is_last_straw => {}
             _ => self.waiting.push(request),
-        }
-        if self.fault == Fault::Boasts && self.held.is_none() {
-            self.held = Some(cx.now + Span::from_ms(2));
         }
         Run::WhenUnplugged
     }
@@ -67,7 +63,6 @@ impl Elevator for Faulty {
                 self.held = Some(cx.now);
                 return None;
             }
-            Fault::Boasts if self.held.is_some_and(|until| cx.now < until) => return None,
             Fault::Repeats if is_late => return self.waiting.first().copied(),
             // What happened before the run decides.
             Fault::Varies if !self.waiting.is_empty() => {
@@ -83,17 +78,7 @@ impl Elevator for Faulty {
         self.held
     }
 
-    fn timer(&mut self, _: &IoContext) {
-        if self.fault == Fault::Boasts {
-            self.held = None;
-        }
-    }
-
     fn has_work(&self) -> bool {
         !self.waiting.is_empty()
-    }
-
-    fn claimed_bound(&self) -> Option<Span> {
-        Some(Span::from_ms(1))
     }
 }

@@ -1,8 +1,8 @@
 //! A block layer and a device by chance: what they may do is what the elevator's contract allows them.
 
 use goodness_core::{
-    Allocate, HwQueue, Insert, Io, IoClass, IoContext, IoPriority, Layer, Merges, Operation, QueueFacts,
-    RegisteredElevator, Request, RequestId, RequestTable, Rng, Seed, Side, Span, Submitter, Time,
+    Allocate, HwQueue, Io, IoClass, IoContext, IoPriority, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
+    Request, RequestId, RequestTable, Rng, Seed, Side, Span, Submitter, Time,
 };
 
 /// Processes that submit at the same time.
@@ -203,8 +203,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         // A process has a region, so that streams are found and requests touch.
         let sector = u64::from(submitter.0 % 4) * 1024 + rng.below(128) * 8;
         let (op, sync) = match rng.below(20) {
-            0 => (Operation::Flush, true),
-            1 => (Operation::Discard, false),
+            0..2 => (Operation::Discard, false),
             2..5 => (Operation::Write, true),
             5..10 => (Operation::Write, false),
             _ => (Operation::Read, true),
@@ -214,11 +213,9 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
             1 => IoClass::Idle,
             _ => IoClass::BestEffort,
         };
-        let sectors = if op == Operation::Flush { 0 } else { 8 };
         Io {
             op,
             sync,
-            sectors,
             mergeable: matches!(op, Operation::Read | Operation::Write),
             priority: IoPriority { class, level: rng.below(8) as u8 },
             cpu: rng.below(u64::from(self.facts.cpus)) as u16,
@@ -246,8 +243,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         self.places.resize(self.requests.slots(), Place::Free);
         self.places[request.index()] = Place::Waiting;
         self.last = Some(request);
-        let at = if self.rng.below(20) == 0 { Insert::Head } else { Insert::Sorted };
-        let _ = self.call(|e, cx| e.insert(cx, request, at));
+        let _ = self.call(|e, cx| e.insert(cx, request));
         self.check();
     }
 

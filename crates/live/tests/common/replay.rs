@@ -10,7 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use goodness_core::{
-    HwQueue, Insert, IoContext, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId,
+    HwQueue, IoContext, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId,
     RequestTable, Seed, Submitter, Time,
 };
 use goodness_trace::block::{BlockRecord, BlockStage};
@@ -187,7 +187,7 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
             self.elevator.remove(&cx, chosen);
         }
         for other in others {
-            let _ = self.elevator.insert(&cx, other, Insert::Sorted);
+            let _ = self.elevator.insert(&cx, other);
         }
         self.took(key, obeys);
     }
@@ -238,7 +238,7 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
         let before = self.known.insert((event.op, event.sector), id);
         assert_eq!(before, None, "the load asks for no place twice at a time");
         let cx = context!(self);
-        let _ = self.elevator.insert(&cx, id, Insert::Sorted);
+        let _ = self.elevator.insert(&cx, id);
         self.waiting += 1;
     }
 
