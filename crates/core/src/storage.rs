@@ -3,8 +3,11 @@
 //! Plain data: whoever runs the workload builds the devices and the block layer, under the elevator that is being judged.
 
 use crate::device::DeviceSample;
-use crate::request::{DiskId, IoPriority, Operation};
+use crate::request::{DiskId, IoPriority, Operation, SECTOR_BYTES};
 use std::sync::Arc;
+
+/// The most sectors of a device or volume: their bytes are a 64-bit number.
+pub const SECTORS_MAX: u64 = u64::MAX / SECTOR_BYTES;
 
 /// A volume: a disk, or disks put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,18 +72,17 @@ pub struct VolumeSpec {
 }
 
 impl VolumeSpec {
-    /// How many sectors it has, if [`VolumeSpec::check`] allows it.
+    /// How many sectors it has, if [`VolumeSpec::check`] allows it. Sums that are too large stay at the largest number.
     #[must_use]
     pub fn sectors(&self) -> u64 {
         let all = || self.pieces.iter().map(|piece| piece.sectors);
         let shortest = all().min().unwrap_or(0);
+        let whole = |chunk: u32| shortest / u64::from(chunk) * u64::from(chunk);
         match self.layout {
-            Layout::Linear => all().sum(),
+            Layout::Linear => all().fold(0, u64::saturating_add),
             Layout::Mirrored => shortest,
-            Layout::Striped { chunk } => shortest / u64::from(chunk) * u64::from(chunk) * self.pieces.len() as u64,
-            Layout::Parity { chunk } => {
-                shortest / u64::from(chunk) * u64::from(chunk) * (self.pieces.len() as u64).saturating_sub(1)
-            }
+            Layout::Striped { chunk } => whole(chunk).saturating_mul(self.pieces.len() as u64),
+            Layout::Parity { chunk } => whole(chunk).saturating_mul((self.pieces.len() as u64).saturating_sub(1)),
         }
     }
 
@@ -91,15 +93,36 @@ impl VolumeSpec {
     pub fn check(&self) -> Result<(), String> {
         let (least, what) = match self.layout {
             Layout::Linear => (1, "a volume"),
-            Layout::Striped { .. } => (1, "a striped volume"),
+            Layout::Striped { .. } => (2, "a striped volume"),
             Layout::Mirrored => (2, "a mirrored volume"),
             Layout::Parity { .. } => (3, "a volume with parity"),
         };
         if self.pieces.len() < least {
-            return Err(format!("{what} needs {least} pieces or more"));
+            return Err(format!("{what} needs {least} or more pieces, and has {}", self.pieces.len()));
+        }
+        if let Layout::Striped { chunk: 0 } | Layout::Parity { chunk: 0 } = self.layout {
+            return Err(format!("the chunks of \"{}\" have no sector; give them 1 or more", self.name));
         }
         if self.sectors() == 0 {
             return Err(format!("the pieces of \"{}\" are shorter than a chunk", self.name));
+        }
+        if self.sectors() > SECTORS_MAX {
+            return Err(format!("\"{}\" has more than {SECTORS_MAX} sectors; take fewer or smaller pieces", self.name));
+        }
+        self.check_overlap()
+    }
+
+    /// Whether each sector of a disk is in one piece at most.
+    fn check_overlap(&self) -> Result<(), String> {
+        let mut pieces: Vec<Piece> = self.pieces.clone();
+        pieces.sort_unstable_by_key(|piece| (piece.disk, piece.sector));
+        for pair in pieces.windows(2) {
+            if pair[0].disk == pair[1].disk && pair[0].sector.saturating_add(pair[0].sectors) > pair[1].sector {
+                return Err(format!(
+                    "two pieces of \"{}\" hold sector {} of the same disk; give each a part of its own",
+                    self.name, pair[1].sector
+                ));
+            }
         }
         Ok(())
     }
@@ -181,4 +204,41 @@ pub enum IoStep {
     },
     /// Change one's own I/O priority (ionice); `None`: as it follows from nice.
     SetPriority(Option<IoPriority>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(layout: Layout, pieces: &[(u16, u64, u64)]) -> Result<(), String> {
+        let piece = |&(disk, sector, sectors)| Piece { disk: DiskId(disk), sector, sectors };
+        VolumeSpec { name: "v".into(), layout, pieces: pieces.iter().map(piece).collect() }.check()
+    }
+
+    #[test]
+    fn a_volume_larger_than_its_bytes_can_be_counted_is_a_sentence() {
+        let half = SECTORS_MAX / 2 + 1;
+        let pieces = [(0, 0, half), (1, 0, half), (2, 0, half)];
+        for layout in [Layout::Linear, Layout::Striped { chunk: 1 }, Layout::Parity { chunk: 1 }] {
+            assert!(check(layout, &pieces).unwrap_err().contains("take fewer or smaller pieces"), "{layout:?}");
+        }
+        let all = [(0, 0, u64::MAX), (1, 0, u64::MAX), (2, 0, u64::MAX)];
+        assert!(check(Layout::Linear, &all).is_err() && check(Layout::Striped { chunk: 1 }, &all).is_err());
+        assert_eq!(check(Layout::Mirrored, &pieces), Ok(()));
+    }
+
+    #[test]
+    fn no_sector_of_a_disk_is_in_two_pieces_of_a_volume() {
+        assert_eq!(check(Layout::Linear, &[(0, 10, 10), (0, 0, 10), (1, 5, 10)]), Ok(()));
+        let error = check(Layout::Mirrored, &[(0, 10, 10), (1, 0, 10), (0, 0, 11)]).unwrap_err();
+        assert!(error.contains("sector 10 of the same disk"), "{error}");
+    }
+
+    #[test]
+    fn a_volume_of_too_few_pieces_says_how_many_it_needs() {
+        assert!(
+            check(Layout::Striped { chunk: 8 }, &[(0, 0, 99)]).unwrap_err().contains("2 or more pieces, and has 1")
+        );
+        assert!(check(Layout::Striped { chunk: 0 }, &[(0, 0, 99), (1, 0, 99)]).unwrap_err().contains("no sector"));
+    }
 }

@@ -15,7 +15,7 @@ goodness_core::tunables! {
         /// Hardware queues.
         queues: u64 = 1, in 1 => 4096;
         /// Capacity in sectors of 512 bytes.
-        sectors: u64 = 488_281_250, in 1 => 1 << 55;
+        sectors: u64 = 488_281_250, in 1 => goodness_core::storage::SECTORS_MAX;
     }
 }
 

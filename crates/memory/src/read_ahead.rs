@@ -22,18 +22,18 @@ impl ReadAhead {
     /// the page after the last to look at. `max` is the largest window; the file has `pages` pages.
     pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> u32 {
         let end = first.saturating_add(count).min(pages);
-        let is_sequential = first == self.expected || first + 1 == self.expected;
+        let is_sequential = first == self.expected || first.checked_add(1) == Some(self.expected);
         self.expected = end;
         if max == 0 || !is_sequential {
             self.size = 0;
             return end;
         }
-        if self.size == 0 || first >= self.start + self.size {
+        if self.size == 0 || first >= self.start.saturating_add(self.size) {
             self.start = first;
             self.size = initial(count, max);
-            self.mark = if self.size > count { first + count } else { first + self.size };
+            self.mark = first.saturating_add(count.min(self.size));
         } else if (first..end).contains(&self.mark) {
-            self.start += self.size;
+            self.start = self.start.saturating_add(self.size);
             self.size = next(self.size, max);
             self.mark = self.start;
         } else {
@@ -45,6 +45,9 @@ impl ReadAhead {
 
 /// The first window for a request of `count` pages.
 fn initial(count: u32, max: u32) -> u32 {
+    if count >= max {
+        return max;
+    }
     let size = count.next_power_of_two();
     let wanted = if size <= max / 32 {
         size * 4
@@ -93,5 +96,15 @@ mod tests {
     #[test]
     fn nothing_is_asked_for_past_the_end() {
         assert_eq!(ReadAhead::default().plan(0, 8, 10, 32), 10);
+    }
+
+    #[test]
+    fn the_end_of_the_largest_file_is_read_as_any_other_place() {
+        let (pages, mut it) = (u32::MAX, ReadAhead::default());
+        for page in pages - 100..pages {
+            let end = it.plan(page, 1, pages, 32);
+            assert!((page + 1..=pages).contains(&end), "{page}: {end}");
+        }
+        assert_eq!(ReadAhead::default().plan(0, u32::MAX, pages, 32), pages);
     }
 }
