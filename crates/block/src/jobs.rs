@@ -25,6 +25,8 @@ pub(crate) struct Row {
     pub volume: u16,
     pub write: RowWrite,
     pub step: Step,
+    /// The write to the same row that came after it.
+    pub next: Option<u32>,
 }
 
 /// Where a write to a row is.

@@ -16,29 +16,21 @@ impl Storage {
             let to = per_row.min(from + (end - at));
             let write = RowWrite { row, from, to };
             self.desk.jobs[of as usize].left += 1;
-            let about = Row { of, volume: volume.0, write, step: Step::Waiting };
+            let about = Row { of, volume: volume.0, write, step: Step::Waiting, next: None };
             let job = self.desk.begin(io, Some(about));
-            self.rows.push(job);
-            self.start_row(job);
+            match self.rows.insert((volume.0, row), job) {
+                None => self.start_row(job),
+                Some(last) => {
+                    self.desk.jobs[last as usize].row.as_mut().expect("a write to a row").next = Some(job);
+                    self.rows_waiting += 1;
+                }
+            }
             at += to - from;
         }
     }
 
-    /// Where a row's write is; `None` of another job.
-    pub(crate) fn step(&self, job: u32) -> Option<Step> {
-        self.desk.jobs[job as usize].row.map(|row| row.step)
-    }
-
-    /// Starts a write to a row unless an earlier one to the same row is under way.
+    /// Starts a write to a row to which nothing is under way.
     fn start_row(&mut self, job: u32) {
-        let row = self.desk.jobs[job as usize].row.expect("only writes to rows start so");
-        let is_same = |other: &u32| {
-            let other = self.desk.jobs[*other as usize].row.expect("only writes to rows are listed");
-            (other.volume, other.write.row) == (row.volume, row.write.row)
-        };
-        if self.rows.iter().find(|other| is_same(other)) != Some(&job) {
-            return;
-        }
         self.step_row(job, Step::Reading);
         if self.desk.jobs[job as usize].left == 0 {
             self.step_row(job, Step::Writing);
@@ -63,12 +55,14 @@ impl Storage {
 
     /// The next write to the row of `done`, if one waits.
     pub(crate) fn start_next(&mut self, done: Row) {
-        let is_same = |job: &u32| {
-            let row = self.desk.jobs[*job as usize].row.expect("only writes to rows are listed");
-            (row.volume, row.write.row) == (done.volume, done.write.row)
-        };
-        if let Some(next) = self.rows.iter().copied().find(is_same) {
-            self.start_row(next);
+        match done.next {
+            None => {
+                self.rows.remove(&(done.volume, done.write.row));
+            }
+            Some(next) => {
+                self.rows_waiting -= 1;
+                self.start_row(next);
+            }
         }
     }
 }

@@ -12,14 +12,17 @@ use crate::jobs::{Desk, Job, Step};
 use crate::volume::Volume;
 use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
 use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
+use std::collections::HashMap;
 
 /// The disks of a machine and the volumes on them: a state machine without a clock, used as a [`Disk`] is.
 pub struct Storage {
     disks: Vec<Box<dyn Disk>>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) desk: Desk,
-    /// Writes to rows that are under way or wait, in order of arrival.
-    pub(crate) rows: Vec<u32>,
+    /// By volume and row, where something is written: the job that came last. It is never iterated.
+    pub(crate) rows: HashMap<(u16, u64), u32>,
+    /// Writes to rows that wait for others.
+    pub(crate) rows_waiting: u32,
     /// What the disks say, before it is translated.
     said: Out,
 }
@@ -32,7 +35,14 @@ impl Storage {
     pub fn new(disks: Vec<Box<dyn Disk>>, volumes: &[VolumeSpec]) -> Result<Storage, String> {
         let capacities: Vec<u64> = disks.iter().map(|disk| disk.facts().sectors).collect();
         let volumes = volumes.iter().map(|spec| Volume::new(spec, &capacities)).collect::<Result<_, _>>()?;
-        Ok(Storage { volumes, desk: Desk::new(disks.len()), rows: Vec::new(), said: Out::default(), disks })
+        Ok(Storage {
+            volumes,
+            desk: Desk::new(disks.len()),
+            rows: HashMap::new(),
+            rows_waiting: 0,
+            said: Out::default(),
+            disks,
+        })
     }
 
     /// One disk, all of which is volume 0.
@@ -70,8 +80,7 @@ impl Storage {
     /// What waits at all disks, and the writes to rows that wait for others.
     #[must_use]
     pub fn waiting(&self) -> u32 {
-        let rows = self.rows.iter().filter(|row| self.step(**row) == Some(Step::Waiting)).count();
-        self.disks.iter().map(|disk| disk.waiting()).sum::<u32>() + rows as u32
+        self.disks.iter().map(|disk| disk.waiting()).sum::<u32>() + self.rows_waiting
     }
 
     /// As [`Disk::submit`], for `volume`. What it does not hold is the caller's mistake.
@@ -250,7 +259,6 @@ impl Storage {
         if row.step == Step::Reading {
             return self.step_row(job, Step::Writing);
         }
-        self.rows.retain(|other| *other != job);
         self.desk.end(job);
         self.start_next(row);
         self.part_done(row.of, out);
