@@ -15,6 +15,14 @@ use std::collections::VecDeque;
 /// Pieces that the flusher has under way at most. A choice: the request pool of a queue.
 const FLUSHER_MAX: usize = 128;
 
+/// Pages that one step reads or writes at a time; the rest of the step follows when they are there. 1 MiB, what the flusher
+/// writes at a time: a choice. It bounds what is on its way for a task, and lets a large write wait amidst it.
+const PART: u32 = 256;
+/// Pieces that a task asks for before the block layer sees them. A choice, far above what a queue plugs by itself.
+const PLUG_MAX: usize = 1024;
+/// Steps of a task at one instant before it is taken for stuck, however often it waited among them.
+const STEPS_MAX: u32 = 1_000_000;
+
 /// Marks the tag of a piece that belongs to a transfer of the page cache.
 const TRANSFER: u64 = 1 << 63;
 /// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks.
@@ -41,6 +49,9 @@ struct TaskIo {
     ahead: Vec<(FileId, ReadAhead)>,
     /// Whether it is blocked until all this allows it to go on.
     is_blocked: bool,
+    /// When it took its last step that concerns storage, and how many at that instant.
+    at: Time,
+    steps: u32,
 }
 
 /// A sync under way.
@@ -49,6 +60,13 @@ struct Syncing {
     cpu: CpuId,
     /// Whether the page cache is asked once more.
     again: bool,
+}
+
+/// The end of what is done first of `pages` pages from `page` of a file of `size` pages, and how many remain, if any.
+fn part(page: u32, pages: u32, size: u32) -> (u32, Option<u32>) {
+    let all = page.saturating_add(pages).min(size);
+    let end = page.saturating_add(PART).min(all);
+    (end, (end < all).then(|| all - end))
 }
 
 impl TaskIo {
@@ -60,6 +78,13 @@ impl TaskIo {
             self.ahead.len() - 1
         });
         &mut self.ahead[index].1
+    }
+
+    /// Counts a step; says whether it is one of too many at one instant.
+    fn is_stuck(&mut self, now: Time) -> bool {
+        self.steps = if self.at == now { self.steps + 1 } else { 1 };
+        self.at = now;
+        self.steps > STEPS_MAX
     }
 
     fn uses(&mut self, volume: VolumeId) {
@@ -189,9 +214,14 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         }
     }
 
-    /// Whether what `step` names exists.
-    fn check_io(&self, task: TaskId, cpu: CpuId, step: IoStep) -> Result<(), String> {
-        let Some(storage) = &self.storage else { return Err("asks for I/O, and the work has no disk".into()) };
+    /// Whether what `step` names exists, and the task has not taken too many.
+    fn check_io(&mut self, task: TaskId, cpu: CpuId, step: IoStep) -> Result<(), String> {
+        let now = self.now;
+        let Some(storage) = &mut self.storage else { return Err("asks for I/O, and the work has no disk".into()) };
+        if storage.tasks[task.index()].is_stuck(now) {
+            return Err(format!("took {STEPS_MAX} steps in a row without using time"));
+        }
+        let Some(storage) = &self.storage else { unreachable!("seen above") };
         match step {
             IoStep::Submit { volume, .. } if usize::from(volume.0) >= storage.disks.volumes() => {
                 Err(format!("uses volume {}, which does not exist", volume.0))
@@ -221,10 +251,11 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     fn read(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {
         let storage = self.storage.as_mut().expect("checked");
         let size = storage.files[file.0 as usize].1.pages();
-        let end = page.saturating_add(pages).min(size);
+        let (end, rest) = part(page, pages, size);
         if page >= end {
             return Then::Next;
         }
+        let rest = rest.map(|pages| Step::Io(IoStep::Read { file, page: end, pages }));
         let max = storage.cache.limits().read_ahead;
         let window = storage.tasks[task.index()].window(file);
         let ahead = window.plan(page, end - page, size, max);
@@ -232,6 +263,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
         let waits = storage.cache.read(file, page, end, ahead, task.0, &mut made);
         let it = &mut storage.tasks[task.index()];
         it.transfers += waits;
+        it.deferred = rest;
         it.uses(storage.files[file.0 as usize].0);
         self.submit_made(cpu, task, made);
         self.wait_for_io(cpu, task)
@@ -240,7 +272,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     fn write(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {
         let now = self.now;
         let storage = self.storage.as_mut().expect("checked");
-        let end = page.saturating_add(pages).min(storage.files[file.0 as usize].1.pages());
+        let (end, rest) = part(page, pages, storage.files[file.0 as usize].1.pages());
         let waits = storage.cache.wait_for_fetches(file, page, end, task.0);
         if waits > 0 {
             let it = &mut storage.tasks[task.index()];
@@ -249,6 +281,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
             return self.wait_for_io(cpu, task);
         }
         storage.cache.write(now, file, page, end);
+        storage.tasks[task.index()].deferred = rest.map(|pages| Step::Io(IoStep::Write { file, page: end, pages }));
         self.flush();
         self.heed_disks();
         let storage = self.storage.as_mut().expect("checked");
@@ -314,7 +347,7 @@ impl<P: Registered, O: Observer> Host<'_, P, O> {
     pub fn unplug(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Result<Step, Then> {
         let storage = self.storage.as_mut().expect("asked by the caller");
         let it = &mut storage.tasks[task.index()];
-        let is_more = matches!(step, Step::Io(IoStep::Submit { .. }));
+        let is_more = matches!(step, Step::Io(IoStep::Submit { .. })) && storage.plug.len() < PLUG_MAX;
         if it.unadmitted == 0 && (is_more || storage.plug.is_empty()) {
             return Ok(step);
         }

@@ -5,7 +5,7 @@ use goodness_core::{
     Event, FileId, FileSpec, IoStage, IoStep, Layout, Machine, Operation, Piece, Seed, Span, Start, Step, StepContext,
     StorageSpec, Task, TaskSpec, Time, VolumeId, VolumeSpec, Workload,
 };
-use goodness_sim::{Options, Outcome, simulate_with};
+use goodness_sim::{Blame, Fault, Options, Outcome, simulate_with};
 
 const MS: u64 = 1_000_000;
 
@@ -23,20 +23,25 @@ fn spec(sectors: u64) -> StorageSpec {
 
 /// Runs one task for each list of steps, on a disk `device` behind `elevator`; says what happened.
 fn run(device: &str, elevator: &str, programmes: Vec<Vec<Step>>) -> (Outcome, Vec<(Time, Event)>) {
+    let programmes = programmes.into_iter().map(|steps| Box::new(steps.into_iter()) as Programme).collect();
+    let (outcome, seen) = try_run(device, elevator, programmes);
+    (outcome.unwrap(), seen)
+}
+
+type Programme = Box<dyn Iterator<Item = Step> + Send>;
+
+fn try_run(device: &str, elevator: &str, programmes: Vec<Programme>) -> (Result<Outcome, Fault>, Vec<(Time, Event)>) {
     let device = goodness_device::by_name(device, Seed(1)).unwrap();
     let sectors = device.facts().sectors.min(1 << 24);
     let disk = by_name(elevator, &QueueOptions { hz: 1000, ..QueueOptions::default() }, device).unwrap();
     let storage = spec(sectors);
     let disks = Storage::new(vec![disk], &storage.volumes).unwrap();
-    let task = |(index, steps): (usize, Vec<Step>)| {
-        let mut steps = steps.into_iter();
-        TaskSpec {
-            name: format!("t{index}"),
-            start: Start::At(Time::ZERO),
-            task: Task::default(),
-            behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
-            judged: true,
-        }
+    let task = |(index, mut steps): (usize, Programme)| TaskSpec {
+        name: format!("t{index}"),
+        start: Start::At(Time::ZERO),
+        task: Task::default(),
+        behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
+        judged: true,
     };
     let tasks = programmes.into_iter().enumerate().map(task).collect();
     let work = Workload { tasks, storage, horizon: Some(Time(60_000 * MS)), ..Workload::default() };
@@ -45,8 +50,7 @@ fn run(device: &str, elevator: &str, programmes: Vec<Vec<Step>>) -> (Outcome, Ve
     let settings = goodness_cpu::fifo::Settings::default();
     let options = Options::default();
     let outcome =
-        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, Some(disks), &mut seen, options)
-            .unwrap();
+        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, Some(disks), &mut seen, options);
     (outcome, seen)
 }
 
@@ -223,4 +227,36 @@ fn two_runs_of_the_same_work_are_the_same() {
     let programme = |first: u64| (0..50).flat_map(|n| [submit((n * 7919 + first) % 100_000), AWAIT_ALL]).collect();
     let once = || run("null:latency=3ms,depth=2", "deadline", vec![programme(0), programme(13)]).1;
     assert_eq!(once(), once());
+}
+
+#[test]
+fn a_large_read_or_write_goes_part_by_part_of_1_mib() {
+    let file = FileId(0);
+    let (_, seen) = run("null:latency=1ms", "none", vec![vec![io(IoStep::Read { file, page: 0, pages: 700 })]]);
+    let reads: Vec<_> = (seen.iter())
+        .filter_map(|(at, event)| match event {
+            Event::Io(io) if io.stage == IoStage::Queued => Some((at.0 / MS, io.sector, io.sectors)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reads, [(0, 0, 2048), (1, 2048, 2048), (2, 4096, 1504)], "each when the one before is there");
+    // 700 of 1000 pages of memory: the writer waits for the flusher amidst its step.
+    let steps = vec![io(IoStep::Write { file, page: 0, pages: 700 }), io(IoStep::Sync { file })];
+    let (_, seen) = run("null:latency=1ms", "none", vec![steps]);
+    let written: u64 = (seen.iter())
+        .map(|(_, event)| match event {
+            Event::Io(io) if io.stage == IoStage::Queued && io.op == Operation::Write => u64::from(io.sectors),
+            _ => 0,
+        })
+        .sum();
+    assert_eq!((written, ends(&seen)[0] / MS >= 2), (5600, true), "all of it, and not at once");
+}
+
+#[test]
+fn waiting_for_a_device_that_takes_no_time_for_ever_is_the_works_fault() {
+    let round = [submit(800), AWAIT_ALL];
+    let (outcome, _) = try_run("null:latency=0ns", "none", vec![Box::new(round.into_iter().cycle())]);
+    let fault = outcome.unwrap_err();
+    assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(goodness_core::TaskId(0))));
+    assert!(fault.sentence.contains("steps in a row without using time"), "{fault}");
 }
