@@ -11,6 +11,9 @@ mod habits;
 mod sorted;
 #[cfg(test)]
 mod testbed;
+mod typed;
+
+pub use typed::check;
 
 goodness_core::elevators! {
     anticipatory::Anticipatory,

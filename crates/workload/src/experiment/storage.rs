@@ -56,6 +56,13 @@ const CACHE: u64 = 256 << 20;
 /// The most disks, volumes or files of a run. A choice.
 const MOST: usize = 10_000;
 
+/// The most memory for pages of files, 64 GiB. A choice: the simulator remembers each page.
+const CACHE_MAX: u64 = 64 << 30;
+/// The most pieces of all files of a run. A choice: the simulator remembers where each lies.
+const PIECES_MAX: u64 = 1 << 22;
+/// The most bytes of one step: what Linux moves in one call (`MAX_RW_COUNT`).
+const STEP_MAX: u64 = (1 << 31) - PAGE;
+
 /// A volume or file, and how large it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
@@ -74,6 +81,11 @@ pub(super) fn is_access(step: &Table) -> bool {
 /// Sectors of the device that `text` names.
 fn capacity(text: &str) -> Result<u64, String> {
     Ok(goodness_device::by_name(text, Seed(1))?.facts().sectors)
+}
+
+/// Pieces of a file of `pages` pages that lie in chance order.
+fn cuts(pages: u32, fragments: Option<(u32, u32)>) -> u64 {
+    fragments.map_or(0, |(piece, _)| u64::from(pages.div_ceil(piece)))
 }
 
 /// Reads a size: `4096`, `64KiB`, `2GB`; decimal and binary units.
@@ -123,10 +135,10 @@ impl Reading<'_> {
             self.file(file, plan, places, &mut ends)?;
         }
         let cache = table.get("cache").map_or(Ok(CACHE), |value| self.bytes("cache", value))?;
-        plan.storage.cache_pages = u32::try_from(cache / PAGE)
-            .ok()
-            .filter(|pages| *pages >= 16)
-            .ok_or_else(|| self.wrong("cache", "memory for pages of files is 64KiB at least and 16TiB at most"))?;
+        if !(16 * PAGE..=CACHE_MAX).contains(&cache) {
+            return Err(self.wrong("cache", "memory for pages of files is 64KiB at least and 64GiB at most"));
+        }
+        plan.storage.cache_pages = (cache / PAGE) as u32;
         Ok(())
     }
 
@@ -169,8 +181,12 @@ impl Reading<'_> {
             .get("device")
             .ok_or_else(|| self.wrong("disk", "it needs device = \"NAME\"; see `goodness list devices`"))?;
         let device = self.text("device", device)?;
-        let sectors = capacity(device).map_err(|why| self.wrong("device", &why))?;
+        // Making a device may take long; equal ones have equal capacities.
+        let known = plan.storage.disks.iter().position(|disk| disk.device == device);
+        let sectors = known.map_or_else(|| capacity(device), |disk| Ok(plan.storage.volumes[disk].sectors()));
+        let sectors = sectors.map_err(|why| self.wrong("device", &why))?;
         let elevator = table.get("elevator").map(|value| self.text("elevator", value)).transpose()?;
+        elevator.map_or(Ok(()), goodness_io::check).map_err(|why| self.wrong("elevator", &why))?;
         let number = DiskId(plan.storage.disks.len() as u16);
         plan.storage.disks.push(DiskSpec {
             name: name.into(),
@@ -200,7 +216,8 @@ impl Reading<'_> {
                 return Err(self.wrong("layout", &format!("\"{other}\" is no layout; {near}")));
             }
         };
-        let pieces = self.tables(table, "pieces")?;
+        let how = |_| self.wrong("pieces", "write pieces = [ { disk = \"NAME\", from = \"1GiB\", size = \"2GiB\" } ]");
+        let pieces = self.tables(table, "pieces").map_err(how)?;
         let pieces = pieces.into_iter().map(|piece| self.piece(piece, plan)).collect::<Result<Vec<_>, _>>()?;
         let volume = VolumeSpec { name: name.into(), layout, pieces };
         volume.check().map_err(|why| self.wrong("pieces", &why))?;
@@ -257,6 +274,10 @@ impl Reading<'_> {
         let room = fragments.map_or(u64::from(pages), |(piece, spread)| {
             u64::from(pages.div_ceil(piece)) * u64::from(piece) * u64::from(spread)
         });
+        let before = plan.storage.files.iter().map(|file| cuts(file.pages, file.fragments)).sum::<u64>();
+        if before + cuts(pages, fragments) > PIECES_MAX {
+            return Err(self.wrong("pieces", &format!("{PIECES_MAX} are the most of a run; make them larger")));
+        }
         let end = sector.saturating_add(room * (PAGE / SECTOR_BYTES));
         if end > volumes[volume].sectors() {
             return Err(self.wrong("size", &format!("file \"{name}\" does not fit on \"{on}\"")));
@@ -273,6 +294,9 @@ impl Reading<'_> {
     pub(super) fn access(&self, step: &Table, script: &mut Script, places: &Places) -> Result<(), String> {
         if let Some(value) = step.get("await") {
             self.known(step, &["await"])?;
+            if places.targets.is_empty() {
+                return Err(self.wrong("await", "there is no disk to wait for; add a [[disk]]"));
+            }
             let at_most = self.integer("await", value, 0, 1_000_000)? as u32;
             script.ops.push(Op::Do(Step::Io(IoStep::Await { at_most })));
             return Ok(());
@@ -308,9 +332,15 @@ impl Reading<'_> {
     fn one_access(&self, verb: &str, step: &Table, extent: &Extent) -> Result<Access, String> {
         let unit = if matches!(extent.target, Target::File(_)) { PAGE } else { SECTOR_BYTES };
         let size = step.get("size").ok_or_else(|| self.wrong(verb, "it needs size = \"4KiB\""))?;
-        let units = u32::try_from(self.whole("size", size, unit)?).ok();
-        let units = units.filter(|units| *units > 0 && u64::from(*units) <= extent.units);
-        let units = units.ok_or_else(|| self.wrong("size", "it is not within what is accessed"))?;
+        let units = self.whole("size", size, unit)?;
+        if units == 0 || units > extent.units {
+            let most = extent.units * unit;
+            return Err(self.wrong("size", &format!("it is 0, or past the {most} bytes of what is accessed")));
+        }
+        if units > STEP_MAX / unit {
+            return Err(self.wrong("size", "a step moves less than 2GiB, as a call of Linux does; write several"));
+        }
+        let units = units as u32;
         let place = match step.get("at").and_then(Value::as_str) {
             None if step.contains_key("at") => Place::At(self.whole("at", &step["at"], unit)?),
             None | Some("next") => Place::Next(extent.cursor),

@@ -84,3 +84,56 @@ fn a_mistake_is_named_with_its_line_and_a_remedy() {
     let sentence = Experiment::read("x.toml", &idle).unwrap_err();
     assert!(sentence.starts_with("x.toml, line 7: task \"hog-0\" goes round for ever"), "{sentence}");
 }
+
+/// What is wrong with an experiment whose one disk, `null` unless `disks` says more, is used by `step`.
+fn storage_error(disks: &str, step: &str) -> String {
+    let text = format!(
+        "duration = \"1s\"\n[[disk]]\nname = \"d\"\ndevice = \"null:sectors=34359738360\"\n{disks}\n[[task]]\nname = \"t\"\n\
+         program = [ {step}, {{ compute = \"1ms\" }} ]\n"
+    );
+    Experiment::read("x.toml", &text).err().unwrap_or_default()
+}
+
+#[test]
+fn a_step_moves_less_than_two_gibibytes_and_something() {
+    let file = "[[file]]\nname = \"f\"\nvolume = \"d\"\nsize = \"4GiB\"";
+    for target in ["d", "f"] {
+        let step = |size: &str| storage_error(file, &format!("{{ read = \"{target}\", size = {size} }}"));
+        assert_eq!(step("2147479552"), "", "{target}");
+        assert!(step("\"2GiB\"").contains("line 11: size: a step moves less than 2GiB"), "{target}");
+        assert!(step("0").contains("size: it is 0"), "{target}");
+    }
+}
+
+#[test]
+fn what_the_simulator_would_have_to_remember_is_bounded() {
+    let files = |size: &str| {
+        let file =
+            |name| format!("[[file]]\nname = \"{name}\"\nvolume = \"d\"\nsize = \"{size}\"\npieces = \"4KiB\"\n");
+        storage_error(&(file("f") + &file("g")), "{ read = \"f\", size = \"4KiB\" }")
+    };
+    assert_eq!(files("8GiB"), "");
+    assert!(files("9GiB").contains("pieces: 4194304 are the most of a run"));
+    let cache = |size: &str| {
+        let text = format!("duration = \"1s\"\ncache = \"{size}\"\n[[task]]\nprogram = [ {{ compute = \"1ms\" }} ]\n");
+        Experiment::read("x.toml", &text).err().unwrap_or_default()
+    };
+    assert_eq!(cache("64GiB"), "");
+    assert!(cache("65GiB").contains("line 2: cache:") && cache("60KiB").contains("64KiB at least"));
+}
+
+#[test]
+fn mistakes_about_disks_are_told_where_they_stand() {
+    let read = "{ read = \"d\", size = \"4KiB\" }";
+    assert!(storage_error("elevator = \"cfqq\"", read).contains("line 5: elevator: there is no elevator"));
+    assert!(storage_error("elevator = \"cfq:quantum=0\"", read).contains("line 5: elevator: cfq: quantum = 0"));
+    let volume = |rest: &str| storage_error(&format!("[[volume]]\nname = \"v\"\n{rest}"), read);
+    assert!(volume("pieces = [\"d\"]").contains("line 7: pieces: write pieces = [ { disk"));
+    assert!(
+        volume("layout = \"striped\"\npieces = [{ disk = \"d\" }]")
+            .contains("line 8: pieces: a striped volume needs 2")
+    );
+    assert!(volume("pieces = [{ disk = \"d\" }, { disk = \"d\" }]").contains("line 7: pieces: two pieces of \"v\""));
+    let text = "duration = \"1s\"\n[[task]]\nprogram = [ { await = 0 }, { compute = \"1ms\" } ]\n";
+    assert!(Experiment::read("x.toml", text).unwrap_err().contains("line 3: await: there is no disk"));
+}
