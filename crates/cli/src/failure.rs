@@ -47,3 +47,33 @@ impl fmt::Display for Failure {
         f.write_str(&self.sentence)
     }
 }
+
+/// Letters in a row, without a space, that are printed. A choice: above any path and any sensible setting.
+const WORD_MAX: usize = 1000;
+/// What is kept of a longer word.
+const WORD_KEPT: usize = 100;
+
+/// `sentence` with words of absurd length cut: it may repeat what a file held.
+pub fn shortened(sentence: &str) -> String {
+    let short = |word: &str| match word.chars().count() {
+        0..=WORD_MAX => word.to_string(),
+        letters => {
+            let kept: String = word.chars().take(WORD_KEPT).collect();
+            format!("{kept}… ({} letters more)", letters - WORD_KEPT)
+        }
+    };
+    sentence.split(' ').map(short).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_hundred_thousand_letters_is_not_repeated_as_a_whole() {
+        let fine = format!("there is no device \"{}\"", "n".repeat(900));
+        assert_eq!(shortened(&fine), fine);
+        let cut = shortened(&format!("line 5: {} is no size", "9".repeat(100_000)));
+        assert_eq!(cut, format!("line 5: {}… (99900 letters more) is no size", "9".repeat(100)));
+    }
+}

@@ -106,7 +106,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure { sentence, code }) => {
             // What was typed or read may hold what commands a terminal.
-            eprintln!("error: {}", goodness_report::figure::printable(&sentence));
+            eprintln!("error: {}", goodness_report::figure::printable(&failure::shortened(&sentence)));
             ExitCode::from(code)
         }
     }

@@ -188,3 +188,35 @@ fn a_recording_from_a_named_pipe_is_read_once() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert!(report["input"]["sha256"].is_null(), "what cannot be read again has no hash");
 }
+
+#[test]
+fn disks_files_and_devices_that_cannot_be_are_refused_where_they_stand() {
+    let here = folder();
+    let task = "[[task]]\nprogram = [ { read = \"d\", size = \"4KiB\" }, { compute = \"1ms\" } ]\n";
+    let disk = |device: &str| format!("[[disk]]\nname = \"d\"\ndevice = \"{device}\"\n");
+    let large = disk("null:sectors=34359738360");
+    let whole = vec!["{ disk = \"d\" }"; 600].join(", ");
+    for (name, text, expected) in [
+        ("long.toml", disk(&"n".repeat(100_000)), ["line 4: device", "letters more", "there are"]),
+        ("depth.toml", disk("null:depth=0"), ["line 4: device", "depth = 0", "outside 1"]),
+        ("flash.toml", disk("nvme:sectors=4398046511104"), ["line 4: device", "device nvme", "larger"]),
+        (
+            "fixed.toml",
+            disk("null") + "elevator = \"cfq:quantum=0\"\n",
+            ["line 5: elevator", "quantum = 0", "outside 1"],
+        ),
+        (
+            "sum.toml",
+            format!("{large}[[volume]]\nname = \"v\"\nlayout = \"striped\"\npieces = [{whole}]\n"),
+            ["line 8: pieces", "two pieces of \"v\"", "a part of its own"],
+        ),
+        (
+            "pieces.toml",
+            format!("{large}[[file]]\nname = \"f\"\nvolume = \"d\"\nsize = \"15TiB\"\npieces = \"4KiB\"\n"),
+            ["line 9: pieces", "4194304 are the most", "larger"],
+        ),
+    ] {
+        let file = experiment(here.path(), name, &(text + task));
+        refused(here.path(), &["run", file, "-p", "fifo"], &[&[name][..], &expected[..]].concat());
+    }
+}
