@@ -7,6 +7,7 @@
 mod appleton_1999;
 pub mod chart;
 mod ezolt_1999;
+mod fio_mixed;
 pub mod html;
 pub mod lab;
 pub mod own;
@@ -84,6 +85,7 @@ pub const STUDIES: &[Study<'static>] = &[
     santosa_2005_apache::STUDY,
     santosa_2005_mysql::STUDY,
     panasyuk_2009::STUDY,
+    fio_mixed::STUDY,
 ];
 
 /// The study called `name`.

@@ -76,3 +76,13 @@ fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
         assert_eq!(judged(&all), judged(&few), "{}", study.name);
     }
 }
+
+#[test]
+fn fio_mixed_is_fitted_to_none_and_foretells_totals_and_latencies_of_the_others() {
+    let findings = conduct("fio-mixed");
+    for elevator in ["mq-deadline", "kyber", "bfq"] {
+        for quantity in ["I/Os a second, all jobs, under", "p99 of the reads at depth 1 under"] {
+            assert_eq!(row(&findings, &format!("{quantity} {elevator}")).verdict, Verdict::Reproduced, "{elevator}");
+        }
+    }
+}

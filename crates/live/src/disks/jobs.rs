@@ -43,6 +43,8 @@ pub struct Job {
 /// What a job has done.
 #[derive(Clone, Debug)]
 pub struct Done {
+    /// Thread id of the job: it stands in the trace.
+    pub thread: u32,
     /// Pieces done.
     pub pieces: u64,
     /// From the common start until the last was done.
@@ -130,7 +132,7 @@ fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std
             goes_on = sent < job.pieces;
         }
         if free.len() == depth {
-            return Ok(Done { pieces: sent, time: now() - begin, latencies });
+            return Ok(Done { thread: crate::sys::thread_id() as u32, pieces: sent, time: now() - begin, latencies });
         }
         ring.wait(|slot| {
             latencies.push(now() - sent_at[slot]);

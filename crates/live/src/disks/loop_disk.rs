@@ -58,11 +58,23 @@ impl LoopDisk {
     /// # Errors
     /// What the kernel refused; everything is undone by then.
     pub fn make(below: &Path, bytes: u64) -> Result<LoopDisk, DiskError> {
+        LoopDisk::make_from(below, Backing::File(bytes))
+    }
+
+    /// A disk over all of `lower`, which must outlive it: two elevators, one above the other.
+    ///
+    /// # Errors
+    /// As for [`LoopDisk::make`].
+    pub fn above(lower: &LoopDisk, below: &Path) -> Result<LoopDisk, DiskError> {
+        LoopDisk::make_from(below, Backing::Loop(lower.number))
+    }
+
+    fn make_from(below: &Path, backing: Backing) -> Result<LoopDisk, DiskError> {
         undo::clean_stale();
         let mut first = FIRST_NUMBER + std::process::id() % FIRST_NUMBER;
         loop {
             let number = free_number(first)?;
-            match LoopDisk::numbered(below, bytes, number) {
+            match LoopDisk::numbered(below, backing, number) {
                 // Somebody was faster.
                 Err(why) if why.source.raw_os_error() == Some(libc::EEXIST) => first = number + 1,
                 made => return made,
@@ -70,7 +82,7 @@ impl LoopDisk {
         }
     }
 
-    fn numbered(below: &Path, bytes: u64, number: u32) -> Result<LoopDisk, DiskError> {
+    fn numbered(below: &Path, backing: Backing, number: u32) -> Result<LoopDisk, DiskError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
         let name = format!("{}{pid}-{}", journal::MARK, MADE.fetch_add(1, Ordering::Relaxed));
@@ -88,7 +100,7 @@ impl LoopDisk {
         let undo = Undo::start(entry.clone(), &name)
             .map_err(|why| DiskError::new(&undo::folder(), "writing the journal", why))?;
         let mut disk = LoopDisk { number, tracefs, instance, open: None, _undo: undo };
-        disk.open = Some(attach(&entry, bytes)?);
+        disk.open = Some(attach(&entry, backing)?);
         Ok(disk)
     }
 
@@ -126,6 +138,19 @@ impl LoopDisk {
         fs::read_to_string(self.queue(name)).ok()?.trim().parse().ok()
     }
 
+    /// Lets the device do at most so many I/Os a second of each direction (`blkio.throttle`); gone with the device.
+    ///
+    /// # Errors
+    /// What the kernel says; it needs the blkio controller of cgroup v1.
+    pub fn limit(&self, reads: u64, writes: u64) -> Result<(), DiskError> {
+        for (file, rate) in [("read_iops_device", reads), ("write_iops_device", writes)] {
+            let file = PathBuf::from(format!("/sys/fs/cgroup/blkio/blkio.throttle.{file}"));
+            let limit = fs::write(&file, format!("{MAJOR}:{} {rate}", self.number));
+            limit.map_err(|why| DiskError::new(&file, "limiting the device", why))?;
+        }
+        Ok(())
+    }
+
     /// Writes down what becomes of the device's requests while `during` runs: as text, with what `during` returns.
     ///
     /// # Errors
@@ -145,14 +170,42 @@ fn free_number(first: u32) -> Result<u32, DiskError> {
     found.ok_or_else(|| DiskError::new(Path::new("/sys/block"), "finding a free number", full()))
 }
 
+/// What lies behind a device.
+#[derive(Clone, Copy)]
+enum Backing {
+    /// A sparse file of so many bytes.
+    File(u64),
+    /// The loop device of this number.
+    Loop(u32),
+}
+
+/// Makes it at `image`: a file, or a node of the device.
+fn back(image: &Path, backing: Backing) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_CLOEXEC);
+    match backing {
+        Backing::File(bytes) => {
+            let file = options.create_new(true).open(image)?;
+            file.set_len(bytes)?;
+            Ok(file)
+        }
+        Backing::Loop(number) => {
+            let path = crate::sys::c_path(image.as_os_str())?;
+            // SAFETY: a NUL-terminated string that outlives the call.
+            match unsafe { libc::mknod(path.as_ptr(), libc::S_IFBLK | 0o600, libc::makedev(MAJOR, number)) } {
+                0 => options.open(image),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+}
+
 /// Makes file and device, and attaches the one to the other.
-fn attach(entry: &Entry, bytes: u64) -> Result<File, DiskError> {
+fn attach(entry: &Entry, backing: Backing) -> Result<File, DiskError> {
     let (folder, image) = (&entry.folder, entry.image());
     fs::create_dir(folder).map_err(|why| DiskError::new(folder, "making a folder", why))?;
-    let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create_new(true).custom_flags(libc::O_CLOEXEC).open(&image);
-    let file = file.map_err(|why| DiskError::new(&image, "making a file", why))?;
-    file.set_len(bytes).map_err(|why| DiskError::new(&image, "making a sparse file", why))?;
+    let file =
+        back(&image, backing).map_err(|why| DiskError::new(&image, "making what lies behind the device", why))?;
     let control = Path::new("/dev/loop-control");
     let opened = OpenOptions::new().read(true).write(true).open(control);
     let opened = opened.map_err(|why| DiskError::new(control, "opening", why))?;
