@@ -5,7 +5,6 @@ use crate::layer::{Queue, State, context};
 use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
-use crate::pool::direction;
 use goodness_core::{Allocate, Io, IoStage, Layer, Operation, RegisteredElevator, Request, RequestId, Run, Span, Time};
 
 /// How far along a lane somebody is looked for whom the elevator does not refuse, so that a long lane costs no more than a
@@ -14,7 +13,7 @@ const PIECES_ASKED: u32 = 128;
 
 /// The lane of its hardware queue in which `io` would wait.
 fn lane_of(io: &Io) -> usize {
-    2 * direction(io.op) + usize::from(!io.sync)
+    2 * io.op.direction() + usize::from(!io.sync)
 }
 
 /// What came of looking for a request.
@@ -184,20 +183,10 @@ impl<E: RegisteredElevator> Queue<E> {
     /// A request of `piece` alone.
     fn make(&mut self, now: Time, piece: u32, io: &Io, mergeable: bool) -> RequestId {
         let request = self.requests.take(Request {
-            op: io.op,
-            sector: io.sector,
-            sectors: io.sectors,
-            segments: 1,
-            sync: io.sync,
             durable: io.durable && self.has_volatile_cache,
             mergeable,
-            submitter: io.submitter,
-            priority: io.priority,
-            cpu: io.cpu,
             queue: self.tags.queue_of(io.cpu),
-            allocated: now,
-            inserted: now,
-            issued: Time::NEVER,
+            ..Request::of(io, now)
         });
         if request.index() >= self.states.len() {
             self.states.resize(request.index() + 1, State::Free);

@@ -17,7 +17,7 @@ use crate::legacy::Plug;
 use crate::merging::Merging;
 use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
-use crate::pool::{Pool, direction};
+use crate::pool::Pool;
 use goodness_core::{
     Device, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, Merges, Operation, QueueFacts, RegisteredElevator, Request,
     RequestId, RequestTable, Seed, Span, Submitter, Time,
@@ -270,7 +270,7 @@ impl<E: RegisteredElevator> Queue<E> {
     /// The share of the pool that a request counts against: that of its direction, or of its hardware queue.
     pub(crate) fn share(&self, op: Operation, cpu: u16) -> usize {
         match Self::LAYER {
-            Layer::Legacy => direction(op),
+            Layer::Legacy => op.direction(),
             Layer::MultiQueue => self.tags.queue_of(cpu).index(),
         }
     }

@@ -10,13 +10,13 @@
 //! - at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the time: running a queue
 //!   takes its plug off).
 
-use goodness_core::{QueueFacts, Time};
+use goodness_core::{QueueFacts, Span, Time};
 
 /// Requests that end a plug. Source: `unplug_thresh`.
 pub(crate) const UNPLUG_THRESHOLD: u32 = 4;
 
-/// How long a plug lasts, in milliseconds. Source: `unplug_delay`.
-const UNPLUG_MS: u64 = 3;
+/// How long a plug lasts. Source: `unplug_delay`.
+const UNPLUG_DELAY: Span = Span::from_ms(3);
 
 /// The plug of one queue.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl Plug {
     /// Puts it on, unless it is on already.
     pub fn put_on(&mut self, facts: &QueueFacts, now: Time) {
         if !self.is_on() {
-            let jiffy = facts.jiffies(now) + facts.jiffies_of_ms(UNPLUG_MS).max(1);
+            let jiffy = facts.jiffies(now) + facts.jiffies_up(UNPLUG_DELAY);
             self.until = Time(jiffy * facts.jiffy().0);
         }
     }

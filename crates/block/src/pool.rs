@@ -5,13 +5,13 @@
 //! sleep. blk-mq: n tags for each hardware queue, whatever the direction. Congestion marks (7/8 n) are not kept: nobody
 //! here asks for them.
 
-use goodness_core::{Allocate, Layer, Operation, QueueFacts, Submitter, Time};
+use goodness_core::{Allocate, Layer, QueueFacts, Span, Submitter, Time};
 
 /// Requests of a batching submitter. Source: `BLK_BATCH_REQ`.
-const BATCH: u32 = 32;
+const BATCH_REQUESTS: u32 = 32;
 
-/// How long a submitter is batching, in milliseconds. Source: `BLK_BATCH_TIME` = HZ/50.
-const BATCH_MS: u64 = 20;
+/// How long a submitter is batching. Source: `BLK_BATCH_TIME` = HZ/50.
+const BATCH_TIME: Span = Span::from_ms(20);
 
 /// The licence of one submitter to go beyond the limit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,11 +29,6 @@ pub(crate) struct Pool {
     used: Vec<u32>,
     is_full: [bool; 2],
     batches: Vec<Batch>,
-}
-
-/// Reads are apart from everything that changes the medium.
-pub(crate) fn direction(op: Operation) -> usize {
-    usize::from(op != Operation::Read)
 }
 
 impl Pool {
@@ -88,8 +83,8 @@ impl Pool {
 
     fn is_batching(&self, facts: &QueueFacts, now: Time, submitter: Submitter) -> bool {
         let Some(batch) = self.batches.get(submitter.index()) else { return false };
-        let jiffies = facts.jiffies_of_ms(BATCH_MS).max(1);
-        batch.left == BATCH || (batch.left > 0 && facts.jiffies(now) < batch.since + jiffies)
+        let jiffies = facts.jiffies_up(BATCH_TIME);
+        batch.left == BATCH_REQUESTS || (batch.left > 0 && facts.jiffies(now) < batch.since + jiffies)
     }
 
     /// `submitter` slept for a request or took the last: it may go beyond the limit for a while.
@@ -100,7 +95,7 @@ impl Pool {
         if submitter.index() >= self.batches.len() {
             self.batches.resize(submitter.index() + 1, Batch::default());
         }
-        self.batches[submitter.index()] = Batch { left: BATCH, since: facts.jiffies(now) };
+        self.batches[submitter.index()] = Batch { left: BATCH_REQUESTS, since: facts.jiffies(now) };
     }
 
     /// A request of `share` is free again.

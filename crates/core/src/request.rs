@@ -62,6 +62,16 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Which of two ways it goes where reads are kept apart from all others: 0 for reads, 1 for what changes the medium.
+    #[inline]
+    #[must_use]
+    pub const fn direction(self) -> usize {
+        match self {
+            Operation::Read => 0,
+            Operation::Write | Operation::Discard | Operation::Flush => 1,
+        }
+    }
+
     /// Name used in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -167,6 +177,13 @@ impl Io {
         self.sector + self.sectors as u64
     }
 
+    /// Whether the kernel counts it as synchronous: every read, and what is flagged so.
+    #[inline]
+    #[must_use]
+    pub const fn counts_as_sync(&self) -> bool {
+        self.sync || matches!(self.op, Operation::Read)
+    }
+
     /// Whether it can be asked of something with `sectors` sectors: a flush has none of its own, everything else some, all of
     /// them there.
     #[must_use]
@@ -213,6 +230,28 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request made of `io` alone at `now`, on hardware queue 0.
+    #[inline]
+    #[must_use]
+    pub const fn of(io: &Io, now: Time) -> Request {
+        Request {
+            op: io.op,
+            sector: io.sector,
+            sectors: io.sectors,
+            segments: 1,
+            sync: io.sync,
+            durable: io.durable,
+            mergeable: io.mergeable,
+            submitter: io.submitter,
+            priority: io.priority,
+            cpu: io.cpu,
+            queue: HwQueue(0),
+            allocated: now,
+            inserted: now,
+            issued: Time::NEVER,
+        }
+    }
+
     /// The sector after the last.
     #[inline]
     #[must_use]
@@ -235,6 +274,13 @@ impl Request {
             cpu: self.cpu,
             tag: 0,
         }
+    }
+
+    /// Whether the kernel counts it as synchronous: every read, and what is flagged so.
+    #[inline]
+    #[must_use]
+    pub const fn counts_as_sync(&self) -> bool {
+        self.sync || self.is_read()
     }
 
     /// Whether it is a read.
@@ -345,11 +391,11 @@ impl QueueFacts {
         Span(1_000_000_000 / self.hz as u64)
     }
 
-    /// `ms` milliseconds in whole jiffies, rounded down.
+    /// `span` in whole jiffies, rounded up, as the kernel turns milliseconds into timers: only no time at all is 0 jiffies.
     #[inline]
     #[must_use]
-    pub const fn jiffies_of_ms(&self, ms: u64) -> u64 {
-        ms * self.hz as u64 / 1000
+    pub const fn jiffies_up(&self, span: Span) -> u64 {
+        span.0.saturating_mul(self.hz as u64).div_ceil(1_000_000_000)
     }
 
     /// The number of the jiffy in which `at` lies.
@@ -372,24 +418,26 @@ mod tests {
     }
 
     #[test]
+    fn a_span_is_as_many_jiffies_as_it_begins() {
+        let facts = |hz| QueueFacts { hz, depth: 1, queues: 1, cpus: 1, rotational: true, sectors: 8, requests: 1 };
+        let jiffies = |span| [100, 250, 300, 1000].map(|hz| facts(hz).jiffies_up(span));
+        assert_eq!(jiffies(Span::from_ms(10)), [1, 3, 3, 10]);
+        assert_eq!((jiffies(Span(1)), jiffies(Span::ZERO)), ([1; 4], [0; 4]));
+    }
+
+    #[test]
+    fn reads_count_as_synchronous_and_others_where_they_are_flagged() {
+        let write = Io::write(Submitter(0), 0, 8);
+        let ios = [Io { sync: false, ..Io::read(Submitter(0), 0, 8) }, write, Io { sync: true, ..write }];
+        assert_eq!(ios.map(|io| io.counts_as_sync()), [true, false, true]);
+        assert_eq!(ios.map(|io| Request::of(&io, Time::ZERO).counts_as_sync()), [true, false, true]);
+        assert_eq!(ios.map(|io| io.op.direction()), [0, 1, 1]);
+    }
+
+    #[test]
     fn a_slot_is_used_again_only_after_it_was_given_back() {
         let io = Io::read(Submitter(0), 8, 8);
-        let request = Request {
-            op: io.op,
-            sector: io.sector,
-            sectors: io.sectors,
-            segments: 1,
-            sync: true,
-            durable: false,
-            mergeable: true,
-            submitter: io.submitter,
-            priority: io.priority,
-            cpu: 0,
-            queue: HwQueue(0),
-            allocated: Time::ZERO,
-            inserted: Time::ZERO,
-            issued: Time::NEVER,
-        };
+        let request = Request::of(&io, Time::ZERO);
         let mut table = RequestTable::default();
         let first = table.take(request);
         let second = table.take(request);

@@ -19,7 +19,6 @@ mod tests;
 use crate::choice::{beside, better};
 use crate::dispatch_list::DispatchList;
 use crate::fifo::{Arrivals, Fifo, age};
-use crate::habits::jiffies_up;
 use crate::sorted::{Sectors, Sorted};
 use anticipation::{Anticipation, BACKWARD};
 use goodness_core::{
@@ -98,7 +97,7 @@ pub struct Anticipatory {
 
 #[inline]
 fn kind_of(request: &Request) -> usize {
-    usize::from(request.is_read() || request.sync)
+    usize::from(request.counts_as_sync())
 }
 
 #[inline]
@@ -117,7 +116,7 @@ impl RegisteredElevator for Anticipatory {
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Anticipatory {
         let hz = u64::from(facts.hz);
-        let or = |set: Option<Span>, auto: u64| set.map_or(auto, |span| jiffies_up(facts, span));
+        let or = |set: Option<Span>, auto: u64| set.map_or(auto, |span| facts.jiffies_up(span));
         let antic = or(settings.antic_expire, (hz / 150).max(1));
         let kind = |expire, batch| Kind { expire, batch, ..Kind::default() };
         let kinds = [

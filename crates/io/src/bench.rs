@@ -20,26 +20,6 @@ pub fn facts() -> QueueFacts {
     QueueFacts { hz: 1000, depth: 1, queues: 1, cpus: 1, rotational: true, sectors: 1 << 31, requests: 128 }
 }
 
-/// A request made of `io` alone at `now`.
-pub fn request_of(io: &Io, now: Time) -> Request {
-    Request {
-        op: io.op,
-        sector: io.sector,
-        sectors: io.sectors,
-        segments: 1,
-        sync: io.sync,
-        durable: io.durable,
-        mergeable: io.mergeable,
-        submitter: io.submitter,
-        priority: io.priority,
-        cpu: io.cpu,
-        queue: HwQueue(0),
-        allocated: now,
-        inserted: now,
-        issued: Time::NEVER,
-    }
-}
-
 impl<E: RegisteredElevator> Bench<E> {
     pub fn new(settings: E::Settings) -> Bench<E> {
         Bench::with(facts(), settings)
@@ -63,7 +43,7 @@ impl<E: RegisteredElevator> Bench<E> {
 
     /// Inserts a request and says whether the elevator wants to run at once.
     pub fn insert_told(&mut self, io: Io) -> (RequestId, Run) {
-        let request = self.requests.take(request_of(&io, self.now));
+        let request = self.requests.take(Request::of(&io, self.now));
         let run = self.call(|elevator, cx| elevator.insert(cx, request));
         (request, run)
     }

@@ -23,10 +23,9 @@ mod tests;
 use crate::choice::{Backward, beside, better};
 use crate::dispatch_list::DispatchList;
 use crate::fifo::Arrivals;
-use crate::habits::jiffies_up;
 use crate::sorted::Sectors;
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, Layer, Operation,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, Layer,
     QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time,
 };
 use queue::{Queue, SHARED, Slices, of_process, shared, shared_priority, stored};
@@ -71,7 +70,8 @@ pub struct Cfq {
     expire: [u64; 2],
     slice_idle: u64,
     grace: u64,
-    hz: u64,
+    /// The longest wait for a seeky process, in jiffies.
+    seeky_wait: u64,
     jiffy: Span,
     /// The shared ones, then one for each process.
     queues: Vec<Queue>,
@@ -97,23 +97,13 @@ pub struct Cfq {
 }
 
 #[inline]
-fn is_sync(request: &Request) -> bool {
-    request.is_read() || request.sync
-}
-
-#[inline]
-fn direction(op: Operation) -> usize {
-    usize::from(op != Operation::Read)
-}
-
-#[inline]
 fn number_of(sync: bool, submitter: Submitter, priority: IoPriority) -> u32 {
     if sync { of_process(submitter) } else { shared(stored(priority)) }
 }
 
 #[inline]
 fn queue_of(request: &Request) -> u32 {
-    number_of(is_sync(request), request.submitter, request.priority)
+    number_of(request.counts_as_sync(), request.submitter, request.priority)
 }
 
 impl RegisteredElevator for Cfq {
@@ -127,7 +117,7 @@ impl RegisteredElevator for Cfq {
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Cfq {
         let hz = u64::from(facts.hz);
-        let or = |set: Option<Span>, auto: u64| set.map_or(auto, |span| jiffies_up(facts, span));
+        let or = |set: Option<Span>, auto: u64| set.map_or(auto, |span| facts.jiffies_up(span));
         Cfq {
             quantum: settings.quantum,
             queued: settings.queued,
@@ -139,7 +129,7 @@ impl RegisteredElevator for Cfq {
             expire: [or(settings.fifo_expire_async, hz / 4), or(settings.fifo_expire_sync, hz / 8)],
             slice_idle: or(settings.slice_idle, hz / 125),
             grace: hz / 10,
-            hz,
+            seeky_wait: facts.jiffies_up(slice::SEEKY_WAIT),
             jiffy: facts.jiffy(),
             queues: (0..SHARED).map(|number| Queue::new(false, shared_priority(number), 0)).collect(),
             service: Service::default(),
@@ -181,7 +171,7 @@ impl Cfq {
             self.queues.resize(index + 1, Queue::new(true, IoPriority::DEFAULT, now));
         }
         self.service.reserve(self.queues.len());
-        if !is_sync(request) {
+        if !request.counts_as_sync() {
             return;
         }
         let priority = stored(request.priority);
@@ -266,7 +256,7 @@ impl Cfq {
             (queue.must_dispatch, queue.was_indulged) = (true, true);
             self.idle_timer = None;
             Run::Now
-        } else if !is_sync(request) && active == of_process(request.submitter) {
+        } else if !request.counts_as_sync() && active == of_process(request.submitter) {
             self.expire(now);
             Run::Now
         } else {
@@ -300,7 +290,7 @@ impl Elevator for Cfq {
         self.leave(goes, absorbed);
         let queue = &mut self.queues[goes as usize];
         queue.arrivals.absorb(&mut self.by_arrival, survivor, absorbed);
-        queue.allocated[direction(cx.requests[absorbed].op)] -= 1;
+        queue.allocated[cx.requests[absorbed].op.direction()] -= 1;
     }
 
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
@@ -312,13 +302,13 @@ impl Elevator for Cfq {
             self.leave(number, request);
             self.queues[number as usize].arrivals.remove(&mut self.by_arrival, request);
         }
-        self.queue_mut(number).allocated[direction(io.op)] -= 1;
+        self.queue_mut(number).allocated[io.op.direction()] -= 1;
     }
 
     fn may_allocate(&self, _: &IoContext, io: &Io, _: u32) -> Allocate {
-        let number = number_of(io.sync || io.op == Operation::Read, io.submitter, io.priority);
+        let number = number_of(io.counts_as_sync(), io.submitter, io.priority);
         let Some(queue) = self.queues.get(number as usize) else { return Allocate::AsUsual };
-        let is_few = u64::from(queue.allocated[direction(io.op)]) < self.queued;
+        let is_few = u64::from(queue.allocated[io.op.direction()]) < self.queued;
         match is_few || (queue.is_awaited && !queue.was_indulged) {
             true => Allocate::Always,
             false => Allocate::AsUsual,
@@ -330,7 +320,7 @@ impl Elevator for Cfq {
         self.prepare(cx, io);
         let number = queue_of(io);
         let queue = &mut self.queues[number as usize];
-        queue.allocated[direction(io.op)] += 1;
+        queue.allocated[io.op.direction()] += 1;
         queue.arrivals.push(&mut self.by_arrival, request);
         match queue.order.insert(&mut self.sectors, request, io.sector) {
             Some(older) => self.send_alias(cx, number, older, request),
@@ -339,7 +329,7 @@ impl Elevator for Cfq {
         if self.queue(number).place.is_none() {
             self.service.sort_in(&mut self.queues, number);
         }
-        if is_sync(io) {
+        if io.counts_as_sync() {
             self.learn(now, io);
         }
         self.meets_wait(now, number, io)
@@ -360,9 +350,9 @@ impl Elevator for Cfq {
         let number = queue_of(io);
         let queue = self.queue_mut(number);
         queue.dispatched -= 1;
-        queue.allocated[direction(io.op)] -= 1;
+        queue.allocated[io.op.direction()] -= 1;
         let (is_last, is_idle_class) = (queue.dispatched == 0, queue.is_idle_class());
-        if is_sync(io) {
+        if io.counts_as_sync() {
             queue.habits.last_completion = now;
         }
         if is_last && queue.place.is_some() {

@@ -15,10 +15,9 @@ mod tests;
 use crate::choice::{Backward, beside, better};
 use crate::dispatch_list::DispatchList;
 use crate::fifo::{Arrivals, Fifo, age};
-use crate::habits::jiffies_up;
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Operation, QueueFacts,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts,
     RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter,
 };
 use goodness_queues::{Nodes, Tree};
@@ -105,12 +104,7 @@ pub struct CfqV2 {
 /// 1 for what is synchronous, which is how the source files it.
 #[inline]
 fn kind_of(request: &Request) -> usize {
-    usize::from(request.is_read() || request.sync)
-}
-
-#[inline]
-fn direction(op: Operation) -> usize {
-    usize::from(op != Operation::Read)
+    usize::from(request.counts_as_sync())
 }
 
 #[inline]
@@ -132,14 +126,14 @@ impl RegisteredElevator for CfqV2 {
     }
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> CfqV2 {
-        let [sync, other] = [settings.fifo_expire_sync, settings.fifo_expire_async].map(|s| jiffies_up(facts, s));
+        let [sync, other] = [settings.fifo_expire_sync, settings.fifo_expire_async].map(|s| facts.jiffies_up(s));
         CfqV2 {
             back: Backward { max: settings.back_seek_max * 2, penalty: settings.back_seek_penalty },
             expire: match settings.fifo_expiry {
                 Expiry::AsWritten => [sync, other],
                 Expiry::AsDocumented => [other, sync],
             },
-            batch_expire: jiffies_up(facts, settings.fifo_batch_expire),
+            batch_expire: facts.jiffies_up(settings.fifo_batch_expire),
             second: u64::from(facts.hz),
             settings,
             queues: Vec::new(),
@@ -261,7 +255,7 @@ impl CfqV2 {
     /// A request is gone: complete, or removed.
     fn forget(&mut self, io: &Request, was_chosen: bool) {
         let queue = &mut self.queues[io.submitter.index()];
-        queue.allocated[direction(io.op)] -= 1;
+        queue.allocated[io.op.direction()] -= 1;
         if was_chosen {
             self.account(io.submitter.index(), |queue| queue.in_flight -= 1);
         }
@@ -315,7 +309,7 @@ impl Elevator for CfqV2 {
 
     fn may_allocate(&self, _: &IoContext, io: &Io, _: u32) -> Allocate {
         let Some(queue) = self.queues.get(io.submitter.index()) else { return Allocate::AsUsual };
-        let has = u64::from(queue.allocated[direction(io.op)]);
+        let has = u64::from(queue.allocated[io.op.direction()]);
         if has < self.settings.queued {
             Allocate::Always
         } else if has >= self.limit() {
@@ -334,7 +328,7 @@ impl Elevator for CfqV2 {
         self.prepare(io.submitter);
         let index = io.submitter.index();
         let queue = &mut self.queues[index];
-        queue.allocated[direction(io.op)] += 1;
+        queue.allocated[io.op.direction()] += 1;
         queue.arrivals[kind_of(io)].push(&mut self.by_arrival, request);
         let was_busy = !queue.order.is_empty();
         let alias = queue.order.insert(&mut self.sectors, request, io.sector);

@@ -8,11 +8,12 @@
 //! Not in the sheet, inferred: expiry counts jiffies; discards count as writes; who was next and grows at its front is
 //! next no longer in variant A (it leaves the tree and comes back) and stays so in B. Weakness: two synchronous readers cost a seek for each request; no fairness between processes.
 
+use crate::direction::{PassedOver, READ, WRITE};
 use crate::dispatch_list::DispatchList;
-use crate::fifo::{Arrivals, Fifo, age, whole_jiffies};
+use crate::fifo::{Arrivals, Fifo, age};
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator, Request,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator,
     RequestId, Run, Seed, Side, Span,
 };
 
@@ -38,8 +39,6 @@ goodness_core::choices! {
     pub enum Kernel { V2_6_18 = "2.6.18", V2_6_25 = "2.6.25" }
 }
 
-const READ: usize = 0;
-const WRITE: usize = 1;
 
 /// Sectors in batches, arrival on expiry.
 #[derive(Debug)]
@@ -55,8 +54,7 @@ pub struct Deadline {
     next: [Option<RequestId>; 2],
     /// Dispatched since the batch began.
     batching: u64,
-    /// Selections of reads since writes were selected.
-    starved: u64,
+    passed_over: PassedOver,
     /// Where the request dispatched last ended.
     last_sector: u64,
     dispatch: DispatchList,
@@ -73,7 +71,7 @@ impl RegisteredElevator for Deadline {
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Deadline {
         Deadline {
-            expire: [settings.read_expire, settings.write_expire].map(|span| whole_jiffies(facts, span)),
+            expire: [settings.read_expire, settings.write_expire].map(|span| facts.jiffies_up(span)),
             settings,
             sectors: Sectors::default(),
             arrivals: Arrivals::default(),
@@ -81,16 +79,11 @@ impl RegisteredElevator for Deadline {
             fifo: Default::default(),
             next: [None; 2],
             batching: 0,
-            starved: 0,
+            passed_over: PassedOver::default(),
             last_sector: 0,
             dispatch: DispatchList::default(),
         }
     }
-}
-
-/// The direction of a request: whatever does not read writes.
-fn direction(request: &Request) -> usize {
-    usize::from(!request.is_read())
 }
 
 impl Elevator for Deadline {
@@ -108,7 +101,7 @@ impl Elevator for Deadline {
         if side == Side::Back || self.dispatch.contains(request) {
             return;
         }
-        let direction = direction(&cx.requests[request]);
+        let direction = cx.requests[request].op.direction();
         if self.settings.kernel == Kernel::V2_6_18 {
             self.pass_over(direction, request);
         }
@@ -120,7 +113,7 @@ impl Elevator for Deadline {
         if self.dispatch.contains(survivor) || self.dispatch.contains(absorbed) {
             return self.remove(cx, absorbed);
         }
-        let direction = direction(&cx.requests[absorbed]);
+        let direction = cx.requests[absorbed].op.direction();
         self.pass_over(direction, absorbed);
         self.sorted[direction].remove(&mut self.sectors, absorbed);
         self.fifo[direction].absorb(&mut self.arrivals, survivor, absorbed);
@@ -130,7 +123,7 @@ impl Elevator for Deadline {
         if self.dispatch.remove(request) {
             return;
         }
-        let direction = direction(&cx.requests[request]);
+        let direction = cx.requests[request].op.direction();
         self.pass_over(direction, request);
         self.sorted[direction].remove(&mut self.sectors, request);
         self.fifo[direction].remove(&mut self.arrivals, request);
@@ -142,7 +135,7 @@ impl Elevator for Deadline {
         self.arrivals.reserve(slots);
         self.dispatch.reserve(slots);
         let new = &cx.requests[request];
-        let direction = direction(new);
+        let direction = new.op.direction();
         let alias = self.sorted[direction].insert(&mut self.sectors, request, new.sector);
         self.fifo[direction].push(&mut self.arrivals, request);
         self.send_alias(cx, alias, request);
@@ -156,7 +149,8 @@ impl Elevator for Deadline {
         let request = match self.continue_batch(cx) {
             Some(request) => request,
             None => {
-                let direction = self.choose_direction()?;
+                let waits = [READ, WRITE].map(|direction| !self.fifo[direction].is_empty());
+                let direction = self.passed_over.choose(waits, self.settings.writes_starved)?;
                 self.begin_batch(cx, direction)?
             }
         };
@@ -181,7 +175,7 @@ impl Deadline {
     /// `alias` has left the tree for `request`, which begins at the same sector: it counts as dispatched.
     fn send_alias(&mut self, cx: &IoContext, alias: Option<RequestId>, request: RequestId) {
         let Some(alias) = alias else { return };
-        let direction = direction(&cx.requests[alias]);
+        let direction = cx.requests[alias].op.direction();
         self.fifo[direction].remove(&mut self.arrivals, alias);
         self.move_on(cx, alias, self.sorted[direction].next(&self.sectors, request));
         self.dispatch.push_back(alias);
@@ -194,23 +188,6 @@ impl Deadline {
             self.batching += self.settings.fifo_batch;
         }
         (self.batching < self.settings.fifo_batch).then_some(next)
-    }
-
-    /// Reads, unless none wait or writes were passed over too often.
-    fn choose_direction(&mut self) -> Option<usize> {
-        let [reads, writes] = [READ, WRITE].map(|direction| !self.fifo[direction].is_empty());
-        if reads {
-            let is_starved = writes && self.starved >= self.settings.writes_starved;
-            self.starved += u64::from(writes);
-            if !is_starved {
-                return Some(READ);
-            }
-        }
-        if writes {
-            self.starved = 0;
-            return Some(WRITE);
-        }
-        None
     }
 
     /// The first request of a batch.
@@ -237,7 +214,7 @@ impl Deadline {
 
     /// Takes `request` off tree and list; the sweep goes on behind it.
     fn take(&mut self, cx: &IoContext, request: RequestId) {
-        let direction = direction(&cx.requests[request]);
+        let direction = cx.requests[request].op.direction();
         let next = self.sorted[direction].next(&self.sectors, request);
         self.move_on(cx, request, next);
         self.sorted[direction].remove(&mut self.sectors, request);
@@ -248,7 +225,7 @@ impl Deadline {
     fn move_on(&mut self, cx: &IoContext, request: RequestId, next: Option<RequestId>) {
         let request = &cx.requests[request];
         self.next = [None; 2];
-        self.next[direction(request)] = next;
+        self.next[request.op.direction()] = next;
         self.last_sector = request.end();
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Kernel timers count jiffies, so a request arrives and expires in a jiffy (`specs/io-schedulers.md` section 4).
 
-use goodness_core::{IoContext, QueueFacts, RequestId, Span};
+use goodness_core::{IoContext, RequestId};
 use goodness_queues::{Links, List};
 
 /// The links and places of all lists of one elevator.
@@ -80,11 +80,6 @@ pub fn age(cx: &IoContext, request: RequestId) -> u64 {
     let jiffy = cx.facts.jiffy().0;
     // A merge may have made it older, and the clock never runs backwards: the difference is not negative.
     cx.now.0 / jiffy - cx.requests[request].inserted.0 / jiffy
-}
-
-/// `span` in whole jiffies, rounded up, as the kernel reads its tunables.
-pub fn whole_jiffies(facts: &QueueFacts, span: Span) -> u64 {
-    span.0.div_ceil(facts.jiffy().0)
 }
 
 #[cfg(test)]

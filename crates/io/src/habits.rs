@@ -2,8 +2,6 @@
 //! (`specs/io-schedulers.md` section 5, statistics). Fixed point, 1.0 is 256; each sample weighs 7/8 of the one after it;
 //! division rounds down, which the first means show.
 
-use goodness_core::{QueueFacts, Span};
-
 const ONE: u64 = 256;
 
 /// A mean of samples.
@@ -82,11 +80,6 @@ impl Likelihood {
 
 fn decayed(total: u64, x: u64) -> u64 {
     total.saturating_mul(7).saturating_add(x.saturating_mul(ONE)) / 8
-}
-
-/// `span` in jiffies as the kernel sets a timer from milliseconds: rounded up, so that no span becomes none.
-pub fn jiffies_up(facts: &QueueFacts, span: Span) -> u64 {
-    span.0.div_ceil(facts.jiffy().0)
 }
 
 #[cfg(test)]

@@ -252,6 +252,6 @@ impl Kyber {
 
 /// The end of a wait of `ms` milliseconds on kernel timers: whole jiffies, counted from the start of this one.
 fn after_jiffies(cx: &IoContext, ms: u64) -> Time {
-    let jiffies = (ms * u64::from(cx.facts.hz)).div_ceil(1000).max(1);
+    let jiffies = cx.facts.jiffies_up(Span::from_ms(ms));
     Time((cx.facts.jiffies(cx.now) + jiffies) * cx.facts.jiffy().0)
 }

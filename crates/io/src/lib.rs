@@ -5,6 +5,7 @@ mod arm;
 #[cfg(test)]
 mod bench;
 mod choice;
+mod direction;
 mod dispatch_list;
 mod fifo;
 mod habits;

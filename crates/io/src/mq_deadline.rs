@@ -9,11 +9,12 @@
 //! count as writes; `async_depth` is one number, not one for each word of the tag map.
 //! Weakness: the sorting sees only what the device has no tag for; lower classes starve for 10 s.
 
-use crate::fifo::{Arrivals, Fifo, age, whole_jiffies};
+use crate::direction::{PassedOver, READ, WRITE};
+use crate::fifo::{Arrivals, Fifo, age};
 use crate::sorted::{Sectors, Sorted};
 use goodness_core::{
     Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, Layer, Operation, QueueFacts,
-    RegisteredElevator, Request, RequestId, Run, Seed, Side, Span,
+    RegisteredElevator, RequestId, Run, Seed, Side, Span,
 };
 
 goodness_core::tunables! {
@@ -35,8 +36,6 @@ goodness_core::tunables! {
     }
 }
 
-const READ: usize = 0;
-const WRITE: usize = 1;
 /// Real time, best effort, idle.
 const LEVELS: usize = 3;
 
@@ -100,8 +99,7 @@ pub struct MqDeadline {
     last_direction: usize,
     /// Dispatched since the batch began.
     batching: u64,
-    /// Selections of reads since writes were selected.
-    starved: u64,
+    passed_over: PassedOver,
 }
 
 impl RegisteredElevator for MqDeadline {
@@ -115,8 +113,8 @@ impl RegisteredElevator for MqDeadline {
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> MqDeadline {
         MqDeadline {
-            expire: [settings.read_expire, settings.write_expire].map(|span| whole_jiffies(facts, span)),
-            aging: whole_jiffies(facts, settings.prio_aging_expire),
+            expire: [settings.read_expire, settings.write_expire].map(|span| facts.jiffies_up(span)),
+            aging: facts.jiffies_up(settings.prio_aging_expire),
             settings,
             sectors: Sectors::default(),
             arrivals: Arrivals::default(),
@@ -124,14 +122,9 @@ impl RegisteredElevator for MqDeadline {
             counted: Vec::new(),
             last_direction: WRITE,
             batching: 0,
-            starved: 0,
+            passed_over: PassedOver::default(),
         }
     }
-}
-
-/// The direction of a request: whatever does not read writes.
-fn direction(request: &Request) -> usize {
-    usize::from(!request.is_read())
 }
 
 /// The level of a class.
@@ -211,7 +204,7 @@ impl Elevator for MqDeadline {
 /// Level and direction of a request.
 fn place(cx: &IoContext, request: RequestId) -> (usize, usize) {
     let request = &cx.requests[request];
-    (level(request.priority.class), direction(request))
+    (level(request.priority.class), request.op.direction())
 }
 
 impl MqDeadline {
@@ -256,7 +249,8 @@ impl MqDeadline {
         let request = match self.continue_batch(level) {
             Some(request) => request,
             None => {
-                let direction = self.choose_direction(level)?;
+                let waits = [READ, WRITE].map(|direction| !self.levels[level].fifo[direction].is_empty());
+                let direction = self.passed_over.choose(waits, self.settings.writes_starved)?;
                 self.last_direction = direction;
                 self.batching = 0;
                 self.begin_batch(cx, level, direction)?
@@ -268,7 +262,7 @@ impl MqDeadline {
             return None;
         }
         self.batching += 1;
-        let direction = direction(&cx.requests[request]);
+        let direction = cx.requests[request].op.direction();
         let is_ahead = self.levels[level].ahead[direction] == Some(request);
         self.unlink(cx, request);
         let sector = cx.requests[request].sector;
@@ -287,23 +281,6 @@ impl MqDeadline {
             return None;
         }
         self.levels[level].ahead[self.last_direction]
-    }
-
-    /// Reads, unless none wait or writes were passed over too often.
-    fn choose_direction(&mut self, level: usize) -> Option<usize> {
-        let [reads, writes] = [READ, WRITE].map(|direction| !self.levels[level].fifo[direction].is_empty());
-        if reads {
-            let is_starved = writes && self.starved >= self.settings.writes_starved;
-            self.starved += u64::from(writes);
-            if !is_starved {
-                return Some(READ);
-            }
-        }
-        if writes {
-            self.starved = 0;
-            return Some(WRITE);
-        }
-        None
     }
 
     /// The first request of a batch: the oldest if it expired or nothing lies ahead.

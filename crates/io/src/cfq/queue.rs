@@ -200,7 +200,7 @@ mod tests {
         let mut habits = Habits::default();
         let request = |sector| {
             let io = goodness_core::Io::read(Submitter(0), sector, 8);
-            crate::bench::request_of(&io, goodness_core::Time::ZERO)
+            Request::of(&io, goodness_core::Time::ZERO)
         };
         habits.learn(0, 16, &request(1 << 22));
         habits.learn(20, 16, &request(0));

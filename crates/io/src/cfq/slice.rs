@@ -3,10 +3,10 @@
 use super::Cfq;
 use super::queue::Queue;
 use crate::fifo::age;
-use goodness_core::{IoContext, RequestId};
+use goodness_core::{IoContext, RequestId, Span};
 
 /// The longest wait for the next request of a seeky process.
-const SEEKY_WAIT_MS: u64 = 2;
+pub(super) const SEEKY_WAIT: Span = Span::from_ms(2);
 
 impl Cfq {
     /// Fills the dispatch list from the queue whose turn it is.
@@ -87,7 +87,7 @@ impl Cfq {
 
     /// How long to wait for the next request of a queue.
     fn wait_of(&self, queue: &Queue) -> u64 {
-        if queue.habits.is_seeky() { self.slice_idle.min((SEEKY_WAIT_MS * self.hz).div_ceil(1000)) } else { self.slice_idle }
+        if queue.habits.is_seeky() { self.slice_idle.min(self.seeky_wait) } else { self.slice_idle }
     }
 
     /// The wait for the active queue is over, or goes on because nobody else has anything.

@@ -117,7 +117,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
         let is_legacy = E::ABOUT.layer == Layer::Legacy;
         let queue = self.queue_of(io.cpu);
         let is_alike = |request: &Request| match is_legacy {
-            true => (request.op == Operation::Read) == (io.op == Operation::Read),
+            true => request.op.direction() == io.op.direction(),
             false => request.queue == queue,
         };
         let used = self.ids().filter(|id| self.places[id.index()] != Place::Free && is_alike(&self.requests[*id]));
@@ -224,22 +224,7 @@ impl<'a, E: RegisteredElevator> Host<'a, E> {
     }
 
     fn insert(&mut self, io: &Io) {
-        let request = self.requests.take(Request {
-            op: io.op,
-            sector: io.sector,
-            sectors: io.sectors,
-            segments: 1,
-            sync: io.sync,
-            durable: io.durable,
-            mergeable: io.mergeable,
-            submitter: io.submitter,
-            priority: io.priority,
-            cpu: io.cpu,
-            queue: self.queue_of(io.cpu),
-            allocated: self.now,
-            inserted: self.now,
-            issued: Time::NEVER,
-        });
+        let request = self.requests.take(Request { queue: self.queue_of(io.cpu), ..Request::of(io, self.now) });
         self.places.resize(self.requests.slots(), Place::Free);
         self.places[request.index()] = Place::Waiting;
         self.last = Some(request);
