@@ -10,8 +10,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use goodness_core::{
-    HwQueue, IoContext, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId,
-    RequestTable, Seed, Submitter, Time,
+    HwQueue, IoContext, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable, Seed,
+    Submitter, Time,
 };
 use goodness_trace::block::{BlockRecord, BlockStage};
 
