@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`models`] | built-in workloads, by name |
+//! | [`block_replay`] | work recovered from a trace of block I/O |
 //! | [`experiment`] | experiment files (TOML) |
 //! | [`fio`] | fio job files |
 //! | [`rtapp`] | rt-app files, read by [`json`] |
@@ -10,6 +11,7 @@
 //! | [`script`] | what all but `replay` compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
 
+pub mod block_replay;
 pub mod experiment;
 pub mod fio;
 pub mod json;
