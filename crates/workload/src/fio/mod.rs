@@ -15,21 +15,26 @@
 //! | `stream` | [`FioStream`]: the I/O of one job |
 //! | `region` | the job's part of a file |
 //! | `map` | which places were used |
+//! | `work` | [`FioWork`]: all jobs as tasks on a disk |
+//! | `player` | the behaviour of a job |
 
 pub mod coverage;
 mod ini;
 mod job;
 mod map;
 mod options;
+mod player;
 mod region;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod units;
+mod work;
 
 pub use job::{Arrivals, Chance, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes, Think};
 pub use stream::{FioIo, FioOp, FioStream, Pause};
 pub use units::Amount;
+pub use work::{DEFAULT_COST, DEFAULT_DEVICE, FioWork, Options};
 
 use options::Draft;
 
