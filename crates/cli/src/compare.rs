@@ -29,8 +29,8 @@ const TIMELINE_CAP: usize = 400_000;
 
 /// Rank schedulers on the same work, with intervals and verdicts.
 ///
-/// INPUT is a recording, an experiment (.toml), an rt-app file (.json) or a built-in workload, as in
-/// `goodness list workloads`; without it, a recording shipped with the program. The first policy is the reference; for
+/// INPUT is a recording of scheduling or block I/O (`goodness list formats`), an experiment (.toml), an rt-app file
+/// (.json), a fio job file (.fio) or a built-in workload, as in `goodness list workloads`; without it, a recording shipped with the program. The first policy is the reference; for
 /// a recording it is the recording kernel's own. Every policy sees the same seeds.
 #[derive(Args)]
 pub struct Compare {

@@ -162,7 +162,8 @@ fn machines() -> Vec<Value> {
 
 fn formats() -> Vec<Value> {
     let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
-    goodness_trace::FORMATS.iter().map(entry).collect()
+    let block = |format: &goodness_trace::block::BlockFormat| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
+    goodness_trace::FORMATS.iter().map(entry).chain(goodness_trace::block::BLOCK_FORMATS.iter().map(block)).collect()
 }
 
 fn recordings() -> Vec<Value> {

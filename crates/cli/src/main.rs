@@ -7,6 +7,7 @@ macro_rules! say {
 
 mod analysis;
 mod bench;
+mod block_input;
 mod calibrate;
 mod compare;
 mod failure;

@@ -40,7 +40,7 @@ pub struct Record {
     /// Rename every task outside the command and the named servers, and drop the command's arguments.
     #[arg(long)]
     anonymize: bool,
-    /// Record block-layer events too.
+    /// Record block-layer events too; compare --block-only replays them.
     #[arg(long)]
     block: bool,
     /// The command to run and record.

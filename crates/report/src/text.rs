@@ -185,7 +185,12 @@ impl Page<'_> {
         match &self.report.fidelity {
             Some(fidelity) => format!("{title}\n{}", self.fidelity_table(fidelity)),
             None if self.report.input.kind == crate::model::InputKind::Trace => {
-                format!("{title}\n{}", self.wrap("Not measured: trust no difference before `goodness verify` did.", ""))
+                let is_measured = |policy: &PolicyReport| policy.metric("iops").is_some_and(|it| it.value.is_some());
+                let why = match self.report.policies.iter().any(is_measured) {
+                    true => "The notes say how far each elevator's submissions were from their recorded times.",
+                    false => "Not measured: trust no difference before `goodness verify` did.",
+                };
+                format!("{title}\n{}", self.wrap(why, ""))
             }
             None => String::new(),
         }

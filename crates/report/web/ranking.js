@@ -122,7 +122,10 @@ function drawFidelity(report) {
   const box = byId("fidelity-box");
   if (!report.fidelity) {
     const recorded = report.input.kind === "trace";
-    box.append(el("p", { class: recorded ? "notice" : "about" }, recorded
+    const block = recorded && report.policies.some((p) => measured(p.metrics.iops?.value));
+    box.append(el("p", { class: recorded ? "notice" : "about" }, block
+      ? "The notes say how far each elevator's submissions were from their recorded times."
+      : recorded
       ? "Not measured: trust no difference before `goodness verify` has been run on this recording."
       : "The input is not a recording, so there is nothing to be faithful to."));
     return;

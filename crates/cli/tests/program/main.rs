@@ -1,5 +1,6 @@
 //! The program from outside: every file runs the binary and looks at what it prints, writes and answers.
 
+mod block_io;
 mod calibrate;
 mod commands;
 mod common;
