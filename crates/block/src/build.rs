@@ -40,10 +40,8 @@ impl ElevatorVisitor for Build<'_> {
     type Output = Result<Box<dyn Disk>, String>;
 
     fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
-        let mut settings = E::Settings::default();
-        for (key, value) in &self.settings {
-            settings.set(key, value).map_err(|e| format!("elevator {}: {e}", E::ABOUT.name))?;
-        }
+        let made = E::Settings::made(&self.settings);
+        let settings = made.map_err(|e| format!("elevator {}: {e}", E::ABOUT.name))?;
         Ok(Box::new(Queue::<E>::new(settings, self.options, self.device)))
     }
 }

@@ -33,6 +33,15 @@ pub trait Tunables: Clone + Default + fmt::Debug {
     fn set(&mut self, name: &str, value: &str) -> Result<(), TunableError>;
     /// The current values by name, as they would be typed.
     fn values(&self) -> Vec<(&'static str, String)>;
+    /// The defaults with the settings `typed`, names and values, made.
+    ///
+    /// # Errors
+    /// The first setting that cannot be made.
+    fn made(typed: &[(String, String)]) -> Result<Self, TunableError> {
+        let mut settings = Self::default();
+        typed.iter().try_for_each(|(key, value)| settings.set(key, value))?;
+        Ok(settings)
+    }
 }
 
 /// A setting that cannot be made.

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p goodness-device --example flash_rates`
 
-use goodness_core::{Device, HwQueue, IoPriority, Operation, Request, RequestId, Seed, Submitter, Time};
+use goodness_core::{Device, Io, Operation, Request, RequestId, Seed, Submitter, Time};
 use goodness_device::Flash;
 use goodness_device::flash::{Settings, Start};
 use std::time::Instant;
@@ -112,20 +112,5 @@ fn drive_with(drive: &mut Flash, depth: u32, count: u64, mut next: impl FnMut(u6
 }
 
 fn request(op: Operation, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector,
-        sectors,
-        segments: 1,
-        sync: true,
-        durable: false,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(0),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
-    }
+    Request::of(&Io { op, ..Io::read(Submitter(0), sector, sectors) }, Time::ZERO)
 }

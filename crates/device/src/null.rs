@@ -80,24 +80,9 @@ impl Device for Null {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{HwQueue, IoPriority, Operation, Submitter};
+    use goodness_core::{Io, Submitter};
 
-    const READ: Request = Request {
-        op: Operation::Read,
-        sector: 0,
-        sectors: 8,
-        segments: 1,
-        sync: true,
-        durable: false,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(0),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
-    };
+    const READ: Request = Request::of(&Io::read(Submitter(0), 0, 8), Time::ZERO);
 
     #[test]
     fn commands_overlap_and_complete_in_order_each_after_the_same_time() {

@@ -49,11 +49,7 @@ pub fn kind(name: &str) -> Result<&'static DeviceKind, String> {
 /// # Errors
 /// A sentence about the first setting that cannot be made.
 pub fn read<S: Tunables>(settings: &[(String, String)]) -> Result<S, String> {
-    let mut read = S::default();
-    for (key, value) in settings {
-        read.set(key, value).map_err(|e| e.0)?;
-    }
-    Ok(read)
+    S::made(settings).map_err(|e| e.0)
 }
 
 #[cfg(test)]

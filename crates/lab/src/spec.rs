@@ -86,17 +86,24 @@ impl PolicySpec {
     /// When `P` is another policy.
     #[must_use]
     pub fn settings_of<P: Registered>(&self) -> P::Settings {
-        made(&self.settings).expect("settings were checked when they were read")
+        P::Settings::made(&self.settings).expect("settings were checked when they were read")
     }
 }
 
-/// Default settings with those typed made.
-fn made<S: Tunables>(typed: &Settings) -> Result<S, String> {
-    let mut settings = S::default();
-    for (key, value) in typed {
-        settings.set(key, value).map_err(|e| e.to_string())?;
+impl ElevatorSpec {
+    /// Runs `visitor` with this elevator's type.
+    pub fn with<V: ElevatorVisitor>(&self, visitor: V) -> V::Output {
+        goodness_io::with_elevator(self.name, visitor).expect("a checked name is registered")
     }
-    Ok(settings)
+
+    /// The settings of elevator `E`, this one's type.
+    ///
+    /// # Panics
+    /// When `E` is another elevator.
+    #[must_use]
+    pub fn settings_of<E: RegisteredElevator>(&self) -> E::Settings {
+        E::Settings::made(&self.settings).expect("settings were checked when they were read")
+    }
 }
 
 impl<R> fmt::Display for Spec<R> {
@@ -111,17 +118,21 @@ impl<R> fmt::Display for Spec<R> {
 
 struct Values<'a>(&'a Settings);
 
+fn values<S: Tunables>(typed: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+    S::made(typed).map(|settings| settings.values()).map_err(|e| e.to_string())
+}
+
 impl Visitor for Values<'_> {
     type Output = Result<Vec<(&'static str, String)>, String>;
     fn visit<P: Registered + 'static>(self) -> Self::Output {
-        Ok(made::<P::Settings>(self.0)?.values())
+        values::<P::Settings>(self.0)
     }
 }
 
 impl ElevatorVisitor for Values<'_> {
     type Output = Result<Vec<(&'static str, String)>, String>;
     fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
-        Ok(made::<E::Settings>(self.0)?.values())
+        values::<E::Settings>(self.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::mapping::{NONE, Place};
 use super::settings::{Geometry, Settings, Shape, Start, Stripe};
 use super::{Device, Flash, Request, RequestId, Seed, Span, Time};
-use goodness_core::{HwQueue, IoPriority, Operation, Rng, Submitter};
+use goodness_core::{HwQueue, Io, Operation, Rng, Submitter};
 
 /// Drives with the least over-provisioning that they can do with, or somewhat more.
 fn any_settings(rng: &mut Rng) -> Settings {
@@ -53,22 +53,9 @@ fn any_request(rng: &mut Rng, settings: &Settings) -> Request {
     };
     let most = if rng.below(8) == 0 { 256 } else { 16 };
     let sectors = if op == Operation::Flush { 0 } else { rng.within(1, most) };
-    Request {
-        op,
-        sector: rng.below(settings.sectors - sectors),
-        sectors: sectors as u32,
-        segments: 1,
-        sync: true,
-        durable: rng.below(10) == 0,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(rng.below(settings.queues) as u16),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
-    }
+    let io = Io::read(Submitter(0), rng.below(settings.sectors - sectors), sectors as u32);
+    let io = Io { op, durable: rng.below(10) == 0, ..io };
+    Request { queue: HwQueue(rng.below(settings.queues) as u16), ..Request::of(&io, Time::ZERO) }
 }
 
 /// Starts `count` requests at random times, runs the drive to its rest, and says how many completed.

@@ -1,29 +1,14 @@
 //! Driving a device without a block layer, and the answers of real drives.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use goodness_core::{Device, HwQueue, IoPriority, Operation, Request, RequestId, Submitter, Time};
+use goodness_core::{Device, Io, Operation, Request, RequestId, Submitter, Time};
 use std::io::Read as _;
 use std::path::PathBuf;
 
 /// A request as a device sees it.
 #[must_use]
 pub fn request(op: Operation, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector,
-        sectors,
-        segments: 1,
-        sync: true,
-        durable: false,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(0),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
-    }
+    Request::of(&Io { op, ..Io::read(Submitter(0), sector, sectors) }, Time::ZERO)
 }
 
 /// Lets events pass until `until`; what completed goes to `done` with its time.

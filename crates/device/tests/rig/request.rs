@@ -1,23 +1,8 @@
 //! Requests as tests write them.
 
-use goodness_core::{HwQueue, IoPriority, Operation, Request, Submitter, Time};
+use goodness_core::{Io, Operation, Request, Submitter, Time};
 
 /// A request with the defaults of everything else.
 pub fn request(op: Operation, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector,
-        sectors,
-        segments: 1,
-        sync: true,
-        durable: false,
-        mergeable: true,
-        submitter: Submitter(0),
-        priority: IoPriority::DEFAULT,
-        cpu: 0,
-        queue: HwQueue(0),
-        allocated: Time::ZERO,
-        inserted: Time::ZERO,
-        issued: Time::ZERO,
-    }
+    Request::of(&Io { op, ..Io::read(Submitter(0), sector, sectors) }, Time::ZERO)
 }
