@@ -25,21 +25,13 @@ impl Volume {
     /// The volume that `spec` describes, on disks of these capacities.
     pub fn new(spec: &VolumeSpec, capacities: &[u64]) -> Result<Volume, String> {
         check(spec, capacities).map_err(|problem| format!("volume {}: {problem}", spec.name))?;
-        let shortest = spec.pieces.iter().map(|piece| piece.sectors).min().unwrap_or(0);
         let count = spec.pieces.len() as u64;
         let (chunk, data) = match spec.layout {
             Layout::Linear | Layout::Mirrored => (0, 1),
             Layout::Striped { chunk } => (u64::from(chunk), count),
             Layout::Parity { chunk } => (u64::from(chunk), count - 1),
         };
-        let sectors = match spec.layout {
-            Layout::Linear => spec.pieces.iter().map(|piece| piece.sectors).sum(),
-            Layout::Mirrored => shortest,
-            Layout::Striped { .. } | Layout::Parity { .. } => shortest / chunk * chunk * data,
-        };
-        if sectors == 0 {
-            return Err(format!("volume {}: its shortest piece holds not even one chunk", spec.name));
-        }
+        let sectors = spec.sectors();
         Ok(Volume { layout: spec.layout, pieces: spec.pieces.clone(), sectors, row: chunk * data, chunk })
     }
 
@@ -111,19 +103,8 @@ impl Volume {
     }
 }
 
-/// What is wrong with a description.
+/// What is wrong with a description, on disks of these capacities.
 fn check(spec: &VolumeSpec, capacities: &[u64]) -> Result<(), String> {
-    let needed = match spec.layout {
-        Layout::Linear => 1,
-        Layout::Striped { .. } | Layout::Mirrored => 2,
-        Layout::Parity { .. } => 3,
-    };
-    if spec.pieces.len() < needed {
-        return Err(format!("{} pieces are too few; this layout needs {needed}", spec.pieces.len()));
-    }
-    if let Layout::Striped { chunk: 0 } | Layout::Parity { chunk: 0 } = spec.layout {
-        return Err("a chunk of 0 sectors; give it at least 1".into());
-    }
     for (place, piece) in spec.pieces.iter().enumerate() {
         let Some(capacity) = capacities.get(usize::from(piece.disk.0)) else {
             return Err(format!("piece {place} is on disk {}, but there are {} disks", piece.disk.0, capacities.len()));
@@ -136,7 +117,7 @@ fn check(spec: &VolumeSpec, capacities: &[u64]) -> Result<(), String> {
             ));
         }
     }
-    Ok(())
+    spec.check()
 }
 
 #[cfg(test)]
@@ -206,6 +187,6 @@ mod tests {
         assert!(error(Layout::Linear, &[(0, 992, 9)]).contains("does not lie on disk 0 of 1000 sectors"));
         assert!(error(Layout::Linear, &[(0, u64::MAX, 9)]).contains("does not lie"));
         assert!(error(Layout::Striped { chunk: 0 }, &[(0, 0, 9), (1, 0, 9)]).contains("chunk of 0"));
-        assert!(error(Layout::Striped { chunk: 10 }, &[(0, 0, 9), (1, 0, 9)]).contains("not even one chunk"));
+        assert!(error(Layout::Striped { chunk: 10 }, &[(0, 0, 9), (1, 0, 9)]).contains("shorter than a chunk"));
     }
 }
