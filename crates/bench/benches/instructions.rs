@@ -8,8 +8,8 @@
 //! Each count is of many decisions or operations, set-up apart; divide by the number in the benchmark's name.
 
 use goodness_bench::verbs::Driver;
-use goodness_bench::{Size, end_to_end, machine_of};
-use goodness_core::{CpuPolicy, Machine, Needs, Registered, Seed, Visitor};
+use goodness_bench::{Size, dispatch, end_to_end, machine_of};
+use goodness_core::{CpuPolicy, ElevatorVisitor, Machine, Needs, Registered, RegisteredElevator, Seed, Visitor};
 use goodness_lab::PolicySpec;
 use goodness_queues::Wheel;
 use gungraun::{library_benchmark, library_benchmark_group, main};
@@ -55,6 +55,39 @@ fn thousand_decisions(mut turns: Turns) {
     turns(1_000);
 }
 
+/// Requests that wait in an elevator.
+const WAITING: u32 = 48;
+
+struct PrepareElevator;
+
+impl ElevatorVisitor for PrepareElevator {
+    type Output = Turns;
+
+    fn visit<E: RegisteredElevator + 'static>(self) -> Turns {
+        let elevator = E::new(&dispatch::facts(WAITING), E::Settings::default(), Seed(1));
+        let mut driver = dispatch::Driver::new(elevator, WAITING);
+        let mut turns = move |count| driver.batch(count).expect("registered elevators go on");
+        turns(2 * u64::from(WAITING));
+        Box::new(turns)
+    }
+}
+
+fn requests_of(elevator: &str) -> Turns {
+    goodness_io::with_elevator(elevator, PrepareElevator).expect("the benchmark names registered elevators")
+}
+
+#[library_benchmark]
+#[bench::noop(requests_of("noop"))]
+#[bench::none(requests_of("none"))]
+#[bench::deadline(requests_of("deadline"))]
+#[bench::mq_deadline(requests_of("mq-deadline"))]
+#[bench::kyber(requests_of("kyber"))]
+#[bench::cfq(requests_of("cfq"))]
+#[bench::bfq(requests_of("bfq"))]
+fn thousand_requests(mut turns: Turns) {
+    turns(1_000);
+}
+
 /// A wheel with 1 000 entries ahead of it, and a time from which on to push.
 fn full_wheel() -> (Wheel<u64>, u64) {
     let mut wheel = Wheel::with_capacity(1_001);
@@ -84,5 +117,5 @@ fn simulated_second(policy: &str) -> u64 {
     end_to_end::once(&policy, SIZE, 100_000).expect("the run is sound").decisions
 }
 
-library_benchmark_group!(name = counts; benchmarks = thousand_decisions, thousand_pops_and_pushes, simulated_second);
+library_benchmark_group!(name = counts; benchmarks = thousand_decisions, thousand_requests, thousand_pops_and_pushes, simulated_second);
 main!(library_benchmark_groups = counts);

@@ -1,16 +1,23 @@
-//! What a decision costs. Two measurements, both with the pattern of [`pattern`]:
+//! What a decision costs. Two measurements of a policy, both with the pattern of [`pattern`]:
 //!
 //! - [`verbs`] drives the policy's verbs alone: no event queue, no observers. This is the cost of the policy.
 //! - [`end_to_end`] runs the simulator with metrics and checkers on. This is what a user waits for.
+//!
+//! And two of an elevator, both with random requests:
+//!
+//! - [`dispatch`] drives the elevator's verbs alone, with a number of requests waiting.
+//! - [`requests`] drives the block layer around it, down to a device that costs nothing.
 //!
 //! The clock is read once per batch of decisions, and the cost of driving an empty policy is measured and
 //! subtracted, so that what remains is the policy's own.
 
 mod calibration;
 mod clock;
+pub mod dispatch;
 pub mod end_to_end;
 pub mod pattern;
 pub mod quanta;
+pub mod requests;
 pub mod verbs;
 
 use goodness_core::Machine;

@@ -1,7 +1,7 @@
 //! The cost of the verbs alone.
 
 use crate::calibration::Null;
-use crate::clock::cpu_time;
+use crate::clock::{Fastest, fastest};
 use crate::pattern::{ASLEEP, BURST};
 use crate::{Size, machine_of};
 use goodness_core::{
@@ -10,6 +10,7 @@ use goodness_core::{
 };
 use goodness_lab::PolicySpec;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// What was measured.
@@ -202,24 +203,15 @@ impl<'a, P: CpuPolicy> Driver<'a, P> {
         }
     }
 
-    /// Runs batches until the budget is spent and takes the fastest, which is the least disturbed one. A turn
-    /// that found nothing to run is a decision, too.
+    /// Runs batches until the budget is spent. A turn that found nothing to run is a decision, too.
     fn time(&mut self, budget: Duration) -> Cost {
         self.warm_up(budget);
-        let began = Instant::now();
-        let (mut best, mut decisions, mut size) = (f64::INFINITY, 0u64, 64u64);
         self.examined = 0;
-        while began.elapsed() < budget || decisions == 0 {
-            let start = cpu_time();
-            self.batch(size);
-            let took = cpu_time() - start;
-            decisions += size;
-            best = best.min(took.as_nanos() as f64 / size as f64);
-            if took < budget / 40 {
-                size *= 2;
-            }
-        }
-        Cost { decision_ns: best, effort: self.examined as f64 / decisions as f64, decisions }
+        let Ok(Fastest { each_ns, turns }) = fastest(budget, |count| {
+            self.batch(count);
+            Ok::<(), Infallible>(())
+        });
+        Cost { decision_ns: each_ns, effort: self.examined as f64 / turns as f64, decisions: turns }
     }
 }
 

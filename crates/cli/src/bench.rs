@@ -1,5 +1,7 @@
 //! `goodness bench`: what a decision costs, and how it grows.
 
+mod elevators;
+
 use crate::failure::{Failure, exit};
 use crate::output;
 use crate::progress;
@@ -10,15 +12,23 @@ use goodness_lab::PolicySpec;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What a decision costs for each policy, and how it grows with tasks and CPUs.
+/// What a decision costs for each policy, and how it grows with tasks and CPUs; with --elevator, what a request costs.
 ///
 /// decision_ns is the cost of the policy's own verbs (a pick, the charge that ends the stint, a wake-up);
 /// end_to_end_ns is the CPU time of the whole simulator per decision, metrics and checkers on; --work says on what.
+/// With --elevator, decision_ns is that of the elevator's verbs (a request chosen, completed and replaced), and
+/// end_to_end_ns is the CPU time of a random 4 KiB request through the block layer to a device that costs nothing.
 #[derive(Args)]
 pub struct Bench {
     /// Policies to time; all of them by default.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
+    /// Elevators to time instead, or "all". May be repeated.
+    #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]", conflicts_with_all = ["policy", "tasks", "cpus", "work"])]
+    elevator: Vec<String>,
+    /// Numbers of requests that wait in an elevator.
+    #[arg(long, value_delimiter = ',', default_values_t = [48, 1_000], requires = "elevator")]
+    waiting: Vec<u32>,
     /// Numbers of tasks.
     #[arg(long, value_delimiter = ',', default_values_t = [10, 1_000, 100_000])]
     tasks: Vec<usize>,
@@ -28,7 +38,7 @@ pub struct Bench {
     /// Time spent on each row's verbs, in milliseconds.
     #[arg(long, default_value_t = 200)]
     budget: u64,
-    /// Decisions of the end-to-end run.
+    /// Decisions, or requests, of the end-to-end run.
     #[arg(long, default_value_t = 300_000)]
     decisions: u64,
     /// Work of the end-to-end run.
@@ -103,6 +113,10 @@ impl Bench {
     /// # Errors
     /// Unknown policies or tunables, sizes out of range, faults found on the way.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.check_budget()?;
+        if !self.elevator.is_empty() {
+            return elevators::run(self);
+        }
         let sizes = self.sizes()?;
         let policies = self.policies()?;
         let bar = progress::bar((sizes.len() * policies.len()) as u64, "timing");
@@ -122,10 +136,19 @@ impl Bench {
         Ok(exit::OK)
     }
 
-    fn sizes(&self) -> Result<Vec<Size>, Failure> {
+    fn check_budget(&self) -> Result<(), Failure> {
         if self.budget > 3_600_000 {
             return Err(Failure::usage(format!("--budget {} is outside 0 ..= 3600000 (an hour)", self.budget)));
         }
+        Ok(())
+    }
+
+    /// Time for each row's verbs.
+    fn time(&self) -> Duration {
+        Duration::from_millis(self.budget.max(1))
+    }
+
+    fn sizes(&self) -> Result<Vec<Size>, Failure> {
         let mut sizes = Vec::new();
         for &cpus in &self.cpus {
             for &tasks in &self.tasks {
@@ -150,7 +173,7 @@ impl Bench {
 }
 
 fn row(policy: &PolicySpec, size: Size, bench: &Bench) -> Result<Row, Failure> {
-    let budget = Duration::from_millis(bench.budget.max(1));
+    let budget = bench.time();
     let fail = |sentence: String| Failure::other(format!("{policy}: {sentence}"));
     let cost = verbs::cost(policy, size, budget).map_err(fail)?;
     // A policy that looks at every task on each decision would take hours end to end at these sizes.
