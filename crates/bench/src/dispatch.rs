@@ -3,8 +3,8 @@
 use crate::clock::{Fastest, fastest};
 use crate::requests::random;
 use goodness_core::{
-    Elevator, ElevatorVisitor, HwQueue, Insert, IoContext, QueueFacts, RegisteredElevator, Request, RequestId,
-    RequestTable, Rng, Run, Seed, Span, Time,
+    Elevator, ElevatorVisitor, HwQueue, IoContext, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable,
+    Rng, Run, Seed, Span, Time,
 };
 use goodness_lab::ElevatorSpec;
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl<E: Elevator> Driver<E> {
         }
         let request = self.requests.take(Request::of(&io, self.now));
         // The driver asks again in any case.
-        let (Run::Now | Run::WhenUnplugged) = self.call(0, |e, cx| e.insert(cx, request, Insert::Sorted));
+        let (Run::Now | Run::WhenUnplugged) = self.call(0, |e, cx| e.insert(cx, request));
     }
 
     /// `count` requests chosen, served and replaced.
@@ -142,7 +142,7 @@ impl Elevator for Counting {
     fn remove(&mut self, _: &IoContext, _: RequestId) {}
 
     #[inline]
-    fn insert(&mut self, _: &IoContext, _: RequestId, _: Insert) -> Run {
+    fn insert(&mut self, _: &IoContext, _: RequestId) -> Run {
         Run::WhenUnplugged
     }
 
