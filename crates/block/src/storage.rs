@@ -12,7 +12,7 @@ use crate::jobs::{Desk, Job, Step};
 use crate::volume::Volume;
 use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
 use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The disks of a machine and the volumes on them: a state machine without a clock, used as a [`Disk`] is.
 pub struct Storage {
@@ -20,7 +20,7 @@ pub struct Storage {
     pub(crate) volumes: Vec<Volume>,
     pub(crate) desk: Desk,
     /// By volume and row, where something is written: the job that came last. It is never iterated.
-    pub(crate) rows: HashMap<(u16, u64), u32>,
+    pub(crate) rows: BTreeMap<(u16, u64), u32>,
     /// Writes to rows that wait for others.
     pub(crate) rows_waiting: u32,
     /// What the disks say, before it is translated.
@@ -38,7 +38,7 @@ impl Storage {
         Ok(Storage {
             volumes,
             desk: Desk::new(disks.len()),
-            rows: HashMap::new(),
+            rows: BTreeMap::new(),
             rows_waiting: 0,
             said: Out::default(),
             disks,
