@@ -22,6 +22,34 @@ pub struct TaskIo {
     pub writes: Histogram,
 }
 
+/// Whether a disk is kept from what waits for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holding {
+    waiting: u32,
+    in_flight: u32,
+    since: Time,
+}
+
+impl Holding {
+    /// A request went one station on; the time for which the disk was held until then, if it was.
+    fn observe(&mut self, at: Time, event: &IoEvent) -> Span {
+        let held = if self.waiting > 0 && self.in_flight == 0 { at.since(self.since) } else { Span::ZERO };
+        self.since = at;
+        match event.stage {
+            IoStage::Inserted => self.waiting += 1,
+            IoStage::Absorbed => self.waiting = self.waiting.saturating_sub(1),
+            IoStage::Issued => {
+                // A flush goes to the device unseen by the elevator.
+                self.waiting = self.waiting.saturating_sub(u32::from(event.op != Operation::Flush));
+                self.in_flight += 1;
+            }
+            IoStage::Completed => self.in_flight = self.in_flight.saturating_sub(1),
+            _ => {}
+        }
+        held
+    }
+}
+
 /// The I/O of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IoMeasures {
@@ -37,12 +65,15 @@ pub(super) struct IoMeasures {
     heads: Vec<u64>,
     /// Since when each request waits that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
+    holdings: Vec<Holding>,
+    held: Span,
     tasks: Vec<TaskIo>,
 }
 
 impl IoMeasures {
     /// Something happened; `measuring` says whether the warm-up is over.
     pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
+        self.hold(at, event, measuring);
         match event.stage {
             IoStage::Inserted => *self.waiting(event) = at,
             IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
@@ -63,6 +94,17 @@ impl IoMeasures {
             of_disk.resize(request + 1, Time::NEVER);
         }
         &mut of_disk[request]
+    }
+
+    fn hold(&mut self, at: Time, event: &IoEvent, measuring: bool) {
+        let disk = usize::from(event.disk.0);
+        if self.holdings.len() <= disk {
+            self.holdings.resize(disk + 1, Holding::default());
+        }
+        let held = self.holdings[disk].observe(at, event);
+        if measuring {
+            self.held += held;
+        }
     }
 
     fn issued(&mut self, event: &IoEvent, measuring: bool) {
@@ -108,6 +150,8 @@ impl IoMeasures {
         let per_second = |count: u64| (done > 0 && window.length() > 0.0).then(|| count as f64 * 1e9 / window.length());
         values.set("iops", per_second(done), done);
         values.set("bandwidth", per_second(self.bytes), done);
+        let time = window.length() * self.holdings.len() as f64;
+        values.set("disk_held", (done > 0 && time > 0.0).then(|| self.held.ns() as f64 / time), done);
         let of_issued = |sum: u64| (self.issued > 0).then(|| sum as f64 / self.issued as f64);
         values.set("seek_distance", of_issued(self.distance), self.issued);
         values.set("merges", (done > 0).then_some(self.merges as f64), self.merges);
@@ -189,9 +233,27 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_is_held_while_requests_wait_and_it_has_none() {
+        let mut io = IoMeasures::default();
+        for (ms, stage) in [
+            (100, IoStage::Inserted),
+            (150, IoStage::Inserted),
+            (200, IoStage::Issued),
+            (600, IoStage::Completed),
+            (700, IoStage::Issued),
+            (900, IoStage::Completed),
+            (1800, IoStage::Done),
+        ] {
+            io.observe(Time(ms * 1_000_000), &event(stage, Operation::Read, 0, Span::ZERO), true);
+        }
+        // Disk 1 of two, over 2 s: from 100 to 200 and from 600 to 700 ms.
+        assert_eq!(values(&io)("disk_held"), Some(0.05));
+    }
+
+    #[test]
     fn work_without_io_has_no_rates() {
         let value = values(&IoMeasures::default());
-        for name in ["iops", "bandwidth", "seek_distance", "merges", "starved", "io_latency_mean"] {
+        for name in ["iops", "bandwidth", "seek_distance", "merges", "starved", "disk_held", "io_latency_mean"] {
             assert_eq!(value(name), None, "{name}");
         }
     }
