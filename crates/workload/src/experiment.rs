@@ -300,7 +300,7 @@ impl Reading<'_> {
             .map(|(key, value)| format!("{key}={}", plain(value)))
             .collect();
         let built = BuiltIn::parse(&format!("{name}:{}", pairs.join(","))).map_err(|why| self.wrong("use", &why))?;
-        Ok(built.into_plan())
+        built.into_plan().map_err(|why| self.wrong("use", &why))
     }
 
     fn task(&self, table: &Table, line: u32, plan: &mut Plan, places: &mut Places) -> Result<(), String> {

@@ -32,13 +32,31 @@ pub struct Model {
     make: Make,
 }
 
-/// Makes a plan from settings as typed.
-type Make = fn(&[(String, String)]) -> Result<Plan, TunableError>;
+/// Makes a model from settings as typed.
+type Make = fn(&[(String, String)]) -> Result<Made, TunableError>;
 
-/// Declares the list of models: each is a file with `ABOUT`, `Settings` and `plan`.
+/// What a model is made of.
+enum Made {
+    /// Scripts, the same in every replication.
+    Plan(Box<Plan>),
+    /// Programmes of its own, built anew for every replication.
+    Programmes(Box<dyn Fn(Seed) -> Workload + Send + Sync>),
+}
+
+/// Settings with what was typed.
+fn read<S: Tunables>(pairs: &[(String, String)]) -> Result<S, TunableError> {
+    let mut settings = S::default();
+    for (key, value) in pairs {
+        settings.set(key, value)?;
+    }
+    Ok(settings)
+}
+
+/// Declares the list of models: each is a file with `ABOUT`, `Settings`, and `plan` if it is made of scripts or else `build`.
 macro_rules! models {
-    ($($model:ident),* $(,)?) => {
+    (scripts: $($model:ident),* ; programmes: $($own:ident),* ;) => {
         $(mod $model;)*
+        $(mod $own;)*
 
         /// Every built-in workload.
         pub const WORKLOADS: &[Model] = &[$(Model {
@@ -46,19 +64,22 @@ macro_rules! models {
             summary: $model::ABOUT.summary,
             source: $model::ABOUT.source,
             tunables: <$model::Settings as Tunables>::spec,
+            make: |pairs| Ok(Made::Plan(Box::new($model::plan(&read(pairs)?)))),
+        },)* $(Model {
+            name: $own::ABOUT.name,
+            summary: $own::ABOUT.summary,
+            source: $own::ABOUT.source,
+            tunables: <$own::Settings as Tunables>::spec,
             make: |pairs| {
-                let mut settings = <$model::Settings>::default();
-                for (key, value) in pairs {
-                    settings.set(key, value)?;
-                }
-                Ok($model::plan(&settings))
+                let settings = read(pairs)?;
+                Ok(Made::Programmes(Box::new(move |seed| $own::build(&settings, seed))))
             },
         },)*];
     };
 }
 
 models! {
-    null,
+    scripts: null,
     apache_event,
     apache_prefork,
     apache_worker,
@@ -74,13 +95,14 @@ models! {
     schbench,
     server,
     specweb96,
-    yield_benchmark,
+    yield_benchmark;
+    programmes: dbload;
 }
 
 /// A built-in workload with its parameters.
 pub struct BuiltIn {
     name: String,
-    plan: Plan,
+    made: Made,
 }
 
 impl BuiltIn {
@@ -98,14 +120,22 @@ impl BuiltIn {
             ));
         };
         let wrong = |e: TunableError| format!("workload {name}: {e}. See `goodness list workloads {name}`.");
-        let plan = tunable::pairs(rest).and_then(|pairs| (model.make)(&pairs)).map_err(wrong)?;
-        Ok(BuiltIn { name: text.into(), plan })
+        let made = tunable::pairs(rest).and_then(|pairs| (model.make)(&pairs)).map_err(wrong)?;
+        Ok(BuiltIn { name: text.into(), made })
     }
 
     /// The tasks and what they do.
-    #[must_use]
-    pub fn into_plan(self) -> Plan {
-        self.plan
+    ///
+    /// # Errors
+    /// A sentence when it is not made of scripts.
+    pub fn into_plan(self) -> Result<Plan, String> {
+        match self.made {
+            Made::Plan(plan) => Ok(*plan),
+            Made::Programmes(_) => Err(format!(
+                "workload {} is made of programmes of its own; name it on the command line instead of a file",
+                self.name
+            )),
+        }
     }
 }
 
@@ -115,11 +145,23 @@ impl WorkloadSource for BuiltIn {
     }
 
     fn what_varies(&self) -> &str {
-        "lengths of bursts and sleeps are drawn anew within their ranges, and so is the phase of the tick"
+        match self.made {
+            Made::Plan(_) => {
+                "lengths of bursts and sleeps are drawn anew within their ranges, and so is the phase of the tick"
+            }
+            Made::Programmes(_) => "all that the model leaves to chance is drawn anew, and so is the phase of the tick",
+        }
     }
 
-    fn build(&self, _: Seed, _: u32) -> Workload {
-        self.plan.workload()
+    fn build(&self, seed: Seed, _: u32) -> Workload {
+        match &self.made {
+            Made::Plan(plan) => plan.workload(),
+            Made::Programmes(build) => build(seed),
+        }
+    }
+
+    fn asks_for_elevator(&self) -> bool {
+        self.build(Seed(0), 0).storage.disks.iter().any(|disk| disk.elevator.is_none())
     }
 }
 

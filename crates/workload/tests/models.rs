@@ -58,7 +58,7 @@ fn a_full_pipe_stops_its_writers() {
 
 #[test]
 fn everybody_of_hackbench_has_a_name_of_their_own() {
-    let plan = BuiltIn::parse("hackbench:groups=3,fds=2").unwrap().into_plan();
+    let plan = BuiltIn::parse("hackbench:groups=3,fds=2").unwrap().into_plan().unwrap();
     let names: std::collections::BTreeSet<&str> = plan.tasks.iter().map(|task| task.name.as_str()).collect();
     assert_eq!((names.len(), plan.tasks.len()), (13, 13), "{names:?}");
     assert!(names.contains("2-receiver-1") && names.contains("0-sender-1"));
@@ -130,7 +130,7 @@ fn every_load_of_interbench_runs_beside_everything_measured() {
             ("memload", 2),
         ] {
             let model = format!("interbench:measured={measured},load={load},duration=1s");
-            assert_eq!(BuiltIn::parse(&model).unwrap().into_plan().tasks.len(), tasks, "{model}");
+            assert_eq!(BuiltIn::parse(&model).unwrap().into_plan().unwrap().tasks.len(), tasks, "{model}");
             let (found, _) = run(&model, 1);
             assert!(found.get("request_latency_max").samples > 0, "{model} measures something");
         }
