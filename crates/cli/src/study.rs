@@ -91,6 +91,7 @@ impl Conduct {
             source: &own.source,
             published: &text,
             parameters: &[],
+            corners: &[],
             runs: own.runs,
             conduct: &conduct,
         };

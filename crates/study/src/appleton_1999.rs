@@ -56,6 +56,7 @@ pub const STUDY: Study<'static> = Study {
             because: "The 0.53 us of the Pentium at 200 MHz (travis-1998), scaled to 333 MHz.",
         },
     ],
+    corners: &[],
     runs: 6,
     conduct: &conduct,
 };

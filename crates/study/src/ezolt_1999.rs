@@ -60,6 +60,7 @@ pub const STUDY: Study<'static> = Study {
             because: "vmstat bi: 2981 kB a second read by 3600 pieces of 4 kB.",
         },
     ],
+    corners: &[],
     runs: 5,
     conduct: &conduct,
 };

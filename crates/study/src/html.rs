@@ -140,6 +140,7 @@ mod tests {
             source: "a paper",
             published: "",
             parameters: &[Parameter { name: "p", unit: "us", value: 1.0, low: 0.5, high: 2.0, because: "a test." }],
+            corners: &[],
             runs: 1,
             conduct: &|_| Ok(Findings::default()),
         };

@@ -2,7 +2,7 @@
 
 use crate::{Estimate, Number, Parameter, Published, Row, Study};
 use goodness_core::{Machine, Overhead, Seed, Span, WorkloadSource};
-use goodness_lab::PolicySpec;
+use goodness_lab::{ElevatorSpec, PolicySpec};
 use goodness_observe::Measured;
 use goodness_sim::Outcome;
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ pub struct Lab<'a> {
 
 /// One thing to run.
 pub struct Trial<'a> {
-    /// A policy as typed: `o1`, `staircase:interactive=off`.
+    /// A policy as typed: `o1`, `staircase:interactive=off`; with an elevator where the work has disks: `o1+cfq`.
     pub policy: &'a str,
     /// On what.
     pub machine: &'a Machine,
@@ -142,12 +142,14 @@ impl<'a> Lab<'a> {
         if replication > 0 {
             machine.first_tick = Span(1 + seed.stream("tick phase", 0).rng().below(machine.tick().0));
         }
-        let policy = PolicySpec::parse(trial.policy)?;
+        let (policy, elevator) = trial.policy.split_once('+').map_or((trial.policy, None), |(a, b)| (a, Some(b)));
+        let policy = PolicySpec::parse(policy)?;
+        let elevator = elevator.map(ElevatorSpec::parse).transpose()?;
         let work = trial.work.build(seed, replication);
         let names = work.tasks.iter().map(|task| task.name.clone()).collect();
-        let ask =
-            goodness_lab::Trial { policy: &policy, elevator: None, machine: &machine, work, seed, recorder: None };
-        let place = || format!("{policy} on {}, replication {replication}", trial.work.name());
+        let elevator = elevator.as_ref();
+        let ask = goodness_lab::Trial { policy: &policy, elevator, machine: &machine, work, seed, recorder: None };
+        let place = || format!("{} on {}, replication {replication}", trial.policy, trial.work.name());
         let run = goodness_lab::run(ask).map_err(|fault| format!("{}: {fault}", place()))?;
         match run.checked.violations.first() {
             Some(violation) => Err(format!("{}: {} violated: {}", place(), violation.checker, violation.sentence)),

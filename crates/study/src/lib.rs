@@ -6,6 +6,7 @@
 
 mod appleton_1999;
 pub mod chart;
+mod dbload_2006;
 mod ezolt_1999;
 mod fio_mixed;
 pub mod html;
@@ -57,6 +58,8 @@ pub struct Study<'a> {
     pub published: &'a str,
     /// What had to be inferred.
     pub parameters: &'static [Parameter],
+    /// Parameters of which all combinations of ends are tried too, when it is asked what hangs on them.
+    pub corners: &'static [&'static str],
     /// Replications of each run unless asked otherwise.
     pub runs: u32,
     /// Runs everything and holds it against what was published.
@@ -84,6 +87,7 @@ pub const STUDIES: &[Study<'static>] = &[
     ezolt_1999::STUDY,
     santosa_2005_apache::STUDY,
     santosa_2005_mysql::STUDY,
+    dbload_2006::STUDY,
     panasyuk_2009::STUDY,
     fio_mixed::STUDY,
 ];
@@ -106,6 +110,9 @@ mod tests {
             for it in study.parameters {
                 assert!(it.low <= it.value && it.value <= it.high, "{}: {}", study.name, it.name);
                 assert!(it.because.ends_with('.'), "{}: {}", study.name, it.name);
+            }
+            for corner in study.corners {
+                assert!(study.parameters.iter().any(|it| it.name == *corner), "{}: {corner}", study.name);
             }
         }
     }

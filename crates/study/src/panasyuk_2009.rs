@@ -17,6 +17,7 @@ pub const STUDY: Study<'static> = Study {
     source: "M. Panasyuk, haiku-development, 13 November 2009",
     published: include_str!("../../../studies/panasyuk-2009/published.toml"),
     parameters: &[],
+    corners: &[],
     runs: 20,
     conduct: &conduct,
 };

@@ -63,6 +63,7 @@ pub const STUDY: Study<'static> = Study {
         },
         CACHE_REFILL,
     ],
+    corners: &[],
     runs: 10,
     conduct: &conduct,
 };

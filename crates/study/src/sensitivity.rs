@@ -1,5 +1,5 @@
-//! Which inferred parameters a verdict hangs on: each at both ends of its range, then some random points of the whole
-//! box, all with the seeds and the replications of the study itself. Charts and rows of what nobody published are left
+//! Which inferred parameters a verdict hangs on: each at both ends of its range, the corners that the study names, then some
+//! random points of the whole box, all with the seeds and the replications of the study itself. Charts and rows of what nobody published are left
 //! out there, for no verdict hangs on them.
 
 use crate::{Findings, Lab, Parameter, Row, Study, Verdict};
@@ -39,7 +39,7 @@ pub struct Sensitivity {
 /// # Errors
 /// As the study itself.
 pub fn search(study: &Study, lab: &Lab, base: &Findings) -> Result<Sensitivity, String> {
-    let points = points(study.parameters, lab.seed);
+    let points = points(study.parameters, study.corners, lab.seed);
     let at = |point: &PointOf| {
         let mut there = lab.with(point);
         there.verdicts_only = true;
@@ -67,9 +67,9 @@ fn flips(before: &[Row], after: &[Row], at: &str) -> Vec<Flip> {
 
 type PointOf<'a> = Vec<(&'a Parameter, f64)>;
 
-/// One at a time, then a Latin hypercube: each parameter's range is cut into as many parts as there are points, and
+/// One at a time, corners, then a Latin hypercube: each parameter's range is cut into as many parts as there are points, and
 /// each part is used once.
-fn points(parameters: &[Parameter], seed: u64) -> Vec<PointOf<'_>> {
+fn points<'a>(parameters: &'a [Parameter], corners: &[&str], seed: u64) -> Vec<PointOf<'a>> {
     let mut points = Vec::new();
     for it in parameters {
         for value in [it.low, it.high] {
@@ -78,6 +78,7 @@ fn points(parameters: &[Parameter], seed: u64) -> Vec<PointOf<'_>> {
             }
         }
     }
+    points.extend(combined(parameters, corners));
     if parameters.len() < 2 {
         return points;
     }
@@ -98,6 +99,14 @@ fn points(parameters: &[Parameter], seed: u64) -> Vec<PointOf<'_>> {
     points
 }
 
+/// All combinations of two or more of `corners` at the end that is not their value, the upper one where neither is.
+fn combined<'a>(parameters: &'a [Parameter], corners: &[&str]) -> Vec<PointOf<'a>> {
+    let named: Vec<&Parameter> = parameters.iter().filter(|it| corners.contains(&it.name)).collect();
+    let end = |it: &'a Parameter| (it, if it.value == it.high { it.low } else { it.high });
+    let of = |bits: u32| named.iter().enumerate().filter(|(i, _)| bits & 1 << i != 0).map(|(_, it)| end(it)).collect();
+    (0..1u32 << named.len()).filter(|bits| bits.count_ones() > 1).map(of).collect()
+}
+
 fn describe(point: &PointOf) -> String {
     let one = |(it, value): &(&Parameter, f64)| format!("{} = {value:.3} {}", it.name, it.unit).trim_end().to_string();
     point.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -113,8 +122,15 @@ mod tests {
     ];
 
     #[test]
+    fn corners_are_all_combinations_of_two_or_more_ends() {
+        let at: Vec<String> = combined(PARAMETERS, &["a", "b"]).iter().map(describe).collect();
+        assert_eq!(at, ["a = 2.000 us, b = 9.000"]);
+        assert_eq!(combined(PARAMETERS, &["a"]).len(), 0, "one alone is no corner");
+    }
+
+    #[test]
     fn the_design_has_both_ends_and_uses_each_part_of_a_range_once() {
-        let points = points(PARAMETERS, 1);
+        let points = points(PARAMETERS, &[], 1);
         assert_eq!(points.len(), 3 + POINTS as usize, "b's low end is its value");
         let mut drawn: Vec<f64> = points[3..].iter().map(|p| p[0].1 * POINTS as f64 / 2.0 - 0.5).collect();
         drawn.sort_by(f64::total_cmp);

@@ -65,6 +65,7 @@ pub const STUDY: Study<'static> = Study {
             because: "Cells NT, 4 processes and 4 threads: 15 - 8.",
         },
     ],
+    corners: &[],
     runs: 2,
     conduct: &conduct,
 };

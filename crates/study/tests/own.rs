@@ -29,6 +29,7 @@ fn conduct(text: &str) -> Result<Vec<Row>, String> {
         source: &own.source,
         published: text,
         parameters: &[],
+        corners: &[],
         runs: own.runs,
         conduct: &conduct,
     };

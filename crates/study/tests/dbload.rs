@@ -1,0 +1,102 @@
+//! The database load of 2006: what the model does, and what the study finds.
+
+use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
+use goodness_workload::machine::parse_machine;
+use goodness_workload::models::BuiltIn;
+
+/// Tables and pages of one part in a thousand.
+const TABLES: u64 = 44;
+const PAGES: f64 = 73_000_000.0 / 8192.0;
+
+fn load(more: &str, elevator: &str) -> Run {
+    let machine = parse_machine("xeon-2006").unwrap();
+    let published = Published { numbers: Vec::new() };
+    let mut lab = Lab::new(&STUDIES[0], &published, 1, &|_| ());
+    lab.runs = 1;
+    let work = BuiltIn::parse(&format!("dbload:scale=1000,{more}")).unwrap();
+    lab.run(&Trial { policy: &format!("o1+{elevator}"), machine: &machine, work: &work }).unwrap().remove(0)
+}
+
+fn seconds(run: &Run) -> f64 {
+    run.outcome.end.0 as f64 / 1e9
+}
+
+fn pages_moved(run: &Run) -> f64 {
+    run.get("bandwidth").unwrap() * run.measured.window.length() / 1e9 / 8192.0
+}
+
+#[test]
+fn every_table_is_saved_once_and_everybody_goes_home() {
+    for more in ["cpu=1ms", "writes=buffered,cluster=8", "layout=striped,exports=volume", "loaders=1,threads=1,cache=1"]
+    {
+        let run = load(more, "deadline");
+        assert_eq!(run.measured.distributions.request_latency.count(), TABLES, "{more}");
+        assert_eq!(run.outcome.waiting, [], "{more}: nobody is left waiting");
+        let ended = run.measured.tasks.iter().filter(|task| task.ended.is_some()).count();
+        assert_eq!(ended, run.names.len(), "{more}");
+    }
+}
+
+#[test]
+fn all_pages_reach_the_volumes_and_half_as_many_the_log() {
+    // Besides: a sixteenth read from the export files, a converter and a restart page for each savepoint, log pages rounded up.
+    let moved = pages_moved(&load("cpu=1ms", "noop")) / PAGES;
+    assert!((1.56..1.62).contains(&moved), "{moved}");
+    let without_log = pages_moved(&load("log=0", "noop")) / PAGES;
+    assert!((1.06..1.09).contains(&without_log), "{without_log}");
+}
+
+#[test]
+fn two_savepoints_asked_for_at_once_are_one() {
+    let writes = |loaders: u32| {
+        let run = load(&format!("loaders={loaders},log=0,sizes=equal,create=0ms,cpu=1us"), "noop");
+        pages_moved(&run) - PAGES
+    };
+    assert!(writes(5) < writes(1), "alone, each table pays for its own converter and restart pages");
+}
+
+#[test]
+fn a_loader_waits_while_all_of_the_data_cache_is_dirty() {
+    let time = |cache: u32| seconds(&load(&format!("cache={cache},cpu=1us,create=0ms,log=0,sizes=zipf"), "noop"));
+    assert!(time(1) > time(1500), "{} and {}", time(1), time(1500));
+}
+
+fn conduct() -> Findings {
+    let study = find("dbload-2006").expect("it is registered");
+    let published = Published::read(study.name, study.published).unwrap();
+    let mut lab = Lab::new(study, &published, 1, &|_| ());
+    lab.runs = study.runs;
+    let findings = (study.conduct)(&lab).unwrap();
+    for row in &findings.rows {
+        assert!(row.note.ends_with('.'), "{}: a row needs a sentence of cause", row.quantity);
+        assert!(row.simulated.is_some_and(f64::is_finite), "{}: nothing came out", row.quantity);
+    }
+    for number in &published.numbers {
+        let rows = findings.rows.iter().filter(|row| row.quantity == number.quantity).count();
+        assert_eq!(rows, 1, "{} has one row", number.key);
+    }
+    assert!(findings.charts.iter().all(|chart| !chart.svg().contains("NaN")));
+    findings
+}
+
+fn row<'a>(findings: &'a Findings, start: &str) -> &'a Row {
+    findings.rows.iter().find(|row| row.quantity.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"))
+}
+
+// T-SAP-1, T-SAP-3.
+#[test]
+fn the_published_ranking_does_not_follow_in_the_central_case_at_any_scale() {
+    let findings = conduct();
+    let verdict = |start: &str| row(&findings, start).verdict;
+    let value = |start: &str| row(&findings, start).simulated.unwrap();
+    assert_eq!(verdict("load time, as by cfq with slices"), Verdict::NotReproduced);
+    assert_eq!(verdict("load time, deadline by as"), Verdict::NotReproduced);
+    assert_eq!(verdict("load time, as by cfq version 2"), Verdict::Reproduced);
+    assert_eq!(verdict("as without antic_expire"), Verdict::Reproduced, "T-SAP-3");
+    for scale in [1600, 100] {
+        assert!(value(&format!("load time, as by cfq, one table in {scale}")) < 0.9, "one in {scale}");
+        assert!(value(&format!("load time, deadline by as, one table in {scale}")) < 0.98, "one in {scale}");
+    }
+    assert!(value("cfq: requests waited") > 5.0 * value("as: requests waited"), "cfq waits, and so loses");
+    assert!(value("as: requests waited") > 5.0 * value("deadline: requests waited"));
+}
