@@ -21,6 +21,7 @@ pub const STUDY: Study<'static> = Study {
     question: "Fitted to a real device without an elevator, does the simulator foretell what the elevators of Linux do to it?",
     source: "measured by scripts/measure-fio-mixed: Linux 6.18, November 2026",
     published: include_str!("../../../studies/fio-mixed/published.toml"),
+    corners: &[],
     parameters: &[
         Parameter {
             name: "service",
