@@ -186,7 +186,7 @@ mod tests {
         assert!(error(Layout::Linear, &[(4, 0, 9)]).contains("there are 4 disks"));
         assert!(error(Layout::Linear, &[(0, 992, 9)]).contains("does not lie on disk 0 of 1000 sectors"));
         assert!(error(Layout::Linear, &[(0, u64::MAX, 9)]).contains("does not lie"));
-        assert!(error(Layout::Striped { chunk: 0 }, &[(0, 0, 9), (1, 0, 9)]).contains("chunk of 0"));
+        assert!(error(Layout::Striped { chunk: 0 }, &[(0, 0, 9), (1, 0, 9)]).contains("no sector"));
         assert!(error(Layout::Striped { chunk: 10 }, &[(0, 0, 9), (1, 0, 9)]).contains("shorter than a chunk"));
     }
 }

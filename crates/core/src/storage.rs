@@ -103,11 +103,8 @@ impl VolumeSpec {
         if let Layout::Striped { chunk: 0 } | Layout::Parity { chunk: 0 } = self.layout {
             return Err(format!("the chunks of \"{}\" have no sector; give them 1 or more", self.name));
         }
-        if let Layout::Striped { chunk: 0 } | Layout::Parity { chunk: 0 } = self.layout {
-            return Err("a chunk of 0 sectors; give it at least 1".into());
-        }
         if self.sectors() == 0 {
-            return Err("its shortest piece is shorter than a chunk".into());
+            return Err(format!("the pieces of \"{}\" are shorter than a chunk", self.name));
         }
         if self.sectors() > SECTORS_MAX {
             return Err(format!("\"{}\" has more than {SECTORS_MAX} sectors; take fewer or smaller pieces", self.name));
