@@ -40,7 +40,6 @@ pub const STUDY: Study<'static> = Study {
             because: "What a job takes from a completion to its next request, on the same machine.",
         },
     ],
-    corners: &[],
     runs: 6,
     conduct: &conduct,
 };
