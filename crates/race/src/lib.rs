@@ -4,5 +4,7 @@
 //! a load runs. The load knows nothing of arms: it starts every process through its [`place::Place`], which puts the
 //! process under the arm that is being run.
 
+pub mod client;
 pub mod load;
+pub mod part;
 pub mod place;

@@ -1,7 +1,20 @@
 //! Loads: real servers with clients, and benchmarks, by name.
+//!
+//! A load brings everything it needs into the private folder of its place: configuration, data, sockets, logs. It reads
+//! nothing of the servers' own installation but programs and modules, and listens on 127.0.0.1 or in that folder only.
 
+mod ab;
+mod apache;
+pub(crate) mod latency;
+mod process;
+mod program;
+
+pub use program::Program;
+
+use crate::part::Parts;
 use crate::place::Place;
-use goodness_core::Seed;
+use goodness_core::registry::suggest;
+use goodness_core::{Seed, Tunable, TunableError, Tunables};
 
 /// Whether more or less of a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +38,14 @@ pub struct Measure {
     pub value: f64,
 }
 
+impl Measure {
+    /// A figure called `name`.
+    #[must_use]
+    pub fn new(name: &str, unit: &'static str, better: Better, value: f64) -> Measure {
+        Measure { name: name.into(), unit, better, value }
+    }
+}
+
 /// Something real that can be run again and again on this machine.
 pub trait Load {
     /// Makes what every run needs (data, configuration). Called once a race, before the first run.
@@ -42,6 +63,95 @@ pub trait Load {
 }
 
 /// Why a load could not be prepared or run.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub String);
+
+/// What a load says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The registered name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Programs that must be installed.
+    pub needs: &'static [Program],
+    /// The measures that say most; a run gives more.
+    pub measures: &'static [&'static str],
+}
+
+/// A load that can be made by name.
+trait Registered: Load + Sized + 'static {
+    /// What it says of itself.
+    const ABOUT: About;
+    /// Its parameters.
+    type Settings: Tunables;
+
+    /// The load with these settings.
+    ///
+    /// # Errors
+    /// Settings that do not go together.
+    fn new(settings: Self::Settings, parts: Parts) -> Result<Self, LoadError>;
+}
+
+/// Declares the registry: everything registered, and how to make it by name.
+macro_rules! loads {
+    ($($Load:ty),+ $(,)?) => {
+        /// Everything registered, in the order of the registry.
+        pub const ALL: &[&About] = &[$(&<$Load as Registered>::ABOUT),+];
+
+        /// The parameters of the load called `name`; `None` if nothing has that name.
+        #[must_use]
+        pub fn tunables_of(name: &str) -> Option<&'static [Tunable]> {
+            $(if name == <$Load as Registered>::ABOUT.name {
+                return Some(<<$Load as Registered>::Settings as Tunables>::spec());
+            })+
+            None
+        }
+
+        /// The load called `name` with the parameters `typed`; what it runs as processes of its own comes from `parts`.
+        ///
+        /// # Errors
+        /// Unknown names (the nearest is named), values out of range, or settings that do not go together.
+        pub fn make(name: &str, typed: &[(String, String)], parts: &Parts) -> Result<Box<dyn Load>, LoadError> {
+            $(if name == <$Load as Registered>::ABOUT.name {
+                let settings = <$Load as Registered>::Settings::made(typed);
+                let settings = settings.map_err(|TunableError(why)| LoadError(format!("load {name}: {why}")))?;
+                return Ok(Box::new(<$Load as Registered>::new(settings, parts.clone())?));
+            })+
+            let names = ALL.iter().map(|about| about.name);
+            Err(LoadError(format!("there is no load \"{name}\"; {}", suggest(name, names))))
+        }
+    };
+}
+
+loads! {
+    apache::Event,
+    apache::Prefork,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_load_can_be_made_with_its_defaults_and_has_its_own_name() {
+        let mut names = std::collections::BTreeSet::new();
+        for about in ALL {
+            assert!(names.insert(about.name) && about.summary.ends_with('.') && !about.measures.is_empty());
+            let spec = tunables_of(about.name).expect("registered");
+            assert!(spec.iter().all(|t| t.doc.ends_with('.')), "{}", about.name);
+            let typed: Vec<(String, String)> = spec.iter().map(|t| (t.name.to_string(), t.default.clone())).collect();
+            make(about.name, &typed, &Parts::of("x".into())).map(|_| ()).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_load_or_parameter_is_answered_with_the_nearest() {
+        let parts = Parts::of("x".into());
+        let why = |name: &str, typed: &[(String, String)]| make(name, typed, &parts).err().expect("refused").0;
+        assert!(why("apache-prefrok", &[]).contains("the nearest is \"apache-prefork\""));
+        assert!(why("apache-event", &[("conections".into(), "3".into())]).contains("\"connections\""));
+        assert!(tunables_of("apache").is_none());
+    }
+}

@@ -1,0 +1,63 @@
+//! The client of web servers: closed loop or open loop, one thread, never blocked, with `CLOCK_MONOTONIC` in ns.
+//!
+//! *Closed loop*: each connection asks, waits for the answer, thinks, and asks again; a slow server gets fewer requests.
+//! *Open loop*: requests arrive at a rate whatever the server does, in exponentially distributed gaps. A request that
+//! finds all connections busy waits for one, and its latency counts from when it *arrived*, not from when it was sent:
+//! otherwise a server that stalls would hide all but one request of the stall (coordinated omission).
+//!
+//! What the client itself adds is in its figures: how late it noticed that a request was due (`client_delay_p99`) and the
+//! share of one CPU that it used (`client_cpu_share`). Against a server that answers from memory see
+//! `tests/client_alone.rs`.
+
+mod connection;
+mod driver;
+mod http;
+mod tally;
+
+use crate::load::{LoadError, Measure};
+use goodness_core::{Span, choices, tunables};
+use std::net::SocketAddrV4;
+
+choices! {
+    /// What decides when a request is made.
+    pub enum Pattern { Closed = "closed", Open = "open" }
+}
+
+tunables! {
+    /// What the client does.
+    pub struct Settings {
+        /// Port of the server on 127.0.0.1.
+        port: u64 = 80, in 1 => 65_535;
+        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop).
+        pattern: Pattern = Pattern::Closed;
+        /// Connections at most.
+        connections: u64 = 8, in 1 => 1024;
+        /// Mean time between an answer and the next request of the connection, exponentially distributed; closed loop.
+        think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
+        /// Requests that arrive per second; open loop.
+        rate: u64 = 1000, in 1 => 1_000_000;
+        /// Whether a connection carries many requests.
+        keep_alive: bool = false;
+        /// Time before anything is counted.
+        warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);
+        /// Time that is counted.
+        duration: Span = Span::from_s(5), in Span::from_ms(10) => Span::from_s(600);
+        /// Seed of thinking times and arrivals.
+        seed: u64 = 1;
+    }
+}
+
+/// What is asked for; the page that our servers serve.
+pub(crate) const PATH: &str = "/page";
+
+/// Drives the server and measures it.
+///
+/// # Errors
+/// A server that never answers, or fails more often than one time in ten.
+pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
+    let port = u16::try_from(settings.port).map_err(|_| LoadError(format!("{} is no port", settings.port)))?;
+    let address = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);
+    let failed = |why: rustix::io::Errno| LoadError(format!("the client could not wait for events: {why}"));
+    let tally = driver::Driver::new(settings, address).map_err(failed)?.run().map_err(failed)?;
+    tally.measures(&format!("http://{address}{PATH}"))
+}

@@ -1,0 +1,316 @@
+//! Apache 2.4, prefork and event, under the client of our own or `ab`.
+//!
+//! The server has a configuration of its own, four modules, one page, no access log; enough processes run from the start
+//! that none is started during a run. Started as root it serves as `nobody`, as it insists on another user.
+
+use super::ab;
+use super::process::Process;
+use super::{About, Load, LoadError, Measure, Program, Registered};
+use crate::client;
+use crate::part::{self, Parts};
+use crate::place::{Place, Role};
+use goodness_core::{Seed, Span, choices, tunables};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+choices! {
+    /// Who asks.
+    pub enum Client { Own = "own", Ab = "ab" }
+}
+
+tunables! {
+    pub struct Settings {
+        /// Who asks: the client of our own, or ApacheBench.
+        client: Client = Client::Own;
+        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop); own client.
+        pattern: client::Pattern = client::Pattern::Closed;
+        /// Connections at a time.
+        connections: u64 = 8, in 1 => 1024;
+        /// Mean time between an answer and the next request of the connection; own client, closed loop.
+        think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
+        /// Requests that arrive per second; own client, open loop.
+        rate: u64 = 1000, in 1 => 1_000_000;
+        /// Whether a connection carries many requests.
+        keep_alive: bool = false;
+        /// Time before anything is counted; own client.
+        warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);
+        /// Time that is counted; own client.
+        duration: Span = Span::from_s(5), in Span::from_ms(10) => Span::from_s(600);
+        /// Requests of a run, after a tenth as many to warm up; ab.
+        requests: u64 = 10_000, in 1 => 10_000_000;
+        /// Bytes of the page.
+        size: u64 = 4096, in 0 => 16_777_216;
+        /// Connections that the server takes care of at a time: processes of prefork, threads of event.
+        workers: u64 = 256, in 1 => 1024;
+    }
+}
+
+const APACHE: Program = Program { name: "apache2", package: "apache2" };
+const MODULES: &str = "/usr/lib/apache2/modules";
+/// How long the server may take to answer at first, and `ab` for a run.
+const START: Duration = Duration::from_secs(20);
+const RUN: Duration = Duration::from_secs(900);
+/// Threads of a process of event, as distributions have it.
+const THREADS: u64 = 25;
+/// Server processes beyond the connections, as distributions start them.
+const SPARE: u64 = 8;
+const MEASURES: &[&str] =
+    &["throughput", "request_latency_p50", "request_latency_p99", "request_latency_max_minus_min"];
+
+/// Apache with a process for each connection.
+#[derive(Debug)]
+pub struct Prefork(Apache);
+
+/// Apache with threads and a listener for idle connections.
+#[derive(Debug)]
+pub struct Event(Apache);
+
+#[derive(Debug)]
+struct Apache {
+    mpm: &'static str,
+    settings: Settings,
+    parts: Parts,
+    port: u16,
+}
+
+impl Registered for Prefork {
+    const ABOUT: About = About {
+        name: "apache-prefork",
+        summary: "Apache with one process for each connection serves a page to the own client or to ab.",
+        needs: &[APACHE],
+        measures: MEASURES,
+    };
+    type Settings = Settings;
+
+    fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
+        Apache::new("prefork", settings, parts).map(Prefork)
+    }
+}
+
+impl Registered for Event {
+    const ABOUT: About = About {
+        name: "apache-event",
+        summary: "Apache with threads and a listener for idle connections serves a page to the own client or to ab.",
+        needs: &[APACHE],
+        measures: MEASURES,
+    };
+    type Settings = Settings;
+
+    fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
+        Apache::new("event", settings, parts).map(Event)
+    }
+}
+
+impl Load for Prefork {
+    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+        self.0.prepare(place)
+    }
+
+    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        self.0.run(place, seed)
+    }
+}
+
+impl Load for Event {
+    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+        self.0.prepare(place)
+    }
+
+    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        self.0.run(place, seed)
+    }
+}
+
+impl Apache {
+    fn new(mpm: &'static str, settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
+        if settings.client == Client::Ab && settings.pattern == client::Pattern::Open {
+            return Err(LoadError("ab is a closed loop; take client = own for pattern = open".into()));
+        }
+        if settings.client == Client::Ab && settings.connections > settings.requests {
+            return Err(LoadError("ab needs as many requests as connections; raise requests".into()));
+        }
+        if mpm == "prefork" && settings.keep_alive && settings.connections > settings.workers {
+            let (connections, workers) = (settings.connections, settings.workers);
+            return Err(LoadError(format!(
+                "{connections} connections that are kept alive need as many processes of prefork, and workers is \
+                 {workers}; raise workers or turn keep_alive off"
+            )));
+        }
+        Ok(Apache { mpm, settings, parts, port: 0 })
+    }
+
+    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+        APACHE.find()?;
+        if self.settings.client == Client::Ab {
+            ab::AB.find()?;
+        }
+        let module = format!("{MODULES}/mod_mpm_{}.so", self.mpm);
+        if !Path::new(&module).exists() {
+            return Err(LoadError(format!("{module} is missing; install it with `apt install apache2-bin`")));
+        }
+        let pages = self.pages(place);
+        let made = fs::create_dir_all(&pages)
+            .and_then(|()| fs::write(pages.join(&client::PATH[1..]), page(self.settings.size as usize)));
+        made.map_err(|why| LoadError(format!("the page below {} could not be made: {why}", pages.display())))?;
+        if rustix::process::geteuid().is_root() { let_everybody_in(place.folder(), &pages) } else { Ok(()) }
+    }
+
+    fn pages(&self, place: &Place) -> PathBuf {
+        place.folder().join("pages")
+    }
+
+    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        self.port = free_port()?;
+        let server = self.start(place)?;
+        let measured = match self.settings.client {
+            Client::Own => self.own(place, seed),
+            Client::Ab => {
+                let Settings { connections, requests, keep_alive, .. } = self.settings;
+                let address = format!("http://127.0.0.1:{}{}", self.port, client::PATH);
+                ab::run(place, &address, &ab::Plan { connections, requests, keep_alive }, RUN)
+            }
+        };
+        // The server may know why its client got no answers.
+        let measured = measured.map_err(|why| server.error(&format!("was running when this happened: {why}")));
+        server.stop();
+        measured
+    }
+
+    fn start(&self, place: &Place) -> Result<Process, LoadError> {
+        let (folder, log) = (place.folder(), place.folder().join("error.log"));
+        let file = folder.join("httpd.conf");
+        let _ = fs::remove_file(&log);
+        let written = fs::write(&file, self.configuration(folder, &self.pages(place)));
+        written.map_err(|why| LoadError(format!("{} could not be written: {why}", file.display())))?;
+        let mut command = Command::new(APACHE.find()?);
+        command.arg("-f").arg(&file).arg("-DFOREGROUND");
+        let mut server = Process::start(place, Role::Server, "apache2", &mut command, Some(log))?;
+        let port = self.port;
+        server.wait_until(START, || serves(port))?;
+        Ok(server)
+    }
+
+    fn own(&self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        let Settings { pattern, connections, think, rate, keep_alive, warmup, duration, .. } = self.settings;
+        let port = u64::from(self.port);
+        let settings =
+            client::Settings { port, pattern, connections, think, rate, keep_alive, warmup, duration, seed: seed.0 };
+        let mut command = self.parts.command("client", &settings);
+        let patience = Duration::from_nanos(warmup.ns() + duration.ns()) + Duration::from_secs(30);
+        let client = Process::start(place, Role::Client, "client", &mut command, None)?;
+        part::measures(&client.finish(patience)?)
+    }
+
+    fn configuration(&self, folder: &Path, pages: &Path) -> String {
+        let workers = self.settings.workers;
+        let mpm = match self.mpm {
+            "prefork" => format!(
+                "StartServers {}\nMinSpareServers 1\nMaxSpareServers {workers}\nServerLimit {workers}\nMaxRequestWorkers {workers}\n",
+                workers.min(self.settings.connections + SPARE)
+            ),
+            _ => {
+                let processes = workers.div_ceil(THREADS);
+                let threads = workers.div_ceil(processes);
+                let all = processes * threads;
+                format!(
+                    "StartServers {processes}\nServerLimit {processes}\nThreadsPerChild {threads}\nMinSpareThreads 1\n\
+                     MaxSpareThreads {all}\nMaxRequestWorkers {all}\n"
+                )
+            }
+        };
+        let (folder, pages) = (folder.display(), pages.display());
+        let is_root = rustix::process::geteuid().is_root();
+        let user = if is_root { "User nobody\nGroup nogroup\n" } else { "" };
+        format!(
+            "ServerRoot \"{folder}\"\nDefaultRuntimeDir \"{folder}\"\nPidFile \"{folder}/apache2.pid\"\n\
+             ErrorLog \"{folder}/error.log\"\nLogLevel warn\nServerName 127.0.0.1\nListen 127.0.0.1:{port}\n\
+             LoadModule mpm_{mpm_name}_module {MODULES}/mod_mpm_{mpm_name}.so\n\
+             LoadModule authz_core_module {MODULES}/mod_authz_core.so\n\
+             {mpm}{user}ListenBacklog 1024\nKeepAlive On\nMaxKeepAliveRequests 0\nKeepAliveTimeout 60\n\
+             DocumentRoot \"{pages}\"\nDefaultType None\n\
+             <Directory />\nAllowOverride None\nRequire all denied\n</Directory>\n\
+             <Directory \"{pages}\">\nRequire all granted\n</Directory>\n",
+            port = self.port,
+            mpm_name = self.mpm,
+        )
+    }
+}
+
+/// A page of so many bytes, of lines of text.
+fn page(bytes: usize) -> Vec<u8> {
+    b"A page of the race, as plain as can be.\n".iter().copied().cycle().take(bytes).collect()
+}
+
+/// Lets the user that the server becomes reach `pages`: opens our own folders, and asks that those above are open.
+fn let_everybody_in(folder: &Path, pages: &Path) -> Result<(), LoadError> {
+    for own in [folder, pages] {
+        let opened = fs::set_permissions(own, fs::Permissions::from_mode(0o711));
+        opened.map_err(|why| LoadError(format!("{} could not be opened to the server: {why}", own.display())))?;
+    }
+    let is_closed = |above: &&Path| above.metadata().is_ok_and(|found| found.permissions().mode() & 0o001 == 0);
+    match folder.ancestors().find(is_closed) {
+        None => Ok(()),
+        Some(closed) => Err(LoadError(format!(
+            "Apache serves as the user nobody, who may not enter {}; run the race in a folder that everybody may enter",
+            closed.display()
+        ))),
+    }
+}
+
+/// A port of 127.0.0.1 that nobody listens on, below those that the kernel gives to clients.
+fn free_port() -> Result<u16, LoadError> {
+    // Two that look at the same time must not find the same.
+    static LOOKED_AT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let is_free = |port: &u16| TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let mut ports = (0..2_000).map(|_| first + LOOKED_AT.fetch_add(1, Ordering::Relaxed) % 2_000);
+    ports.find(is_free).ok_or_else(|| LoadError("no port of 127.0.0.1 is free".into()))
+}
+
+/// Whether the page comes.
+fn serves(port: u16) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        let path = client::PATH;
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes())?;
+        let mut first = [0; 12];
+        stream.read_exact(&mut first)?;
+        Ok(&first == b"HTTP/1.1 200")
+    };
+    ask().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(typed: &[(&str, &str)]) -> String {
+        let typed: Vec<(String, String)> = typed.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        crate::load::make("apache-prefork", &typed, &Parts::of("x".into())).err().expect("refused").0
+    }
+
+    #[test]
+    fn settings_that_do_not_go_together_are_refused_with_what_to_change() {
+        assert!(why(&[("client", "ab"), ("pattern", "open")]).contains("client = own"));
+        assert!(why(&[("client", "ab"), ("requests", "4"), ("connections", "5")]).contains("raise requests"));
+        assert!(why(&[("keep_alive", "on"), ("workers", "4"), ("connections", "5")]).contains("raise workers"));
+    }
+
+    #[test]
+    fn a_folder_that_the_server_may_not_enter_is_named() {
+        let closed = tempfile::tempdir().expect("a folder");
+        let folder = closed.path().join("race");
+        let pages = folder.join("pages");
+        fs::create_dir_all(&pages).expect("made");
+        fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).expect("ours");
+        let why = let_everybody_in(&folder, &pages).unwrap_err().0;
+        assert!(why.contains(&closed.path().display().to_string()) && why.contains("nobody"), "{why}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Processes of a load: started through the place, never waited for without a bound, gone when the load is.
+
+use super::LoadError;
+use crate::place::{Place, Role};
+use rustix::process::{Pid, PidfdFlags, Signal};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to end when asked to.
+const ENDING: Duration = Duration::from_secs(20);
+/// Of what a program printed, so much is repeated.
+const REPEATED: usize = 5;
+
+/// A process that is running, with all it starts: killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Process {
+    name: String,
+    child: Child,
+    logs: Vec<PathBuf>,
+}
+
+impl Process {
+    /// Starts `command`, called `name`, as the leader of its own group. What it prints goes to the files `NAME.out` and
+    /// `NAME.err` in the place's folder; `log` is where it tells what went wrong, where that is elsewhere.
+    pub(crate) fn start(
+        place: &Place,
+        role: Role,
+        name: &str,
+        command: &mut Command,
+        log: Option<PathBuf>,
+    ) -> Result<Process, LoadError> {
+        let file = |end: &str| place.folder().join(format!("{name}.{end}"));
+        let made = |path: &Path| {
+            File::create(path).map_err(|why| LoadError(format!("{} could not be made: {why}", path.display())))
+        };
+        command.stdin(Stdio::null()).stdout(made(&file("out"))?).stderr(made(&file("err"))?).process_group(0);
+        let child = place.start(role, command);
+        let child = child.map_err(|why| LoadError(format!("{name} could not be started: {why}")))?;
+        Ok(Process { name: name.into(), child, logs: log.into_iter().chain([file("err"), file("out")]).collect() })
+    }
+
+    /// Waits until `answers`, trying again and again; false while it does not.
+    ///
+    /// # Errors
+    /// When it ends before that, or does not answer within `patience`.
+    pub(crate) fn wait_until(
+        &mut self,
+        patience: Duration,
+        mut answers: impl FnMut() -> bool,
+    ) -> Result<(), LoadError> {
+        let begun = Instant::now();
+        loop {
+            if answers() {
+                return Ok(());
+            }
+            if self.ends_within(Duration::from_millis(10))? {
+                return Err(self.error("ended before it answered"));
+            }
+            if begun.elapsed() > patience {
+                return Err(self.error(&format!("did not answer within {} s", patience.as_secs())));
+            }
+        }
+    }
+
+    /// Asks it to end, and kills what has not ended then.
+    pub(crate) fn stop(mut self) {
+        let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
+        let _ = self.ends_within(ENDING);
+    }
+
+    /// Waits until it has ended by itself; what it wrote to standard output.
+    ///
+    /// # Errors
+    /// When it takes longer than `patience` or reports a failure.
+    pub(crate) fn finish(mut self, patience: Duration) -> Result<String, LoadError> {
+        if !self.ends_within(patience)? {
+            return Err(self.error(&format!("was not done after {} s", patience.as_secs())));
+        }
+        let status = self.status()?;
+        if status.is_none_or(|status| !status.success()) {
+            let how = status.map_or_else(|| "without a status".into(), |status| status.to_string());
+            return Err(self.error(&format!("failed ({how})")));
+        }
+        let out = self.logs.last().map(fs::read).transpose();
+        let out = out.map_err(|why| LoadError(format!("what {} printed could not be read: {why}", self.name)))?;
+        Ok(String::from_utf8_lossy(&out.unwrap_or_default()).into_owned())
+    }
+
+    /// A sentence about this process, with what it printed last.
+    pub(crate) fn error(&self, what: &str) -> LoadError {
+        let said = self.logs.iter().map(|log| last_lines(log)).find(|lines| !lines.is_empty());
+        let said = said.map_or_else(|| "; it printed nothing".into(), |lines| format!("; it said: {lines}"));
+        LoadError(format!("{} {what}{said}", self.name))
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn status(&mut self) -> Result<Option<ExitStatus>, LoadError> {
+        self.child.try_wait().map_err(|why| LoadError(format!("{} could not be waited for: {why}", self.name)))
+    }
+
+    fn ends_within(&mut self, patience: Duration) -> Result<bool, LoadError> {
+        if self.status()?.is_some() {
+            return Ok(true);
+        }
+        // Sleeping and asking would be activity of ours during the measurement.
+        if let Ok(end) = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty()) {
+            let mut asked = [rustix::event::PollFd::new(&end, rustix::event::PollFlags::IN)];
+            let bound = rustix::time::Timespec::try_from(patience).ok();
+            let _ = rustix::event::poll(&mut asked, bound.as_ref());
+        } else {
+            std::thread::sleep(patience.min(Duration::from_millis(100)));
+        }
+        Ok(self.status()?.is_some())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process_group(self.pid(), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// The last lines of a log, in one; empty where there is none.
+fn last_lines(log: &Path) -> String {
+    let text = tail(log, 4096).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(REPEATED)..].join(" / ")
+}
+
+fn tail(log: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes)))?;
+    let mut text = Vec::new();
+    file.take(bytes).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(place: &Place, script: &str) -> Process {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Process::start(place, Role::Server, "script", &mut command, None).expect("sh starts")
+    }
+
+    fn place() -> (tempfile::TempDir, Place) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = Place::new(folder.path().into());
+        (folder, place)
+    }
+
+    #[test]
+    fn a_server_that_ends_too_soon_is_reported_with_its_last_lines() {
+        let (_folder, place) = place();
+        let mut server = shell(&place, "seq 1 9; echo 'no such port' >&2; exit 3");
+        let why = server.wait_until(Duration::from_secs(10), || false).unwrap_err().0;
+        assert_eq!(why, "script ended before it answered; it said: no such port");
+        let why = shell(&place, "seq 1 9; exit 3").finish(Duration::from_secs(10)).unwrap_err().0;
+        assert_eq!(why, "script failed (exit status: 3); it said: 5 / 6 / 7 / 8 / 9");
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_given_up_and_killed_with_what_it_started() {
+        let (folder, place) = place();
+        let note = folder.path().join("pid");
+        let mut server = shell(&place, &format!("sleep 600 & echo $! > {}.new; mv {0}.new {0}; wait", note.display()));
+        let why = server.wait_until(Duration::from_millis(300), || false).unwrap_err().0;
+        assert!(why.starts_with("script did not answer within 0 s; it printed nothing"), "{why}");
+        let sleeper = fs::read_to_string(&note).expect("the script ran").trim().to_string();
+        drop(server);
+        let gone = || fs::read_to_string(format!("/proc/{sleeper}/stat")).map_or(true, |stat| stat.contains(") Z "));
+        let begun = Instant::now();
+        while !gone() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the server's child is still running");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn what_a_program_prints_comes_back_when_it_is_done_in_time() {
+        let (_folder, place) = place();
+        assert_eq!(shell(&place, "echo 12").finish(Duration::from_secs(10)).unwrap(), "12\n");
+        let why = shell(&place, "echo half; sleep 600").finish(Duration::from_millis(200)).unwrap_err().0;
+        assert_eq!(why, "script was not done after 0 s; it said: half");
+    }
+}

@@ -1,0 +1,131 @@
+//! Parts: what a load of our own runs as a process of its own (the client, the benchmarks), so that it can be started
+//! under an arm like any other program.
+//!
+//! A part is the running program again, told its name and settings as `key=value` words. It prints its measures, one
+//! line each: name, unit, which way is better, value.
+
+use crate::load::{Better, LoadError, Measure};
+use goodness_core::{TunableError, Tunables};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+/// How parts are started: a program and the words before the part's name.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    program: PathBuf,
+    words: Vec<String>,
+}
+
+impl Parts {
+    /// The hidden command of `goodness` that runs a part.
+    pub const COMMAND: &'static str = "race-part";
+
+    /// The parts of the program that is running, which passes the words behind [`Parts::COMMAND`] to [`main`].
+    ///
+    /// # Errors
+    /// When the system cannot name this program.
+    pub fn of_this_program() -> std::io::Result<Parts> {
+        Ok(Parts { program: std::env::current_exe()?, words: vec![Parts::COMMAND.into()] })
+    }
+
+    /// The parts of `program`, which passes all its words to [`main`].
+    #[must_use]
+    pub fn of(program: PathBuf) -> Parts {
+        Parts { program, words: Vec::new() }
+    }
+
+    /// The command that runs the part called `name` with `settings`.
+    pub(crate) fn command<S: Tunables>(&self, name: &str, settings: &S) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.words).arg(name);
+        command.args(settings.values().into_iter().map(|(key, value)| format!("{key}={value}")));
+        command
+    }
+}
+
+/// Runs the part that `words` name; its measures go to standard output.
+pub fn main(words: impl Iterator<Item = String>) -> ExitCode {
+    match run(words) {
+        Ok(measures) => {
+            measures.iter().for_each(|measure| println!("{}", written(measure)));
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut words: impl Iterator<Item = String>) -> Result<Vec<Measure>, LoadError> {
+    let name = words.next().ok_or_else(|| LoadError("a part of a race has a name".into()))?;
+    let typed: Vec<(String, String)> = words
+        .map(|word| word.split_once('=').map_or((word.clone(), String::new()), |(k, v)| (k.into(), v.into())))
+        .collect();
+    match name.as_str() {
+        "client" => crate::client::run(&made(&typed)?),
+        _ => Err(LoadError(format!("there is no part of a race called \"{name}\""))),
+    }
+}
+
+fn made<S: Tunables>(typed: &[(String, String)]) -> Result<S, LoadError> {
+    S::made(typed).map_err(|TunableError(why)| LoadError(why))
+}
+
+fn written(measure: &Measure) -> String {
+    let better = match measure.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    };
+    format!("{} {} {better} {}", measure.name, measure.unit, measure.value)
+}
+
+/// The measures that a part printed.
+///
+/// # Errors
+/// A line that is none.
+pub(crate) fn measures(text: &str) -> Result<Vec<Measure>, LoadError> {
+    let wrong = |line: &str| LoadError(format!("a part of the race printed \"{line}\", which is no measure"));
+    text.lines().map(|line| measure(line).ok_or_else(|| wrong(line))).collect()
+}
+
+fn measure(line: &str) -> Option<Measure> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name, unit, better, value] = words[..] else { return None };
+    let unit = UNITS.iter().find(|known| **known == unit)?;
+    let better = match better {
+        "higher" => Better::Higher,
+        "lower" => Better::Lower,
+        _ => return None,
+    };
+    let value = value.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Some(Measure { name: name.into(), unit, better, value })
+}
+
+/// The units of what parts measure.
+const UNITS: &[&str] = &["ns", "1/s", "1"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measure_survives_being_printed_and_read() {
+        let all = [("throughput", "1/s", Better::Higher, 12.5), ("request_latency_p99", "ns", Better::Lower, 1e9)];
+        for (name, unit, better, value) in all {
+            let made = Measure { name: name.into(), unit, better, value };
+            assert_eq!(measures(&written(&made)).unwrap(), [made]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_measure_is_refused() {
+        for line in
+            ["", "a", "a ns lower", "a ns lower x", "a ns lower inf", "a ns most 1", "a km lower 1", "a ns lower 1 2"]
+        {
+            assert!(measures(&format!("{line}\n")).is_err(), "{line}");
+        }
+        assert!(run(["dance".to_string()].into_iter()).unwrap_err().0.contains("\"dance\""));
+        assert!(run(["client".to_string(), "speed=3".into()].into_iter()).is_err());
+    }
+}

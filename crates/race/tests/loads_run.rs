@@ -1,0 +1,79 @@
+//! Every load runs for real, for about a second, where its programs are installed.
+
+use goodness_core::Seed;
+use goodness_race::load::{self, Measure};
+use goodness_race::part::Parts;
+use goodness_race::place::Place;
+use std::path::Path;
+use std::sync::Mutex;
+
+fn parts() -> Parts {
+    Parts::of(env!("CARGO_BIN_EXE_goodness-race-part").into())
+}
+
+/// Runs a load as `name:key=value,…` asks; `None`, loudly, where a program is missing.
+fn run(asked: &str) -> Option<Vec<Measure>> {
+    let (name, typed) = asked.split_once(':').unwrap_or((asked, ""));
+    let about = load::ALL.iter().find(|about| about.name == name).expect("registered");
+    if let Some(why) = about.needs.iter().find_map(|program| program.find().err()) {
+        println!("SKIPPED {asked}: {why}");
+        return None;
+    }
+    // One at a time: they would measure each other.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = Place::new(folder.path().into());
+    let typed = goodness_core::tunable::pairs(typed).expect("settings");
+    let mut load = load::make(name, &typed, &parts()).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    load.prepare(&place).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    let measures = load.run(&place, Seed(3)).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    for measure in &measures {
+        println!("{asked}: {} {} {}", measure.name, measure.value, measure.unit);
+    }
+    assert!(about.measures.iter().all(|name| measures.iter().any(|m| m.name == *name)), "{asked} lacks a measure");
+    assert_eq!(processes_below(folder.path()), Vec::<String>::new(), "{asked} left processes");
+    Some(measures)
+}
+
+/// The command lines of processes that name a file of `folder`.
+fn processes_below(folder: &Path) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("proc is mounted").filter_map(Result::ok);
+    let lines = processes.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(&folder.display().to_string())).collect()
+}
+
+fn value(measures: &[Measure], name: &str) -> f64 {
+    measures.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}
+
+const SHORT: &str = "duration=500ms,warmup=100ms,connections=4";
+
+#[test]
+fn apache_serves_the_own_client_in_a_closed_loop() {
+    for server in ["apache-prefork", "apache-event"] {
+        for keep_alive in ["on", "off"] {
+            let Some(measures) = run(&format!("{server}:{SHORT},keep_alive={keep_alive}")) else { continue };
+            // Four connections that never think: their latencies add up to four times the time there was.
+            let busy = value(&measures, "throughput") * value(&measures, "request_latency_mean") / 1e9;
+            assert!((3.0..=4.1).contains(&busy), "{server} with keep_alive {keep_alive}: {busy} connections busy");
+            assert_eq!(value(&measures, "failed_requests"), 0.0);
+        }
+    }
+}
+
+#[test]
+fn apache_gets_the_requests_of_an_open_loop_at_their_rate() {
+    let Some(measures) = run(&format!("apache-event:{SHORT},pattern=open,rate=400,keep_alive=on")) else { return };
+    let rate = value(&measures, "throughput");
+    // 200 requests in half a second: four standard deviations of a Poisson process are 57.
+    assert!((286.0..514.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn apache_serves_ab() {
+    let Some(measures) = run("apache-prefork:client=ab,requests=2000,connections=8") else { return };
+    let per_request = value(&measures, "time_per_request") / value(&measures, "time_per_request_across");
+    assert!((7.9..8.1).contains(&per_request), "eight connections share the time: {per_request}");
+    assert!(value(&measures, "request_latency_max_minus_min") >= value(&measures, "request_latency_major_minus_min"));
+}
