@@ -80,9 +80,7 @@ fn length(text: &str) -> Result<Duration, Failure> {
 
 fn show(bar: &ProgressBar, progress: Progress) {
     match progress {
-        Progress::CleanedUp { instance } => {
-            bar.println(format!("removed what a killed recorder left behind: {}", instance.display()));
-        }
+        Progress::CleanedUp { what } => bar.println(format!("undone what a killed command had left: {what}")),
         Progress::Started { .. } => bar.set_message("recording"),
         Progress::Recording { elapsed, longest, .. } => {
             bar.set_length(longest.as_millis() as u64);

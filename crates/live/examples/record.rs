@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let mut show = |progress: Progress| match progress {
         Progress::Started { .. } if panics => panic!("asked to panic"),
         Progress::Started { .. } => eprintln!("started"),
-        Progress::CleanedUp { instance } => eprintln!("cleaned up {}", instance.display()),
+        Progress::CleanedUp { what } => eprintln!("cleaned up: {what}"),
         Progress::Recording { .. } | Progress::Writing { .. } => {}
     };
     match record(&options, &mut show) {

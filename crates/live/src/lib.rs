@@ -1,10 +1,12 @@
 //! The running kernel. [`record`] writes down what the scheduler of this machine does, [`calibrate`]
-//! measures what switching, waking and moving tasks cost on it, [`disks`] makes a disk for real elevators.
+//! measures what switching, waking and moving tasks cost on it, [`disks`] makes a disk for real elevators, [`restore`]
+//! undoes what any of them has changed.
 //!
 //! Linux only. The one crate of the workspace that may call the operating system directly, and the only one with
-//! `unsafe`; all of it is in `sys`, in the watchdog and in what `disks` asks of the kernel, each with its reason.
+//! `unsafe`; all of it is in `sys`, in `restore` and in what `disks` asks of the kernel, each with its reason.
 
 pub mod calibrate;
 pub mod disks;
 pub mod record;
+pub mod restore;
 mod sys;

@@ -219,19 +219,6 @@ pub fn mount_tracefs(at: &Path) -> io::Result<()> {
     }
 }
 
-/// Undoes [`mount_tracefs`], also while something still has files open below it.
-///
-/// # Errors
-/// What umount2(2) reports.
-pub fn unmount(at: &Path) -> io::Result<()> {
-    let target = c_path(at.as_os_str())?;
-    // SAFETY: a NUL-terminated string that outlives the call.
-    match unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// `text` as the kernel wants paths.
 ///
 /// # Errors

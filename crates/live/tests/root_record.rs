@@ -75,7 +75,8 @@ impl Recorder {
     }
 
     fn journal(&self) -> PathBuf {
-        PathBuf::from(format!("/run/goodness/goodness-{}.json", self.process.id()))
+        let name = format!("goodness-{}-0.journal", self.process.id());
+        goodness_live::restore::folder().join(name)
     }
 
     fn signal(&self, signal: &str) {

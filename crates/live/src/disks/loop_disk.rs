@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::DiskError;
 use super::trace::Tracing;
-use super::undo::{self, Entry, Undo};
-use crate::record::{journal, tracefs::Tracefs};
+use crate::record::tracefs::Tracefs;
+use crate::restore::{self, Action, MARK, Restore, Undo};
 
 const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
@@ -20,6 +20,8 @@ const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Numbers below are left to others: a machine has its first few from the start.
 const FIRST_NUMBER: u32 = 64;
+/// The name of the file behind a device.
+const IMAGE: &str = "goodness-disk.img";
 /// The major number of loop devices.
 const MAJOR: u32 = 7;
 
@@ -47,9 +49,10 @@ pub struct LoopDisk {
     number: u32,
     instance: PathBuf,
     // Dropped in this order: closed, undone, unmounted.
-    open: Option<File>,
-    _undo: Undo,
+    _open: File,
+    _undo: Made,
     tracefs: Tracefs,
+    restore: Restore,
 }
 
 impl LoopDisk {
@@ -70,11 +73,13 @@ impl LoopDisk {
     }
 
     fn make_from(below: &Path, backing: Backing) -> Result<LoopDisk, DiskError> {
-        undo::clean_stale();
+        let restore = Restore::of_this_process().map_err(unnoted)?;
+        // What is stuck stays in its journal; `doctor` shows it.
+        restore::find().into_iter().for_each(|left| drop(left.undo()));
         let mut first = FIRST_NUMBER + std::process::id() % FIRST_NUMBER;
         loop {
             let number = free_number(first)?;
-            match LoopDisk::numbered(below, backing, number) {
+            match LoopDisk::numbered(below, backing, number, &restore) {
                 // Somebody was faster.
                 Err(why) if why.source.raw_os_error() == Some(libc::EEXIST) => first = number + 1,
                 made => return made,
@@ -82,26 +87,17 @@ impl LoopDisk {
         }
     }
 
-    fn numbered(below: &Path, backing: Backing, number: u32) -> Result<LoopDisk, DiskError> {
+    fn numbered(below: &Path, backing: Backing, number: u32, restore: &Restore) -> Result<LoopDisk, DiskError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
-        let name = format!("{}{pid}-{}", journal::MARK, MADE.fetch_add(1, Ordering::Relaxed));
-        let tracefs = Tracefs::find(&name)
+        let name = format!("{MARK}{pid}-disk-{}", MADE.fetch_add(1, Ordering::Relaxed));
+        let tracefs = Tracefs::find(&name, restore)
             .map_err(|error| DiskError::new(Path::new("tracefs"), "finding or mounting it", io::Error::other(error)))?;
         let instance = tracefs.root.join("instances").join(&name);
-        let entry = Entry {
-            pid,
-            started: journal::process_start(pid),
-            number,
-            folder: below.join(&name),
-            instance: instance.clone(),
-            mounted: tracefs.mounted.clone(),
-        };
-        let undo = Undo::start(entry.clone(), &name)
-            .map_err(|why| DiskError::new(&undo::folder(), "writing the journal", why))?;
-        let mut disk = LoopDisk { number, tracefs, instance, open: None, _undo: undo };
-        disk.open = Some(attach(&entry, backing)?);
-        Ok(disk)
+        let (folder, restore) = (below.join(&name), restore.clone());
+        let undo = Made::note(&folder, number, &restore).map_err(unnoted)?;
+        let _open = attach(&folder, number, backing)?;
+        Ok(LoopDisk { number, tracefs, instance, _open, _undo: undo, restore })
     }
 
     /// The device, as in `/dev/loop64`.
@@ -156,10 +152,30 @@ impl LoopDisk {
     /// # Errors
     /// What tracefs refused.
     pub fn traced<T>(&self, during: impl FnOnce() -> T) -> Result<(String, T), DiskError> {
-        let tracing = Tracing::start(&self.tracefs.root, &self.instance, (MAJOR << 20) | self.number)?;
+        let tracing = Tracing::start(&self.tracefs.root, &self.instance, (MAJOR << 20) | self.number, &self.restore)?;
         let result = during();
         Ok((tracing.text()?, result))
     }
+}
+
+/// What was made for a disk, undone in this order.
+#[derive(Debug)]
+struct Made {
+    _device: Undo,
+    _folder: Undo,
+}
+
+impl Made {
+    fn note(folder: &Path, number: u32, restore: &Restore) -> io::Result<Made> {
+        let folder = std::path::absolute(folder)?;
+        let _folder = restore.before(&Action::RemoveTree(folder.clone()))?;
+        let _device = restore.before(&Action::LoopDevice { number, image: folder.join(IMAGE) })?;
+        Ok(Made { _device, _folder })
+    }
+}
+
+fn unnoted(why: io::Error) -> DiskError {
+    DiskError::new(&restore::folder(), "noting how the disk is removed", why)
 }
 
 /// The first number from `first` on that no loop device has.
@@ -201,8 +217,8 @@ fn back(image: &Path, backing: Backing) -> io::Result<File> {
 }
 
 /// Makes file and device, and attaches the one to the other.
-fn attach(entry: &Entry, backing: Backing) -> Result<File, DiskError> {
-    let (folder, image) = (&entry.folder, entry.image());
+fn attach(folder: &Path, number: u32, backing: Backing) -> Result<File, DiskError> {
+    let image = folder.join(IMAGE);
     fs::create_dir(folder).map_err(|why| DiskError::new(folder, "making a folder", why))?;
     let file =
         back(&image, backing).map_err(|why| DiskError::new(&image, "making what lies behind the device", why))?;
@@ -210,10 +226,10 @@ fn attach(entry: &Entry, backing: Backing) -> Result<File, DiskError> {
     let opened = OpenOptions::new().read(true).write(true).open(control);
     let opened = opened.map_err(|why| DiskError::new(control, "opening", why))?;
     // SAFETY: the argument is a number.
-    if unsafe { libc::ioctl(opened.as_raw_fd(), LOOP_CTL_ADD, libc::c_long::from(entry.number)) } < 0 {
+    if unsafe { libc::ioctl(opened.as_raw_fd(), LOOP_CTL_ADD, libc::c_long::from(number)) } < 0 {
         return Err(DiskError::new(control, "adding a loop device", io::Error::last_os_error()));
     }
-    let path = PathBuf::from(format!("/dev/loop{}", entry.number));
+    let path = PathBuf::from(format!("/dev/loop{}", number));
     let device = OpenOptions::new().read(true).write(true).open(&path);
     let device = device.map_err(|why| DiskError::new(&path, "opening", why))?;
     let config = LoopConfig {
@@ -224,7 +240,7 @@ fn attach(entry: &Entry, backing: Backing) -> Result<File, DiskError> {
         rdevice: 0,
         offset: 0,
         size_limit: 0,
-        number: entry.number,
+        number,
         encrypt: [0; 2],
         flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
         names: [0; 160],

@@ -2,13 +2,12 @@
 //! and a load for it. Needs root.
 //!
 //! No device that exists is touched: the loop device is a new one and goes again, with its file and its trace, however this
-//! process ends (see `undo.rs`).
+//! process ends (see [`crate::restore`]).
 
 mod aio;
 mod jobs;
 mod loop_disk;
 mod trace;
-mod undo;
 
 pub use jobs::{Done, Job, What, run};
 pub use loop_disk::LoopDisk;

@@ -2,7 +2,7 @@
 //!
 //! [`record`] makes a trace instance of its own, leaves everybody else's tracing alone, runs the command or waits,
 //! and restores everything on every way out: at the normal end, on errors and panics by dropping what it made, after
-//! a signal by ending early and saving what there is, after SIGKILL by a watchdog process, and should that be killed
+//! a signal by ending early and saving what there is, after SIGKILL by a guard process, and should that be killed
 //! too, by a journal that the next start reads. `docs/recording-format.md` describes the file.
 
 mod cast;
@@ -12,7 +12,6 @@ mod error;
 mod event;
 mod format;
 mod header;
-pub(crate) mod journal;
 pub(crate) mod machine;
 mod output;
 mod pages;
@@ -21,7 +20,6 @@ mod stage;
 mod tasks;
 mod text;
 pub(crate) mod tracefs;
-mod watchdog;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -86,8 +84,8 @@ impl Default for Options {
 pub enum Progress {
     /// Something an earlier, killed recorder left was removed.
     CleanedUp {
-        /// The trace instance.
-        instance: PathBuf,
+        /// What was undone, as a sentence.
+        what: String,
     },
     /// The trace is running.
     Started {
@@ -193,7 +191,7 @@ pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<R
     let mut signals = Signals::listen()?;
     let mut stage = Stage::set(options, &output, progress)?;
     let tape = stage.play(options, &cpus, &output, longest, &mut signals, progress)?;
-    // The trace is over; watchdog and journal stay until the unfinished file has become the recording.
+    // The trace is over; guard and journal stay until the unfinished file has become the recording.
     stage.instance = None;
     save::save(options, tape, output, &mut signals, progress)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::error::RecordError;
-use super::journal::MARK;
+use crate::restore::MARK;
 
 /// A file in the making, beside the place it is meant for. Dropped unfinished, it leaves nothing behind.
 #[derive(Debug)]

@@ -10,12 +10,11 @@ use super::command::{Running, Signals};
 use super::drain::{Drain, Spools};
 use super::format::EventFormat;
 use super::header::{CpuTime, Exit, Loss, Window};
-use super::journal::{self, Entry, Journal, MARK};
 use super::output::Output;
 use super::tasks::{Census, Seen};
-use super::tracefs::{Instance, Tracefs};
-use super::watchdog::Watchdog;
+use super::tracefs::{Instance, Tracefs, remove_orphans, unnoted};
 use super::{Options, Progress, RecordError, Stop, machine};
+use crate::restore::{self, Action, MARK, Restore, Undo};
 use crate::sys;
 
 /// Ring buffer per CPU unless memory is short. At 0.3 M events/s on one CPU, 64 MiB hold about four seconds, so a
@@ -33,8 +32,7 @@ pub struct Stage {
     /// The trace; dropped as soon as it has been played.
     pub instance: Option<Instance>,
     _tracefs: Tracefs,
-    _journal: Journal,
-    _watchdog: Watchdog,
+    _unfinished: Undo,
 }
 
 /// What a recording leaves when tracing is restored: pages, and what was learned meanwhile.
@@ -64,31 +62,27 @@ pub struct Tape {
 }
 
 impl Stage {
-    /// Cleans up after killed recorders, then prepares an instance, with journal and watchdog in place before it
+    /// Cleans up after killed recorders, then prepares an instance, with journal and guard in place before it
     /// exists.
     pub fn set(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
-        let name = unused_name();
-        let tracefs = Tracefs::find(&name)?;
-        for instance in journal::clean_stale(&journal::folder(), Some(&tracefs.root)) {
-            progress(Progress::CleanedUp { instance });
+        let restore = Restore::of_this_process().map_err(unnoted)?;
+        for left in restore::find() {
+            let what = left.describe();
+            // What is stuck stays in its journal; `doctor` shows it.
+            let _ = left.undo();
+            what.into_iter().for_each(|what| progress(Progress::CleanedUp { what }));
         }
-        let pid = std::process::id();
-        let entry = Entry {
-            pid,
-            started: journal::process_start(pid),
-            instance: tracefs.root.join("instances").join(&name),
-            mounted: tracefs.mounted.clone(),
-            unfinished: absolute(output.unfinished()),
-        };
-        let failed = |what| move |source| RecordError::System { what, source };
-        let journal =
-            Journal::write(&journal::folder(), &name, &entry).map_err(failed("writing the restore journal"))?;
-        let watchdog = Watchdog::start(&entry, &journal.path).map_err(failed("starting the watchdog"))?;
+        let unfinished = restore.before(&Action::RemoveFile(absolute(output.unfinished()))).map_err(unnoted)?;
+        let name = unused_name();
+        let tracefs = Tracefs::find(&name, &restore)?;
+        for instance in remove_orphans(&tracefs.root) {
+            progress(Progress::CleanedUp { what: Action::TraceInstance(instance).to_string() });
+        }
         let share = machine::available_memory().map_or(BUFFER_BYTES, |bytes| bytes / MEMORY_SHARE);
         let room = share / machine::online().len().max(1) as u64;
         let buffer = options.buffer_bytes.unwrap_or(BUFFER_BYTES.min(room));
-        let instance = Instance::create(&tracefs.root, &name, options.block, buffer)?;
-        Ok(Self { instance: Some(instance), _tracefs: tracefs, _journal: journal, _watchdog: watchdog })
+        let instance = Instance::create(&tracefs.root, &name, options.block, buffer, &restore)?;
+        Ok(Self { instance: Some(instance), _tracefs: tracefs, _unfinished: unfinished })
     }
 
     /// Records until the command ends, the time is over or a signal comes.

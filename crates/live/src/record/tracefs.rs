@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::RecordError;
 use super::format::EventFormat;
-use super::journal;
 use super::pages::Layout;
+use crate::restore::{Action, MARK, Restore, Undo, process_start, runtime};
 use crate::sys;
 
 /// Without these two there is nothing to replay.
@@ -34,8 +34,8 @@ const CLOSE_OTHERS: &str = "Close other tracing tools, or see `dmesg` for the ke
 pub struct Tracefs {
     /// Its root folder.
     pub root: PathBuf,
-    /// The mount point to undo, when we made it.
-    pub mounted: Option<PathBuf>,
+    /// Unmounts what we mounted ourselves.
+    _mounted: Option<Undo>,
 }
 
 impl Tracefs {
@@ -43,28 +43,36 @@ impl Tracefs {
     ///
     /// # Errors
     /// [`RecordError::NoTracefs`] when neither works.
-    pub fn find(name: &str) -> Result<Self, RecordError> {
+    pub fn find(name: &str, restore: &Restore) -> Result<Self, RecordError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         if let Some(root) = mounted_at(&mounts).into_iter().find(|root| root.join("instances").is_dir()) {
-            return Ok(Self { root, mounted: None });
+            return Ok(Self { root, _mounted: None });
         }
-        let at = journal::folder().join(format!("{name}.tracefs"));
+        let at = runtime().join(format!("{name}.tracefs"));
+        let undo = restore.before(&Action::Unmount(at.clone())).map_err(unnoted)?;
         let mount = fs::create_dir_all(&at).and_then(|()| sys::mount_tracefs(&at));
-        if let Err(source) = mount {
-            let _ = fs::remove_dir(&at);
-            return Err(RecordError::NoTracefs { source });
-        }
-        Ok(Self { root: at.clone(), mounted: Some(at) })
+        mount.map_err(|source| RecordError::NoTracefs { source })?;
+        Ok(Self { root: at, _mounted: Some(undo) })
     }
 }
 
-impl Drop for Tracefs {
-    fn drop(&mut self) {
-        if let Some(at) = &self.mounted {
-            let _ = sys::unmount(at);
-            let _ = fs::remove_dir(at);
-        }
-    }
+/// The error of a change that could not be noted, and therefore was not made.
+pub fn unnoted(source: io::Error) -> RecordError {
+    RecordError::System { what: "noting how a change is undone", source }
+}
+
+/// Removes instances whose names say they are ours and whose processes are gone, should their journals be lost. Returns
+/// what was removed.
+pub fn remove_orphans(tracefs: &Path) -> Vec<PathBuf> {
+    let is_orphan = |path: &PathBuf| owner_named(path).is_some_and(|pid| process_start(pid).is_none());
+    let instances = super::machine::listed(&tracefs.join("instances")).into_iter().filter(is_orphan);
+    instances.filter(|path| fs::remove_dir(path).is_ok()).collect()
+}
+
+/// The process id in a name such as `goodness-812` or `goodness-812-2`.
+fn owner_named(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_prefix(MARK)?;
+    name.split(['-', '.']).next()?.parse().ok()
 }
 
 /// Where a table of mounts says tracefs is.
@@ -87,6 +95,7 @@ pub struct Instance {
     pub layout: Layout,
     /// Bytes each CPU's buffer got.
     pub buffer_bytes: u64,
+    _undo: Undo,
 }
 
 /// The trace clock: comparable over CPUs, not adjusted, and readable by programs as `CLOCK_MONOTONIC`.
@@ -97,12 +106,19 @@ impl Instance {
     ///
     /// # Errors
     /// Which file refused what; the instance is gone again by then.
-    pub fn create(tracefs: &Path, name: &str, block: bool, buffer_bytes: u64) -> Result<Self, RecordError> {
+    pub fn create(
+        tracefs: &Path,
+        name: &str,
+        block: bool,
+        buffer_bytes: u64,
+        restore: &Restore,
+    ) -> Result<Self, RecordError> {
         require_events(tracefs)?;
         let root = tracefs.join("instances").join(name);
+        let undo = restore.before(&Action::TraceInstance(root.clone())).map_err(unnoted)?;
         fs::create_dir(&root).map_err(|source| refused(&root, "create a trace instance", source, CLOSE_OTHERS))?;
         let layout = Layout::default();
-        let mut instance = Self { root, events: Vec::new(), formats: Vec::new(), layout, buffer_bytes: 0 };
+        let mut instance = Self { root, events: Vec::new(), formats: Vec::new(), layout, buffer_bytes: 0, _undo: undo };
         instance.set("tracing_on", "0", "stop the trace")?;
         instance.set("options/overwrite", "1", "choose what happens when a buffer is full")?;
         // Only our own reader wants names, and it has them from the events.
@@ -187,20 +203,6 @@ impl Instance {
     }
 }
 
-impl Drop for Instance {
-    fn drop(&mut self) {
-        // Whoever looked into the instance while it existed may still hold it for a moment.
-        for _ in 0..100 {
-            match journal::remove_instance(&self.root) {
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    std::thread::sleep(std::time::Duration::from_millis(10));
-                }
-                _ => return,
-            }
-        }
-    }
-}
-
 /// Reads a file with one call. `header_page` has nothing more to say to a second, however short the first was, and
 /// the standard library begins with a short one.
 fn read_at_once(path: &Path) -> io::Result<String> {
@@ -249,6 +251,13 @@ mod tests {
         let text = "entries: 12\noverrun: 3\ncommit overrun: 1\nbytes: 400\noldest event ts:  1.2\ndropped events: 7\n";
         assert_eq!(parse_stats(text), Some((3, 7, 1)));
         assert_eq!(parse_stats("entries: 12\n"), None);
+    }
+
+    #[test]
+    fn names_tell_their_process() {
+        assert_eq!(owner_named(Path::new("/x/goodness-812-2")), Some(812));
+        assert_eq!(owner_named(Path::new("/x/goodness-812")), Some(812));
+        assert_eq!(owner_named(Path::new("/x/trace-812")), None);
     }
 
     #[test]
