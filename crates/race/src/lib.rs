@@ -4,6 +4,8 @@
 //! a load runs. The load knows nothing of arms: it starts every process through its [`place::Place`], which puts the
 //! process under the arm that is being run.
 
+pub mod arm;
+pub mod cell;
 pub mod client;
 pub mod load;
 pub mod part;

@@ -64,6 +64,8 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<Vec<Measure>, LoadErro
         .collect();
     match name.as_str() {
         "client" => crate::client::run(&made(&typed)?),
+        "hog" => crate::load::spin::hog(),
+        "spin" => crate::load::spin::work(&made(&typed)?),
         _ => Err(LoadError(format!("there is no part of a race called \"{name}\""))),
     }
 }

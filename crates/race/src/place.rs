@@ -1,5 +1,7 @@
 //! Where a run happens: a private folder, and the conditions under which its processes start.
 
+use goodness_live::process::Conditions;
+use goodness_live::restore::{Action, Restore, Undo, process_start};
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,18 +16,44 @@ pub enum Role {
     Client,
 }
 
+impl Role {
+    /// Both.
+    pub const ALL: [Role; 2] = [Role::Server, Role::Client];
+
+    /// The word for it in race files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Server => "server",
+            Role::Client => "client",
+        }
+    }
+}
+
 /// The surroundings of one run.
 #[derive(Debug)]
 pub struct Place {
     folder: PathBuf,
     disks: RefCell<Vec<String>>,
+    server: Conditions,
+    client: Conditions,
+    /// Where there are no cgroups, what is started is noted one by one.
+    restore: Option<Restore>,
+    started: RefCell<Vec<Undo>>,
 }
 
 impl Place {
     /// A place whose files live in `folder`.
     #[must_use]
     pub fn new(folder: PathBuf) -> Place {
-        Place { folder, disks: RefCell::new(Vec::new()) }
+        Place {
+            folder,
+            disks: RefCell::default(),
+            server: Conditions::default(),
+            client: Conditions::default(),
+            restore: None,
+            started: RefCell::default(),
+        }
     }
 
     /// The private folder: configuration, data, sockets and logs of the load all live here.
@@ -45,12 +73,47 @@ impl Place {
         self.disks.borrow().clone()
     }
 
-    /// Starts `command` under the conditions of the arm for its `role`.
+    /// From now on processes of `role` start under `conditions`.
+    pub fn set(&mut self, role: Role, conditions: Conditions) {
+        match role {
+            Role::Server => self.server = conditions,
+            Role::Client => self.client = conditions,
+        }
+    }
+
+    /// From now on what starts without a cgroup is noted with `restore`.
+    pub fn note_with(&mut self, restore: &Restore) {
+        self.restore = Some(restore.clone());
+    }
+
+    /// Stops what was started without a cgroup and still runs.
+    pub fn stop_all(&mut self) {
+        self.started.borrow_mut().clear();
+    }
+
+    /// Starts `command` under the conditions of the arm for its `role`, as the leader of a session of its own.
     ///
     /// # Errors
     /// What starting the process reports.
     pub fn start(&self, role: Role, command: &mut Command) -> io::Result<Child> {
-        let _ = role;
-        command.spawn()
+        let conditions = match role {
+            Role::Server => &self.server,
+            Role::Client => &self.client,
+        };
+        conditions.apply(command)?;
+        let mut child = command.spawn()?;
+        if let Some(restore) = self.restore.as_ref().filter(|_| conditions.groups.is_empty()) {
+            let started = process_start(child.id()).unwrap_or_default();
+            match restore.before(&Action::Group { leader: child.id(), started }) {
+                Ok(undo) => self.started.borrow_mut().push(undo),
+                Err(why) => {
+                    // What nobody would stop must not run.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(why);
+                }
+            }
+        }
+        Ok(child)
     }
 }

@@ -8,6 +8,7 @@ mod apache;
 pub(crate) mod latency;
 mod process;
 mod program;
+pub(crate) mod spin;
 
 pub use program::Program;
 
@@ -128,6 +129,7 @@ macro_rules! loads {
 loads! {
     apache::Event,
     apache::Prefork,
+    spin::Spin,
 }
 
 #[cfg(test)]

@@ -1,0 +1,287 @@
+//! Arms: what the kernel is set to while a load runs. One kind of setting a file; the list is here.
+//!
+//! Settings of processes are applied between fork and exec, so that all the load starts inherits them. Settings of the
+//! machine are written before each run and written back after it.
+
+mod class;
+mod elevator;
+mod environment;
+mod group;
+mod knob;
+mod live;
+mod nice;
+mod slice;
+
+use crate::cell::Hierarchies;
+use crate::place::Role;
+use goodness_live::process::Conditions;
+use goodness_live::restore::{Restore, Undo};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A value in a race file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// In quotes.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// `true` or `false`.
+    Flag(bool),
+    /// An inline table.
+    Table(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// As it would be typed, without quotes.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        match self {
+            Value::Text(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Flag(flag) => flag.to_string(),
+            Value::Table(entries) => {
+                let entries = entries.iter().map(|(key, value)| format!("{key} = {}", value.typed()));
+                format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+/// What an arm does to the machine while one run lasts. Undone in reverse order when dropped.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    /// Notes how changes are undone.
+    pub restore: &'a Restore,
+    /// Disks made for the race.
+    pub disks: Vec<String>,
+    /// Files of a cgroup that are written once it is there: name in version 2, in version 1, value for each.
+    pub group: Vec<GroupFile>,
+    /// Attributes of processes.
+    pub conditions: Conditions,
+    /// What has to be undone after the run.
+    pub undo: Vec<Undo>,
+    /// What runs for the arm itself during the run.
+    pub company: Vec<live::Company>,
+}
+
+/// A value for a file of the cpu controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupFile {
+    /// In version 2: name and value.
+    pub version2: (&'static str, String),
+    /// In version 1.
+    pub version1: (&'static str, String),
+}
+
+impl<'a> Stage<'a> {
+    /// One on which nothing is changed yet.
+    #[must_use]
+    pub fn new(restore: &'a Restore, disks: Vec<String>) -> Stage<'a> {
+        let (group, undo, company) = (Vec::new(), Vec::new(), Vec::new());
+        Stage { restore, disks, group, conditions: Conditions::default(), undo, company }
+    }
+
+    /// Writes `value` to a file of the kernel until the run is over, and makes sure that the kernel took it.
+    ///
+    /// # Errors
+    /// A sentence with the file.
+    pub fn put(&mut self, file: &Path, value: &str) -> Result<(), String> {
+        let refused = |why: &dyn fmt::Display| format!("{} does not take \"{value}\": {why}", file.display());
+        self.undo.push(self.restore.put(file, value).map_err(|why| refused(&why))?);
+        let now = std::fs::read_to_string(file).map_err(|why| refused(&why))?;
+        let now = goodness_live::restore::chosen(&now);
+        if now == value { Ok(()) } else { Err(refused(&format!("it says \"{now}\" afterwards"))) }
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        self.company.clear();
+        while let Some(undo) = self.undo.pop() {
+            undo.now();
+        }
+    }
+}
+
+/// One thing that an arm sets.
+pub trait Setting: fmt::Debug {
+    /// What it does, as a sentence without a full stop: `nice 10`, `write 0 to /proc/sys/…`.
+    fn describe(&self) -> String;
+
+    /// Whether it can be set on this machine, as far as can be told without setting it.
+    ///
+    /// # Errors
+    /// Why not, and what to do about it.
+    fn check(&self, at: &Hierarchies) -> Result<(), String>;
+
+    /// What it asks for each process, if it is a setting of processes.
+    fn condition(&self, conditions: &mut Conditions) {
+        let _ = conditions;
+    }
+
+    /// Sets it, if it is a setting of the machine.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
+        let _ = stage;
+        Ok(())
+    }
+
+    /// Whether processes have to be in groups of the cpu controller for it.
+    fn needs_weights(&self) -> bool {
+        false
+    }
+
+    /// Whether groups of the cpu controller would take its effect away.
+    fn is_lost_in_groups(&self) -> bool {
+        false
+    }
+}
+
+/// A kind of setting: a key of `[[arm]]`.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// The key.
+    pub key: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
+    /// How it is written.
+    pub example: &'static str,
+    /// Reads its value.
+    read: fn(&Value) -> Result<Box<dyn Setting>, String>,
+}
+
+/// Every kind, in alphabetical order.
+pub const ALL: &[Kind] = &[
+    knob::AUTOGROUP,
+    knob::BASE_SLICE,
+    class::KIND,
+    elevator::KIND,
+    environment::KIND,
+    group::IDLE,
+    live::KIND,
+    nice::KIND,
+    knob::PREEMPT,
+    slice::KIND,
+    group::WEIGHT,
+];
+
+/// To whom an arm applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum To {
+    /// The servers.
+    #[default]
+    Server,
+    /// The clients.
+    Client,
+    /// Both.
+    All,
+}
+
+impl To {
+    /// The words for it in race files.
+    pub const WORDS: [(&'static str, To); 3] = [("server", To::Server), ("client", To::Client), ("all", To::All)];
+
+    /// Whether `role` is meant.
+    #[must_use]
+    pub fn means(self, role: Role) -> bool {
+        matches!((self, role), (To::All, _) | (To::Server, Role::Server) | (To::Client, Role::Client))
+    }
+}
+
+/// One arm of a race.
+#[derive(Debug)]
+pub struct Arm {
+    /// Its name.
+    pub name: String,
+    /// To whom it applies.
+    pub to: To,
+    /// What it sets, in alphabetical order of the keys.
+    pub settings: Vec<Box<dyn Setting>>,
+}
+
+impl Arm {
+    /// What it sets, as one sentence.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        if self.settings.is_empty() {
+            return "the machine as it is".into();
+        }
+        let all: Vec<String> = self.settings.iter().map(|setting| setting.describe()).collect();
+        let whom = match self.to {
+            To::Server => "",
+            To::Client => " (clients)",
+            To::All => " (servers and clients)",
+        };
+        all.join(", ") + whom
+    }
+
+    /// Whether it can be set on this machine.
+    ///
+    /// # Errors
+    /// Why not, with the arm's name.
+    pub fn check(&self, at: &Hierarchies, weights: bool) -> Result<(), String> {
+        let grouped = weights || at.unified_has_cpu();
+        for setting in &self.settings {
+            let lost = (grouped && setting.is_lost_in_groups()).then(|| {
+                "it acts only outside of groups of the cpu controller, and the processes of this race run in such groups"
+                    .to_string()
+            });
+            let answer = lost.map_or_else(|| setting.check(at), Err);
+            answer.map_err(|why| format!("arm \"{}\": {}: {why}", self.name, setting.describe()))?;
+        }
+        // Attributes of a process depend on each other, so they are tried together.
+        self.try_out().map_err(|why| format!("arm \"{}\": {}: {why}", self.name, self.describe()))
+    }
+
+    fn try_out(&self) -> Result<(), String> {
+        let mut together = Conditions::default();
+        self.settings.iter().for_each(|setting| setting.condition(&mut together));
+        if together == Conditions::default() { Ok(()) } else { together.try_out() }
+    }
+
+    /// Sets it on `stage`.
+    ///
+    /// # Errors
+    /// What the kernel refused, with the arm's name.
+    pub fn apply(&self, stage: &mut Stage) -> Result<(), String> {
+        for setting in &self.settings {
+            setting.condition(&mut stage.conditions);
+            setting.apply(stage).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the setting `key` of an arm.
+///
+/// # Errors
+/// An unknown key with the nearest, or what is wrong with the value.
+pub fn read(key: &str, value: &Value) -> Result<Box<dyn Setting>, String> {
+    let Some(kind) = ALL.iter().find(|kind| kind.key == key) else {
+        let known = ALL.iter().map(|kind| kind.key).chain(["name", "to"]);
+        return Err(format!("an arm has no \"{key}\"; {}", goodness_core::registry::suggest(key, known)));
+    };
+    (kind.read)(value).map_err(|why| format!("{key} = {}: {why}; write for example {}", value.typed(), kind.example))
+}
+
+/// A file that must be there and writable for a setting.
+fn writable(file: &Path, missing: &str) -> Result<(), String> {
+    match std::fs::OpenOptions::new().write(true).open(file) {
+        Ok(_) => Ok(()),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("{} is not there; {missing}", file.display()))
+        }
+        Err(why) if why.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(format!("{} may not be written by this user; run as root", file.display()))
+        }
+        Err(why) => Err(format!("{} cannot be written: {why}", file.display())),
+    }
+}
+
+/// The path of a file below another.
+fn below(folder: &str, file: &str) -> PathBuf {
+    Path::new(folder).join(file)
+}
