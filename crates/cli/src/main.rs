@@ -16,6 +16,7 @@ mod lab;
 mod list;
 mod output;
 mod patience;
+mod play;
 mod progress;
 mod record;
 mod recorded;
@@ -49,6 +50,7 @@ First steps:
   sudo goodness record -o my.ftrace.zst -d 5s    five seconds of this machine
   goodness verify my.ftrace.zst             how faithfully its replay repeats the recording
   goodness compare my.ftrace.zst            which scheduler suits it
+  goodness play examples/02-nice.toml -d 5s      the same work as real threads, under this kernel's scheduler
   goodness study panasyuk-2009              a published table beside what the mechanism gives
 
 Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, 4 a checker was violated.";
@@ -59,6 +61,8 @@ enum Command {
     Compare(compare::Compare),
     /// One policy, one run, in detail.
     Run(run::Run),
+    /// Play the work as real threads, under the scheduler of the running kernel.
+    Play(play::Play),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
     /// How faithfully a replay repeats its recording, metric by metric.
@@ -84,6 +88,7 @@ impl Command {
         match self {
             Command::Compare(compare) => compare.run(),
             Command::Run(run) => run.run(),
+            Command::Play(play) => play.run(),
             Command::Record(record) => record.run(),
             Command::Verify(verify) => verify.run(),
             Command::Summarise(summarise) => summarise.run(),

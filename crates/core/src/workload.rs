@@ -103,6 +103,11 @@ pub trait WorkloadSource: Sync {
         None
     }
 
+    /// Where its first disk is written down, for messages. `None` where it has none, or is not in a file.
+    fn place_of_storage(&self) -> Option<String> {
+        None
+    }
+
     /// The name that the file gives to what a task waits for; `None` where it has none.
     fn name_of(&self, awaited: Awaited) -> Option<String> {
         let _ = awaited;

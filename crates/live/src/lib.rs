@@ -7,6 +7,7 @@
 
 pub mod calibrate;
 pub mod disks;
+pub mod player;
 pub mod process;
 pub mod record;
 pub mod restore;

@@ -98,6 +98,8 @@ pub struct Experiment {
     name: String,
     plan: Plan,
     machine: Option<Machine>,
+    /// The line of the first disk, from 1; 0 without one.
+    disk_line: usize,
 }
 
 impl Experiment {
@@ -137,6 +139,10 @@ impl WorkloadSource for Experiment {
 
     fn place_of(&self, task: TaskId) -> Option<String> {
         self.plan.tasks.get(task.index()).map(|task| task.place(&self.file))
+    }
+
+    fn place_of_storage(&self) -> Option<String> {
+        (self.disk_line > 0).then(|| format!("{}, line {}", self.file, self.disk_line))
     }
 
     fn asks_for_elevator(&self) -> bool {
@@ -264,7 +270,9 @@ impl Reading<'_> {
             None => self.file.to_string(),
         };
         plan.check(self.file, "write duration = \"10s\" at the top of the file, or loop = 100 in the task")?;
-        Ok(Experiment { file: self.file.into(), name, plan, machine: self.machine(table)? })
+        let disk_line = self.text.lines().position(|line| line.trim_start().starts_with("[[disk]]"));
+        let disk_line = disk_line.map_or(0, |before| before + 1);
+        Ok(Experiment { file: self.file.into(), name, plan, machine: self.machine(table)?, disk_line })
     }
 
     fn tables<'v>(&self, table: &'v Table, key: &str) -> Result<Vec<&'v Table>, String> {

@@ -6,4 +6,5 @@ mod commands;
 mod common;
 mod examples;
 mod hostile_input;
+mod play;
 mod study;

@@ -25,11 +25,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) use command::Signals;
 pub use error::RecordError;
 pub use header::{CpuTime, Exit, Loss};
 
 use crate::sys;
-use command::Signals;
 use output::Output;
 use stage::Stage;
 

@@ -1,0 +1,191 @@
+//! `goodness play`: the work as real threads, under the scheduler of the running kernel.
+
+use crate::failure::{Failure, exit};
+use crate::input::{Input, InputOptions, open};
+use crate::output;
+use clap::Args;
+use goodness_core::{Seed, Span, WorkloadSource};
+use goodness_live::player::{self, PlayClass, PlayError, Played, PlayedTask};
+use goodness_report::{atomic, figure};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Play the work of an experiment as real threads of this machine, under the scheduler of its kernel.
+///
+/// The tasks of the file become threads of their names: they compute for as much CPU time, sleep, wait for each
+/// other, yield, fork and change their nice as the simulated ones do, with the same seed to the same lengths. CPU n of
+/// the file is the n-th CPU this command may use (taskset). What is printed was measured: CPU time and switches as the
+/// kernel counts them, and how late each task ran after a sleep was due or somebody woke it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness play examples/02-nice.toml -d 5s                  under this kernel's own scheduler
+  goodness run examples/02-nice.toml -p eevdf                the same work, simulated
+  goodness play examples/02-nice.toml --policy-class batch   ordinary tasks as SCHED_BATCH
+  taskset -c 1 goodness play hogs:count=4 -d 3s              a built-in workload on CPU 1
+Lower nice and real-time classes need root. Disks cannot be played. Ctrl-C ends it and still prints what was measured.
+What differs from the simulator: docs/guest.md.")]
+pub struct Play {
+    /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
+    input: String,
+    /// How long, warm-up included. By default what the file says.
+    #[arg(short, long, value_name = "TIME")]
+    duration: Option<String>,
+    /// The class of tasks that ask for none. By default that of this command; ext is the policy that is loaded.
+    #[arg(long, value_enum, value_name = "CLASS")]
+    policy_class: Option<ClassChoice>,
+    /// Where chance begins; the simulator gives the same lengths with the same seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Accept rt-app keys that are not honoured, and name them.
+    #[arg(long)]
+    lenient: bool,
+    /// Write the results as JSON (schema goodness.play/1); `-` is standard output, and nothing else goes there.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Classes that ordinary tasks can be played in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ClassChoice {
+    /// SCHED_EXT.
+    Ext,
+    /// SCHED_OTHER.
+    Other,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+}
+
+impl Play {
+    /// Plays and prints.
+    ///
+    /// # Errors
+    /// Bad input, work that cannot be played, what needs root, a file that cannot be written.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if let Some(path) = self.file() {
+            output::check_file(path)?;
+        }
+        let duration = self.duration.as_deref().map(length).transpose()?;
+        let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
+        let input = open(&self.input, &options, self.seed)?;
+        let seed = Seed(self.seed).stream("replication", 0);
+        let class = self.policy_class.map_or(PlayClass::Inherited, class);
+        let options = player::Options { duration, class, seed };
+        let work = input.source.build(seed, 0);
+        let played = player::play(work, options).map_err(|error| refusal(&error, &*input.source))?;
+        let text = || format!("{}\n", self.document(&played));
+        if let Some(path) = self.file() {
+            atomic::write(path, text().as_bytes()).map_err(Failure::other)?;
+        }
+        if self.json.is_some() && self.file().is_none() {
+            say!("{}", text().trim_end());
+        } else {
+            self.print(&played, &input);
+        }
+        // As a shell has it for a command that a signal ended.
+        Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
+    }
+
+    /// The file that gets the JSON.
+    fn file(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
+    fn document(&self, played: &Played) -> Value {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+        json!({
+            "schema": "goodness.play/1",
+            "input": self.input,
+            "seed": self.seed,
+            "kernel": kernel.as_deref().map(str::trim),
+            "played": played,
+        })
+    }
+
+    fn print(&self, played: &Played, input: &Input) {
+        let cpus: Vec<String> = played.cpus.iter().map(u32::to_string).collect();
+        let class = format!("{}, CPU {}", played.class, cpus.join(","));
+        say!("{} played for {} ({class}), seed {}", self.input, Span(played.measured_ns), self.seed);
+        let mut table = output::table();
+        table
+            .set_header(["task", "nice", "CPU time", "share", "switches", "forced", "wake-ups", "p50", "p99", "worst"]);
+        let mut row = |task: &PlayedTask| {
+            table.add_row([
+                figure::name(&task.name),
+                task.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
+                figure::time(Some(task.cpu_time_ns)),
+                figure::percent(task.share),
+                task.switches.to_string(),
+                task.involuntary_switches.to_string(),
+                task.wakeups.to_string(),
+                figure::time(task.wakeup_latency_p50_ns),
+                figure::time(task.wakeup_latency_p99_ns),
+                figure::time(task.wakeup_latency_max_ns),
+            ]);
+        };
+        played.tasks.iter().for_each(&mut row);
+        output::align_right(&mut table, 1..10);
+        say!("{table}");
+        say!("share: of the time of all CPUs. p50, p99, worst: how late it ran once it could (wake-up latency).");
+        for sentence in remarks(played, input) {
+            say!("note: {sentence}");
+        }
+    }
+}
+
+/// What the reader of the table should know.
+fn remarks(played: &Played, input: &Input) -> Vec<String> {
+    let mut all = input.details.warnings.clone();
+    let (has, cpus) = (input.machine.cpu_count(), played.cpus.len());
+    if has != cpus {
+        all.push(format!("CPUs of the file's machine: {has}; of this play: {cpus}"));
+    }
+    if !played.watched_in_time {
+        all.push(
+            "without root the measuring thread competes with the tasks; figures may be from some milliseconds past the end"
+                .into(),
+        );
+    }
+    if !played.outside.is_empty() {
+        let took = played.outside.iter().map(|it| it.cpu_time_ns).sum();
+        let count = played.outside.len();
+        all.push(format!("{count} who are outside in the file took {} of CPU time here", figure::time(Some(took))));
+    }
+    all.extend(played.remarks.iter().cloned());
+    if let Some(signal) = played.interrupted_by {
+        all.push(format!("ended early by signal {signal}"));
+    }
+    all
+}
+
+fn class(choice: ClassChoice) -> PlayClass {
+    match choice {
+        ClassChoice::Ext => PlayClass::Ext,
+        ClassChoice::Other => PlayClass::Other,
+        ClassChoice::Batch => PlayClass::Batch,
+        ClassChoice::Idle => PlayClass::Idle,
+    }
+}
+
+/// A duration as typed.
+fn length(text: &str) -> Result<Span, Failure> {
+    let span = Span::parse(text).map_err(|why| Failure::usage(format!("--duration: {why}")))?;
+    if span == Span::ZERO {
+        return Err(Failure::usage("--duration: a play needs some time, such as 5s"));
+    }
+    goodness_workload::soundness::duration(span).map_err(|why| Failure::usage(format!("--duration: {why}")))
+}
+
+/// An error of the player with the place in the file.
+fn refusal(error: &PlayError, source: &dyn WorkloadSource) -> Failure {
+    let place = match error.task() {
+        Some(task) => source.place_of(task),
+        None if error.is_refusal() => source.place_of_storage(),
+        None => None,
+    };
+    let place = place.unwrap_or_else(|| source.name().to_string());
+    let sentence = format!("{place}: {error}");
+    if error.is_refusal() { Failure::usage(sentence) } else { Failure::other(sentence) }
+}

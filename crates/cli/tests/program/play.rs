@@ -1,0 +1,62 @@
+//! `goodness play` as people meet it.
+
+use crate::common::{folder, goodness, refused, text};
+use std::process::{Command, Stdio};
+
+const FILE: &str = "duration = \"300ms\"\nwarmup = \"100ms\"\n[[task]]\nname = \"blinker\"\n\
+                    program = [ { compute = \"1ms\" }, { sleep = \"4ms\" } ]\n";
+
+#[test]
+fn the_figures_of_a_play_are_those_of_its_file() {
+    let folder = folder();
+    std::fs::write(folder.path().join("x.toml"), FILE).expect("a file");
+    let output = goodness(folder.path(), &["play", "x.toml", "--json", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let played = &document["played"];
+    let task = &played["tasks"][0];
+    assert_eq!(
+        (document["schema"].as_str(), played["measured_ns"].as_u64()),
+        (Some("goodness.play/1"), Some(200_000_000))
+    );
+    assert_eq!(task["name"], "blinker");
+    let (cpu, wakeups) = (task["cpu_time_ns"].as_u64().unwrap_or(0), task["wakeups"].as_u64().unwrap_or(0));
+    assert!((1..=41).contains(&wakeups), "a round takes 5 ms at least: {task}");
+    assert!(cpu.abs_diff(wakeups * 1_000_000) < 20_000_000, "a millisecond for each: {task}");
+    let shown = text(&goodness(folder.path(), &["play", "x.toml", "-d", "200ms"]).stdout);
+    assert!(shown.contains("blinker") && shown.contains("played for 100ms"), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_played_is_refused_with_its_line() {
+    let folder = folder();
+    let put = |name: &str, body: &str| std::fs::write(folder.path().join(name), body).expect("a file");
+    put("disk.toml", &format!("{FILE}[[disk]]\nname = \"d\"\ndevice = \"null\"\n"));
+    refused(folder.path(), &["play", "disk.toml"], &["disk.toml, line 6: its disks are models"]);
+    put("iso.toml", &FILE.replace("name = \"blinker\"", "class = \"iso\""));
+    refused(folder.path(), &["play", "iso.toml"], &["iso.toml, line 3: task \"task\": class iso"]);
+    put("far.toml", &FILE.replace("name =", "affinity = [999]\nname ="));
+    refused(folder.path(), &["play", "far.toml"], &["far.toml, line 3: ", "none of the CPUs 0 to"]);
+    put("x.toml", FILE);
+    refused(folder.path(), &["play", "x.toml", "-d", "0s"], &["--duration", "needs some time"]);
+    refused(folder.path(), &["play", "x.toml", "-d", "50ms"], &["warm-up of 100ms leaves nothing"]);
+    refused(folder.path(), &["play", "x.toml", "--json", "missing/x.json"], &["missing"]);
+}
+
+#[test]
+fn ctrl_c_ends_a_play_at_once_and_still_prints() {
+    let folder = folder();
+    std::fs::write(folder.path().join("x.toml"), FILE.replace("300ms", "1h")).expect("a file");
+    let child = Command::new(env!("CARGO_BIN_EXE_goodness"))
+        .args(["play", "x.toml"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(kill.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stdout).contains("ended early by signal 2"), "{}", text(&output.stdout));
+}
