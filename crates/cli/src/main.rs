@@ -10,6 +10,7 @@ mod bench;
 mod block_input;
 mod calibrate;
 mod compare;
+mod conform;
 mod failure;
 mod input;
 mod lab;
@@ -61,6 +62,8 @@ enum Command {
     Compare(compare::Compare),
     /// One policy, one run, in detail.
     Run(run::Run),
+    /// Simulate a scenario, play it on the running kernel, and say how far the two agree.
+    Conform(conform::Conform),
     /// Play the work as real threads, under the scheduler of the running kernel.
     Play(play::Play),
     /// Record this machine's scheduling (root; Linux).
@@ -82,12 +85,16 @@ enum Command {
 impl Command {
     /// Does what was asked for; the exit code.
     fn run(self) -> Result<u8, Failure> {
-        if matches!(self, Command::Compare(_) | Command::Run(_) | Command::Verify(_) | Command::Study(_)) {
+        if matches!(
+            self,
+            Command::Compare(_) | Command::Run(_) | Command::Verify(_) | Command::Study(_) | Command::Conform(_)
+        ) {
             threads::prepare()?;
         }
         match self {
             Command::Compare(compare) => compare.run(),
             Command::Run(run) => run.run(),
+            Command::Conform(conform) => conform.run(),
             Command::Play(play) => play.run(),
             Command::Record(record) => record.run(),
             Command::Verify(verify) => verify.run(),

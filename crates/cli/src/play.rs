@@ -70,11 +70,8 @@ impl Play {
         let duration = self.duration.as_deref().map(length).transpose()?;
         let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
         let input = open(&self.input, &options, self.seed)?;
-        let seed = Seed(self.seed).stream("replication", 0);
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
-        let options = player::Options { duration, class, seed };
-        let work = input.source.build(seed, 0);
-        let played = player::play(work, options).map_err(|error| refusal(&error, &*input.source))?;
+        let played = Part { seed: self.seed, duration, class }.play(&input)?;
         let text = || format!("{}\n", self.document(&played));
         if let Some(path) = self.file() {
             atomic::write(path, text().as_bytes()).map_err(Failure::other)?;
@@ -135,6 +132,28 @@ impl Play {
     }
 }
 
+/// What is played of an input.
+pub struct Part {
+    /// Where chance begins: the lengths are those of the first run of a simulation with this seed.
+    pub seed: u64,
+    /// How long, where not as long as the input says.
+    pub duration: Option<Span>,
+    /// The class of tasks that ask for none.
+    pub class: PlayClass,
+}
+
+impl Part {
+    /// Plays it.
+    ///
+    /// # Errors
+    /// Work that cannot be played, what needs root.
+    pub fn play(&self, input: &Input) -> Result<Played, Failure> {
+        let seed = Seed(self.seed).stream("replication", 0);
+        let options = player::Options { duration: self.duration, class: self.class, seed };
+        player::play(input.source.build(seed, 0), options).map_err(|error| refusal(&error, &*input.source))
+    }
+}
+
 /// What the reader of the table should know.
 fn remarks(played: &Played, input: &Input) -> Vec<String> {
     let mut all = input.details.warnings.clone();
@@ -170,7 +189,10 @@ fn class(choice: ClassChoice) -> PlayClass {
 }
 
 /// A duration as typed.
-fn length(text: &str) -> Result<Span, Failure> {
+///
+/// # Errors
+/// None at all, or longer than a day.
+pub fn length(text: &str) -> Result<Span, Failure> {
     let span = Span::parse(text).map_err(|why| Failure::usage(format!("--duration: {why}")))?;
     if span == Span::ZERO {
         return Err(Failure::usage("--duration: a play needs some time, such as 5s"));

@@ -231,15 +231,7 @@ fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Result<Policy
         );
         return crate::lab::policy("eevdf");
     };
-    let mut text = match version {
-        (..=1, _) | (2, ..=5) => "linux-2.4".to_string(),
-        (2, 6) => "cfs:kernel=2.6.24".to_string(),
-        (3..=5, _) | (6, ..=5) => "cfs:kernel=6.1".to_string(),
-        (6, 6..=11) => "eevdf:kernel=6.6".to_string(),
-        (6, 12..=14) => "eevdf:kernel=6.12".to_string(),
-        (6, 15..=17) => "eevdf:kernel=6.15".to_string(),
-        _ => "eevdf:kernel=6.18".to_string(),
-    };
+    let mut text = fair_class(version).to_string();
     let tunables = recording.metadata.recording.as_ref().map(|h| &h.tunables);
     let slice = tunables.and_then(|t| t.get("sched/base_slice_ns")).and_then(|v| v.parse::<u64>().ok());
     if let (Some(ns), true) = (slice, text.starts_with("eevdf")) {
@@ -248,6 +240,24 @@ fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Result<Policy
         text.push_str(&format!(",base_slice={}ns", ns / factor));
     }
     crate::lab::policy(&text)
+}
+
+/// The policy of ordinary tasks in a kernel of this version.
+fn fair_class(version: (u32, u32)) -> &'static str {
+    match version {
+        (..=1, _) | (2, ..=5) => "linux-2.4",
+        (2, 6) => "cfs:kernel=2.6.24",
+        (3..=5, _) | (6, ..=5) => "cfs:kernel=6.1",
+        (6, 6..=11) => "eevdf:kernel=6.6",
+        (6, 12..=14) => "eevdf:kernel=6.12",
+        (6, 15..=17) => "eevdf:kernel=6.15",
+        _ => "eevdf:kernel=6.18",
+    }
+}
+
+/// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is no version.
+pub fn own_policy(release: &str) -> Option<&'static str> {
+    version(release).map(fair_class)
 }
 
 /// Major and minor number of a kernel release.
@@ -265,6 +275,7 @@ mod tests {
         assert_eq!(version("6.18.44-fc-v657"), Some((6, 18)));
         assert_eq!(version("2.6.32-5-amd64"), Some((2, 6)));
         assert_eq!(version("unknown"), None);
+        assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
     }
 
     #[test]

@@ -60,3 +60,19 @@ fn ctrl_c_ends_a_play_at_once_and_still_prints() {
     assert_eq!(output.status.code(), Some(130));
     assert!(text(&output.stdout).contains("ended early by signal 2"), "{}", text(&output.stdout));
 }
+
+#[test]
+fn conform_sets_the_simulated_beside_the_played_and_says_which_differ() {
+    let folder = folder();
+    let hog = "[[task]]\nname = \"sleepy\"\nloop = 1\nprogram = [ { sleep = \"150ms\" }, { compute = \"20ms\" } ]\n";
+    std::fs::write(folder.path().join("x.toml"), format!("duration = \"400ms\"\n{hog}")).expect("a file");
+    let words = ["conform", "x.toml", "--runs", "2", "--json", "-"];
+    let document: serde_json::Value = serde_json::from_slice(&goodness(folder.path(), &words).stdout).expect("JSON");
+    let task = &document["tasks"][0];
+    assert_eq!((document["schema"].as_str(), document["live"].as_bool()), (Some("goodness.conform/1"), Some(false)));
+    let share = |side: &str| task["share"][side].as_f64().expect("measured");
+    assert!(share("simulated") > 0.0 && share("played") > 0.0, "{task}");
+    assert_eq!(task["switches"]["simulated"], 1.0, "to sleep; an end is none: {task}");
+    assert!(task["latency_p50"]["played"].as_f64().is_some_and(|ns| ns > 0.0), "{task}");
+    refused(folder.path(), &["conform", "x.toml", "--live"], &["--policy"]);
+}

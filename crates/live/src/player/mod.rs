@@ -25,7 +25,7 @@ use crate::record::Signals;
 use crate::sys;
 use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
 use kernel::Attributes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stage::{Setting, Stage};
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -70,12 +70,12 @@ pub struct Options {
 }
 
 /// What came of a play. Times in ns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Played {
     /// The CPUs that the tasks could use.
     pub cpus: Vec<u32>,
     /// The kernel's name of the class of ordinary tasks.
-    pub class: &'static str,
+    pub class: String,
     /// For how long was measured: from the end of the warm-up to the end.
     pub measured_ns: u64,
     /// The signal that ended it early.
@@ -145,6 +145,13 @@ pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
 #[must_use]
 pub fn playable_cpus() -> Vec<CpuId> {
     sys::affinity_of(0).unwrap_or_default().into_iter().map(CpuId).collect()
+}
+
+/// Ticks a second of the running kernel, where it tells.
+#[must_use]
+pub fn ticks_per_second() -> Option<u32> {
+    let ns = sys::tick_ns()?;
+    u32::try_from((1_000_000_000 + ns / 2) / ns).ok()
 }
 
 fn system(what: &str, error: &dyn fmt::Display) -> PlayError {
@@ -288,7 +295,7 @@ impl Watch {
         let outside = tasks.split_off((0..tasks.len()).take_while(|seat| !self.stage.is_outside(*seat)).count());
         Ok(Played {
             cpus: self.stage.cpus.iter().map(|cpu| cpu.0).collect(),
-            class: self.class,
+            class: self.class.into(),
             measured_ns: measured,
             interrupted_by: self.interrupted_by,
             watched_in_time: self.in_time,

@@ -81,7 +81,7 @@ impl Pace {
     /// Most of `rest`: what is left is approached in ever shorter steps, since the pace is only a guide.
     fn stretch(&self, rest: u64) {
         let ns = rest.min(STRETCH).saturating_sub(self.look) * 7 / 8;
-        burn((u128::from(ns) * u128::from(self.rounds) >> 20) as u64);
+        burn(((u128::from(ns) * u128::from(self.rounds)) >> 20) as u64);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::kernel;
 use goodness_observe::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the kernel counted for a thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Nearly {
 }
 
 /// One task as it was played; times in ns, counted from the end of the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlayedTask {
     /// Its name in the file; its thread has the first 15 bytes.
     pub name: String,

@@ -1,0 +1,274 @@
+//! `goodness conform`: a scenario in the simulator and on the running kernel, side by side.
+
+mod agreement;
+
+use crate::failure::{Failure, exit};
+use crate::input::{self, Input, InputOptions};
+use crate::lab::{self, Plan, RunResult};
+use crate::output;
+use crate::play::{self, Part};
+use crate::recorded::own_policy;
+use agreement::{Agreement, Bounds, Row};
+use clap::Args;
+use goodness_core::{Awaited, Machine, Seed, Span, TaskId, Time, Workload, WorkloadSource};
+use goodness_lab::{Contender, PolicySpec};
+use goodness_live::player::{self, PlayClass, Played};
+use goodness_report::{atomic, figure};
+use goodness_workload::machine::parse_machine;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Simulate a scenario, play it on the running kernel, and say how far the two agree.
+///
+/// The same file is simulated and played by real threads: shares of CPU time, context switches and wake-up latencies
+/// stand side by side, task by task. Without -p it is the running kernel's own scheduler against its model; with --live
+/// any policy, loaded into the kernel by `goodness live`, against itself in the simulator. The simulated machine has as many CPUs as the play, the
+/// kernel's HZ, and no costs unless --machine says more (`goodness calibrate`).
+///
+/// Exit code 0: all agrees within the bounds printed; 1: not all.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  taskset -c 1 goodness conform examples/02-nice.toml -d 5s         this kernel's scheduler on CPU 1
+  sudo goodness conform examples/02-nice.toml -p o1 --live          the O(1) scheduler, simulated and alive
+  scripts/conformance                                               the table of docs/fidelity.md, in guests
+An idle machine is needed: what else runs takes CPU time that the simulator knows nothing of.")]
+pub struct Conform {
+    /// An experiment (.toml), an rt-app file (.json), or a built-in workload.
+    input: String,
+    /// The policy to simulate, and with --live to load. By default the running kernel's own.
+    #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
+    policy: Option<String>,
+    /// Play under `goodness live POLICY` instead of the kernel's own scheduler (root, sched_ext).
+    #[arg(long, requires = "policy")]
+    live: bool,
+    /// How long, warm-up included. By default what the file says.
+    #[arg(short, long, value_name = "TIME")]
+    duration: Option<String>,
+    /// The simulated machine, if it is to have costs: a file from `goodness calibrate`. CPUs and HZ are the play's.
+    #[arg(long)]
+    machine: Option<String>,
+    /// Simulations, each with the tick at another phase; their mean is compared.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the results as JSON (schema goodness.conform/1); `-` is standard output, and nothing else goes there.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Conform {
+    /// Plays, simulates, compares and prints.
+    ///
+    /// # Errors
+    /// As `goodness play` and `goodness run`.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if let Some(path) = self.file() {
+            output::check_file(path)?;
+        }
+        let duration = self.duration.as_deref().map(play::length).transpose()?;
+        let input = input::open(&self.input, &InputOptions::default(), self.seed)?;
+        let policy = self.policy()?;
+        let (played, decision_latency) =
+            if self.live { self.play_live(&policy)? } else { (self.play(&input, duration)?, None) };
+        if let Some(signal) = played.interrupted_by {
+            return Err(Failure::other(format!("the play was ended by signal {signal}; nothing was compared")));
+        }
+        let machine = self.machine(played.cpus.len())?;
+        let simulated = self.simulate(&input, duration, &machine, &policy)?;
+        let bounds = Bounds::new(machine.tick(), decision_latency.unwrap_or_default());
+        let agreement = Agreement::of(&simulated, &played, bounds);
+        let document = format!("{:#}\n", self.document(&agreement, &policy, &machine, &played, decision_latency));
+        if let Some(path) = self.file() {
+            atomic::write(path, document.as_bytes()).map_err(Failure::other)?;
+        }
+        if self.json.is_some() && self.file().is_none() {
+            say!("{}", document.trim_end());
+        } else {
+            self.print(&agreement, &policy, &machine, decision_latency);
+        }
+        Ok(if agreement.holds() { exit::OK } else { exit::FAILURE })
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
+    /// The policy asked for, else the running kernel's own.
+    fn policy(&self) -> Result<PolicySpec, Failure> {
+        match &self.policy {
+            Some(text) => lab::policy(text),
+            None => {
+                let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+                let own = own_policy(&release).ok_or_else(|| {
+                    Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
+                })?;
+                lab::policy(own)
+            }
+        }
+    }
+
+    fn play(&self, input: &Input, duration: Option<Span>) -> Result<Played, Failure> {
+        Part { seed: self.seed, duration, class: PlayClass::Inherited }.play(input)
+    }
+
+    /// Plays under the policy, loaded into the kernel; with the 99th percentile of the decision latency.
+    fn play_live(&self, policy: &PolicySpec) -> Result<(Played, Option<Span>), Failure> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| Failure::other(format!("{what}: {error}"));
+        let folder = tempfile::tempdir().map_err(|error| failed("no scratch folder", &error))?;
+        let (played, status) = (folder.path().join("played.json"), folder.path().join("status.json"));
+        let program = std::env::current_exe().map_err(|error| failed("this program's file is not known", &error))?;
+        let mut command = Command::new(&program);
+        command.args(["live", &policy.to_string(), "--json"]).arg(&status).arg("--").arg(&program);
+        command.arg("play").arg(&self.input).args(["--seed", &self.seed.to_string(), "--json"]).arg(&played);
+        command.args(self.duration.iter().flat_map(|duration| ["-d", duration]));
+        let ended = command.stdout(std::process::Stdio::null()).status();
+        let ended = ended.map_err(|error| failed("`goodness live` cannot be started", &error))?;
+        if !ended.success() {
+            return Err(Failure::other(format!("`goodness live {policy}` failed ({ended}); the lines above say why")));
+        }
+        let read = |path: &Path| -> Result<Value, Failure> {
+            let text = std::fs::read_to_string(path).map_err(|error| failed("the play left no results", &error))?;
+            serde_json::from_str(&text).map_err(|error| failed("the play's results cannot be read", &error))
+        };
+        let document = read(&played)?;
+        let played = serde_json::from_value(document["played"].clone());
+        let played = played.map_err(|error| failed("the play's results cannot be read", &error))?;
+        let latency = read(&status)?["decision_latency"]["p99_ns"].as_u64().map(Span);
+        Ok((played, latency))
+    }
+
+    /// The machine to simulate: `cpus` of them and the kernel's HZ.
+    fn machine(&self, cpus: usize) -> Result<Machine, Failure> {
+        let hz = player::ticks_per_second().unwrap_or(250);
+        let mut machine = parse_machine(&format!("cpus={cpus},hz={hz}")).map_err(Failure::usage)?;
+        if let Some(text) = &self.machine {
+            let given = parse_machine(text).map_err(Failure::usage)?;
+            (machine.name, machine.costs) = (given.name, given.costs);
+        }
+        Ok(machine)
+    }
+
+    fn simulate(
+        &self,
+        input: &Input,
+        duration: Option<Span>,
+        machine: &Machine,
+        policy: &PolicySpec,
+    ) -> Result<Vec<RunResult>, Failure> {
+        let source = Lasting { source: &*input.source, duration };
+        let plan = Plan {
+            machine,
+            words: &self.input,
+            source: &source,
+            seed: self.seed,
+            runs: self.runs,
+            contenders: &[Contender { policy: policy.clone(), elevator: None }],
+            first: 0,
+            timeline_cap: 0,
+            with_queues: false,
+        };
+        Ok(plan.conduct()?.remove(0).runs)
+    }
+
+    fn document(
+        &self,
+        agreement: &Agreement,
+        policy: &PolicySpec,
+        machine: &Machine,
+        played: &Played,
+        latency: Option<Span>,
+    ) -> Value {
+        json!({
+            "schema": "goodness.conform/1",
+            "input": self.input,
+            "policy": policy.to_string(),
+            "live": self.live,
+            "machine": {"name": machine.name, "cpus": machine.cpu_count(), "hz": machine.hz},
+            "seed": self.seed,
+            "runs": self.runs,
+            "measured_ns": played.measured_ns,
+            "watched_in_time": played.watched_in_time,
+            "decision_latency_p99_ns": latency.map(|span| span.0),
+            "bounds": agreement.bounds,
+            "tasks": agreement.rows,
+            "worst": agreement.worst(),
+            "agrees": agreement.holds(),
+        })
+    }
+
+    fn print(&self, agreement: &Agreement, policy: &PolicySpec, machine: &Machine, latency: Option<Span>) {
+        let how = if self.live { "alive" } else { "on this kernel's own scheduler" };
+        let (cpus, hz) = (machine.cpu_count(), machine.hz);
+        say!(
+            "{}: {policy} simulated ({} runs, seed {}) and {how}; {cpus} CPUs, HZ {hz}",
+            self.input,
+            self.runs,
+            self.seed
+        );
+        let mut table = output::table();
+        table.set_header(["task", "nice", "share", "", "switches", "", "p50", "", "p99", "", ""]);
+        table.add_row(["", "", "sim", "real", "sim", "real", "sim", "real", "sim", "real", ""]);
+        for row in &agreement.rows {
+            table.add_row(cells(row));
+        }
+        output::align_right(&mut table, 1..10);
+        say!("{table}");
+        say!(
+            "sim: simulated; real: played; ✗: further apart than the bounds below. Latencies: from waking to running."
+        );
+        for line in agreement.sentences() {
+            say!("{line}");
+        }
+        if let Some(latency) = latency {
+            say!("decisions took {} at most in 99 % of cases", figure::time(Some(latency.0)));
+        }
+    }
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let whole = |value: Option<f64>| figure::time(value.map(|ns| ns.round() as u64));
+    vec![
+        figure::name(&row.name),
+        row.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
+        figure::percent(row.share.simulated),
+        figure::percent(row.share.played),
+        row.switches.simulated.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
+        row.switches.played.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
+        whole(row.latency_p50.simulated),
+        whole(row.latency_p50.played),
+        whole(row.latency_p99.simulated),
+        whole(row.latency_p99.played),
+        if row.agrees() { String::new() } else { "✗".into() },
+    ]
+}
+
+/// Work that ends after another duration than its own.
+struct Lasting<'a> {
+    source: &'a dyn WorkloadSource,
+    duration: Option<Span>,
+}
+
+impl WorkloadSource for Lasting<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+    fn what_varies(&self) -> &str {
+        self.source.what_varies()
+    }
+    /// The same lengths in every run, those of the play; what differs is the phase of the tick.
+    fn build(&self, seed: Seed, replication: u32) -> Workload {
+        let work = self.source.build(seed, replication);
+        let horizon = self.duration.map(|duration| Time::ZERO + duration).or(work.horizon);
+        Workload { horizon, ..work }
+    }
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        self.source.place_of(task)
+    }
+    fn name_of(&self, awaited: Awaited) -> Option<String> {
+        self.source.name_of(awaited)
+    }
+}
