@@ -77,3 +77,14 @@ fn apache_serves_ab() {
     assert!((7.9..8.1).contains(&per_request), "eight connections share the time: {per_request}");
     assert!(value(&measures, "request_latency_max_minus_min") >= value(&measures, "request_latency_major_minus_min"));
 }
+
+#[test]
+fn mariadb_serves_sysbench() {
+    let Some(measures) = run("mariadb:threads=4,rows=1000,duration=1s,warmup=1s") else { return };
+    // Four threads without thinking time: their transactions add up to four times the time there was.
+    let busy = value(&measures, "throughput") * value(&measures, "request_latency_mean") / 1e9;
+    assert!((3.7..=4.1).contains(&busy), "{busy} threads busy");
+    let Some(measures) = run("mariadb:threads=4,rows=1000,requests=200,warmup=1s") else { return };
+    let done = value(&measures, "throughput") * value(&measures, "time_to_finish") / 1e9;
+    assert!((199.5..200.5).contains(&done), "{done}");
+}

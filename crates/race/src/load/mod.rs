@@ -6,9 +6,12 @@
 mod ab;
 mod apache;
 pub(crate) mod latency;
+mod mariadb;
+mod mariadb_server;
 mod process;
 mod program;
 pub(crate) mod spin;
+mod sysbench;
 
 pub use program::Program;
 
@@ -129,6 +132,7 @@ macro_rules! loads {
 loads! {
     apache::Event,
     apache::Prefork,
+    mariadb::Mariadb,
     spin::Spin,
 }
 

@@ -1,0 +1,91 @@
+//! A MariaDB server of our own: data in the private folder, a socket there, no network, no file of an installed server.
+
+use super::process::Process;
+use super::{LoadError, Program};
+use crate::place::{Place, Role};
+use std::fs;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+pub(super) const SERVER: Program = Program { name: "mariadbd", package: "mariadb-server" };
+pub(super) const INSTALL: Program = Program { name: "mariadb-install-db", package: "mariadb-server" };
+/// The database that is there.
+pub(super) const DATABASE: &str = "race";
+/// How long making the data and starting on it may take; recovery after a kill included.
+const START: Duration = Duration::from_secs(120);
+/// Longer paths of sockets the system does not take (`sockaddr_un`).
+const SOCKET_MAX: usize = 107;
+
+/// Where a server lives, and its settings.
+#[derive(Debug)]
+pub(super) struct Home {
+    pub(super) data: PathBuf,
+    pub(super) socket: PathBuf,
+    /// Further options, as in `--innodb-buffer-pool-size=64M`.
+    pub(super) options: Vec<String>,
+}
+
+impl Home {
+    /// A home below `place` with its data in `data`.
+    pub(super) fn new(place: &Place, data: PathBuf, options: Vec<String>) -> Result<Home, LoadError> {
+        let socket = place.folder().join("mariadb.socket");
+        if socket.as_os_str().len() > SOCKET_MAX {
+            let path = socket.display();
+            return Err(LoadError(format!(
+                "{path} is too long for a socket; run the race in a folder with a shorter path"
+            )));
+        }
+        Ok(Home { data, socket, options })
+    }
+
+    /// Makes empty data. What was there goes.
+    pub(super) fn install(&self, place: &Place) -> Result<(), LoadError> {
+        let _ = fs::remove_dir_all(&self.data);
+        let mut command = Command::new(INSTALL.find()?);
+        command.arg("--no-defaults").args(user()).arg(format!("--datadir={}", self.data.display()));
+        command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        let install = Process::start(place, Role::Client, INSTALL.name, &mut command, None)?;
+        install.finish(START).map(|_| ())
+    }
+
+    /// Starts the server and waits until it greets.
+    pub(super) fn start(&self, place: &Place) -> Result<Process, LoadError> {
+        let (folder, log) = (place.folder(), place.folder().join("mariadb.log"));
+        let (_, _) = (fs::remove_file(&log), fs::remove_file(&self.socket));
+        let first = folder.join("first.sql");
+        let written = fs::write(&first, format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"));
+        written.map_err(|why| LoadError(format!("{} could not be written: {why}", first.display())))?;
+        let option = |name: &str, path: &Path| format!("--{name}={}", path.display());
+        let mut command = Command::new(SERVER.find()?);
+        command.arg("--no-defaults").args(user()).args([
+            "--skip-networking",
+            "--skip-log-bin",
+            "--performance-schema=OFF",
+        ]);
+        command.args([option("datadir", &self.data), option("socket", &self.socket), option("tmpdir", &self.data)]);
+        command.args([
+            option("pid-file", &folder.join("mariadb.pid")),
+            option("log-error", &log),
+            option("init-file", &first),
+        ]);
+        let mut server = Process::start(place, Role::Server, SERVER.name, command.args(&self.options), Some(log))?;
+        server.wait_until(START, || greets(&self.socket))?;
+        Ok(server)
+    }
+}
+
+/// It refuses to run as root unless told to.
+fn user() -> Option<&'static str> {
+    rustix::process::geteuid().is_root().then_some("--user=root")
+}
+
+/// Whether a server says first what such servers say: a packet that begins with version 10 of the protocol.
+fn greets(socket: &Path) -> bool {
+    let Ok(mut stream) = UnixStream::connect(socket) else { return false };
+    let mut first = [0; 5];
+    let patience = stream.set_read_timeout(Some(Duration::from_secs(1)));
+    patience.and_then(|()| stream.read_exact(&mut first)).is_ok() && first[4] == 10
+}
