@@ -3,10 +3,11 @@
 //! undoes what any of them has changed.
 //!
 //! Linux only. The one crate of the workspace that may call the operating system directly, and the only one with
-//! `unsafe`; all of it is in `sys`, in `restore` and in what `disks` asks of the kernel, each with its reason.
+//! `unsafe`; all of it is in `sys`, in `restore`, in `forked` and in what `disks` asks of the kernel, each with its reason.
 
 pub mod calibrate;
 pub mod disks;
+pub mod forked;
 pub mod player;
 pub mod process;
 pub mod record;

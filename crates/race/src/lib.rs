@@ -5,6 +5,7 @@
 //! process under the arm that is being run.
 
 pub mod arm;
+pub mod bench;
 pub mod cell;
 pub mod client;
 pub mod load;

@@ -63,6 +63,9 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<Vec<Measure>, LoadErro
         .map(|word| word.split_once('=').map_or((word.clone(), String::new()), |(k, v)| (k.into(), v.into())))
         .collect();
     match name.as_str() {
+        "hackbench" => crate::bench::hackbench::run(&made(&typed)?),
+        "schbench" => crate::bench::schbench::run(&made(&typed)?),
+        "yield" => crate::bench::yields::run(&made(&typed)?),
         "client" => crate::client::run(&made(&typed)?),
         "hog" => crate::load::spin::hog(),
         "spin" => crate::load::spin::work(&made(&typed)?),

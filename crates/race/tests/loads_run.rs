@@ -88,3 +88,38 @@ fn mariadb_serves_sysbench() {
     let done = value(&measures, "throughput") * value(&measures, "time_to_finish") / 1e9;
     assert!((199.5..200.5).contains(&done), "{done}");
 }
+
+#[test]
+fn yields_switch_between_contexts_and_cost_what_they_cost() {
+    for contexts in ["processes", "threads"] {
+        let all = run(&format!("yield:tasks=4,contexts={contexts},duration=300ms")).expect("needs no program");
+        assert!(value(&all, "switches_per_yield") > 0.2, "{contexts}: contexts on one CPU that yield are switched");
+        // A switch on any machine of this century, and a margin.
+        assert!((100.0..1e6).contains(&value(&all, "switch_time")), "{contexts}");
+        let all = run(&format!("yield:tasks=4,timed=create,contexts={contexts},duration=300ms")).expect("no program");
+        assert!((1e3..1e8).contains(&value(&all, "creation_time")), "{contexts}");
+    }
+    let alone = run("yield:tasks=1,duration=300ms").expect("needs no program");
+    assert!(value(&alone, "switches_per_yield") < 0.5, "one context has nobody to yield to");
+}
+
+#[test]
+fn hackbench_passes_all_messages() {
+    for (transport, contexts) in
+        [("pipe", "threads"), ("socket", "threads"), ("pipe", "processes"), ("socket", "processes")]
+    {
+        let asked = format!("hackbench:groups=2,fds=4,loops=50,transport={transport},contexts={contexts}");
+        let all = run(&asked).expect("needs no program");
+        let messages = value(&all, "throughput") * value(&all, "completion_time") / 1e9;
+        assert_eq!(messages.round(), 2.0 * 4.0 * 4.0 * 50.0, "{asked}");
+    }
+}
+
+#[test]
+fn schbench_workers_compute_what_they_were_told_to() {
+    let all = run("schbench:workers=1,work=2ms,sleep=0,warmup=50ms,duration=500ms").expect("needs no program");
+    let (rate, request) = (value(&all, "throughput"), value(&all, "request_latency_p50"));
+    assert!(request >= 1.99e6, "two milliseconds of work: {request}");
+    assert!(rate > 20.0 && rate <= 501.0, "{rate}");
+    assert!(value(&all, "wakeup_latency_p50") > 0.0);
+}

@@ -1,0 +1,130 @@
+//! Gregory Travis's benchmark of 1998: contexts that only yield, or a parent that creates contexts which end at once.
+//!
+//! All contexts share one CPU unless `pinned` is off. `yield_time` is what the original prints: elapsed time by the number
+//! of yields of all contexts together. A kernel may let the yielder go on; `switch_time` counts the switches there were.
+
+use super::crowd::{self, Body, Contexts};
+use super::now;
+use crate::load::{Better, LoadError, Measure};
+use goodness_core::{Span, choices, tunables};
+use goodness_live::forked::Forked;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::time::Duration;
+
+choices! {
+    /// What is timed: yields, or the creation of contexts that end at once.
+    pub enum Timed { Yield = "yield", Create = "create" }
+}
+
+tunables! {
+    /// What is timed, of how many.
+    pub struct Settings {
+        /// How many contexts there are; those created are created one by one, then waited for.
+        tasks: u64 = 40, in 1 => 10_000;
+        /// Processes or threads.
+        contexts: Contexts = Contexts::Processes;
+        /// Yields, or creations.
+        timed: Timed = Timed::Yield;
+        /// Whether all contexts share one CPU, the last that this program may use.
+        pinned: bool = true;
+        /// How long yields or creations are counted.
+        duration: Span = Span::from_s(1), in Span::from_ms(1) => Span::from_s(600);
+    }
+}
+
+/// Yields between two looks at the clock.
+const BATCH: u64 = 16;
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// Contexts that cannot be made.
+pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
+    match settings.timed {
+        Timed::Yield => yields(settings),
+        Timed::Create => creations(settings),
+    }
+}
+
+fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
+    // Time for everybody to be there; who comes late only yields less.
+    let from = now() + 20_000_000 + settings.tasks * 500_000;
+    let until = from + settings.duration.ns();
+    let body = || -> Body<'_> { Box::new(move || yield_between(settings.pinned, from, until)) };
+    let bodies = (0..settings.tasks).map(|_| body()).collect();
+    let counts = crowd::run(settings.contexts, bodies, || Ok(()))?;
+    let sum = |which: usize| counts.iter().filter_map(|counts| counts.get(which)).sum::<u64>() as f64;
+    let (yields, switches, length) = (sum(0), sum(1), settings.duration.ns() as f64);
+    if yields == 0.0 {
+        return Err(LoadError("nobody came to yield; give it a longer duration".into()));
+    }
+    let mut all = vec![Measure::new("yield_time", "ns", Better::Lower, length / yields)];
+    if switches > 0.0 {
+        all.push(Measure::new("switch_time", "ns", Better::Lower, length / switches));
+    }
+    all.push(Measure::new("switches_per_yield", "1", Better::Higher, switches / yields));
+    Ok(all)
+}
+
+/// Yields until the time comes; how often, and how often another context got the CPU.
+fn yield_between(pinned: bool, from: u64, until: u64) -> Result<Vec<u64>, LoadError> {
+    if pinned {
+        pin()?;
+    }
+    std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
+    let (mut yields, before) = (0, switches());
+    while now() < until {
+        (0..BATCH).for_each(|_| std::thread::yield_now());
+        yields += BATCH;
+    }
+    Ok(vec![yields, switches().saturating_sub(before)])
+}
+
+/// How often this thread was switched out so far.
+fn switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let counts = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+    counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+/// Confines this thread to the last CPU that it may use.
+fn pin() -> Result<(), LoadError> {
+    let failed = |why: rustix::io::Errno| LoadError(format!("the contexts could not be put on one CPU: {why}"));
+    let allowed = sched_getaffinity(None).map_err(failed)?;
+    let last = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu)).unwrap_or(0);
+    let mut one = CpuSet::new();
+    one.set(last);
+    sched_setaffinity(None, &one).map_err(failed)
+}
+
+fn creations(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
+    if settings.pinned {
+        pin()?;
+    }
+    let failed = |why: std::io::Error| LoadError(format!("a context could not be made: {why}"));
+    let (begun, mut made) = (now(), 0);
+    let until = begun + settings.duration.ns();
+    while now() < until {
+        match settings.contexts {
+            Contexts::Processes => processes(settings.tasks).map_err(failed)?,
+            Contexts::Threads => threads(settings.tasks).map_err(failed)?,
+        }
+        made += settings.tasks;
+    }
+    let each = (now() - begun) as f64 / made as f64;
+    Ok(vec![Measure::new("creation_time", "ns", Better::Lower, each)])
+}
+
+fn processes(count: u64) -> std::io::Result<()> {
+    let children: Result<Vec<Forked>, _> = (0..count).map(|_| Forked::run(|| ())).collect();
+    children?.into_iter().try_for_each(|child| child.wait().map(|_| ()))
+}
+
+fn threads(count: u64) -> std::io::Result<()> {
+    let make = || std::thread::Builder::new().stack_size(64 * 1024).spawn(|| ());
+    let made: Result<Vec<_>, _> = (0..count).map(|_| make()).collect();
+    made?.into_iter().for_each(|thread| {
+        let _ = thread.join();
+    });
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The benchmarks of our own as loads: each is one part, which is the server.
+
+use super::process::Process;
+use super::{About, Load, LoadError, Measure, Registered};
+use crate::bench::{hackbench, schbench, yields};
+use crate::part::{self, Parts};
+use crate::place::{Place, Role};
+use goodness_core::{Seed, Tunables};
+use std::time::Duration;
+
+/// Beyond the time that a benchmark is to take, it may take so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A load that runs the part of its name.
+#[derive(Debug)]
+pub struct Own<S> {
+    settings: S,
+    parts: Parts,
+}
+
+/// What the benchmark of these settings is.
+trait Benchmark: Tunables + 'static {
+    const ABOUT: About;
+    /// How long it is to take, as far as it is known.
+    fn length(&self) -> Duration;
+}
+
+impl<S: Benchmark> Registered for Own<S> {
+    const ABOUT: About = S::ABOUT;
+    type Settings = S;
+
+    fn new(settings: S, parts: Parts) -> Result<Self, LoadError> {
+        Ok(Own { settings, parts })
+    }
+}
+
+impl<S: Benchmark> Load for Own<S> {
+    fn prepare(&mut self, _place: &Place) -> Result<(), LoadError> {
+        Ok(())
+    }
+
+    fn run(&mut self, place: &Place, _seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        let name = S::ABOUT.name;
+        let mut command = self.parts.command(name, &self.settings);
+        let part = Process::start(place, Role::Server, name, &mut command, None)?;
+        part::measures(&part.finish(self.settings.length() + PATIENCE)?)
+    }
+}
+
+impl Benchmark for hackbench::Settings {
+    const ABOUT: About = About {
+        name: "hackbench",
+        summary: "Groups of senders and receivers pass small messages through pipes or sockets, until all have passed.",
+        needs: &[],
+        measures: &["completion_time"],
+    };
+
+    fn length(&self) -> Duration {
+        // A message takes microseconds; a hundred are a slow machine under a debugger.
+        Duration::from_micros(100 * self.groups * self.fds * self.fds * self.loops)
+    }
+}
+
+impl Benchmark for schbench::Settings {
+    const ABOUT: About = About {
+        name: "schbench",
+        summary: "Workers are woken by message threads, sleep for a moment, compute, and ask to be woken again.",
+        needs: &[],
+        measures: &["throughput", "wakeup_latency_p50", "wakeup_latency_p99", "request_latency_p99"],
+    };
+
+    fn length(&self) -> Duration {
+        Duration::from_nanos(self.warmup.ns() + self.duration.ns() + self.sleep.ns() + self.work.ns() * self.workers)
+    }
+}
+
+impl Benchmark for yields::Settings {
+    const ABOUT: About = About {
+        name: "yield",
+        summary: "Processes or threads only call sched_yield, or are created and end at once.",
+        needs: &[],
+        measures: &[],
+    };
+
+    fn length(&self) -> Duration {
+        Duration::from_nanos(self.duration.ns() + self.tasks * 1_000_000)
+    }
+}
