@@ -5,6 +5,8 @@
 
 use super::ab;
 use super::process::Process;
+use super::sweep::swept;
+use super::value::Counts;
 use super::{About, Load, LoadError, Measure, Program, Registered};
 use crate::client;
 use crate::part::{self, Parts};
@@ -32,6 +34,8 @@ tunables! {
         pattern: client::Pattern = client::Pattern::Closed;
         /// Connections at a time.
         connections: u64 = 8, in 1 => 1024;
+        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind their names.
+        sweep: Counts = Counts::default();
         /// Mean time between an answer and the next request of the connection; own client, closed loop.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Requests that arrive per second; own client, open loop.
@@ -128,7 +132,8 @@ impl Load for Event {
 }
 
 impl Apache {
-    fn new(mpm: &'static str, settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
+    fn new(mpm: &'static str, mut settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
+        settings.connections = settings.sweep.0.last().copied().unwrap_or(settings.connections);
         if settings.client == Client::Ab && settings.pattern == client::Pattern::Open {
             return Err(LoadError("ab is a closed loop; take client = own for pattern = open".into()));
         }
@@ -166,6 +171,14 @@ impl Apache {
     }
 
     fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        let (sweep, alone) = (self.settings.sweep.clone(), self.settings.connections);
+        swept(&sweep, alone, |connections| {
+            self.settings.connections = connections;
+            self.run_once(place, seed)
+        })
+    }
+
+    fn run_once(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         self.port = free_port()?;
         let server = self.start(place)?;
         let measured = match self.settings.client {

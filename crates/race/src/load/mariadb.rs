@@ -4,7 +4,9 @@
 //! them, warms it up and measures.
 
 use super::mariadb_server::{Home, INSTALL, SERVER};
+use super::sweep::swept;
 use super::sysbench::{self, End, SYSBENCH, Test};
+use super::value::Counts;
 use super::{About, Load, LoadError, Measure, Registered};
 use crate::part::Parts;
 use crate::place::Place;
@@ -26,6 +28,8 @@ tunables! {
         script: Script = Script::ReadWrite;
         /// Connections that make transactions, one after the other.
         threads: u64 = 8, in 1 => 1024;
+        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind their names.
+        sweep: Counts = Counts::default();
         /// Tables.
         tables: u64 = 1, in 1 => 100;
         /// Rows of a table.
@@ -77,7 +81,8 @@ impl Mariadb {
     }
 
     fn options(&self) -> Vec<String> {
-        let Settings { threads, buffer_pool, .. } = self.settings;
+        let Settings { threads, buffer_pool, ref sweep, .. } = self.settings;
+        let threads = sweep.0.last().copied().unwrap_or(threads);
         let flush = u8::from(self.settings.flush == Flush::Commit);
         vec![
             format!("--innodb-buffer-pool-size={buffer_pool}M"),
@@ -104,11 +109,12 @@ impl Load for Mariadb {
         let home = self.home.as_ref().ok_or_else(|| LoadError("mariadb was not prepared".into()))?;
         let server = home.start(place)?;
         let end = self.settings.requests.map_or(End::After(self.settings.duration), End::Transactions);
-        let test = self.test();
-        let measured = test
-            .run(place, &home.socket, End::After(self.settings.warmup), seed.stream("warm-up", 0).0)
-            .and_then(|_| test.run(place, &home.socket, end, seed.0))
-            .and_then(|printed| sysbench::measures(&printed));
+        let measured = swept(&self.settings.sweep, self.settings.threads, |threads| {
+            let test = Test { threads, ..self.test() };
+            test.run(place, &home.socket, End::After(self.settings.warmup), seed.stream("warm-up", 0).0)
+                .and_then(|_| test.run(place, &home.socket, end, seed.0))
+                .and_then(|printed| sysbench::measures(&printed))
+        });
         let measured = measured.map_err(|why| server.error(&format!("was running when this happened: {why}")));
         server.stop();
         measured

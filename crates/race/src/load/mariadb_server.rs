@@ -47,16 +47,23 @@ impl Home {
         let mut command = Command::new(INSTALL.find()?);
         command.arg("--no-defaults").args(user()).arg(format!("--datadir={}", self.data.display()));
         command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        // Tables of InnoDB must lie where the server looks for them later.
+        command.args(self.options.iter().filter(|option| option.starts_with("--innodb-data")));
         let install = Process::start(place, Role::Client, INSTALL.name, &mut command, None)?;
         install.finish(START).map(|_| ())
     }
 
-    /// Starts the server and waits until it greets.
+    /// Starts the server with an empty database, or the one that is there, and waits until it greets.
     pub(super) fn start(&self, place: &Place) -> Result<Process, LoadError> {
+        self.start_with(place, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"))
+    }
+
+    /// Starts the server, which does `statements` first, one a line, and waits until it greets.
+    pub(super) fn start_with(&self, place: &Place, statements: &str) -> Result<Process, LoadError> {
         let (folder, log) = (place.folder(), place.folder().join("mariadb.log"));
         let (_, _) = (fs::remove_file(&log), fs::remove_file(&self.socket));
         let first = folder.join("first.sql");
-        let written = fs::write(&first, format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"));
+        let written = fs::write(&first, statements);
         written.map_err(|why| LoadError(format!("{} could not be written: {why}", first.display())))?;
         let option = |name: &str, path: &Path| format!("--{name}={}", path.display());
         let mut command = Command::new(SERVER.find()?);

@@ -5,6 +5,9 @@
 
 mod ab;
 mod apache;
+mod dbload;
+mod fio;
+mod fio_job;
 pub(crate) mod latency;
 mod mariadb;
 mod mariadb_server;
@@ -12,7 +15,9 @@ mod own;
 mod process;
 mod program;
 pub(crate) mod spin;
+mod sweep;
 mod sysbench;
+mod value;
 
 pub use program::Program;
 
@@ -134,10 +139,12 @@ macro_rules! loads {
 loads! {
     apache::Event,
     apache::Prefork,
+    dbload::DbLoad,
+    fio::Fio,
     own::Own<hackbench::Settings>,
     mariadb::Mariadb,
-    spin::Spin,
     own::Own<schbench::Settings>,
+    spin::Spin,
     own::Own<yields::Settings>,
 }
 

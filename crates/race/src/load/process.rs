@@ -72,6 +72,15 @@ impl Process {
         let _ = self.ends_within(ENDING);
     }
 
+    /// Asks it to end in order, which is part of its work.
+    ///
+    /// # Errors
+    /// When it takes longer than `patience`, or reports a failure.
+    pub(crate) fn stop_within(self, patience: Duration) -> Result<(), LoadError> {
+        let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
+        self.finish(patience).map(|_| ())
+    }
+
     /// Waits until it has ended by itself; what it wrote to standard output.
     ///
     /// # Errors
