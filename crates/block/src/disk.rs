@@ -1,6 +1,6 @@
 //! One disk as its users see it: what they may ask of it and what it says in return.
 
-use goodness_core::{Io, IoEvent, QueueFacts, Submitter, Time};
+use goodness_core::{Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
 
 /// One disk: elevator, block layer and device together, a state machine without a clock.
 ///
@@ -35,6 +35,10 @@ pub trait Disk: Send {
 
     /// The name of the elevator, for messages.
     fn elevator(&self) -> &'static str;
+
+    /// Tells `each` the pieces of I/O that make up `request`, in the order of their sectors; the device has that request. A
+    /// device with memory behind its sectors needs to know whose. Of a piece that was cut, the part in this request.
+    fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io));
 }
 
 impl<D: Disk + ?Sized> Disk for Box<D> {
@@ -64,6 +68,9 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
     fn elevator(&self) -> &'static str {
         (**self).elevator()
+    }
+    fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io)) {
+        (**self).pieces(request, each);
     }
 }
 

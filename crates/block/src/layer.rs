@@ -393,4 +393,12 @@ impl<E: RegisteredElevator> Disk for Queue<E> {
     fn elevator(&self) -> &'static str {
         E::ABOUT.name
     }
+
+    fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io)) {
+        let mut piece = self.pieces.first(request);
+        while piece != NONE {
+            each(&self.pieces[piece].io);
+            piece = self.pieces.next(piece);
+        }
+    }
 }

@@ -133,6 +133,11 @@ impl Pieces {
         std::mem::replace(&mut self.chains[request.index()], Chain::EMPTY).head
     }
 
+    /// The first piece of `request`, or [`NONE`].
+    pub fn first(&self, request: RequestId) -> u32 {
+        self.chains[request.index()].head
+    }
+
     /// The piece behind `piece` on its chain, or [`NONE`].
     pub fn next(&self, piece: u32) -> u32 {
         self[piece].next

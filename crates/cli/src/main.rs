@@ -11,6 +11,7 @@ mod block_input;
 mod calibrate;
 mod compare;
 mod conform;
+mod elevate;
 mod failure;
 mod input;
 mod lab;
@@ -76,6 +77,8 @@ enum Command {
     List(list::List),
     /// Reproduce published results, side by side with their numbers.
     Study(study::Conduct),
+    /// Put an elevator before a real disk (root; ublk; Linux).
+    Elevate(Box<elevate::Elevate>),
     /// Measure what scheduling costs on this machine, for --machine.
     Calibrate(calibrate::Calibrate),
     /// What a decision costs, and how it grows with tasks and CPUs.
@@ -101,6 +104,7 @@ impl Command {
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
             Command::Study(study) => study.run(),
+            Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),
             Command::Bench(bench) => bench.run(),
         }

@@ -6,7 +6,7 @@
 //! too, by a journal that the next start reads. `docs/recording-format.md` describes the file.
 
 mod cast;
-mod command;
+pub(crate) mod command;
 mod drain;
 mod error;
 mod event;

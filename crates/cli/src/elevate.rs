@@ -1,0 +1,193 @@
+//! `goodness elevate`: an elevator of the registry before a disk that exists.
+
+use crate::failure::{Failure, exit};
+use crate::output;
+use clap::{Args, Subcommand, ValueEnum};
+use goodness_live::elevate::{self, ElevateError, Options, Report, Standing, Told};
+use std::path::PathBuf;
+
+/// Put an elevator before a disk: a block device whose queue it is, over a file or a block device (root; ublk).
+///
+/// The same elevator that the simulator runs orders the requests of real programs: file systems, databases, fio. Flushes and
+/// durable writes (FUA) are honoured, and a server that is killed can be followed by another one without a loss. It runs
+/// until Ctrl-C or `goodness elevate stop`; then it says what was done and what it cost.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  truncate -s 1G disk.img
+  sudo goodness elevate look disk.img                 prints the device, such as /dev/ublkb0
+  sudo goodness elevate mq-deadline:read_expire=100ms /dev/sdb --depth 8
+  sudo goodness elevate status                        requests, distance, latency, overhead so far
+  sudo goodness elevate list                          all devices; what to do after a server was killed
+  sudo goodness elevate --recover 0                   go on where a killed server stopped
+  sudo goodness elevate stop 0
+
+An elevator reorders only what waits: requests beyond --depth wait in it. `goodness list elevators` names them all."
+)]
+pub struct Elevate {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The elevator, with settings: NAME or NAME:KEY=VALUE,KEY=VALUE.
+    #[arg(required_unless_present = "recover")]
+    elevator: Option<String>,
+    /// What lies behind the device: a file, or a block device that nobody uses. Its contents stay as they are until you write.
+    #[arg(value_name = "DEVICE-OR-FILE", required_unless_present = "recover", conflicts_with = "recover")]
+    backing: Option<PathBuf>,
+    /// Requests that the backing has at a time; the others wait in the elevator.
+    #[arg(long, default_value_t = 16, value_name = "N", conflicts_with = "recover")]
+    depth: u32,
+    /// Requests that the device takes at a time.
+    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "recover")]
+    tags: u16,
+    /// Confine the server to these CPUs.
+    #[arg(long, value_delimiter = ',', value_name = "CPUS", conflicts_with = "recover")]
+    cpus: Option<Vec<u32>>,
+    /// Whether seeking costs (as the kernel says of the backing, or yes where it does not know).
+    #[arg(long, value_enum, conflicts_with = "recover")]
+    rotational: Option<YesOrNo>,
+    /// Single reads by which the overhead is measured at the start; 0: none.
+    #[arg(long, default_value_t = 32, value_name = "N", conflicts_with = "recover")]
+    probes: u32,
+    /// Serve device N again, whose server was killed; with the same elevator unless another one is named.
+    #[arg(long, value_name = "N")]
+    recover: Option<u32>,
+    /// Show how device 0, or the only one, does while it is served: the same as `goodness elevate status`.
+    #[arg(long, exclusive = true)]
+    status: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum YesOrNo {
+    Yes,
+    No,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// All ublk devices of this machine, and what to do about those that lost their server.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// How a device does: requests, merges, distance, latency, overhead.
+    Status {
+        /// The number in /dev/ublkbN; not needed where there is only one.
+        device: Option<u32>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop a device and remove it; refused while it is mounted.
+    Stop {
+        /// The number in /dev/ublkbN.
+        device: u32,
+    },
+}
+
+impl Elevate {
+    /// Serves, or asks those who do.
+    ///
+    /// # Errors
+    /// No root, no ublk, an unknown elevator, a backing in use, …: a sentence with the remedy.
+    pub fn run(&self) -> Result<u8, Failure> {
+        match &self.command {
+            Some(Command::List { json }) => list(*json),
+            Some(Command::Status { device, json }) => show(&elevate::status(*device).map_err(failure)?, *json),
+            Some(Command::Stop { device }) => {
+                elevate::stop(*device).map_err(failure)?;
+                say!("/dev/ublkb{device} is stopped and removed");
+                Ok(exit::OK)
+            }
+            None if self.status => show(&elevate::status(None).map_err(failure)?, self.json),
+            None => self.serve(),
+        }
+    }
+
+    fn serve(&self) -> Result<u8, Failure> {
+        let elevator = self.elevator.as_deref();
+        let served = match (self.recover, elevator, &self.backing) {
+            (Some(number), elevator, _) => elevate::recover(number, elevator, &mut told),
+            (None, Some(elevator), Some(backing)) => {
+                elevate::serve(&self.options(elevator, backing.clone()), &mut told)
+            }
+            _ => return Err(Failure::usage("name an elevator and a file or device, or --recover N. See --help.")),
+        };
+        show(&served.map_err(failure)?, self.json)
+    }
+
+    fn options(&self, elevator: &str, backing: PathBuf) -> Options {
+        Options {
+            elevator: elevator.to_string(),
+            backing,
+            depth: self.depth,
+            tags: self.tags,
+            cpus: self.cpus.clone(),
+            rotational: self.rotational.map(|answer| matches!(answer, YesOrNo::Yes)),
+            probes: self.probes,
+        }
+    }
+}
+
+/// On stderr, so that the result alone is on stdout.
+fn told(what: Told) {
+    match what {
+        Told::Recovering { device } => {
+            eprintln!("/dev/ublkb{device} lost its server; taking it over, requests that waited go on");
+        }
+        Told::Ready { device, number, is_direct, probe } => {
+            let how = if is_direct { "" } else { ", through the page cache: its file system has no direct I/O" };
+            eprintln!("{} is ready{how}; Ctrl-C or `goodness elevate stop {number}` ends it", device.display());
+            if let Some(probe) = probe {
+                let [direct, through, added] =
+                    [probe.direct_ns, probe.through_ns, probe.added_ns()].map(|ns| ns as f64 / 1e3);
+                eprintln!("a single read: backing {direct:.1} us, device {through:.1} us, so {added:.1} us more");
+            }
+        }
+        Told::InUse { why } => eprintln!("not stopped: {why} A second signal stops it anyway."),
+    }
+}
+
+fn failure(error: ElevateError) -> Failure {
+    Failure { code: error.exit_code(), sentence: error.to_string() }
+}
+
+fn show(report: &Report, json: bool) -> Result<u8, Failure> {
+    match json {
+        true => say!("{}", serde_json::to_string_pretty(report).expect("plain values serialise")),
+        false => say!("{report}"),
+    }
+    Ok(exit::OK)
+}
+
+fn list(json: bool) -> Result<u8, Failure> {
+    let devices = elevate::list().map_err(failure)?;
+    if json {
+        say!("{}", serde_json::to_string_pretty(&devices).expect("plain values serialise"));
+        return Ok(exit::OK);
+    }
+    if devices.is_empty() {
+        say!("no device has an elevator; make one: goodness elevate ELEVATOR FILE");
+        return Ok(exit::OK);
+    }
+    let mut table = output::table();
+    table.set_header(["device", "elevator", "backing", "state", "remedy"]);
+    for it in devices {
+        let state = match it.standing {
+            Standing::Served => format!("served by process {}", it.server),
+            Standing::ServerGone => "server gone, requests wait".into(),
+            Standing::NoDisk => "without a disk".into(),
+            Standing::NotOurs => "another program's".into(),
+        };
+        let words = [it.elevator, it.backing].map(|word| word.unwrap_or_else(|| "unknown".into()));
+        let [elevator, backing] = words;
+        table.add_row([format!("/dev/ublkb{}", it.number), elevator, backing, state, it.remedy.unwrap_or_default()]);
+    }
+    say!("{table}");
+    Ok(exit::OK)
+}
