@@ -171,7 +171,7 @@ fn look_travels_a_quarter_of_what_noop_travels_at_depth_16() {
         let reads = Load { reads: true, durable_every: 0, flush_every: 0, ..load(&server.device, 3000, 64) };
         run(&reads);
         let report = server.stop();
-        assert_eq!((&report["answered"], &report["requests"]), (&3000.into(), &3000.into()), "{report}");
+        assert_eq!(report["answered"], 3000, "{report}");
         println!("{elevator}: {} sectors, {}", report["sectors_travelled"], report["probe"]);
         report["sectors_travelled"].as_u64().expect("a number")
     };
