@@ -155,3 +155,17 @@ fn dbload_fills_its_tables_twice() {
     assert!((4900.0..=5000.0).contains(&rows.round()), "{rows}");
     assert!(value(&all, "bandwidth") > 0.0, "the device was written to");
 }
+
+#[test]
+fn the_scheduler_s_share_is_sampled_while_apache_serves() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED scheduler-share: a profile of all CPUs needs root");
+        return;
+    }
+    let Some(all) = run("scheduler-share:sweep=2 8,warmup=100ms,duration=1s") else { return };
+    for connections in [2, 8] {
+        let share = value(&all, &format!("scheduler_share_{connections}"));
+        // Each request is some switches of a few microseconds: some of the time, and never most of it.
+        assert!(share > 0.0 && share < 0.6, "{connections} connections: {share}");
+    }
+}

@@ -55,7 +55,7 @@ tunables! {
     }
 }
 
-const APACHE: Program = Program { name: "apache2", package: "apache2" };
+pub(super) const APACHE: Program = Program { name: "apache2", package: "apache2" };
 const MODULES: &str = "/usr/lib/apache2/modules";
 /// How long the server may take to answer at first, and `ab` for a run.
 const START: Duration = Duration::from_secs(20);
@@ -75,8 +75,9 @@ pub struct Prefork(Apache);
 #[derive(Debug)]
 pub struct Event(Apache);
 
+/// A server, its client and its page.
 #[derive(Debug)]
-struct Apache {
+pub(super) struct Apache {
     mpm: &'static str,
     settings: Settings,
     parts: Parts,
@@ -132,7 +133,7 @@ impl Load for Event {
 }
 
 impl Apache {
-    fn new(mpm: &'static str, mut settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
+    pub(super) fn new(mpm: &'static str, mut settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
         settings.connections = settings.sweep.0.last().copied().unwrap_or(settings.connections);
         if settings.client == Client::Ab && settings.pattern == client::Pattern::Open {
             return Err(LoadError("ab is a closed loop; take client = own for pattern = open".into()));
@@ -150,7 +151,7 @@ impl Apache {
         Ok(Apache { mpm, settings, parts, port: 0 })
     }
 
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    pub(super) fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
         APACHE.find()?;
         if self.settings.client == Client::Ab {
             ab::AB.find()?;
@@ -179,20 +180,30 @@ impl Apache {
     }
 
     fn run_once(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
-        self.port = free_port()?;
-        let server = self.start(place)?;
-        let measured = match self.settings.client {
-            Client::Own => self.own(place, seed),
+        let Settings { client, connections, requests, keep_alive, .. } = self.settings;
+        self.during(place, connections, |apache| match client {
+            Client::Own => apache.own(place, seed),
             Client::Ab => {
-                let Settings { connections, requests, keep_alive, .. } = self.settings;
-                let address = format!("http://127.0.0.1:{}{}", self.port, client::PATH);
+                let address = format!("http://127.0.0.1:{}{}", apache.port, client::PATH);
                 ab::run(place, &address, &ab::Plan { connections, requests, keep_alive }, RUN)
             }
-        };
+        })
+    }
+
+    /// Starts the server for so many `connections`, does `what`, and stops it.
+    pub(super) fn during<T>(
+        &mut self,
+        place: &Place,
+        connections: u64,
+        what: impl FnOnce(&Apache) -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
+        self.settings.connections = connections;
+        self.port = free_port()?;
+        let server = self.start(place)?;
         // The server may know why its client got no answers.
-        let measured = measured.map_err(|why| server.error(&format!("was running when this happened: {why}")));
+        let done = what(self).map_err(|why| server.error(&format!("was running when this happened: {why}")));
         server.stop();
-        measured
+        done
     }
 
     fn start(&self, place: &Place) -> Result<Process, LoadError> {
@@ -209,7 +220,8 @@ impl Apache {
         Ok(server)
     }
 
-    fn own(&self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    /// The client of our own drives the server that runs.
+    pub(super) fn own(&self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let Settings { pattern, connections, think, rate, keep_alive, warmup, duration, .. } = self.settings;
         let port = u64::from(self.port);
         let settings =

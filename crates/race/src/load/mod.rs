@@ -13,7 +13,9 @@ mod mariadb;
 mod mariadb_server;
 mod own;
 mod process;
+mod profile;
 mod program;
+mod scheduler_share;
 pub(crate) mod spin;
 mod sweep;
 mod sysbench;
@@ -143,6 +145,7 @@ loads! {
     fio::Fio,
     own::Own<hackbench::Settings>,
     mariadb::Mariadb,
+    scheduler_share::SchedulerShare,
     own::Own<schbench::Settings>,
     spin::Spin,
     own::Own<yields::Settings>,
