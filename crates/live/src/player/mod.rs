@@ -1,7 +1,7 @@
 //! Plays work as real threads of this machine, under whatever scheduler its kernel has.
 //!
 //! The work is the simulator's: the same behaviours give the same steps from the same seed, and each task is a thread that
-//! does them. To compute is to use that much of the thread's CPU time, to wait is to sleep on a futex, and a lock is
+//! does them. To compute is to use that much CPU time (see `pace`), to wait is to sleep on a futex, and a lock is
 //! handed to the next in turn as in the simulator. What is measured is what the kernel counts for each thread (CPU time,
 //! switches) and what the tasks meet themselves: how late they run after a sleep was due or a waker called.
 //!
@@ -286,6 +286,7 @@ impl Watch {
                 wakeup_latency_p50_ns: log.latency.quantile(5_000),
                 wakeup_latency_p99_ns: log.latency.quantile(9_900),
                 wakeup_latency_max_ns: log.latency.max(),
+                wakeup_latency_max_at_ns: log.latency.max().map(|_| log.worst.1),
                 served: log.served,
                 steps: log.steps,
                 computed_ns: log.computed,

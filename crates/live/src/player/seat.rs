@@ -30,7 +30,12 @@ impl Curtain {
 
     /// Whether the play is over.
     pub fn is_down(&self) -> bool {
-        self.down.load(Ordering::SeqCst) || monotonic_ns() >= self.end.load(Ordering::Relaxed)
+        self.is_down_at(monotonic_ns())
+    }
+
+    /// Whether the play is over, to whoever knows the time already: ns on `CLOCK_MONOTONIC`.
+    pub fn is_down_at(&self, now: u64) -> bool {
+        self.down.load(Ordering::SeqCst) || now >= self.end.load(Ordering::Relaxed)
     }
 }
 

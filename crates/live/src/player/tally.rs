@@ -63,6 +63,8 @@ fn run_delay(text: &str) -> Option<u64> {
 pub struct Log {
     /// From the time a sleep was due, or a waker called, to the instruction after the wait.
     pub latency: Histogram,
+    /// The worst latency, in ns, and when it ended, in ns since the beginning.
+    pub worst: (u64, u64),
     /// Steps taken, those during warm-up too.
     pub steps: u64,
     /// CPU time of the compute steps it completed, in ns; nothing for what lasts for ever.
@@ -132,6 +134,8 @@ pub struct PlayedTask {
     pub wakeup_latency_p99_ns: Option<u64>,
     /// The largest wake-up latency.
     pub wakeup_latency_max_ns: Option<u64>,
+    /// When that one ended, since the beginning of the play.
+    pub wakeup_latency_max_at_ns: Option<u64>,
     /// Requests served.
     pub served: u64,
     /// Steps taken, warm-up included.
