@@ -11,3 +11,4 @@ pub mod client;
 pub mod load;
 pub mod part;
 pub mod place;
+pub mod predict;

@@ -101,6 +101,9 @@ fn yields_switch_between_contexts_and_cost_what_they_cost() {
         let all = run(&format!("yield:tasks=4,timed=create,contexts={contexts},duration=300ms")).expect("no program");
         assert!((1e3..1e8).contains(&value(&all, "creation_time")), "{contexts}");
     }
+    let all = run("yield:sweep=2 8,timed=both,contexts=threads,duration=50ms").expect("needs no program");
+    let named = ["yield_time_2", "creation_time_2", "yield_time_8", "creation_time_8"];
+    assert!(named.iter().all(|name| value(&all, name) > 0.0));
     let alone = run("yield:tasks=1,duration=300ms").expect("needs no program");
     assert!(value(&alone, "switches_per_yield") < 0.5, "one context has nobody to yield to");
 }

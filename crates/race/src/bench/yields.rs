@@ -5,6 +5,8 @@
 
 use super::crowd::{self, Body, Contexts};
 use super::now;
+use crate::load::sweep::swept;
+use crate::load::value::Counts;
 use crate::load::{Better, LoadError, Measure};
 use goodness_core::{Span, choices, tunables};
 use goodness_live::forked::Forked;
@@ -12,8 +14,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::time::Duration;
 
 choices! {
-    /// What is timed: yields, or the creation of contexts that end at once.
-    pub enum Timed { Yield = "yield", Create = "create" }
+    /// What is timed: yields, the creation of contexts that end at once, or one after the other.
+    pub enum Timed { Yield = "yield", Create = "create", Both = "both" }
 }
 
 tunables! {
@@ -21,9 +23,11 @@ tunables! {
     pub struct Settings {
         /// How many contexts there are; those created are created one by one, then waited for.
         tasks: u64 = 40, in 1 => 10_000;
+        /// Numbers of contexts taken one after the other, instead of one; measures get the number behind their names.
+        sweep: Counts = Counts::default();
         /// Processes or threads.
         contexts: Contexts = Contexts::Processes;
-        /// Yields, or creations.
+        /// Yields, creations, or both.
         timed: Timed = Timed::Yield;
         /// Whether all contexts share one CPU, the last that this program may use.
         pinned: bool = true;
@@ -40,17 +44,27 @@ const BATCH: u64 = 16;
 /// # Errors
 /// Contexts that cannot be made.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
-    match settings.timed {
-        Timed::Yield => yields(settings),
-        Timed::Create => creations(settings),
+    if settings.pinned {
+        pin()?;
     }
+    swept(&settings.sweep, settings.tasks, |tasks| {
+        let settings = Settings { tasks, ..settings.clone() };
+        let mut all = Vec::new();
+        if settings.timed != Timed::Create {
+            all.extend(yields(&settings)?);
+        }
+        if settings.timed != Timed::Yield {
+            all.extend(creations(&settings)?);
+        }
+        Ok(all)
+    })
 }
 
 fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     // Time for everybody to be there; who comes late only yields less.
     let from = now() + 20_000_000 + settings.tasks * 500_000;
     let until = from + settings.duration.ns();
-    let body = || -> Body<'_> { Box::new(move || yield_between(settings.pinned, from, until)) };
+    let body = || -> Body<'_> { Box::new(move || Ok(yield_between(from, until))) };
     let bodies = (0..settings.tasks).map(|_| body()).collect();
     let counts = crowd::run(settings.contexts, bodies, || Ok(()))?;
     let sum = |which: usize| counts.iter().filter_map(|counts| counts.get(which)).sum::<u64>() as f64;
@@ -67,17 +81,14 @@ fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
 }
 
 /// Yields until the time comes; how often, and how often another context got the CPU.
-fn yield_between(pinned: bool, from: u64, until: u64) -> Result<Vec<u64>, LoadError> {
-    if pinned {
-        pin()?;
-    }
+fn yield_between(from: u64, until: u64) -> Vec<u64> {
     std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
     let (mut yields, before) = (0, switches());
     while now() < until {
         (0..BATCH).for_each(|_| std::thread::yield_now());
         yields += BATCH;
     }
-    Ok(vec![yields, switches().saturating_sub(before)])
+    vec![yields, switches().saturating_sub(before)]
 }
 
 /// How often this thread was switched out so far.
@@ -87,7 +98,7 @@ fn switches() -> u64 {
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-/// Confines this thread to the last CPU that it may use.
+/// Confines this thread, and so all contexts it makes, to the last CPU that it may use.
 fn pin() -> Result<(), LoadError> {
     let failed = |why: rustix::io::Errno| LoadError(format!("the contexts could not be put on one CPU: {why}"));
     let allowed = sched_getaffinity(None).map_err(failed)?;
@@ -98,9 +109,6 @@ fn pin() -> Result<(), LoadError> {
 }
 
 fn creations(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
-    if settings.pinned {
-        pin()?;
-    }
     let failed = |why: std::io::Error| LoadError(format!("a context could not be made: {why}"));
     let (begun, mut made) = (now(), 0);
     let until = begun + settings.duration.ns();

@@ -17,9 +17,9 @@ mod profile;
 mod program;
 mod scheduler_share;
 pub(crate) mod spin;
-mod sweep;
+pub(crate) mod sweep;
 mod sysbench;
-mod value;
+pub(crate) mod value;
 
 pub use program::Program;
 

@@ -83,6 +83,8 @@ impl Benchmark for yields::Settings {
     };
 
     fn length(&self) -> Duration {
-        Duration::from_nanos(self.duration.ns() + self.tasks * 1_000_000)
+        let points = self.sweep.0.len().max(1) as u64;
+        let most = self.sweep.0.last().copied().unwrap_or(self.tasks);
+        Duration::from_nanos(points * 2 * (self.duration.ns() + most * 1_000_000))
     }
 }

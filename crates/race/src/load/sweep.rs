@@ -8,7 +8,7 @@ const BASE: u64 = 16;
 
 /// What `run` measures at each of `counts`, with the number behind each name, and the scalability from 16 to each larger
 /// number; at `alone` without any suffix where nothing is swept.
-pub(super) fn swept(
+pub(crate) fn swept(
     counts: &Counts,
     alone: u64,
     mut run: impl FnMut(u64) -> Result<Vec<Measure>, LoadError>,

@@ -30,6 +30,8 @@ goodness_core::tunables! {
         timed: Timed = Timed::Yield;
         /// Other processes of the machine, asleep all the time; a recalculation touches them too.
         others: u64 = 40, in 0 => 100_000;
+        /// CPU time of a yield itself, besides the switch that follows.
+        call: Span = Span::ZERO, in Span::ZERO => Span::from_s(1);
         /// CPU time the parent spends on creating one context.
         creation: Span = Span::from_us(1000), in Span::ZERO => Span::from_s(1);
         /// How long the run lasts.
@@ -43,7 +45,11 @@ pub fn plan(settings: &Settings) -> Plan {
     add(&mut plan, "other", settings.others, &forever(vec![Op::Do(Step::Wait(never))]));
     let first = plan.tasks.len();
     match settings.timed {
-        Timed::Yield => add(&mut plan, "yielder", settings.tasks, &forever(vec![Op::Do(Step::Yield)])),
+        Timed::Yield => {
+            let call = (settings.call > Span::ZERO).then_some(Op::Do(Step::Compute(settings.call)));
+            let ops = call.into_iter().chain([Op::Do(Step::Yield)]).collect();
+            add(&mut plan, "yielder", settings.tasks, &forever(ops));
+        }
         Timed::Create => create(&mut plan, settings),
     }
     if settings.contexts == Contexts::Threads {
