@@ -2,12 +2,12 @@
 //!
 //! Source: Linux 5.x, `specs/io-schedulers.md` section 9, in `bfq/`: the next queue (`wf2q.rs`), its budget (`budget.rs`),
 //! service of it (`service.rs`), arrivals (`arrival.rs`), whether to keep the device idle (`idling.rs`), raising of weights
-//! (`raising.rs`), the speed of the device (`rate.rs`).
+//! (`raising.rs`), queues that are shared (`sharing.rs`), the speed of the device (`rate.rs`).
 //!
-//! Inferred (general knowledge where the spec is short): when a queue counts as bound by I/O, when the device as queueing,
+//! Inferred (general knowledge where the spec is short): which queues are shared from the start, when a queue counts as bound by I/O, when the device as queueing,
 //! how long a pause makes soft real-time, limits on slots for writes, how many requests are injected. Departs: *slow* compares
 //! rates, as the spec says; times are nanoseconds, not jiffies, but for the timeout. Left out: groups (all weights come from
-//! I/O priorities), merging of queues that read next to each other, wakers.
+//! I/O priorities), merging of queues that read next to each other or, where the device seeks, began together, wakers.
 //!
 //! Weakness: the device idles on purpose, which costs throughput where it has a queue or does not seek; a raised queue takes
 //! it from all others.
@@ -21,6 +21,7 @@ mod raising;
 mod rate;
 mod service;
 mod settings;
+mod sharing;
 #[cfg(test)]
 mod tests;
 mod wf2q;
@@ -39,6 +40,7 @@ use raising::Burst;
 use rate::PeakRate;
 pub use settings::Settings;
 use settings::Times;
+use sharing::Sharing;
 use wf2q::Schedule;
 
 /// The queue of requests that bypass all queues.
@@ -79,6 +81,7 @@ pub struct Bfq {
     bounds: Bounds,
     rate: PeakRate,
     burst: Burst,
+    sharing: Sharing,
     counts: Counts,
     queueing: Queueing,
     /// Where the last request given to the device ended.
@@ -112,6 +115,7 @@ impl RegisteredElevator for Bfq {
             bounds: Bounds::new(settings.max_budget),
             rate: PeakRate::new(facts),
             burst: Burst::default(),
+            sharing: Sharing::default(),
             counts: Counts::default(),
             queueing: Queueing::default(),
             position: 0,
@@ -126,7 +130,12 @@ impl RegisteredElevator for Bfq {
 
 impl Elevator for Bfq {
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
-        self.owner[request.index()] == queue::number(io.sync, io.submitter, io.priority)
+        let number = if io.sync {
+            self.sharing.queue_of(io.submitter)
+        } else {
+            Some(queue::number(false, io.submitter, io.priority))
+        };
+        number == Some(self.owner[request.index()])
     }
 
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
@@ -209,9 +218,8 @@ impl Elevator for Bfq {
     }
 
     fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
-        let number = queue::number(true, submitter, goodness_core::IoPriority::DEFAULT);
-        let Some(queue) = self.queues.get_mut(number as usize) else { return };
-        queue.exited = true;
+        let Some(number) = self.sharing.leaves(submitter) else { return };
+        self.queue(number).exited = true;
         // Nothing will come: the timer ends service of the queue at once.
         if self.schedule.serving() == Some(number)
             && let Some(idling) = &mut self.idling

@@ -34,7 +34,12 @@ impl Bfq {
 
     /// The queue of a request; a new one if its process is new, or takes the number of one that is gone.
     fn enrol(&mut self, cx: &IoContext, what: &Request) -> u32 {
-        let number = queue::number(what.sync, what.submitter, what.priority);
+        let number = if what.sync {
+            let may_share = self.settings.stable_merge && !self.rate.is_rotational() && self.queueing.is_queueing();
+            self.sharing.enrol(cx.now, what.submitter, what.priority, may_share)
+        } else {
+            queue::number(false, what.submitter, what.priority)
+        };
         assert_ne!(number, NO_QUEUE, "submitters are numbered densely");
         while self.queues.len() <= number as usize {
             let sync = self.queues.len() as u32 >= queue::SHARED;

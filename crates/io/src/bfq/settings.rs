@@ -20,6 +20,8 @@ goodness_core::tunables! {
         back_seek_penalty: u64 = 2, in 1 => 1000;
         /// Whether interactive and soft real-time queues are raised.
         low_latency: bool = true;
+        /// Whether queues that begin together are one, on a device that queues and does not seek (Linux 5.13 and later).
+        stable_merge: bool = true;
         /// Whether shares are kept at any cost: always idle, one request in the device.
         strict_guarantees: bool = false;
     }

@@ -16,8 +16,13 @@ fn best_effort(level: u8) -> IoPriority {
 }
 
 /// A flash device with a queue of its own, alone.
-fn bench(settings: Settings) -> Bench<Bfq> {
+fn flash(settings: Settings) -> Bench<Bfq> {
     Bench::with(QueueFacts { depth: 32, rotational: false, requests: 64, ..facts() }, settings)
+}
+
+/// The same, where each process has a queue of its own though they begin together.
+fn bench(settings: Settings) -> Bench<Bfq> {
+    flash(Settings { stable_merge: false, ..settings })
 }
 
 fn io(process: u32, level: u8, sector: u64) -> Io {
@@ -37,6 +42,28 @@ fn waiting_for_the_heavy_queue() -> Bench<Bfq> {
     }
     assert!(bench.elevator.next_timer().is_some());
     bench
+}
+
+#[test]
+fn processes_that_begin_together_share_a_queue_on_flash_unless_told_otherwise() {
+    let share = |mut bench: Bench<Bfq>| {
+        let [one, other] = [0, 1].map(|process| bench.insert(io(process, 4, 1 << (20 + process))));
+        bench.elevator.owner[one.index()] == bench.elevator.owner[other.index()]
+    };
+    assert!(share(flash(fair())));
+    assert!(!share(bench(fair())));
+    assert!(!share(Bench::new(fair())), "a device that seeks");
+}
+
+#[test]
+fn who_shares_a_queue_is_served_as_much_as_it_keeps_waiting() {
+    let mut bench = flash(fair());
+    let deep: Vec<_> = (0..9).map(|at| bench.insert(io(0, 4, 2048 * at))).collect();
+    let shallow = bench.insert(io(1, 4, 2048 * 4 + 8));
+    let order: Vec<_> = std::iter::from_fn(|| bench.dispatch()).collect();
+    assert_eq!(order.len(), 10);
+    assert_eq!(order.iter().position(|request| *request == shallow), Some(5), "by its place among those of the other");
+    assert_eq!(order[4], deep[4]);
 }
 
 #[test]

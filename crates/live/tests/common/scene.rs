@@ -40,7 +40,7 @@ pub fn hindrance() -> Option<String> {
 
 /// A job of 4 KiB pieces, reads and writes.
 pub fn mixed(depth: u32, batch: u32, pieces: u64) -> Job {
-    Job { what: What::Both, bytes: 4096, depth, batch, pieces, time: Duration::from_secs(60) }
+    Job { what: What::Both, bytes: 4096, depth, batch, pieces, time: Duration::from_secs(60), cpu: None }
 }
 
 /// What the kernel's `elevator` does with `jobs`: its block events in order, and the queue as it was.
