@@ -1,20 +1,24 @@
-//! Measures the study `fio-mixed` on a loop device of this machine: `fio_mixed FOLDER [ROUNDS [SECONDS]]` (root; blkio of
-//! cgroup v1). Writes `published.toml` to the folder.
+//! Measures the study `fio-mixed` on a loop device of this machine: `fio_mixed FOLDER [ROUNDS [SECONDS]]` (root).
+//! Writes `loop.toml` and `service.toml` to the folder. `fio_mixed --on DEVICE SECONDS` measures a device that is there, and
+//! prints.
 //!
 //! Four jobs run together under each of the four elevators in turns, round after round, so that what else the machine does
-//! hits all alike. The disk is a loop device over another one that the kernel limits to so many I/Os a second of each
-//! direction, over a file in memory: without the limit a loop device is as fast as its machine's CPUs, and one measures those.
+//! hits all alike. The disk is a loop device over a file in the folder, with direct I/O, that takes 4 requests at a time: what is
+//! beyond waits where an elevator can choose. Run it on a quiet machine: the device is fast,
+//! and what else runs takes its CPUs. Last, the device's own times under none are traced: they are the model.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use goodness_core::Seed;
+use goodness_core::{Operation, Seed};
 use goodness_live::disks::{Done, Job, LoopDisk, What, run};
+use goodness_trace::block::{BlockStage, load_block_bytes};
 
 const BYTES: u64 = 1 << 30;
-/// I/Os a second of each direction.
-const RATE: u64 = 400;
+/// Requests that the device takes at a time; the jobs have 29 under way.
+const TAGS: u32 = 4;
 const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// Name, what, bytes, depth.
 const JOBS: [(&str, What, u32, u32); 4] = [
@@ -23,6 +27,11 @@ const JOBS: [(&str, What, u32, u32); 4] = [
     ("writes-64k", What::Writes, 65_536, 8),
     ("writes-4", What::Writes, 4096, 4),
 ];
+/// How long the device is traced.
+const TRACED: Duration = Duration::from_secs(2);
+/// Requests of a kind that make a sample.
+const LEAST: usize = 1000;
+
 /// What is kept of one elevator, a number for each round.
 #[derive(Default)]
 struct Seen {
@@ -31,40 +40,95 @@ struct Seen {
     jobs: [Vec<f64>; 4],
 }
 
+/// `fio_mixed --on DEVICE SECONDS`: what the device does under each elevator, for a device that exists.
+fn on(device: &Path, seconds: u64) {
+    let queue = Path::new("/sys/block").join(device.file_name().expect("a device")).join("queue");
+    let jobs = jobs(seconds);
+    let mut seen: [Seen; 4] = Default::default();
+    for (elevator, seen) in ELEVATORS.iter().zip(&mut seen) {
+        std::fs::write(queue.join("scheduler"), elevator).expect("the kernel has it");
+        if *elevator != "none" {
+            std::fs::write(queue.join("nr_requests"), "256").expect("an elevator may have them");
+        }
+        keep(seen, &run(device, BYTES, &jobs, Seed(0)).expect("I/O works"));
+    }
+    let about = format!(
+        "a null device that completes each of {TAGS}\n# requests at a time after 500 us, in the guest of scripts/guest: the same \
+        numbers whoever measures"
+    );
+    print!("{}", published("guest", &about, &seen, 1, seconds));
+}
+
+/// The jobs, each on a CPU of its own as far as there are two.
+fn jobs(seconds: u64) -> [Job; 4] {
+    std::array::from_fn(|number| {
+        let (_, what, bytes, depth) = JOBS[number];
+        let (time, cpu) = (Duration::from_secs(seconds), Some(number as u32 % 2));
+        Job { what, bytes, depth, batch: 1, pieces: u64::MAX, time, cpu }
+    })
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == "--on") {
+        return on(Path::new(&words[1]), words[2].parse().expect("a number"));
+    }
     let folder = Path::new(words.first().expect("fio_mixed FOLDER [ROUNDS [SECONDS]]"));
     let number = |at: usize, usual: u64| words.get(at).map_or(usual, |word| word.parse().expect("a number"));
     let (rounds, seconds) = (number(1, 10), number(2, 2));
-    let jobs = JOBS.map(|(_, what, bytes, depth)| Job {
-        what,
-        bytes,
-        depth,
-        batch: 1,
-        pieces: u64::MAX,
-        time: Duration::from_secs(seconds),
-    });
-    let below = Path::new("/dev/shm");
-    let lower = LoopDisk::make(below, BYTES).expect("a loop device");
+    let jobs = jobs(seconds);
+    let disk = LoopDisk::make(folder, BYTES).expect("a loop device");
     // The file is filled first: a hole of a sparse file is read faster than data.
-    let fill = Job { what: What::Writes, bytes: 1 << 20, depth: 2, batch: 1, pieces: 512, time: Duration::MAX };
-    run(&lower.device(), BYTES, &[fill], Seed(0)).expect("filled");
-    lower.limit(RATE, RATE).expect("blkio of cgroup v1");
-    let disk = LoopDisk::above(&lower, below).expect("a loop device");
+    let fill =
+        Job { what: What::Writes, bytes: 1 << 20, depth: 2, batch: 1, pieces: 4096, time: Duration::MAX, cpu: None };
+    run(&disk.device(), BYTES, &[fill], Seed(0)).expect("filled");
     let mut seen: [Seen; 4] = Default::default();
     for round in 0..rounds {
         for (elevator, seen) in ELEVATORS.iter().zip(&mut seen) {
-            disk.set_elevator(elevator).expect("the kernel has it");
+            disk.set_elevator_before(elevator, TAGS).expect("the kernel has it");
             let done = run(&disk.device(), BYTES, &jobs, Seed(round)).expect("I/O works");
             keep(seen, &done);
-            eprintln!(
-                "{round} {elevator}: {:.0} IOPS, p99 {:.0} us",
-                seen.total[round as usize],
-                seen.p99[round as usize] / 1e3
-            );
+            let now = |values: &[f64]| values[round as usize] as u64;
+            let shares = seen.jobs.each_ref().map(|job| now(job));
+            eprintln!("{round} {elevator}: {} a second, {shares:?}, p99 {} ns", now(&seen.total), now(&seen.p99));
         }
     }
-    std::fs::write(folder.join("published.toml"), published(&seen, rounds, seconds)).expect("written");
+    disk.set_elevator_before("none", TAGS).expect("every kernel has it");
+    let short = jobs.map(|job| Job { time: TRACED, ..job });
+    let (trace, _) = disk.traced(|| run(&disk.device(), BYTES, &short, Seed(rounds))).expect("traced");
+    std::fs::write(folder.join("service.toml"), service(&trace)).expect("written");
+    let about =
+        format!("a loop device over a file on a disk, with direct I/O,\n# that takes {TAGS} requests at a time");
+    std::fs::write(folder.join("loop.toml"), published("loop", &about, &seen, rounds, seconds)).expect("written");
+}
+
+/// What the device took from issue to completion, by direction and size.
+fn service(trace: &str) -> String {
+    let records = load_block_bytes("trace", trace.as_bytes()).expect("the kernel's own text").records;
+    let mut issued = BTreeMap::new();
+    let mut kinds: BTreeMap<(bool, u32), Vec<u64>> = BTreeMap::new();
+    for record in &records {
+        match record.stage {
+            BlockStage::Issue => _ = issued.insert(record.sector, record.at),
+            BlockStage::Complete { .. } => {
+                let Some(since) = issued.remove(&record.sector) else { continue };
+                let reads = record.op == Operation::Read;
+                kinds.entry((reads, record.sectors)).or_default().push(record.at.since(since).0);
+            }
+            _ => {}
+        }
+    }
+    let mut text = String::from(
+        "# Traced by scripts/measure-fio-mixed under none, after the rounds of published.toml: ns from issue to completion of the\n\
+         # four jobs' requests, percentiles 0.5, 1.5, ... 99.5.\n",
+    );
+    for ((reads, sectors), mut spans) in kinds.into_iter().filter(|(_, spans)| spans.len() >= LEAST) {
+        spans.sort_unstable();
+        let at = |percent: usize| spans[spans.len() * (2 * percent + 1) / 200];
+        let ns: Vec<u64> = (0..100).map(at).collect();
+        let _ = write!(text, "\n[[kind]]\nreads = {reads}\nsectors = {sectors}\nns = {ns:?}\n");
+    }
+    text
 }
 
 fn keep(seen: &mut Seen, done: &[Done]) {
@@ -85,42 +149,32 @@ fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }
 
-fn published(seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
+fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let kernel = kernel.trim().split(['-', '+']).next().unwrap_or_default();
     let mut text = format!(
-        "# Measured by scripts/measure-fio-mixed: Linux {}, {cpus} CPUs, a loop device over one that is limited to {RATE} reads\n\
-         # and {RATE} writes a second (blkio.throttle), over a file in memory, all with direct I/O. Four jobs at random places:\n\
-         # reads of 4 KiB at depth 1 and at depth 16, writes of 64 KiB at depth 8, writes of 4 KiB at depth 4.\n\
-         # {rounds} rounds of {seconds} s under each elevator in turns; medians over the rounds. Those under none are what the\n\
-         # model is fitted to.\n",
-        kernel.trim().split('-').next().unwrap_or_default()
+        "# Measured by scripts/measure-fio-mixed: Linux {kernel}, 2 CPUs, {about}.\n\
+         # Four jobs at random places: reads of 4 KiB at depth 1 and at depth 16, writes of 64 KiB at depth 8, writes of 4 KiB at\n\
+         # depth 4. {rounds} rounds of {seconds} s under each elevator in turns; medians. The total under none is what the model is\n\
+         # fitted to.\n"
     );
-    let alone = median(&seen[0].jobs[0]);
     for (elevator, seen) in ELEVATORS.iter().zip(seen) {
-        if *elevator != "none" {
-            let _ = write!(
-                text,
-                "\n[[number]]\nkey = \"ratio.{elevator}\"\nquantity = \"reads at depth 1 a second, {elevator} by none\"\nunit = \"ratio\"\n\
-             value = {:.4}\nwhere = \"of the medians\"\ntolerance = {{ relative = 0.25 }}\nagainst = {{ value = 1.0 }}\n",
-                median(&seen.jobs[0]) / alone
-            );
-        }
         let mut entry = |key: &str, quantity: &str, unit: &str, values: &[f64]| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(0.0, f64::max);
             let _ = write!(
                 text,
-                "\n[[number]]\nkey = \"{key}.{elevator}\"\nquantity = \"{quantity} under {elevator}\"\nunit = \"{unit}\"\n\
-                 value = {:.1}\nwhere = \"median of {rounds} rounds, {low:.0} to {high:.0}\"\n\
+                "\n[[number]]\nkey = \"{place}.{key}.{elevator}\"\nquantity = \"{place}: {quantity} under {elevator}\"\n\
+                 unit = \"{unit}\"\nvalue = {:.3}\nwhere = \"median of {rounds} rounds, {low:.3} to {high:.3}\"\n\
                  tolerance = {{ relative = 0.25 }}\n",
                 median(values)
             );
         };
         entry("iops", "I/Os a second, all jobs,", "per second", &seen.total);
         entry("p99", "p99 of the reads at depth 1", "ns", &seen.p99);
-        for ((name, ..), values) in JOBS.iter().zip(&seen.jobs) {
-            entry(name, &format!("I/Os a second of {name}"), "per second", values);
+        for (job, (name, ..)) in JOBS.iter().enumerate() {
+            let shares: Vec<f64> = seen.jobs[job].iter().zip(&seen.total).map(|(one, all)| one / all).collect();
+            entry(&format!("share-{name}"), &format!("share of {name} in all I/Os"), "ratio", &shares);
         }
     }
     text

@@ -1,18 +1,17 @@
 //! Four mixed jobs of fio's kind on a real loop device under the kernel's elevators: does the simulator, fitted to `none`,
 //! foretell what the others do?
 //!
-//! The device is fitted to three numbers measured under `none`: reads a second, writes a second, and the p99 of the reads at
-//! depth 1, which sets the length of the window in which the device grants its allowance (the value of [`WINDOWS`] whose
-//! simulated p99 is nearest). Everything under the other elevators is predicted, at the kernel's defaults.
+//! The device is a sample of what the real one was seen to take under `none`, from issue to completion, for each operation and
+//! size; one factor for all of them is fitted so that the simulated total under `none` is the measured one. Everything under
+//! the other elevators is predicted, at the kernel's defaults.
 
-mod gate;
 mod jobs;
 
 use crate::{Estimate, Findings, Lab, Parameter, Row, Study};
-use gate::Gate;
 use goodness_block::{Drive, QueueOptions, Storage, by_name};
-use goodness_core::{Seed, Span, Time};
-use jobs::{JOBS, Load};
+use goodness_core::{DeviceFacts, Operation, Seed, Service, Span, Time};
+use goodness_device::recorded::Recorded;
+use jobs::{CPUS, JOBS, Load};
 use rayon::prelude::*;
 
 /// The study.
@@ -20,26 +19,19 @@ pub const STUDY: Study<'static> = Study {
     name: "fio-mixed",
     question: "Fitted to a real device without an elevator, does the simulator foretell what the elevators of Linux do to it?",
     source: "measured by scripts/measure-fio-mixed: Linux 6.18, November 2026",
-    published: include_str!("../../../studies/fio-mixed/published.toml"),
+    published: concat!(
+        include_str!("../../../studies/fio-mixed/guest.toml"),
+        include_str!("../../../studies/fio-mixed/loop.toml")
+    ),
     corners: &[],
-    parameters: &[
-        Parameter {
-            name: "service",
-            unit: "us",
-            value: 50.0,
-            low: 20.0,
-            high: 200.0,
-            because: "What an I/O takes in a loop device that nothing limits, on the busy machine of the measurement.",
-        },
-        Parameter {
-            name: "pause",
-            unit: "us",
-            value: 50.0,
-            low: 10.0,
-            high: 500.0,
-            because: "What a job takes from a completion to its next request, on the same machine.",
-        },
-    ],
+    parameters: &[Parameter {
+        name: "pause",
+        unit: "us",
+        value: 10.0,
+        low: 2.0,
+        high: 50.0,
+        because: "What a job takes from a completion to its next request: two system calls.",
+    }],
     runs: 6,
     conduct: &conduct,
 };
@@ -48,67 +40,83 @@ pub const STUDY: Study<'static> = Study {
 const SECTORS: u64 = 1 << 21;
 /// Length of a run.
 const LENGTH: Time = Time(10_000_000_000);
-/// Windows tried, in ms.
-const WINDOWS: [u64; 10] = [5, 10, 20, 40, 60, 80, 100, 120, 150, 200];
-/// What is predicted.
-const PREDICTED: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
+/// Requests that the measured device takes at a time (TAGS of the example `fio_mixed` of crates/live).
+const TAGS: u32 = 4;
+/// Requests that may wait with an elevator: what the kernel gives a device that says 128.
+const REQUESTS: u32 = 256;
+/// The devices: what the numbers begin with, and what the device was seen to take.
+const DEVICES: [(&str, &str); 2] = [
+    // It is told to take half a millisecond for everything.
+    ("guest", "[[kind]]\nreads = true\nsectors = 8\nns = [500000]\n"),
+    ("loop", include_str!("../../../studies/fio-mixed/service.toml")),
+];
+/// Rounds of fitting; the third changes nothing.
+const FITTINGS: usize = 3;
+/// What was measured; all but the first are predicted.
+const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// The fitted device.
-#[derive(Clone, Copy)]
-struct Fit {
-    window: Span,
-    rates: [u64; 2],
+/// A kind of request, and what it was seen to take.
+#[derive(serde::Deserialize)]
+struct Kind {
+    reads: bool,
+    sectors: u32,
+    /// Percentiles 0.5, 1.5, … 99.5.
+    ns: Vec<u64>,
+}
+
+/// All kinds.
+#[derive(serde::Deserialize)]
+struct Kinds {
+    kind: Vec<Kind>,
 }
 
 /// What came out of one elevator, a number for each replication.
 struct Seen {
     total: Vec<f64>,
     p99: Vec<f64>,
-    jobs: [Vec<f64>; JOBS.len()],
+    /// Each job's part of the total.
+    shares: [Vec<f64>; JOBS.len()],
 }
 
 fn conduct(lab: &Lab) -> Result<Findings, String> {
-    let fit = fit(lab)?;
-    let none = run(lab, "none", fit)?;
-    let mut findings = Findings::default();
-    let input = "An input: the device is fitted to it.";
-    findings.rows.push(as_input(lab.row("iops.none", &none.total, input)?));
-    findings.rows.push(as_input(lab.row("p99.none", &none.p99, input)?));
-    for (job, about) in JOBS.iter().enumerate() {
-        let note = "Fitted as the sum of its direction; how the jobs share it follows from turns by order of arrival.";
-        findings.rows.push(as_input(lab.row(&format!("{}.none", about.name), &none.jobs[job], note)?));
-    }
-    for elevator in PREDICTED {
-        let seen = run(lab, elevator, fit)?;
-        let note = note(elevator);
-        findings.rows.push(lab.row(&format!("iops.{elevator}"), &seen.total, note)?);
-        findings.rows.push(lab.row(&format!("p99.{elevator}"), &seen.p99, note)?);
-        for (job, about) in JOBS.iter().enumerate() {
-            findings.rows.push(lab.row(&format!("{}.{elevator}", about.name), &seen.jobs[job], note)?);
+    let mut findings = Findings { conclusion: CONCLUSION.into(), ..Findings::default() };
+    for (place, service) in DEVICES {
+        let fit = fit(lab, place, service)?;
+        for elevator in ELEVATORS {
+            let seen = run(lab, elevator, &fit)?;
+            let row = |key: &str, values: &[f64]| {
+                lab.row(&format!("{place}.{key}.{elevator}"), values, note(place, elevator))
+            };
+            let total = row("iops", &seen.total)?;
+            findings.rows.push(if elevator == "none" { as_input(total) } else { total });
+            findings.rows.push(row("p99", &seen.p99)?);
+            for (job, about) in JOBS.iter().enumerate() {
+                findings.rows.push(row(&format!("share-{}", about.name), &seen.shares[job])?);
+            }
         }
-        let ratios: Vec<f64> = seen.jobs[0].iter().zip(&none.jobs[0]).map(|(one, none)| one / none).collect();
-        findings.rows.push(lab.row(&format!("ratio.{elevator}"), &ratios, note)?);
+        findings.rows.push(Row::unpublished(
+            &format!("{place}: times of the device, by those that were seen"),
+            "ratio",
+            Some(&Estimate::exact(fit.factor)),
+            "Fitted to the total under none: what sleeping for a free tag costs is in it.",
+        ));
     }
-    findings.rows.push(Row::unpublished(
-        "window in which the device grants its allowance",
-        "ns",
-        Some(&Estimate::exact(fit.window.0 as f64)),
-        "Fitted to the p99 under none; blk-throttle's slice is a tenth of a second.",
-    ));
-    findings.conclusion = "The total and the slowest reads come out, but they tell little: a device that grants so many I/Os a second and has more \
-        tags than requests leaves the elevators nothing to decide, and under all four the kernel's figures are alike. The reader at depth 1 gets a \
-        third more from the kernel than the model gives it, under none too."
-        .into();
     Ok(findings)
 }
 
-fn note(elevator: &str) -> &'static str {
-    match elevator {
-        "mq-deadline" => "29 requests fit into 128 tags: nothing waits where it could be sorted.",
-        "kyber" => "29 requests fit into 128 tags and into the tokens of their domains.",
-        _ => {
-            "In the simulation the turns of bfq leave part of the writes' allowance unused, on the kernel they do not."
+const CONCLUSION: &str = "Where requests wait for one of four tags, the elevators differ by up to three times in the slowest reads, and a simulation that \
+    was told nothing but the total under none foretells it: on the device that takes the same time for everything, totals, shares and \
+    p99 of all three elevators are within a tenth. On the loop device, whose times hang together (a slow one is followed by slow ones, and \
+    its CPUs are those of the jobs), totals and shares come out and the p99 is underestimated.";
+
+fn note(place: &str, elevator: &str) -> &'static str {
+    match (place, elevator) {
+        (_, "none") => {
+            "The total is an input. On the kernel a thread that comes just then takes a tag before who sleeps for it."
         }
+        (_, "mq-deadline") => "Reads go first, two batches of them for each of writes.",
+        (_, "kyber") => "Turns of 16 reads and 8 writes, while its tokens do not limit.",
+        _ => "The jobs begin together and share a queue: each gets as much as it keeps waiting.",
     }
 }
 
@@ -117,42 +125,61 @@ fn as_input(row: Row) -> Row {
     Row { verdict: crate::Verdict::Unpublished, ..row }
 }
 
-/// The rates of both directions under none, and the window that comes nearest to the p99 of the reads at depth 1.
-fn fit(lab: &Lab) -> Result<Fit, String> {
-    let mut rates = [0.0; 2];
-    for job in JOBS {
-        rates[usize::from(!job.reads)] += lab.value(&format!("{}.none", job.name))?;
+/// The fitted device.
+struct Fit {
+    services: Vec<Service>,
+    factor: f64,
+}
+
+/// The times seen, all multiplied by what makes the total under none the measured one.
+fn fit(lab: &Lab, place: &str, service: &str) -> Result<Fit, String> {
+    let seen: Kinds = toml::from_str(service).map_err(|why| format!("fio-mixed, {place}: {why}"))?;
+    let wanted = lab.value(&format!("{place}.iops.none"))?;
+    let mut fit = Fit { services: services(&seen, 1.0), factor: 1.0 };
+    for _ in 0..FITTINGS {
+        let total = run(lab, "none", &fit)?.total;
+        fit.factor *= total.iter().sum::<f64>() / total.len() as f64 / wanted;
+        fit.services = services(&seen, fit.factor);
     }
-    let rates = rates.map(|rate| rate.round() as u64);
-    let wanted = lab.value("p99.none")?;
-    let mut best = (f64::INFINITY, Fit { window: Span::ZERO, rates });
-    for window in WINDOWS {
-        let fit = Fit { window: Span::from_ms(window), rates };
-        let p99 = Estimate::of(&run(lab, "none", fit)?.p99).map_or(f64::INFINITY, |estimate| estimate.value);
-        if (p99 - wanted).abs() < best.0 {
-            best = ((p99 - wanted).abs(), fit);
-        }
-    }
-    Ok(best.1)
+    Ok(fit)
+}
+
+fn services(seen: &Kinds, factor: f64) -> Vec<Service> {
+    let of = |kind: &Kind| {
+        let op = if kind.reads { Operation::Read } else { Operation::Write };
+        let sectors = kind.sectors;
+        let one = |ns: &u64| Service { op, sectors, is_sequential: false, span: Span((*ns as f64 * factor) as u64) };
+        kind.ns.iter().map(one).collect::<Vec<Service>>()
+    };
+    seen.kind.iter().flat_map(of).collect()
 }
 
 /// All replications under `elevator`.
-fn run(lab: &Lab, elevator: &str, fit: Fit) -> Result<Seen, String> {
+fn run(lab: &Lab, elevator: &str, fit: &Fit) -> Result<Seen, String> {
     let of = |replication: u32| one(lab, elevator, fit, Seed(lab.seed).stream("replication", u64::from(replication)));
     let loads = (0..lab.runs).into_par_iter().map(of).collect::<Result<Vec<Load>, String>>()?;
     let rate = |load: &Load, job: usize| load.latencies[job].len() as f64 * 1e9 / LENGTH.0 as f64;
-    let total = |load: &Load| (0..JOBS.len()).map(|job| rate(load, job)).sum();
+    let total = |load: &Load| (0..JOBS.len()).map(|job| rate(load, job)).sum::<f64>();
     Ok(Seen {
         total: loads.iter().map(total).collect(),
         p99: loads.iter().map(|load| p99(&load.latencies[0])).collect(),
-        jobs: std::array::from_fn(|job| loads.iter().map(|load| rate(load, job)).collect()),
+        shares: std::array::from_fn(|job| loads.iter().map(|load| rate(load, job) / total(load)).collect()),
     })
 }
 
-fn one(lab: &Lab, elevator: &str, fit: Fit, seed: Seed) -> Result<Load, String> {
+fn one(lab: &Lab, elevator: &str, fit: &Fit, seed: Seed) -> Result<Load, String> {
     let span = |name: &str| Span((lab.parameter(name) * 1000.0) as u64);
-    let device = Gate::new(SECTORS, fit.window, fit.rates, span("service"));
-    let options = QueueOptions { hz: 250, seed, ..QueueOptions::default() };
+    let facts = DeviceFacts {
+        sectors: SECTORS,
+        depth: TAGS,
+        queues: 1,
+        rotational: false,
+        sectors_max: 2560,
+        volatile_cache: false,
+    };
+    let device = Recorded::new(facts, TAGS, &fit.services, seed.stream("device", 0))?;
+    let requests = Some(if elevator == "none" { TAGS } else { REQUESTS });
+    let options = QueueOptions { hz: 250, seed, requests, cpus: CPUS, ..QueueOptions::default() };
     let mut storage = Storage::single(by_name(elevator, &options, Box::new(device))?);
     let mut load = Load::new(SECTORS, span("pause"), LENGTH, seed.stream("load", 0).rng());
     Drive::new(&mut storage).run(&mut load, LENGTH).map_err(|fault| format!("{elevator}: {fault}"))?;

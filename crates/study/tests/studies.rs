@@ -79,11 +79,19 @@ fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
 }
 
 #[test]
-fn fio_mixed_is_fitted_to_none_and_foretells_totals_and_latencies_of_the_others() {
+fn fio_mixed_is_told_the_total_under_none_and_foretells_the_kernels_elevators() {
     let findings = conduct("fio-mixed");
+    let guest = |quantity: &str, elevator: &str| row(&findings, &format!("guest: {quantity} under {elevator}"));
     for elevator in ["mq-deadline", "kyber", "bfq"] {
-        for quantity in ["I/Os a second, all jobs, under", "p99 of the reads at depth 1 under"] {
-            assert_eq!(row(&findings, &format!("{quantity} {elevator}")).verdict, Verdict::Reproduced, "{elevator}");
+        let shares = ["reads-1", "reads-16", "writes-64k", "writes-4"].map(|job| format!("share of {job} in all I/Os"));
+        let quantities = ["I/Os a second, all jobs,", "p99 of the reads at depth 1"].map(String::from);
+        for quantity in quantities.iter().chain(&shares) {
+            assert_eq!(guest(quantity, elevator).verdict, Verdict::Reproduced, "{quantity}, {elevator}");
         }
+    }
+    let p99 = |elevator| guest("p99 of the reads at depth 1", elevator);
+    for of in [|row: &Row| row.published, |row: &Row| row.simulated] {
+        let [kyber, bfq, mq_deadline] = ["kyber", "bfq", "mq-deadline"].map(|elevator| of(p99(elevator)));
+        assert!(kyber < bfq && bfq < mq_deadline, "the order is the kernel's");
     }
 }

@@ -38,6 +38,8 @@ pub struct Job {
     pub pieces: u64,
     /// Time after which it ends.
     pub time: Duration,
+    /// The only CPU it runs on, if it is to stay on one.
+    pub cpu: Option<u32>,
 }
 
 /// What a job has done.
@@ -110,8 +112,10 @@ fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std
     let depth = job.depth as usize;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(device);
     let ring = opened.and_then(|file| Ok((Ring::new(file.as_raw_fd(), depth, job.bytes as usize)?, file)));
+    let pinned = job.cpu.map_or(Ok(()), |cpu| crate::sys::pin(&[cpu]));
     // Whoever fails lets the others start all the same.
     start.wait();
+    pinned?;
     let (mut ring, _file) = ring?;
     let begin = now();
     let mut free: Vec<usize> = (0..depth).collect();

@@ -122,10 +122,27 @@ impl LoopDisk {
     /// # Errors
     /// What the kernel says; it has not every elevator.
     pub fn set_elevator(&self, name: &str) -> Result<(), DiskError> {
-        let file = self.queue("scheduler");
         // The one that is there already would keep what it has learnt.
-        let change = fs::write(&file, "none").and_then(|()| fs::write(&file, name));
-        change.map_err(|why| DiskError::new(&file, "choosing the elevator", why))
+        self.set_elevator_only("none")?;
+        self.set_elevator_only(name)
+    }
+
+    fn set_elevator_only(&self, name: &str) -> Result<(), DiskError> {
+        let file = self.queue("scheduler");
+        fs::write(&file, name).map_err(|why| DiskError::new(&file, "choosing the elevator", why))
+    }
+
+    /// As [`LoopDisk::set_elevator`], before a device that takes only `tags` requests at a time: what comes beyond waits
+    /// with the elevator, which then has something to choose from. A loop device takes 128 by itself.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_elevator_before(&self, name: &str, tags: u32) -> Result<(), DiskError> {
+        let requests = self.queue("nr_requests");
+        self.set_elevator("none")?;
+        // Without an elevator the number is that of the device's own tags, and an elevator set later leaves them so.
+        fs::write(&requests, tags.to_string()).map_err(|why| DiskError::new(&requests, "limiting the tags", why))?;
+        if name == "none" { Ok(()) } else { self.set_elevator_only(name) }
     }
 
     /// A number that the kernel gives out about the queue, such as `nr_requests`.

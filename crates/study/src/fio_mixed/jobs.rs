@@ -26,14 +26,19 @@ pub const JOBS: [Job; 4] = [
     Job { name: "writes-4", reads: false, sectors: 8, depth: 4 },
 ];
 
-/// All jobs at work until `until`.
+/// CPUs of the measured machines; job n stays on CPU n modulo this.
+pub const CPUS: u16 = 2;
+
+/// All jobs at work until `until`. Each is one thread: who finds no free request sleeps, and asks for nothing else meanwhile.
 pub struct Load {
     sectors: u64,
     pause: Span,
     until: Time,
     rng: Rng,
-    /// Who asks for one more and when; pauses are all alike, so in order.
-    due: VecDeque<(Time, usize)>,
+    /// By job: when it may ask for each of the pieces it has free, in order.
+    free: [VecDeque<Time>; JOBS.len()],
+    /// By job: the piece for which it sleeps.
+    asleep: [Option<u64>; JOBS.len()],
     /// By tag: whose it is, and when it was asked for.
     asked: Vec<(usize, Time)>,
     /// By job: how long each of its pieces took.
@@ -43,19 +48,33 @@ pub struct Load {
 impl Load {
     /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done.
     pub fn new(sectors: u64, pause: Span, until: Time, rng: Rng) -> Load {
-        let all = JOBS.iter().enumerate().flat_map(|(job, about)| (0..about.depth).map(move |_| (Time::ZERO, job)));
-        let due = all.collect();
-        Load { sectors, pause, until, rng, due, asked: Vec::new(), latencies: Default::default() }
+        Load {
+            sectors,
+            pause,
+            until,
+            rng,
+            free: JOBS.map(|about| VecDeque::from(vec![Time::ZERO; about.depth as usize])),
+            asleep: Default::default(),
+            asked: Vec::new(),
+            latencies: Default::default(),
+        }
+    }
+
+    /// The job that asks next, and when.
+    fn next(&self) -> Option<(Time, usize)> {
+        let awake = (0..JOBS.len()).filter(|job| self.asleep[*job].is_none());
+        awake.filter_map(|job| Some((*self.free[job].front()?, job))).min()
     }
 }
 
 impl Source for Load {
     fn next_arrival(&self) -> Time {
-        self.due.front().map_or(Time::NEVER, |(at, _)| *at)
+        self.next().map_or(Time::NEVER, |(at, _)| at)
     }
 
     fn arrive(&mut self, now: Time, ios: &mut Vec<Io>) -> Arrival {
-        if let Some((_, job)) = self.due.pop_front() {
+        if let Some((_, job)) = self.next() {
+            self.free[job].pop_front();
             let (about, submitter) = (JOBS[job], Submitter(job as u32));
             let sector = self.rng.below(self.sectors / u64::from(about.sectors)) * u64::from(about.sectors);
             let io = if about.reads {
@@ -63,18 +82,29 @@ impl Source for Load {
             } else {
                 Io::sync_write(submitter, sector, about.sectors)
             };
-            ios.push(Io { tag: self.asked.len() as u64, ..io });
+            ios.push(Io { tag: self.asked.len() as u64, cpu: job as u16 % CPUS, ..io });
             self.asked.push((job, now));
         }
         Arrival { volume: VolumeId(0), waits: true }
     }
 
     fn told(&mut self, now: Time, outcome: Outcome) {
-        let Outcome::Done { tag } = outcome else { return };
-        let (job, asked) = self.asked[tag as usize];
-        self.latencies[job].push(now.since(asked).0);
-        if now < self.until {
-            self.due.push_back((now + self.pause, job));
+        match outcome {
+            Outcome::Waiting { tag } => self.asleep[self.asked[tag as usize].0] = Some(tag),
+            Outcome::Admitted { tag } => {
+                let job = self.asked[tag as usize].0;
+                self.asleep[job] = None;
+                for at in &mut self.free[job] {
+                    *at = (*at).max(now);
+                }
+            }
+            Outcome::Done { tag } => {
+                let (job, asked) = self.asked[tag as usize];
+                self.latencies[job].push(now.since(asked).0);
+                if now < self.until {
+                    self.free[job].push_back(now + self.pause);
+                }
+            }
         }
     }
 }
