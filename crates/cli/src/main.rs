@@ -16,6 +16,7 @@ mod failure;
 mod input;
 mod lab;
 mod list;
+mod live;
 mod output;
 mod patience;
 mod play;
@@ -83,6 +84,8 @@ enum Command {
     Calibrate(calibrate::Calibrate),
     /// What a decision costs, and how it grows with tasks and CPUs.
     Bench(bench::Bench),
+    /// Let a policy decide for real threads of this machine (root; Linux with sched_ext).
+    Live(live::Live),
 }
 
 impl Command {
@@ -107,6 +110,7 @@ impl Command {
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),
             Command::Bench(bench) => bench.run(),
+            Command::Live(live) => live.run(),
         }
     }
 }

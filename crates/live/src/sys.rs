@@ -204,6 +204,84 @@ pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Ve
     Ok(asked.iter().map(|fd| fd.revents != 0).collect())
 }
 
+/// The class of tasks that a scheduler loaded by sched_ext has.
+pub const SCHED_EXT: i32 = 7;
+
+/// The scheduling class of thread `tid`; `None` when it is gone.
+pub fn class_of(tid: i32) -> Option<i32> {
+    // SAFETY: no pointers.
+    let class = unsafe { libc::sched_getscheduler(tid) };
+    (class >= 0).then_some(class)
+}
+
+/// Whether a class is one of the fair ones.
+pub fn is_fair(class: i32) -> bool {
+    matches!(class, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
+}
+
+/// Gives thread `tid` (0: the calling one) the class `class`, none of the real-time ones.
+///
+/// # Errors
+/// What sched_setscheduler(2) reports.
+pub fn set_class(tid: i32, class: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `parameters` outlives the call.
+    match unsafe { libc::sched_setscheduler(tid, class, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes `command` start in the class of sched_ext; its children inherit that.
+pub fn submit(command: &mut Command) {
+    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    unsafe { command.pre_exec(|| set_class(0, SCHED_EXT)) };
+}
+
+/// Waits for several descriptors again and again, without allocating.
+#[derive(Debug)]
+pub struct Watch(Vec<libc::pollfd>);
+
+impl Watch {
+    /// A watch over `descriptors`.
+    pub fn over(descriptors: &[RawFd]) -> Watch {
+        Watch(descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect())
+    }
+
+    /// Waits until one is readable or `patience` is over.
+    ///
+    /// # Errors
+    /// What ppoll(2) reports; an interrupting signal counts as nothing readable.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Ready<'_>> {
+        let span = libc::timespec {
+            tv_sec: patience.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(patience.subsec_nanos()),
+        };
+        let length = self.0.len() as libc::nfds_t;
+        // SAFETY: the array lives as long as `self` and has that length; the signal mask is left alone.
+        let answer = unsafe { libc::ppoll(self.0.as_mut_ptr(), length, &raw const span, std::ptr::null()) };
+        if answer < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+            self.0.iter_mut().for_each(|one| one.revents = 0);
+        }
+        Ok(Ready(&self.0))
+    }
+}
+
+/// Which descriptors of a [`Watch`] are readable.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready<'a>(&'a [libc::pollfd]);
+
+impl Ready<'_> {
+    /// Whether any but the first is.
+    pub fn any_after_first(&self) -> bool {
+        self.0.iter().skip(1).any(|one| one.revents != 0)
+    }
+}
+
 /// Mounts a tracefs on the existing folder `at`.
 ///
 /// # Errors

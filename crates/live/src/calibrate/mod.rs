@@ -7,7 +7,7 @@
 mod caches;
 mod sample;
 mod switching;
-mod topology;
+pub(crate) mod topology;
 mod waking;
 
 pub use sample::Sample;

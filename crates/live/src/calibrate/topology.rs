@@ -72,7 +72,7 @@ fn read(system: &Path, cpus: &[u32]) -> Vec<Neighbours> {
 }
 
 /// `0-3,8` as numbers. Words that are no numbers are left out.
-fn parse(list: &str) -> BTreeSet<u32> {
+pub(crate) fn parse(list: &str) -> BTreeSet<u32> {
     let mut cpus = BTreeSet::new();
     for part in list.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -38,9 +38,13 @@ impl Running {
             sys::confine(&mut command, cpus);
         }
         let name = options.command[0].to_string_lossy().into_owned();
-        let child = command.spawn().map_err(|source| RecordError::Command { name, source })?;
+        command.spawn().map(Self::of).map_err(|source| RecordError::Command { name, source })
+    }
+
+    /// A command that was started already.
+    pub fn of(child: Child) -> Self {
         let ended = sys::process_descriptor(child.id());
-        Ok(Self { child, ended })
+        Self { child, ended }
     }
 
     /// Process id.

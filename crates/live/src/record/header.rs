@@ -102,6 +102,17 @@ pub enum Exit {
     Signal(i32),
 }
 
+impl Exit {
+    /// The exit status that tells of it: the command's own, or 128 + n after signal n.
+    #[must_use]
+    pub const fn status(self) -> u8 {
+        match self {
+            Exit::Code(code) => code as u8,
+            Exit::Signal(signal) => 128u8.wrapping_add(signal as u8),
+        }
+    }
+}
+
 /// Servers that already ran.
 #[derive(Debug, Default, Serialize)]
 pub struct Selected {

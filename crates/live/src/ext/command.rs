@@ -1,0 +1,56 @@
+//! What the kernel's half is told to do.
+
+use goodness_core::Span;
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Run the task on the CPU, for that long if nothing else ends its turn.
+    Grant {
+        /// CPU time until the kernel ends the turn; `None`: it does not.
+        slice: Option<Span>,
+    },
+    /// End the turn of the task, which was granted the CPU.
+    Preempt,
+}
+
+/// An order concerning one task and one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What is to happen.
+    pub order: Order,
+    /// The shim's number of the task.
+    pub key: u32,
+    /// Its thread id.
+    pub pid: u32,
+    /// The last that was known of the task when this was decided; the shim drops what is outdated.
+    pub turn: u32,
+    /// The kernel's number of the CPU.
+    pub cpu: u16,
+}
+
+/// A slice that no tick uses up, as the kernel writes it.
+const ENDLESS: u64 = u64::MAX;
+
+impl Command {
+    /// Bytes of a command as the shim reads it.
+    pub const BYTES: usize = 24;
+
+    /// The command as the shim reads it.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::BYTES] {
+        let (kind, slice) = match self.order {
+            // A slice of zero would be replaced by the kernel's default.
+            Order::Grant { slice } => (1u16, slice.map_or(ENDLESS, |span| span.0.max(1))),
+            Order::Preempt => (2u16, 0),
+        };
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&slice.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.key.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&self.pid.to_ne_bytes());
+        bytes[16..20].copy_from_slice(&self.turn.to_ne_bytes());
+        bytes[20..22].copy_from_slice(&self.cpu.to_ne_bytes());
+        bytes[22..].copy_from_slice(&kind.to_ne_bytes());
+        bytes
+    }
+}

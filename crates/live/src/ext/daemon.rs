@@ -1,0 +1,249 @@
+//! The daemon: between the kernel's half and the policy until something ends it. Whatever that is, the kernel's half is
+//! gone afterwards: its link is closed with this process, and the kernel's watchdog ends it should this process hang.
+
+use super::control::{Control, Request};
+use super::error::LiveError;
+use super::host::Setting;
+use super::kernel::{self, Places};
+use super::options::{End, Options, Outcome, Status};
+use super::session::Session;
+use super::shim::{Load, Shim};
+use super::work::{self, Adopted};
+use crate::record::command::{Running, Signals};
+use crate::sys;
+use goodness_core::{Registered, Time, Tunables, Visitor};
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+/// How often the daemon looks around when nothing happens.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the kernel may take to say why it ended a policy.
+const PARTING: Duration = Duration::from_secs(2);
+/// How often it looks whether the command has started.
+const STARTING: Duration = Duration::from_millis(1);
+
+/// Runs a policy until its command ends, its time is over, or somebody stops it. `begun` is called when it is loaded.
+///
+/// # Errors
+/// See [`LiveError`].
+pub fn live(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
+    kernel::ready()?;
+    goodness_cpu::with_policy(&options.policy, Run { options, begun })
+        .unwrap_or_else(|| Err(LiveError::Policy(format!("there is no policy \"{}\"", options.policy))))
+}
+
+struct Run<'a> {
+    options: &'a Options,
+    begun: &'a mut dyn FnMut(&Status),
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<Outcome, LiveError>;
+
+    fn visit<P: Registered + 'static>(self) -> Self::Output {
+        let Run { options, begun } = self;
+        let settings = P::Settings::made(&options.settings)
+            .map_err(|why| LiveError::Policy(format!("policy {}: {why}", P::ABOUT.name)))?;
+        let online = sys::affinity_of(0).unwrap_or_else(|| vec![0]);
+        let places = kernel::places(&online, options.cpus.as_deref())?;
+        let control = Control::listen(&options.socket)?;
+        let signals = Signals::listen().map_err(|error| LiveError::Policy(error.to_string()))?;
+        sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
+        let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
+        let shown = settings.values();
+        let load = Load { name: P::ABOUT.name, cpus: &places.policy, ticks: P::ABOUT.needs.tick };
+        let mut daemon = Daemon::<P> {
+            shim: Shim::load(&load)?,
+            session: Session::begin(setting.clone(), settings)?,
+            settings: shown.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            setting,
+            places,
+            control,
+            signals,
+            events: Vec::with_capacity(1024),
+        };
+        begun(&daemon.status());
+        let adopted = Adopted::adopt(&options.pids)?;
+        let command = match options.command.is_empty() {
+            true => None,
+            false => Some(daemon.start(options.command.clone(), online)?),
+        };
+        let ended = daemon.run(command.as_ref(), options.duration);
+        let status = daemon.status();
+        drop(daemon);
+        drop(adopted);
+        finish(ended, command, status)
+    }
+}
+
+/// The kernel schedules by itself again: what becomes of the command, and the answer.
+fn finish(
+    ended: Result<Option<End>, LiveError>,
+    command: Option<Running>,
+    status: Status,
+) -> Result<Outcome, LiveError> {
+    let end = match (ended, command) {
+        (Err(error), command) => {
+            // What was asked for is the command's work; it goes on without the policy.
+            if let Some(command) = command {
+                eprintln!("{error}; the command goes on under the kernel's own scheduler");
+                while !command.has_ended() {
+                    std::thread::sleep(LOOK);
+                }
+            }
+            return Err(error);
+        }
+        (Ok(Some(end)), _) => end,
+        (Ok(None), command) => End::Command(command.and_then(Running::finish).unwrap_or(crate::record::Exit::Code(0))),
+    };
+    Ok(Outcome { end, status })
+}
+
+struct Daemon<P> {
+    /// Dropped first.
+    shim: Shim,
+    session: Session<P>,
+    settings: Vec<(String, String)>,
+    setting: Setting,
+    places: Places,
+    control: Control,
+    signals: Signals,
+    events: Vec<super::event::KernelEvent>,
+}
+
+impl<P: Registered> Daemon<P> {
+    /// Starts the command. That takes until it executes, and it executes only if it is served.
+    fn start(&mut self, command: Vec<OsString>, cpus: Vec<u32>) -> Result<Running, LiveError> {
+        let starter = std::thread::spawn(move || work::start(&command, &cpus));
+        let mut watch = sys::Watch::over(&[self.shim.descriptor()]);
+        while !starter.is_finished() {
+            watch.wait(STARTING).map_err(|source| LiveError::System { what: "waiting", source })?;
+            self.serve_kernel()?;
+            if let Some((reason, message)) = self.shim.ended() {
+                return Err(ejected(reason, &message));
+            }
+        }
+        starter.join().unwrap_or_else(|_| Err(LiveError::Policy("starting the command failed".into())))
+    }
+
+    /// Serves the kernel until something ends it; `None` when that is the command's end.
+    fn run(&mut self, command: Option<&Running>, duration: Option<Duration>) -> Result<Option<End>, LiveError> {
+        let begun = Instant::now();
+        let mut descriptors = vec![self.shim.descriptor(), self.control.descriptor()];
+        descriptors.extend(self.signals.descriptors());
+        descriptors.extend(command.and_then(Running::descriptor));
+        let mut watch = sys::Watch::over(&descriptors);
+        let mut looked = Instant::now();
+        loop {
+            let ready = watch.wait(self.patience()).map_err(|source| LiveError::System { what: "waiting", source })?;
+            self.serve_kernel()?;
+            if !ready.any_after_first() && looked.elapsed() < LOOK {
+                continue;
+            }
+            looked = Instant::now();
+            if let Some(end) = self.look_around(command, duration.is_some_and(|most| begun.elapsed() >= most))? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// How long to sleep at most.
+    fn patience(&self) -> Duration {
+        let Some(at) = self.session.next_timer() else { return LOOK };
+        Duration::from_nanos(at.since(Time(sys::monotonic_ns())).0).min(LOOK)
+    }
+
+    /// Takes in what the kernel told and hands over what the policy decides of it.
+    fn serve_kernel(&mut self) -> Result<(), LiveError> {
+        let mut events = std::mem::take(&mut self.events);
+        self.shim.drain(&mut events)?;
+        for event in &events {
+            let commands = self.session.happened(event)?;
+            if !commands.is_empty() {
+                let done = self.shim.apply(commands)?;
+                self.session.tally().decided(event.at, done);
+            }
+        }
+        events.clear();
+        self.events = events;
+        if let Some(at) = self.session.next_timer() {
+            let now = Time(sys::monotonic_ns());
+            if at <= now {
+                let commands = self.session.timer(now)?;
+                if !commands.is_empty() {
+                    self.shim.apply(commands)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is no scheduling. `Some` ends the run.
+    fn look_around(&mut self, command: Option<&Running>, is_over: bool) -> Result<Option<Option<End>>, LiveError> {
+        if let Some((reason, message)) = self.shim.ended() {
+            return Err(ejected(reason, &message));
+        }
+        if command.is_some_and(Running::has_ended) {
+            return self.ended_in_time().map(|()| Some(None));
+        }
+        if let Some(signal) = self.signals.take() {
+            return Ok(Some(Some(End::Signal(signal))));
+        }
+        if is_over {
+            return Ok(Some(Some(End::Duration)));
+        }
+        let status = || status(&self.setting, &self.places, &self.settings, &mut self.session, &self.shim);
+        let mut status = status;
+        let asked = self.control.serve(&mut status);
+        Ok((asked == Some(Request::Stop)).then_some(Some(End::Stopped)))
+    }
+
+    /// Tasks that the kernel took back may end before it says why it did.
+    fn ended_in_time(&self) -> Result<(), LiveError> {
+        let begun = Instant::now();
+        while !kernel::is_enabled() && begun.elapsed() < PARTING {
+            if let Some((reason, message)) = self.shim.ended() {
+                return Err(ejected(reason, &message));
+            }
+            std::thread::sleep(STARTING);
+        }
+        Ok(())
+    }
+
+    fn status(&mut self) -> Status {
+        status(&self.setting, &self.places, &self.settings, &mut self.session, &self.shim)
+    }
+}
+
+fn status<P: Registered>(
+    setting: &Setting,
+    places: &Places,
+    settings: &[(String, String)],
+    session: &mut Session<P>,
+    shim: &Shim,
+) -> Status {
+    Status {
+        policy: P::ABOUT.name.into(),
+        settings: settings.to_vec(),
+        daemon: std::process::id(),
+        daemon_cpu: places.daemon,
+        cpus: places.policy.clone(),
+        elapsed_ns: Time(sys::monotonic_ns()).since(setting.epoch).0,
+        decisions: session.host().decisions(),
+        events: session.tally().events(),
+        decision_latency: session.tally().latency(),
+        outdated: shim.outdated(),
+        strays: session.host().strays(),
+        tasks: session.tally().tasks(),
+    }
+}
+
+fn ejected(reason: String, message: &str) -> LiveError {
+    let remedy = if reason.contains("stall") {
+        ". A task waited for 3 s: the policy starves it, or the daemon was held up"
+    } else {
+        ""
+    };
+    let message = if message.is_empty() { String::new() } else { format!(" ({message})") };
+    LiveError::Ejected { reason, message, remedy }
+}
