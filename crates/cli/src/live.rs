@@ -4,9 +4,9 @@ use crate::failure::{Failure, exit};
 use clap::{Args, Subcommand};
 use goodness_core::Span;
 use goodness_lab::PolicySpec;
-use goodness_live::ext::{self, End, LiveError, Options, Request, Status};
+use goodness_live::ext::{self, End, LiveError, Options, Replayed, Request, Status};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Let a policy decide for real threads of this machine: sched_ext, root, Linux.
@@ -65,6 +65,11 @@ enum Action {
     Status(Watching),
     /// End the policy that runs live.
     Stop,
+    /// Check that the decisions of a log follow from its policy; exit 1 and the first difference if not.
+    Replay {
+        /// A file that `live --log` wrote.
+        log: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -90,6 +95,7 @@ impl Live {
                 say!("{} was stopped after {}", status.policy, ext::shown(status.elapsed_ns));
                 Ok(exit::OK)
             }
+            Some(Action::Replay { log }) => replay(log),
             None => self.begin(self.policy.as_deref().unwrap_or_default()),
         }
     }
@@ -129,7 +135,20 @@ impl Live {
     }
 }
 
-fn write_json(path: &PathBuf, status: &Status) -> Result<(), Failure> {
+fn replay(log: &Path) -> Result<u8, Failure> {
+    let found = ext::replay(log, &mut ()).map_err(|error| Failure::usage(error.to_string()))?;
+    if let Some(difference) = found.difference {
+        return Err(Failure::other(format!("{}: {} decides otherwise: {difference}", log.display(), found.policy)));
+    }
+    let Replayed { policy, inputs, decisions, .. } = found;
+    say!("{policy} decides the same: {decisions} of {decisions} commands on {inputs} inputs");
+    if found.is_cut {
+        say!("the log is cut off; what is missing was not compared");
+    }
+    Ok(exit::OK)
+}
+
+fn write_json(path: &Path, status: &Status) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(status).map_err(|why| Failure::other(why.to_string()))?;
     if path.as_os_str() == "-" {
         say!("{text}");
@@ -165,7 +184,7 @@ impl Watching {
                 Err(error) => return Err(failure(error)),
             };
             if self.json {
-                write_json(&"-".into(), &status)?;
+                write_json("-".as_ref(), &status)?;
                 return Ok(exit::OK);
             }
             let terminal = console::Term::stdout();

@@ -1,6 +1,7 @@
 //! What the kernel's half is told to do.
 
 use goodness_core::Span;
+use std::fmt;
 
 /// What is to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,5 +53,16 @@ impl Command {
         bytes[20..22].copy_from_slice(&self.cpu.to_ne_bytes());
         bytes[22..].copy_from_slice(&kind.to_ne_bytes());
         bytes
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Command { order, pid, turn, cpu, .. } = self;
+        match order {
+            Order::Grant { slice: Some(span) } => write!(f, "run thread {pid} (turn {turn}) on CPU {cpu} for {span}"),
+            Order::Grant { slice: None } => write!(f, "run thread {pid} (turn {turn}) on CPU {cpu}"),
+            Order::Preempt => write!(f, "preempt thread {pid} (turn {turn}) on CPU {cpu}"),
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::control::{Control, Request};
 use super::error::LiveError;
 use super::host::Setting;
 use super::kernel::{self, Places};
+use super::log::{Header, LogWriter};
 use super::options::{End, Options, Outcome, Status};
 use super::session::Session;
 use super::shim::{Load, Shim};
@@ -51,10 +52,15 @@ impl Visitor for Run<'_> {
         sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
         let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
         let shown = settings.values();
+        let log = options
+            .log
+            .as_ref()
+            .map(|path| LogWriter::create(path, &Header::new(P::ABOUT.name, &options.settings, &setting)));
+        let log = log.transpose()?;
         let load = Load { name: P::ABOUT.name, cpus: &places.policy, ticks: P::ABOUT.needs.tick };
         let mut daemon = Daemon::<P> {
             shim: Shim::load(&load)?,
-            session: Session::begin(setting.clone(), settings)?,
+            session: Session::begin(setting.clone(), settings, log),
             settings: shown.into_iter().map(|(name, value)| (name.into(), value)).collect(),
             setting,
             places,
@@ -70,9 +76,11 @@ impl Visitor for Run<'_> {
         };
         let ended = daemon.run(command.as_ref(), options.duration);
         let status = daemon.status();
+        let logged = daemon.session.finish();
         drop(daemon);
         drop(adopted);
-        finish(ended, command, status)
+        let outcome = finish(ended, command, status)?;
+        logged.map(|()| outcome)
     }
 }
 

@@ -12,7 +12,9 @@ mod error;
 mod event;
 mod host;
 mod kernel;
+mod log;
 mod options;
+mod replay;
 #[cfg(feature = "sched_ext")]
 mod session;
 #[cfg(feature = "sched_ext")]
@@ -30,7 +32,9 @@ pub use error::LiveError;
 pub use event::{EVENT_BYTES, Input, KernelEvent, Kind, flag};
 pub use host::{Fault, Host, Setting};
 pub use kernel::loaded;
+pub use log::{Header, Log, LogWriter, Record};
 pub use options::{End, Options, Outcome, Status};
+pub use replay::{Replayed, replay, replay_log};
 pub use tally::{Latency, TaskTally, share, shown};
 
 /// Runs a policy live: this build cannot.

@@ -4,6 +4,7 @@ use super::command::Command;
 use super::error::LiveError;
 use super::event::{Input, KernelEvent};
 use super::host::{Host, Setting};
+use super::log::LogWriter;
 use super::tally::Tally;
 use goodness_core::{Registered, Time};
 
@@ -11,24 +12,22 @@ use goodness_core::{Registered, Time};
 pub struct Session<P> {
     host: Host<P>,
     tally: Tally,
+    log: Option<LogWriter>,
 }
 
 impl<P: Registered> Session<P> {
     /// Begins with a fresh policy.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub fn begin(setting: Setting, settings: P::Settings) -> Result<Session<P>, LiveError> {
-        Ok(Session { host: Host::new(setting, settings), tally: Tally::default() })
+    pub fn begin(setting: Setting, settings: P::Settings, log: Option<LogWriter>) -> Session<P> {
+        Session { host: Host::new(setting, settings), tally: Tally::default(), log }
     }
 
     /// What the kernel is to do about an event.
     ///
     /// # Errors
-    /// When the policy's answer cannot be.
+    /// When the policy's answer cannot be, or the log cannot be written.
     pub fn happened(&mut self, event: &KernelEvent) -> Result<&[Command], LiveError> {
         self.tally.count(event);
-        self.host.take(&Input::Kernel(*event), &mut ()).map_err(LiveError::Fault)
+        self.take(Input::Kernel(*event))
     }
 
     /// What the kernel is to do now that the policy's time has come.
@@ -36,7 +35,23 @@ impl<P: Registered> Session<P> {
     /// # Errors
     /// As [`Session::happened`].
     pub fn timer(&mut self, now: Time) -> Result<&[Command], LiveError> {
-        self.host.take(&Input::Timer(now), &mut ()).map_err(LiveError::Fault)
+        self.take(Input::Timer(now))
+    }
+
+    fn take(&mut self, input: Input) -> Result<&[Command], LiveError> {
+        let commands = self.host.take(&input, &mut ()).map_err(LiveError::Fault)?;
+        if let Some(log) = &mut self.log {
+            log.add(&input, commands)?;
+        }
+        Ok(commands)
+    }
+
+    /// Writes the rest of the log.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(&mut self) -> Result<(), LiveError> {
+        self.log.take().map_or(Ok(()), LogWriter::finish)
     }
 
     /// When the policy wants [`Session::timer`].
