@@ -11,6 +11,7 @@ mod block_input;
 mod calibrate;
 mod compare;
 mod conform;
+mod doctor;
 mod elevate;
 mod failure;
 mod input;
@@ -21,6 +22,8 @@ mod output;
 mod patience;
 mod play;
 mod progress;
+mod race;
+mod race_part;
 mod record;
 mod recorded;
 mod run;
@@ -54,6 +57,8 @@ First steps:
   goodness verify my.ftrace.zst             how faithfully its replay repeats the recording
   goodness compare my.ftrace.zst            which scheduler suits it
   goodness play examples/02-nice.toml -d 5s      the same work as real threads, under this kernel's scheduler
+  goodness race spin-nice                   a race on this machine's own kernel; see goodness race --help
+  goodness doctor                           what works here, and what to install
   goodness study panasyuk-2009              a published table beside what the mechanism gives
 
 Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, 4 a checker was violated.";
@@ -86,6 +91,13 @@ enum Command {
     Bench(bench::Bench),
     /// Let a policy decide for real threads of this machine (root; Linux with sched_ext).
     Live(live::Live),
+    /// Race real servers under what this machine's kernel offers.
+    Race(race::Race),
+    /// What works on this machine, what to install, and what killed commands have left.
+    Doctor(doctor::Doctor),
+    /// What a race runs of this program itself.
+    #[command(hide = true, name = goodness_race::part::Parts::COMMAND)]
+    RacePart(race_part::RacePart),
 }
 
 impl Command {
@@ -111,6 +123,9 @@ impl Command {
             Command::Calibrate(calibrate) => calibrate.run(),
             Command::Bench(bench) => bench.run(),
             Command::Live(live) => live.run(),
+            Command::Race(race) => race.run(),
+            Command::Doctor(doctor) => doctor.run(),
+            Command::RacePart(part) => part.run(),
         }
     }
 }

@@ -267,15 +267,23 @@ pub fn read(key: &str, value: &Value) -> Result<Box<dyn Setting>, String> {
     (kind.read)(value).map_err(|why| format!("{key} = {}: {why}; write for example {}", value.typed(), kind.example))
 }
 
-/// A file that must be there and writable for a setting.
-fn writable(file: &Path, missing: &str) -> Result<(), String> {
+/// Whether a setting of the kernel can be written; `missing` says what it means when it is not there.
+///
+/// # Errors
+/// Why not.
+pub fn writable(file: &Path, missing: &str) -> Result<(), String> {
     match std::fs::OpenOptions::new().write(true).open(file) {
         Ok(_) => Ok(()),
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
             Err(format!("{} is not there; {missing}", file.display()))
         }
         Err(why) if why.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(format!("{} may not be written by this user; run as root", file.display()))
+            let whom = if rustix::process::geteuid().is_root() {
+                "even by root: the kernel is locked down"
+            } else {
+                "by this user; run as root"
+            };
+            Err(format!("{} may not be written {whom}", file.display()))
         }
         Err(why) => Err(format!("{} cannot be written: {why}", file.display())),
     }

@@ -122,6 +122,14 @@ macro_rules! loads {
             None
         }
 
+        /// Whether the load called `name` takes the parameters `typed`.
+        ///
+        /// # Errors
+        /// As for [`make`].
+        pub fn check(name: &str, typed: &[(String, String)], parts: &Parts) -> Result<(), LoadError> {
+            make(name, typed, parts).map(|_| ())
+        }
+
         /// The load called `name` with the parameters `typed`; what it runs as processes of its own comes from `parts`.
         ///
         /// # Errors

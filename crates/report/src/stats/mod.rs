@@ -11,6 +11,7 @@
 //! | [`ratio`] | by what factor do they differ, with an interval |
 //! | [`rank`] | do they differ, asking only for the order of the values |
 //! | [`holm`] | how strict must we be when many comparisons are made at once |
+//! | [`sequential`] | how strict must we be when a race is looked at while it runs |
 //! | [`fairness`] | how equal are the shares |
 //! | [`distance`] | how far apart are two distributions |
 //! | [`outliers`] | which values stand apart |
@@ -33,6 +34,7 @@ pub mod outliers;
 pub mod quantile;
 pub mod rank;
 pub mod ratio;
+pub mod sequential;
 pub mod summary;
 pub mod warmup;
 

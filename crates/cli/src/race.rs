@@ -1,0 +1,174 @@
+//! `goodness race`: real servers under what this machine's kernel offers.
+
+mod page;
+mod show;
+
+use crate::failure::{Failure, exit};
+use crate::{input, output};
+use clap::Args;
+use goodness_core::Seed;
+use goodness_core::registry::suggest;
+use goodness_race::config::{self, RaceFile};
+use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};
+use goodness_race::part::Parts;
+use goodness_race::{arm, load, shipped};
+use goodness_report::atomic;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use std::path::{Path, PathBuf};
+
+/// Race real servers under what this machine's kernel offers: nice, classes, slices, weights, I/O schedulers.
+///
+/// A race file names a load and two arms or more: what the kernel is set to while the load runs. Every block runs each arm
+/// once, in random order; the runs of a block are compared; the race ends when the answer is clear. Everything is private
+/// and on 127.0.0.1, servers that run already are left alone, and what is changed is restored on every way out.
+#[derive(Args)]
+#[command(after_help = after_help())]
+pub struct Race {
+    /// A race file, the name of a shipped race, or `list`.
+    race: String,
+    /// Blocks at most, in place of the file's.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: Option<u32>,
+    /// What order and work are drawn from, in place of the file's.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write the results as JSON (schema goodness.race/1); `-` is standard output, and nothing else goes there.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a self-contained page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Say what would be run and changed, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn line(name: &str, what: &str) -> String {
+    format!("  {name:<15} {what}\n")
+}
+
+fn after_help() -> String {
+    let mut help = String::from(
+        "A race file:\n  name = \"nice\"\n  blocks = 20\n\n  [load]\n  use = \"apache-prefork\"\n  connections = 8\n\n  \
+         [[arm]]\n  name = \"as it is\"\n\n  [[arm]]\n  name = \"nice 10\"\n  nice = 10\n  to = \"server\"      # or \
+         \"client\", \"all\"\n\nKeys at the top:\n",
+    );
+    config::KEYS.iter().for_each(|(key, what)| help.push_str(&line(key, what)));
+    help.push_str("\nSettings of an arm:\n");
+    for kind in arm::ALL {
+        help.push_str(&line(kind.key, &format!("{} Example: {} = {}", kind.summary, kind.key, kind.example)));
+    }
+    help.push_str("\nLoads:\n");
+    load::ALL.iter().for_each(|about| help.push_str(&line(about.name, about.summary)));
+    help.push_str(
+        "\nExamples:\n  goodness race list\n  goodness race spin-nice\n  goodness race spin-nice --dry-run\n  \
+         sudo goodness race my.toml --json my.json --html my.html\n\nExit codes: 0 every comparison is decided, 3 some are \
+         not, 2 the race cannot be run here, 1 something failed.",
+    );
+    help
+}
+
+impl Race {
+    /// Runs the race and shows what it found.
+    ///
+    /// # Errors
+    /// A race file that is wrong, an arm that this machine does not have, a load that fails.
+    pub fn run(&self) -> Result<u8, Failure> {
+        if self.race == "list" {
+            list();
+            return Ok(exit::OK);
+        }
+        let file = self.read()?;
+        for path in [&self.json, &self.html].into_iter().flatten().filter(|path| path.as_os_str() != "-") {
+            output::check_file(path)?;
+        }
+        let parts = Parts::of_this_program().map_err(|why| Failure::other(why.to_string()))?;
+        let load = load::make(&file.load, &file.settings, &parts).map_err(|why| Failure::usage(why.0))?;
+        if self.dry_run {
+            return show::plan(&file);
+        }
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
+        let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
+        bar.finish_and_clear();
+        let outcome = outcome.map_err(failure)?;
+        self.deliver(&outcome)?;
+        Ok(if outcome.is_inconclusive() { exit::INCONCLUSIVE } else { exit::OK })
+    }
+
+    fn read(&self) -> Result<RaceFile, Failure> {
+        let path = Path::new(&self.race);
+        let mut file = match shipped::find(&self.race) {
+            Some(text) if !path.exists() => config::read(&self.race, text).map_err(Failure::usage)?,
+            None if !path.exists() && !self.race.ends_with(".toml") => {
+                let near = suggest(&self.race, shipped::RACES.iter().map(|(name, _)| *name));
+                let name = &self.race;
+                return Err(Failure::usage(format!(
+                    "there is no race and no file \"{name}\"; {near}; see goodness race list"
+                )));
+            }
+            _ => {
+                let (_, text) = input::read_text(&self.race)?;
+                config::read(&self.race, &text).map_err(Failure::usage)?
+            }
+        };
+        file.plan.blocks = self.blocks.unwrap_or(file.plan.blocks);
+        file.plan.seed = self.seed.map_or(file.plan.seed, Seed);
+        Ok(file)
+    }
+
+    fn deliver(&self, outcome: &Outcome) -> Result<(), Failure> {
+        let json = || serde_json::to_string_pretty(outcome).expect("an outcome has string keys only");
+        let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        if to_stdout {
+            say!("{}", json());
+        } else {
+            show::outcome(outcome);
+        }
+        let mut written = Vec::new();
+        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
+            atomic::write(path, format!("{}\n", json()).as_bytes()).map_err(Failure::other)?;
+            written.push(path);
+        }
+        if let Some(path) = &self.html {
+            atomic::write(path, page::render(outcome).as_bytes()).map_err(Failure::other)?;
+            written.push(path);
+        }
+        written.iter().filter(|_| !to_stdout).for_each(|path| say!("wrote {}", path.display()));
+        Ok(())
+    }
+}
+
+fn failure(why: RaceError) -> Failure {
+    let code = match &why {
+        RaceError::Refused(_) => exit::USAGE,
+        RaceError::Failed(_) => exit::FAILURE,
+        RaceError::Interrupted(signal) => 128 + u8::try_from(*signal).unwrap_or(0),
+    };
+    Failure { sentence: why.to_string(), code }
+}
+
+fn list() {
+    let mut table = output::table();
+    for (name, text) in shipped::RACES {
+        table.add_row([(*name).to_string(), shipped::summary(text)]);
+    }
+    say!("{table}\n\nRun one: goodness race NAME. What it would change: goodness race NAME --dry-run");
+}
+
+fn tell(bar: &ProgressBar, plan: &Plan, progress: Progress) {
+    match progress {
+        Progress::CleanedUp(what) => bar.println(format!("undone what a killed command had left: {what}")),
+        Progress::Preparing => bar.set_message("preparing"),
+        Progress::Running { block, of, arm } => {
+            bar.set_length(u64::from(of));
+            bar.set_position(u64::from(block));
+            bar.set_message(plan.arms[arm].name.clone());
+        }
+        Progress::Repeated { arm, outside } => {
+            let used = (outside.worst() * 100.0).round();
+            let name = &plan.arms[arm].name;
+            bar.println(format!("\"{name}\" is run again: others used {used} % of the machine"));
+        }
+        Progress::Looked { blocks, open } => bar.println(format!("after {blocks} blocks {open} comparisons are open")),
+    }
+}

@@ -1,0 +1,278 @@
+//! The race itself: arms in random order within blocks, checked for outside load, ended early when the answer is clear.
+//!
+//! A block runs every arm once, in an order drawn anew, so that what changes slowly on the machine touches all arms alike;
+//! the runs of a block are compared with each other. The first blocks are dropped as warm-up. `docs/race.md` tells how it
+//! decides.
+
+mod interrupt;
+mod judge;
+mod order;
+mod outcome;
+mod outside;
+mod run;
+
+pub use judge::{Judged, Series, judge};
+pub use order::{order, seed_of};
+pub use outcome::{Measured, Outcome, Stopped, Versus};
+pub use outside::{CpuTimes, Outside};
+pub use run::Run;
+
+use crate::arm::Arm;
+use crate::cell::Hierarchies;
+use crate::load::{Load, LoadError};
+use crate::place::Place;
+use goodness_core::Seed;
+use goodness_live::restore::{self, Action, MARK, Restore, Undo};
+use goodness_report::stats::Confidence;
+use goodness_report::stats::sequential::Looks;
+use interrupt::Interrupt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Blocks before the first look: with fewer, Student's interval is too wide to decide anything.
+pub const FIRST_LOOK: u32 = 5;
+
+/// What is raced, and how.
+#[derive(Debug)]
+pub struct Plan {
+    /// The name of the race.
+    pub name: String,
+    /// The arms; at least two.
+    pub arms: Vec<Arm>,
+    /// Which of them the others are compared with.
+    pub reference: usize,
+    /// Blocks at most, warm-up aside.
+    pub blocks: u32,
+    /// Blocks that are dropped first.
+    pub warmup: u32,
+    /// What order and load are drawn from.
+    pub seed: Seed,
+    /// No block begins after this time.
+    pub duration: Option<Duration>,
+    /// Whether the race ends when the answer is clear.
+    pub ends_early: bool,
+    /// Differences below this part do not matter.
+    pub margin: f64,
+    /// A run during which others used more than this part of the machine is repeated.
+    pub outside: f64,
+    /// How often at most.
+    pub repeats: u32,
+    /// The measures that decide.
+    pub measures: Vec<String>,
+    /// Where the private folder is made.
+    pub below: PathBuf,
+}
+
+/// What a race tells while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// Something that a killed command had left was undone.
+    CleanedUp(String),
+    /// The load is being prepared.
+    Preparing,
+    /// A run begins.
+    Running {
+        /// The block, from 0; warm-up blocks come first.
+        block: u32,
+        /// Blocks at most, warm-up included.
+        of: u32,
+        /// The arm.
+        arm: usize,
+    },
+    /// A run had too much company and is repeated.
+    Repeated {
+        /// The arm.
+        arm: usize,
+        /// What was there.
+        outside: Outside,
+    },
+    /// The race was looked at.
+    Looked {
+        /// Blocks so far.
+        blocks: usize,
+        /// Comparisons that are not decided.
+        open: usize,
+    },
+}
+
+/// Why there is no outcome. Everything is restored by then.
+#[derive(Debug, thiserror::Error)]
+pub enum RaceError {
+    /// It cannot be run on this machine, or not like this.
+    #[error("{0}")]
+    Refused(String),
+    /// Something failed on the way.
+    #[error("{0}")]
+    Failed(String),
+    /// A signal came.
+    #[error("interrupted by signal {0}; everything is restored")]
+    Interrupted(i32),
+}
+
+impl From<LoadError> for RaceError {
+    fn from(why: LoadError) -> RaceError {
+        RaceError::Failed(why.0)
+    }
+}
+
+/// Everything a race needs while it runs. Dropped from first to last.
+struct Track<'a> {
+    plan: &'a Plan,
+    place: Place,
+    hierarchies: Hierarchies,
+    weights: bool,
+    _folder: Undo,
+    restore: Restore,
+    interrupt: Interrupt,
+    cpus: usize,
+}
+
+/// Runs the race.
+///
+/// # Errors
+/// [`RaceError`]: an arm that this machine does not have, a load that fails, a signal.
+pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
+    check(plan)?;
+    for left in restore::find() {
+        left.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
+        // What is stuck stays in its journal; `doctor` shows it.
+        let _ = left.undo();
+    }
+    let mut track = Track::lay(plan)?;
+    // Declared after the track, so that it is gone before the private folder is removed.
+    let mut load = load;
+    tell(Progress::Preparing);
+    track.prepare(load.as_mut())?;
+    let begun = Instant::now();
+    let mut runs: Vec<Run> = Vec::new();
+    let looks = looks(plan);
+    let (mut looked, mut stopped, mut judged) = (Vec::new(), Stopped::Blocks, Vec::new());
+    for block in 0..plan.warmup + plan.blocks {
+        if plan.duration.is_some_and(|most| begun.elapsed() > most) {
+            stopped = Stopped::Duration;
+            break;
+        }
+        track.block(block, load.as_mut(), &mut runs, tell)?;
+        let counted = (block + 1).saturating_sub(plan.warmup) as usize;
+        if looks.at().contains(&counted) {
+            judged = look(plan, &runs, &looks, &mut looked, counted);
+            let open = judged.iter().filter(|one: &&(Judged, bool)| one.1 && one.0.is_open()).count();
+            tell(Progress::Looked { blocks: counted, open });
+            if open == 0 && plan.ends_early {
+                stopped = if counted < plan.blocks as usize { Stopped::Clear } else { Stopped::Blocks };
+                break;
+            }
+        }
+    }
+    let counted = runs.iter().filter(|run| run.block >= plan.warmup).count() / plan.arms.len();
+    if looked.last() != Some(&counted) {
+        judged = look(plan, &runs, &looks, &mut looked, counted);
+    }
+    Ok(Outcome::of(plan, &track.hierarchies, runs, judged, looked, stopped))
+}
+
+/// When the race is looked at.
+#[must_use]
+pub fn looks(plan: &Plan) -> Looks {
+    let most = plan.blocks.max(1) as usize;
+    if plan.ends_early {
+        Looks::plan((FIRST_LOOK as usize).min(most), most, Confidence::P95)
+    } else {
+        Looks::once(most, Confidence::P95)
+    }
+}
+
+/// Judges what was run; the flag says whether it decides.
+fn look(plan: &Plan, runs: &[Run], looks: &Looks, looked: &mut Vec<usize>, counted: usize) -> Vec<(Judged, bool)> {
+    let series = run::series(plan, runs);
+    let Some(level) = looks.level(looked.last().copied().unwrap_or(0), counted) else { return Vec::new() };
+    looked.push(counted);
+    let judged = judge(&series, plan.reference, plan.margin, level);
+    judged.into_iter().map(|one| (one.clone(), series[one.series].decides)).collect()
+}
+
+/// Whether the plan can be run on this machine, before anything is changed.
+///
+/// # Errors
+/// [`RaceError::Refused`] with the arm and the reason.
+pub fn check(plan: &Plan) -> Result<(), RaceError> {
+    if plan.arms.len() < 2 || plan.reference >= plan.arms.len() {
+        return Err(RaceError::Refused(
+            "a race has two arms or more; the first is what the others are held against".into(),
+        ));
+    }
+    let hierarchies = Hierarchies::find();
+    let weights = needs_weights(plan);
+    plan.arms.iter().try_for_each(|arm| arm.check(&hierarchies, weights).map_err(RaceError::Refused))
+}
+
+fn needs_weights(plan: &Plan) -> bool {
+    plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.needs_weights())
+}
+
+impl<'a> Track<'a> {
+    fn lay(plan: &'a Plan) -> Result<Track<'a>, RaceError> {
+        let failed = |what: &str, why: &std::io::Error| RaceError::Failed(format!("{what}: {why}"));
+        let interrupt = Interrupt::listen().map_err(|why| failed("signals cannot be listened for", &why))?;
+        let restore = Restore::of_this_process().map_err(|why| {
+            let at = restore::folder();
+            failed(&format!("the restore journal in {} cannot be written", at.display()), &why)
+        })?;
+        let folder = plan.below.join(format!("{MARK}{}-race", std::process::id()));
+        let folder = std::path::absolute(&folder).map_err(|why| failed("the private folder", &why))?;
+        let undo = restore.before(&Action::RemoveTree(folder.clone())).map_err(|why| failed("the journal", &why))?;
+        make(&folder).map_err(|why| failed(&format!("{} cannot be made", folder.display()), &why))?;
+        let mut place = Place::new(folder);
+        place.note_with(&restore);
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let (hierarchies, weights) = (Hierarchies::find(), needs_weights(plan));
+        Ok(Track { plan, place, hierarchies, weights, _folder: undo, restore, interrupt, cpus })
+    }
+
+    fn block(
+        &mut self,
+        block: u32,
+        load: &mut dyn Load,
+        runs: &mut Vec<Run>,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<(), RaceError> {
+        let plan = self.plan;
+        let of = plan.warmup + plan.blocks;
+        for arm in order(plan.seed, block, plan.arms.len()) {
+            tell(Progress::Running { block, of, arm });
+            runs.push(self.quiet_run(block, arm, load, tell)?);
+        }
+        Ok(())
+    }
+
+    /// A run, repeated while others use too much of the machine; of all tries, the one with the least company.
+    fn quiet_run(
+        &mut self,
+        block: u32,
+        arm: usize,
+        load: &mut dyn Load,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Run, RaceError> {
+        let mut best = self.run(block, arm, load)?;
+        let mut repeated = 0;
+        // What is dropped anyway needs no quiet.
+        while block >= self.plan.warmup && best.outside.worst() > self.plan.outside && repeated < self.plan.repeats {
+            tell(Progress::Repeated { arm, outside: best.outside });
+            repeated += 1;
+            let again = self.run(block, arm, load)?;
+            // Chosen by the company it had, not by what it measured.
+            if again.outside.worst() < best.outside.worst() {
+                best = again;
+            }
+        }
+        best.repeated = repeated;
+        best.disturbed = best.outside.worst() > self.plan.outside;
+        Ok(best)
+    }
+}
+
+/// A folder that others may pass through but not list: servers give up root and must still reach their pages.
+fn make(folder: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o711).create(folder)
+}

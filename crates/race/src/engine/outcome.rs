@@ -1,0 +1,224 @@
+//! What a race found, in the shape of the schema `goodness.race/1`.
+
+use super::outside::Outside;
+use super::run::{self, Run};
+use super::{Judged, Plan, Series};
+use crate::cell::Hierarchies;
+use crate::load::Better;
+use goodness_report::stats::compare::{Comparison, Verdict};
+use goodness_report::stats::summary::mean;
+use goodness_report::stats::{Interval, measured};
+use serde::Serialize;
+
+/// Name and version of the schema. Fields are added, never renamed.
+pub const SCHEMA: &str = "goodness.race/1";
+
+/// Why a race ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// All comparisons were decided.
+    Clear,
+    /// All blocks were run.
+    Blocks,
+    /// The time was over.
+    Duration,
+}
+
+/// Everything a race found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    /// The race.
+    pub race: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// What groups the processes ran in.
+    pub cgroups: String,
+    /// Where order and work were drawn from.
+    pub seed: u64,
+    /// Blocks that were counted.
+    pub blocks: usize,
+    /// Blocks that would have been run at most.
+    pub blocks_at_most: u32,
+    /// Blocks dropped before.
+    pub warmup: u32,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// After how many blocks it was looked at.
+    pub looks: Vec<usize>,
+    /// Differences below this part do not matter.
+    pub margin: f64,
+    /// Others may use this part of the machine.
+    pub outside_bound: f64,
+    /// Runs that were repeated because others used more.
+    pub repeated: u32,
+    /// Runs that count although others used more each time.
+    pub disturbed: usize,
+    /// The arms, in the order of the race file.
+    pub arms: Vec<ArmOutcome>,
+    /// Every run, in the order in which they were made.
+    pub runs: Vec<RunOutcome>,
+}
+
+/// One arm.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArmOutcome {
+    /// Its name.
+    pub name: String,
+    /// What it set.
+    pub sets: String,
+    /// Whether the others are held against it.
+    pub is_reference: bool,
+    /// What was measured.
+    pub measures: Vec<Measured>,
+}
+
+/// One measure of one arm.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// `lower` or `higher`.
+    pub better: &'static str,
+    /// Whether the race is about it.
+    pub decides: bool,
+    /// The mean of the counted runs.
+    pub mean: Option<f64>,
+    /// One value a block.
+    pub values: Vec<Option<f64>>,
+    /// Against the reference; `None` for the reference itself.
+    pub vs_reference: Option<Versus>,
+}
+
+/// One measure of one arm against the reference.
+#[derive(Clone, Debug, Serialize)]
+pub struct Versus {
+    /// This arm's values over the reference's: the geometric mean of the blocks' ratios.
+    pub ratio: Option<f64>,
+    /// Its interval at `level`.
+    pub interval: Option<[f64; 2]>,
+    /// The level of the interval: what the looks and the other comparisons left of 95 %.
+    pub level: Option<f64>,
+    /// After Holm's correction; to be held against what the last look may spend.
+    pub p_value: Option<f64>,
+    /// Mean difference over standard deviation of the differences.
+    pub effect: Option<f64>,
+    /// How much more often this arm's value is the larger, -1 to 1 (Cliff's delta).
+    pub cliffs_delta: Option<f64>,
+    /// The answer; `None` where the race is not about this measure.
+    pub verdict: Option<Verdict>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunOutcome {
+    /// Its block, from 0; the first ones are warm-up.
+    pub block: u32,
+    /// Its arm's name.
+    pub arm: String,
+    /// How long it took with starting and stopping, in ns.
+    pub took_ns: u64,
+    /// What others computed meanwhile, as a part of the machine; `None` where that is not known.
+    pub others: Option<f64>,
+    /// What the hypervisor took.
+    pub stolen: f64,
+    /// How often it was repeated.
+    pub repeated: u32,
+    /// Whether others used too much all the same.
+    pub disturbed: bool,
+}
+
+impl Outcome {
+    pub(super) fn of(
+        plan: &Plan,
+        at: &Hierarchies,
+        runs: Vec<Run>,
+        judged: Vec<(Judged, bool)>,
+        looks: Vec<usize>,
+        stopped: Stopped,
+    ) -> Outcome {
+        let all = run::series(plan, &runs);
+        let arm = |(number, arm): (usize, &crate::arm::Arm)| {
+            let measures = all.iter().enumerate().map(|(at, series)| {
+                let versus = judged.iter().find(|(one, _)| one.arm == number && one.series == at);
+                measured_of(series, number, versus.map(|(one, decides)| versus_of(&one.comparison, *decides)))
+            });
+            let (name, sets) = (arm.name.clone(), arm.describe());
+            ArmOutcome { name, sets, is_reference: number == plan.reference, measures: measures.collect() }
+        };
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Outcome {
+            schema: SCHEMA,
+            race: plan.name.clone(),
+            kernel: kernel.trim().to_string(),
+            cgroups: at.describe(),
+            seed: plan.seed.0,
+            blocks: all.iter().flat_map(|series| &series.values).map(Vec::len).max().unwrap_or(0),
+            blocks_at_most: plan.blocks,
+            warmup: plan.warmup,
+            stopped,
+            looks,
+            margin: plan.margin,
+            outside_bound: plan.outside,
+            repeated: runs.iter().map(|run| run.repeated).sum(),
+            disturbed: runs.iter().filter(|run| run.disturbed).count(),
+            arms: plan.arms.iter().enumerate().map(arm).collect(),
+            runs: runs.iter().map(|run| run_of(plan, run)).collect(),
+        }
+    }
+
+    /// All comparisons that the race is about.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&ArmOutcome, &Measured, Verdict)> {
+        let of = |arm| move |measured| (arm, measured);
+        let all = self.arms.iter().flat_map(move |arm: &ArmOutcome| arm.measures.iter().map(of(arm)));
+        all.filter_map(|(arm, measured): (&ArmOutcome, &Measured)| {
+            Some((arm, measured, measured.vs_reference.as_ref()?.verdict?))
+        })
+    }
+
+    /// Whether some comparison that the race is about is not decided.
+    #[must_use]
+    pub fn is_inconclusive(&self) -> bool {
+        self.verdicts().any(|(_, _, verdict)| verdict == Verdict::Inconclusive) || self.verdicts().next().is_none()
+    }
+}
+
+fn measured_of(series: &Series, arm: usize, vs_reference: Option<Versus>) -> Measured {
+    let values = series.values[arm].clone();
+    let better = match series.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    };
+    let (name, unit, decides) = (series.name.clone(), series.unit, series.decides);
+    Measured { name, unit, better, decides, mean: mean(&measured(&values)), values, vs_reference }
+}
+
+fn versus_of(comparison: &Comparison, decides: bool) -> Versus {
+    let ends = |interval: Interval| [interval.low, interval.high];
+    Versus {
+        ratio: comparison.ratio,
+        interval: comparison.deciding_interval.map(ends),
+        level: comparison.deciding_confidence.map(|confidence| confidence.level()),
+        p_value: comparison.corrected_p_value.or(comparison.p_value),
+        effect: comparison.effect.and_then(|effect| effect.standardized),
+        cliffs_delta: comparison.effect.map(|effect| effect.cliffs_delta),
+        verdict: decides.then_some(comparison.verdict),
+    }
+}
+
+fn run_of(plan: &Plan, run: &Run) -> RunOutcome {
+    let Outside { others, stolen } = run.outside;
+    RunOutcome {
+        block: run.block,
+        arm: plan.arms[run.arm].name.clone(),
+        took_ns: run.took.as_nanos() as u64,
+        others,
+        stolen,
+        repeated: run.repeated,
+        disturbed: run.disturbed,
+    }
+}

@@ -1,0 +1,122 @@
+//! One run of one arm.
+
+use super::outside::{CpuTimes, Outside};
+use super::{Plan, RaceError, Series, Track, order::seed_of};
+use crate::arm::Stage;
+use crate::cell::{Cell, Weights};
+use crate::load::{Load, Measure};
+use crate::place::Role;
+use goodness_live::process::Conditions;
+use std::time::{Duration, Instant};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its block, from 0; warm-up blocks come first.
+    pub block: u32,
+    /// Its arm.
+    pub arm: usize,
+    /// What it measured.
+    pub measures: Vec<Measure>,
+    /// How long it took, starting and stopping the servers included.
+    pub took: Duration,
+    /// Who else used the machine.
+    pub outside: Outside,
+    /// How often it was repeated because of that.
+    pub repeated: u32,
+    /// Whether there was too much company all the same.
+    pub disturbed: bool,
+}
+
+impl Track<'_> {
+    /// Prepares the load; what it starts runs in cgroups, under no arm.
+    pub(super) fn prepare(&mut self, load: &mut dyn Load) -> Result<(), RaceError> {
+        let cells = self.cells()?;
+        self.assign(&cells, &Conditions::default(), |_| false);
+        let prepared = load.prepare(&self.place);
+        self.ended(cells)?;
+        prepared.map_err(RaceError::from)
+    }
+
+    pub(super) fn run(&mut self, block: u32, arm: usize, load: &mut dyn Load) -> Result<Run, RaceError> {
+        let restore = self.restore.clone();
+        let setting = &self.plan.arms[arm];
+        let mut stage = Stage::new(&restore, self.place.disks());
+        setting.apply(&mut stage).map_err(RaceError::Refused)?;
+        let cells = self.cells()?;
+        for (role, cell) in Role::ALL.iter().zip(&cells) {
+            if setting.to.means(*role) {
+                self.weigh(cell, &mut stage)?;
+            }
+        }
+        self.assign(&cells, &stage.conditions, |role| setting.to.means(role));
+        let (before, begun) = (CpuTimes::now(), Instant::now());
+        let measures = load.run(&self.place, seed_of(self.plan.seed, block));
+        let took = begun.elapsed();
+        let used = cells.iter().map(Cell::used_ns).sum::<Option<u64>>();
+        let capacity = took.as_nanos() as u64 * self.cpus as u64;
+        let outside = before.until(CpuTimes::now(), used, capacity);
+        self.ended(cells)?;
+        drop(stage);
+        Ok(Run { block, arm, measures: measures?, took, outside, repeated: 0, disturbed: false })
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>, RaceError> {
+        let make = |role: &Role| Cell::make(&self.hierarchies, *role, self.weights, &self.restore);
+        let cells: Result<Vec<Cell>, _> = Role::ALL.iter().map(make).collect();
+        let cells = cells.map_err(|why| RaceError::Failed(format!("a cgroup cannot be made: {why}")))?;
+        self.interrupt.watch(cells.iter().flat_map(|cell| cell.groups().to_vec()).collect());
+        Ok(cells)
+    }
+
+    /// Writes what the arm asks for into the files of a cgroup.
+    fn weigh(&self, cell: &Cell, stage: &mut Stage) -> Result<(), RaceError> {
+        let version2 = self.hierarchies.weights() == Some(Weights::Version2);
+        for file in std::mem::take(&mut stage.group) {
+            let (name, value) = if version2 { &file.version2 } else { &file.version1 };
+            let Some(folder) = cell.weighed() else { continue };
+            stage.put(&folder.join(name), value).map_err(RaceError::Refused)?;
+            stage.group.push(file);
+        }
+        Ok(())
+    }
+
+    /// Servers and clients start in their cells, those that the arm means under its conditions.
+    fn assign(&mut self, cells: &[Cell], conditions: &Conditions, means: impl Fn(Role) -> bool) {
+        for (role, cell) in Role::ALL.into_iter().zip(cells) {
+            let asked = if means(role) { conditions.clone() } else { Conditions::default() };
+            self.place.set(role, Conditions { groups: cell.groups().to_vec(), ..asked });
+        }
+    }
+
+    /// Stops what still runs. A signal that came meanwhile ends the race.
+    fn ended(&mut self, cells: Vec<Cell>) -> Result<(), RaceError> {
+        self.interrupt.watch(Vec::new());
+        drop(cells);
+        self.place.stop_all();
+        self.interrupt.signal().map_or(Ok(()), |signal| Err(RaceError::Interrupted(signal)))
+    }
+}
+
+/// The measures of the counted runs, in the order in which they were first seen.
+pub(super) fn series(plan: &Plan, runs: &[Run]) -> Vec<Series> {
+    let counted = || runs.iter().filter(|run| run.block >= plan.warmup);
+    let blocks = counted().map(|run| run.block + 1 - plan.warmup).max().unwrap_or(0) as usize;
+    let mut all: Vec<Series> = Vec::new();
+    for run in counted() {
+        for measure in &run.measures {
+            let found = all.iter().position(|series| series.name == measure.name);
+            let at = found.unwrap_or_else(|| {
+                let decides = plan.measures.contains(&measure.name);
+                let values = vec![vec![None; blocks]; plan.arms.len()];
+                let (name, unit, better) = (measure.name.clone(), measure.unit, measure.better);
+                all.push(Series { name, unit, better, decides, values });
+                all.len() - 1
+            });
+            let block = (run.block - plan.warmup) as usize;
+            // What is no number was not measured.
+            all[at].values[run.arm][block] = Some(measure.value).filter(|value| value.is_finite());
+        }
+    }
+    all
+}
