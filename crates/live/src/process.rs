@@ -41,7 +41,7 @@ impl Class {
     }
 }
 
-/// What a process starts under. The default changes nothing but the session.
+/// What a process starts under. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// Folders of the cgroups it is put into.
@@ -52,6 +52,9 @@ pub struct Conditions {
     pub class: Option<Class>,
     /// Its own slice in ns, in the fair classes (Linux 6.12 and later).
     pub slice: Option<u64>,
+    /// Whether it leads a session of its own, which gives it an autogroup of its own where the kernel has these. Nice values
+    /// count within an autogroup only.
+    pub session: bool,
     /// Variables of its environment, beside those it has anyway.
     pub environment: Vec<(String, String)>,
 }
@@ -77,8 +80,7 @@ const ATTRIBUTES: u32 = size_of::<Attributes>() as u32;
 const RESET_ON_FORK: u64 = 1;
 
 impl Conditions {
-    /// Makes `command` start under these conditions, as the leader of a session of its own, which gives it an autogroup of
-    /// its own where the kernel has these.
+    /// Makes `command` start under these conditions.
     ///
     /// # Errors
     /// A path that the kernel cannot be given.
@@ -88,9 +90,11 @@ impl Conditions {
             .iter()
             .map(|group| sys::c_path(group.join("cgroup.procs").as_os_str()))
             .collect::<io::Result<_>>()?;
-        let (nice, class, slice) = (self.nice, self.class, self.slice);
+        let (nice, class, slice, session) = (self.nice, self.class, self.slice, self.session);
         let enter = move || {
-            lead_a_session();
+            if session {
+                lead_a_session();
+            }
             for file in &files {
                 join(file)?;
             }
@@ -249,7 +253,7 @@ mod tests {
     fn a_process_leads_a_session_also_when_it_was_to_lead_a_group() {
         let mut shell = Command::new("sh");
         shell.args(["-c", "cat /proc/self/stat; echo $$"]).process_group(0);
-        Conditions::default().apply(&mut shell).expect("plain paths");
+        Conditions { session: true, ..Conditions::default() }.apply(&mut shell).expect("plain paths");
         let text = String::from_utf8(shell.output().expect("runs").stdout).expect("text");
         let (stat, leader) = text.trim().split_once('\n').expect("two lines");
         let session = stat.rsplit_once(')').expect("a name").1.split_whitespace().nth(3);

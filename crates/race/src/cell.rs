@@ -23,10 +23,12 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// Those of this machine.
+    /// Those of this machine that this user may make groups in.
     #[must_use]
     pub fn find() -> Hierarchies {
-        Hierarchies::of(&fs::read_to_string("/proc/self/mounts").unwrap_or_default())
+        let found = Hierarchies::of(&fs::read_to_string("/proc/self/mounts").unwrap_or_default());
+        let may = |root: &PathBuf| rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_ok();
+        Hierarchies { unified: found.unified.filter(may), cpu: found.cpu.filter(may) }
     }
 
     fn of(mounts: &str) -> Hierarchies {
@@ -68,7 +70,10 @@ impl Hierarchies {
             (Some(_), Some(Weights::Version1)) => "cgroup version 2, weights through version 1's cpu hierarchy".into(),
             (Some(_), None) => "cgroup version 2 without the cpu controller: no weights".into(),
             (None, Some(_)) => "cgroup version 1's cpu hierarchy; processes are stopped one by one".into(),
-            (None, None) => "no cgroups: processes are stopped by their groups, and there are no weights".into(),
+            (None, None) => {
+                "no cgroups that this user may make: processes are stopped by their groups, and there are no weights"
+                    .into()
+            }
         }
     }
 }
@@ -175,6 +180,6 @@ mod tests {
         let found = Hierarchies::of(mounts);
         assert_eq!(found.cpu, Some(PathBuf::from("/sys/fs/cgroup/cpu,cpuacct")));
         assert_eq!(found.unified, Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        assert_eq!(Hierarchies::of("").describe().split(':').next(), Some("no cgroups"));
+        assert_eq!(Hierarchies::of("").describe().split(':').next(), Some("no cgroups that this user may make"));
     }
 }

@@ -91,7 +91,7 @@ impl Place {
         self.started.borrow_mut().clear();
     }
 
-    /// Starts `command` under the conditions of the arm for its `role`, as the leader of a session of its own.
+    /// Starts `command` under the conditions of the arm for its `role`.
     ///
     /// # Errors
     /// What starting the process reports.

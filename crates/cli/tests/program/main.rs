@@ -7,4 +7,5 @@ mod common;
 mod examples;
 mod hostile_input;
 mod play;
+mod race;
 mod study;

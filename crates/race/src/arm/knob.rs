@@ -88,7 +88,7 @@ impl Setting for Knob {
         stage.put(Path::new(self.file), &self.value)
     }
 
-    fn is_lost_in_groups(&self) -> bool {
+    fn is_of_sessions(&self) -> bool {
         self.is_autogroup
     }
 }

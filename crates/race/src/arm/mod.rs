@@ -134,8 +134,8 @@ pub trait Setting: fmt::Debug {
         false
     }
 
-    /// Whether groups of the cpu controller would take its effect away.
-    fn is_lost_in_groups(&self) -> bool {
+    /// Whether it acts between sessions, and only outside of groups of the cpu controller.
+    fn is_of_sessions(&self) -> bool {
         false
     }
 }
@@ -225,7 +225,7 @@ impl Arm {
     pub fn check(&self, at: &Hierarchies, weights: bool) -> Result<(), String> {
         let grouped = weights || at.unified_has_cpu();
         for setting in &self.settings {
-            let lost = (grouped && setting.is_lost_in_groups()).then(|| {
+            let lost = (grouped && setting.is_of_sessions()).then(|| {
                 "it acts only outside of groups of the cpu controller, and the processes of this race run in such groups"
                     .to_string()
             });

@@ -122,6 +122,7 @@ struct Track<'a> {
     place: Place,
     hierarchies: Hierarchies,
     weights: bool,
+    sessions: bool,
     _folder: Undo,
     restore: Restore,
     interrupt: Interrupt,
@@ -211,6 +212,12 @@ fn needs_weights(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.needs_weights())
 }
 
+/// Sessions of their own, for every process and in all arms, only where an arm is about them: with autogroups, nice values
+/// count within a session only.
+fn needs_sessions(plan: &Plan) -> bool {
+    plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.is_of_sessions())
+}
+
 impl<'a> Track<'a> {
     fn lay(plan: &'a Plan) -> Result<Track<'a>, RaceError> {
         let failed = |what: &str, why: &std::io::Error| RaceError::Failed(format!("{what}: {why}"));
@@ -226,8 +233,8 @@ impl<'a> Track<'a> {
         let mut place = Place::new(folder);
         place.note_with(&restore);
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let (hierarchies, weights) = (Hierarchies::find(), needs_weights(plan));
-        Ok(Track { plan, place, hierarchies, weights, _folder: undo, restore, interrupt, cpus })
+        let (hierarchies, weights, sessions) = (Hierarchies::find(), needs_weights(plan), needs_sessions(plan));
+        Ok(Track { plan, place, hierarchies, weights, sessions, _folder: undo, restore, interrupt, cpus })
     }
 
     fn block(

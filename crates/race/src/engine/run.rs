@@ -85,7 +85,7 @@ impl Track<'_> {
     fn assign(&mut self, cells: &[Cell], conditions: &Conditions, means: impl Fn(Role) -> bool) {
         for (role, cell) in Role::ALL.into_iter().zip(cells) {
             let asked = if means(role) { conditions.clone() } else { Conditions::default() };
-            self.place.set(role, Conditions { groups: cell.groups().to_vec(), ..asked });
+            self.place.set(role, Conditions { groups: cell.groups().to_vec(), session: self.sessions, ..asked });
         }
     }
 

@@ -61,7 +61,7 @@ impl Load for Spin {
     }
 }
 
-/// The part that works: how long it took, and how much of a CPU it had meanwhile.
+/// The part that works: how long it took, how long it computed, and how much of a CPU it had meanwhile.
 pub(crate) fn work(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let more: u64 = match std::env::var(SLOW_DOWN) {
         Ok(percent) => percent.parse().map_err(|_| LoadError(format!("{SLOW_DOWN} is a whole number of percent")))?,
@@ -76,6 +76,7 @@ pub(crate) fn work(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let share = (used / time).min(1.0);
     Ok(vec![
         Measure::new("completion_time", "ns", Better::Lower, time),
+        Measure::new("cpu_time", "ns", Better::Lower, used),
         Measure::new("cpu_share", "1", Better::Higher, share),
     ])
 }
