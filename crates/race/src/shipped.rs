@@ -3,7 +3,12 @@
 /// Name and text of each, in alphabetical order.
 pub const RACES: &[(&str, &str)] = &[
     ("apache-fair", include_str!("../../../races/apache-fair.toml")),
+    ("dbload", include_str!("../../../races/dbload.toml")),
+    ("ezolt", include_str!("../../../races/ezolt.toml")),
+    ("santosa-apache", include_str!("../../../races/santosa-apache.toml")),
+    ("santosa-mysql", include_str!("../../../races/santosa-mysql.toml")),
     ("spin-nice", include_str!("../../../races/spin-nice.toml")),
+    ("travis", include_str!("../../../races/travis.toml")),
 ];
 
 /// The text of the race called `name`.
