@@ -112,7 +112,7 @@ impl Conform {
     }
 
     fn play(&self, input: &Input, duration: Option<Span>) -> Result<Played, Failure> {
-        Part { seed: self.seed, duration, class: PlayClass::Inherited }.play(input)
+        Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(input)
     }
 
     /// Plays under the policy, loaded into the kernel; with the 99th percentile of the decision latency.
@@ -122,8 +122,10 @@ impl Conform {
         let (played, status) = (folder.path().join("played.json"), folder.path().join("status.json"));
         let program = std::env::current_exe().map_err(|error| failed("this program's file is not known", &error))?;
         let mut command = Command::new(&program);
-        command.args(["live", &policy.to_string(), "--json"]).arg(&status).arg("--").arg(&program);
-        command.arg("play").arg(&self.input).args(["--seed", &self.seed.to_string(), "--json"]).arg(&played);
+        let cpus = governed()?;
+        command.args(["live", &policy.to_string(), "--cpus", &cpus, "--json"]).arg(&status).arg("--").arg(&program);
+        command.arg("play").arg(&self.input).args(["--cpus", &cpus]);
+        command.args(["--seed", &self.seed.to_string(), "--json"]).arg(&played);
         command.args(self.duration.iter().flat_map(|duration| ["-d", duration]));
         let ended = command.stdout(std::process::Stdio::null()).status();
         let ended = ended.map_err(|error| failed("`goodness live` cannot be started", &error))?;
@@ -226,6 +228,15 @@ impl Conform {
         if let Some(latency) = latency {
             say!("decisions took {} at most in 99 % of cases", figure::time(Some(latency.0)));
         }
+    }
+}
+
+/// The CPUs that a loaded policy gets: all that this command may use but the first, which its daemon has.
+fn governed() -> Result<String, Failure> {
+    let cpus: Vec<String> = player::playable_cpus().iter().skip(1).map(|cpu| cpu.0.to_string()).collect();
+    match cpus.is_empty() {
+        true => Err(Failure::usage("--live needs two CPUs: the daemon has one, the policy the others")),
+        false => Ok(cpus.join(",")),
     }
 }
 

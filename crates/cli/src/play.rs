@@ -4,7 +4,7 @@ use crate::failure::{Failure, exit};
 use crate::input::{Input, InputOptions, open};
 use crate::output;
 use clap::Args;
-use goodness_core::{Seed, Span, WorkloadSource};
+use goodness_core::{CpuId, Seed, Span, WorkloadSource};
 use goodness_live::player::{self, PlayClass, PlayError, Played, PlayedTask};
 use goodness_report::{atomic, figure};
 use serde_json::{Value, json};
@@ -31,6 +31,9 @@ pub struct Play {
     /// How long, warm-up included. By default what the file says.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
+    /// The CPUs that tasks may use; CPU n of the file is the n-th of them. By default those of this command.
+    #[arg(long, value_delimiter = ',', value_name = "CPUS")]
+    cpus: Option<Vec<u32>>,
     /// The class of tasks that ask for none. By default that of this command; ext is the policy that is loaded.
     #[arg(long, value_enum, value_name = "CLASS")]
     policy_class: Option<ClassChoice>,
@@ -71,7 +74,8 @@ impl Play {
         let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
         let input = open(&self.input, &options, self.seed)?;
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
-        let played = Part { seed: self.seed, duration, class }.play(&input)?;
+        let cpus = self.cpus.as_deref().map(playable).transpose()?;
+        let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
         let text = || format!("{}\n", self.document(&played));
         if let Some(path) = self.file() {
             atomic::write(path, text().as_bytes()).map_err(Failure::other)?;
@@ -140,6 +144,8 @@ pub struct Part {
     pub duration: Option<Span>,
     /// The class of tasks that ask for none.
     pub class: PlayClass,
+    /// The CPUs that tasks may use, where not all of this command.
+    pub cpus: Option<Vec<CpuId>>,
 }
 
 impl Part {
@@ -147,9 +153,9 @@ impl Part {
     ///
     /// # Errors
     /// Work that cannot be played, what needs root.
-    pub fn play(&self, input: &Input) -> Result<Played, Failure> {
+    pub fn play(self, input: &Input) -> Result<Played, Failure> {
         let seed = Seed(self.seed).stream("replication", 0);
-        let options = player::Options { duration: self.duration, class: self.class, seed };
+        let options = player::Options { duration: self.duration, class: self.class, seed, cpus: self.cpus };
         player::play(input.source.build(seed, 0), options).map_err(|error| refusal(&error, &*input.source))
     }
 }
@@ -185,6 +191,22 @@ fn class(choice: ClassChoice) -> PlayClass {
         ClassChoice::Other => PlayClass::Other,
         ClassChoice::Batch => PlayClass::Batch,
         ClassChoice::Idle => PlayClass::Idle,
+    }
+}
+
+/// CPUs as typed: some that this command may use, ascending.
+fn playable(listed: &[u32]) -> Result<Vec<CpuId>, Failure> {
+    let mut cpus: Vec<CpuId> = listed.iter().copied().map(CpuId).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let mine = player::playable_cpus();
+    match cpus.iter().find(|cpu| !mine.contains(cpu)) {
+        None if !cpus.is_empty() => Ok(cpus),
+        None => Err(Failure::usage("--cpus: it names no CPU")),
+        Some(cpu) => {
+            let list: Vec<String> = mine.iter().map(|cpu| cpu.0.to_string()).collect();
+            Err(Failure::usage(format!("--cpus: CPU {} is none of those of this command: {}", cpu.0, list.join(","))))
+        }
     }
 }
 

@@ -22,7 +22,7 @@ fn steps(steps: Vec<Step>) -> impl FnMut(&mut StepContext) -> Step + Send {
 
 fn played(work: Workload, seed: u64) -> Played {
     let longest = Span::from_s(20);
-    play(work, Options { duration: Some(longest), class: PlayClass::Inherited, seed: Seed(seed) })
+    play(work, Options { cpus: None, duration: Some(longest), class: PlayClass::Inherited, seed: Seed(seed) })
         .expect("it is played")
 }
 
@@ -177,7 +177,8 @@ fn a_play_ends_in_time_whatever_its_tasks_do() {
     let work = with(vec![hog, sleeper, waiter, task("spins", |_| Step::Compute(Span::ZERO))]);
     let begun = std::time::Instant::now();
     let length = Span::from_ms(300);
-    let done = play(work, Options { duration: Some(length), class: PlayClass::Other, seed: Seed(1) }).expect("played");
+    let done = play(work, Options { cpus: None, duration: Some(length), class: PlayClass::Other, seed: Seed(1) })
+        .expect("played");
     assert!(begun.elapsed().as_secs() < 15, "it took {:?}", begun.elapsed());
     assert!(gone.load(Ordering::SeqCst), "the hog's thread has ended");
     assert_eq!((done.class.as_str(), done.measured_ns), ("SCHED_OTHER", 300_000_000));
@@ -188,7 +189,8 @@ fn a_play_ends_in_time_whatever_its_tasks_do() {
 fn a_task_that_does_what_it_may_not_ends_the_play_and_is_named() {
     let wrong = |step| {
         let work = with(vec![task("hog", |_| Step::Compute(Span::MAX)), task("odd", steps(vec![step]))]);
-        let options = Options { duration: Some(Span::from_s(60)), class: PlayClass::Inherited, seed: Seed(1) };
+        let options =
+            Options { cpus: None, duration: Some(Span::from_s(60)), class: PlayClass::Inherited, seed: Seed(1) };
         let error = play(work, options).expect_err("it cannot be played");
         assert_eq!(error.task(), Some(goodness_core::TaskId(1)));
         error.to_string()

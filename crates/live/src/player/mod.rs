@@ -59,8 +59,10 @@ pub enum PlayClass {
 }
 
 /// How work is played.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// The CPUs that tasks may use, ascending; `None`: those of the caller.
+    pub cpus: Option<Vec<CpuId>>,
     /// How long; `None`: as long as the work says.
     pub duration: Option<Span>,
     /// The class of tasks that ask for none.
@@ -174,7 +176,7 @@ struct Watch {
 
 impl Watch {
     fn begin(work: Workload, options: Options) -> Result<Watch, PlayError> {
-        let cpus = playable_cpus();
+        let cpus = options.cpus.unwrap_or_else(playable_cpus);
         refuse::check(&work, &cpus)?;
         let horizon = work.horizon.map_or(goodness_core::HORIZON_MAX, |end| end.since(Time::ZERO));
         let length = options.duration.unwrap_or(horizon).0;
