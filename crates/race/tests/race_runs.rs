@@ -4,7 +4,7 @@
 use goodness_live::restore::{self, Restore};
 use goodness_race::cell::Hierarchies;
 use goodness_race::config;
-use goodness_race::engine::{Outcome, race};
+use goodness_race::engine::{Outcome, RaceError, race};
 use goodness_race::load;
 use goodness_race::part::Parts;
 use goodness_report::stats::compare::Verdict;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,14 @@ fn is_root() -> bool {
 }
 
 fn run(text: &str) -> Outcome {
+    try_to_run(text).expect("raced")
+}
+
+fn try_to_run(text: &str) -> Result<Outcome, RaceError> {
     let file = config::read("test.toml", text).expect("a race file");
     let parts = Parts::of(env!("CARGO_BIN_EXE_goodness-race-part").into());
     let load = load::make(&file.load, &file.settings, &parts).expect("a load");
-    race(&file.plan, load, &mut |_| {}).expect("raced")
+    race(&file.plan, load, &mut |_| {})
 }
 
 /// A race of two arms with `more` in the second.
@@ -70,7 +74,7 @@ fn a_planted_tenth_is_found() {
     let versus = versus.vs_reference.as_ref().expect("against the first");
     println!("a tenth more work: {:?} {:?} after {} blocks", versus.ratio, versus.interval, outcome.blocks);
     assert_eq!(verdict(&outcome), Verdict::Worse);
-    assert!((1.05..1.15).contains(&versus.ratio.expect("measured")), "{versus:?}");
+    assert!((1.02..1.20).contains(&versus.ratio.expect("measured")), "{versus:?}");
 }
 
 #[test]
@@ -141,19 +145,32 @@ fn be_a_victim_when_told_to() {
     let autogroup = fs::read_to_string(AUTOGROUP).unwrap_or_default();
     let turned = if autogroup.trim() == "1" { "autogroup = false" } else { "autogroup = true" };
     let arms = if is_root() && Path::new(AUTOGROUP).exists() { turned } else { "nice = 3" };
-    run(&two_arms(1, 2, WORK, arms).replace("[load]", "name = \"killed\"\n[load]").replace("work", "hogs = 1\nwork"));
+    // Nobody notes a change number 0: that race lasts until it is interrupted.
+    let blocks = if fatal == 0 { 1000 } else { 2 };
+    let text = two_arms(1, blocks, WORK, arms)
+        .replace("[load]", "name = \"killed\"\n[load]")
+        .replace("work", "hogs = 1\nwork");
+    match try_to_run(&text) {
+        Err(RaceError::Interrupted(signal)) => std::process::exit(128 + signal),
+        other => drop(other.expect("raced")),
+    }
     std::process::exit(7);
+}
+
+/// Starts a race in a process of its own.
+fn victim(order: &str) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "be_a_victim_when_told_to", "--nocapture"])
+        .env(VICTIM, order)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts")
 }
 
 /// Runs a race that is killed when it notes its change `number`; its id, or `None` when it has fewer changes.
 fn killed_at(number: u64, guard: &str) -> Option<u32> {
-    let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "be_a_victim_when_told_to", "--nocapture"])
-        .env(VICTIM, format!("{number}|{guard}"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("starts");
+    let mut child = victim(&format!("{number}|{guard}"));
     let status = child.wait().expect("ends");
     assert!(status.code() == Some(7) || status.signal() == Some(9), "change {number}: {status:?}");
     (status.signal() == Some(9)).then(|| child.id())
@@ -190,6 +207,24 @@ fn a_race_that_is_killed_anywhere_leaves_the_machine_as_it_was() {
         println!("{guard}: killed at each of {changes} changes");
         // A folder, and two groups for the preparation and each of four runs.
         assert!(Hierarchies::find() == Hierarchies::default() || changes >= 9, "{changes}");
+    }
+}
+
+#[test]
+fn an_interrupted_race_stops_what_runs_and_restores() {
+    let _alone = alone();
+    let before = state(0);
+    for (signal, name) in [(2, "-INT"), (15, "-TERM")] {
+        let mut child = victim("0|guard alive");
+        let begun = Instant::now();
+        // Parts run: the race is in the middle of something.
+        while state(child.id()).values().all(|line| !line.contains("goodness-race-part")) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the race does not begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill runs");
+        assert_eq!(child.wait().expect("ends").code(), Some(128 + signal));
+        assert_eq!(state(child.id()), before, "restored when it ends, not later");
     }
 }
 
