@@ -3,10 +3,10 @@
 use crate::failure::{Failure, exit};
 use crate::{output, progress};
 use clap::Args;
-use goodness_core::Span;
+use goodness_core::{Machine, Span};
 use goodness_live::calibrate::{Figure, Found, Neighbours, STEPS, measure};
 use goodness_report::atomic;
-use goodness_workload::machine::KEYS;
+use goodness_workload::machine::{KEYS, from_table};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -50,6 +50,17 @@ impl Calibrate {
         }
         Ok(exit::OK)
     }
+}
+
+/// This machine as it is measured now.
+///
+/// # Errors
+/// When it cannot be measured.
+pub fn this_machine() -> Result<Machine, Failure> {
+    let failed = |why: &dyn std::fmt::Display| Failure::other(format!("this machine cannot be measured: {why}"));
+    let found = measure(|_| ()).map_err(|why| failed(&why))?;
+    let table: toml::Table = toml::from_str(&render(&found, &[])).map_err(|why| failed(&why))?;
+    from_table("this machine", &table).map_err(|why| failed(&why))
 }
 
 /// Kernel and load, one line each.

@@ -1,5 +1,6 @@
 //! `goodness race`: real servers under what this machine's kernel offers.
 
+mod beside;
 mod page;
 mod show;
 
@@ -38,6 +39,10 @@ pub struct Race {
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Put beside the results what the simulator predicts for loads and arms that it models, on the machine FILE (see
+    /// `goodness calibrate`) or, without FILE, on this machine as measured before the race.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    predict: Option<String>,
     /// Say what would be run and changed, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -87,11 +92,13 @@ impl Race {
         if self.dry_run {
             return show::plan(&file);
         }
+        let oracle = self.predict.as_deref().map(|machine| beside::Oracle::ask(machine, &file, &parts)).transpose()?;
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
         let outcome = outcome.map_err(failure)?;
-        self.deliver(&outcome)?;
+        let predictions = oracle.map_or_else(Vec::new, |oracle| oracle.predict(&file, &outcome));
+        self.deliver(&outcome, &predictions)?;
         Ok(if outcome.is_inconclusive() { exit::INCONCLUSIVE } else { exit::OK })
     }
 
@@ -116,13 +123,14 @@ impl Race {
         Ok(file)
     }
 
-    fn deliver(&self, outcome: &Outcome) -> Result<(), Failure> {
-        let json = || serde_json::to_string_pretty(outcome).expect("an outcome has string keys only");
+    fn deliver(&self, outcome: &Outcome, predictions: &[beside::Beside]) -> Result<(), Failure> {
+        let json = || beside::json(outcome, predictions);
         let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         if to_stdout {
             say!("{}", json());
         } else {
             show::outcome(outcome);
+            beside::show(predictions);
         }
         let mut written = Vec::new();
         if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {

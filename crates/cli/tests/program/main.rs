@@ -8,4 +8,5 @@ mod examples;
 mod hostile_input;
 mod play;
 mod race;
+mod race_beside;
 mod study;
