@@ -1,5 +1,5 @@
 //! `goodness elevate` on a running kernel: to be run as root where there is ublk and nothing to lose, which is a guest
-//! (`scripts/test-guest-elevate`). Elsewhere every test says that it was skipped.
+//! (`scripts/test-guest elevate`). Elsewhere every test says that it was skipped.
 
 use goodness_live::elevate::verify::{self, Acknowledged, Load};
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn is_guest() -> bool {
     let is_guest = Path::new("/dev/ublk-control").exists()
         && fs::read_to_string("/init").is_ok_and(|init| init.contains("GUEST-BEGINS"));
     if !is_guest {
-        println!("SKIPPED: not in a guest with ublk; run scripts/test-guest-elevate");
+        println!("SKIPPED: not in a guest with ublk; run scripts/test-guest elevate");
     }
     is_guest
 }
@@ -111,6 +111,12 @@ fn run(load: &Load) -> Acknowledged {
     verify::run(load, &AtomicU64::new(0)).expect("no operation fails")
 }
 
+/// What `goodness elevate list` knows.
+fn listed() -> Vec<Value> {
+    let listed = goodness(&["elevate", "list", "--json"]);
+    serde_json::from_slice(&listed.stdout).expect("JSON")
+}
+
 /// Nothing of ours is left.
 fn nothing_is_left() {
     let devices = fs::read_dir("/dev").unwrap().flatten().map(|it| it.file_name().into_string().unwrap());
@@ -141,9 +147,10 @@ fn ten_thousand_verified_writes_survive_the_servers_death_in_the_middle() {
         let number = server.take().expect("it runs").kill();
         let at_death = progress.load(Ordering::Relaxed);
         assert!(at_death < 10_000, "killed too late, after {at_death} writes");
-        let listed = goodness(&["elevate", "list"]);
-        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        assert!(listed.contains("server gone") && listed.contains(&format!("--recover {number}")), "{listed}");
+        let listed = listed();
+        assert_eq!((listed.len(), listed[0]["standing"].as_str()), (1, Some("server-gone")), "{listed:?}");
+        let remedy = listed[0]["remedy"].as_str().expect("there is something to do");
+        assert!(remedy.contains(&format!("goodness elevate --recover {number}")), "{remedy}");
         server = Some(match kill_at {
             // By number, with another elevator; by the same command again; by number.
             2_500 => Server::start(&["mq-deadline", "--recover", &number, "--json"]),
@@ -284,6 +291,83 @@ fn a_killed_servers_device_can_be_given_up_and_the_backing_is_free_then() {
     assert_eq!(not_lost.status.code(), Some(2));
     served.stop();
     Server::before("noop", &backing, &["--probes", "0"]).stop();
+    nothing_is_left();
+}
+
+#[test]
+fn a_server_killed_at_any_moment_of_its_start_is_followed_by_the_same_command() {
+    if !is_guest() {
+        return;
+    }
+    let backing = disk("starts");
+    let mut states = [0, 0];
+    for ms in (0..60).step_by(3) {
+        let mut command = Command::new(GOODNESS);
+        command.args(["elevate", "noop", "/tmp/starts", "--probes", "0"]).stderr(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.spawn().expect("goodness starts");
+        std::thread::sleep(Duration::from_millis(ms));
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        let listed = listed();
+        let is_left = !listed.is_empty();
+        states[usize::from(is_left)] += 1;
+        if is_left && ms % 2 == 0 {
+            // One that never had a disk is told apart from one that lost its server; both can be given up.
+            let remedy = listed[0]["remedy"].as_str().expect("there is something to do");
+            assert!(remedy.contains("goodness elevate stop 0"), "{listed:?}");
+            assert!(goodness(&["elevate", "stop", "0"]).status.success(), "after {ms} ms: {listed:?}");
+            nothing_is_left();
+        }
+        Server::before("noop", &backing, &["--probes", "0"]).stop();
+        nothing_is_left();
+    }
+    println!("{} kills left nothing, {} a device", states[0], states[1]);
+    assert!(states[1] > 0, "every kill came too early to leave anything");
+}
+
+#[test]
+fn flushes_and_durable_writes_go_down_to_the_disk_behind_a_block_device() {
+    if !is_guest() {
+        return;
+    }
+    // One elevator above the other: the lower one is a block device that counts what it is asked for.
+    let lower = Server::before("noop", &disk("lower"), &["--probes", "0"]);
+    let upper = Server::before("look", &lower.device, &["--probes", "0"]);
+    let quiet = Load { durable_every: 0, flush_every: 0, ..load(&upper.device, 400, 8) };
+    run(&quiet);
+    let count = |server: &Server| {
+        let status = goodness(&["elevate", "status", &server.number, "--json"]);
+        let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+        ["flushes", "durable_writes"].map(|name| status[name].as_u64().expect("a number"))
+    };
+    assert_eq!((count(&upper), count(&lower)), ([0, 0], [0, 0]), "nobody asked to make anything durable");
+    run(&Load { durable_every: 4, ..quiet.clone() });
+    let (above, below) = (count(&upper), count(&lower));
+    assert!(above[1] >= 100 && below[1] >= above[1], "durable writes: {above:?} above, {below:?} below");
+    run(&Load { flush_every: 100, ..quiet });
+    let (flushed_above, flushed_below) = (count(&upper)[0] - above[0], count(&lower)[0] - below[0]);
+    assert!(flushed_above >= 3 && flushed_below >= flushed_above, "{flushed_above} above, {flushed_below} below");
+    let refused = goodness(&["elevate", "noop", lower.device.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    upper.stop();
+    lower.stop();
+    nothing_is_left();
+}
+
+#[test]
+fn another_file_in_the_place_of_the_backing_is_not_written_to() {
+    if !is_guest() {
+        return;
+    }
+    disk("replaced");
+    let number = Server::before("noop", Path::new("/tmp/replaced"), &["--probes", "0"]).kill();
+    assert!(shell("mv /tmp/replaced /tmp/kept"));
+    disk("replaced");
+    let refused = goodness(&["elevate", "--recover", &number]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("another file, or another size"), "{refused:?}");
+    assert!(shell("mv /tmp/kept /tmp/replaced"));
+    Server::start(&["--recover", &number, "--json"]).stop();
     nothing_is_left();
 }
 

@@ -4,6 +4,7 @@ mod block_io;
 mod calibrate;
 mod commands;
 mod common;
+mod elevate;
 mod examples;
 mod hostile_input;
 mod play;

@@ -7,6 +7,8 @@
 pub const ANY_DEVICE: u32 = u32::MAX;
 /// Where the kernel publishes what a queue's tags ask for: offset in the device's mapping.
 pub const DESCRIPTORS: i64 = 0;
+/// A command that ends because the device goes away.
+pub const ABORTED: i32 = -libc::ENODEV;
 /// Most tags of a queue.
 pub const TAGS_MAX: u16 = 4096;
 

@@ -88,9 +88,9 @@ impl Control {
         self.command(abi::SET_PARAMS, body).map(drop)
     }
 
-    /// The disk appears. Returns when the kernel has looked for partitions: the queue must be served by then.
-    pub fn start(&mut self, device: u32) -> io::Result<()> {
-        self.about(abi::START_DEV, device, u64::from(std::process::id())).map(drop)
+    /// The disk appears; process `server` serves its queue already.
+    pub fn start(&mut self, device: u32, server: u32) -> io::Result<()> {
+        self.about(abi::START_DEV, device, u64::from(server)).map(drop)
     }
 
     /// The disk goes away, after what is under way is done.
@@ -116,8 +116,8 @@ impl Control {
         }
     }
 
-    /// The queue is served: requests that waited come now.
-    pub fn end_recovery(&mut self, device: u32) -> io::Result<()> {
-        self.about(abi::END_USER_RECOVERY, device, u64::from(std::process::id())).map(drop)
+    /// Process `server` serves the queue: requests that waited come now.
+    pub fn end_recovery(&mut self, device: u32, server: u32) -> io::Result<()> {
+        self.about(abi::END_USER_RECOVERY, device, u64::from(server)).map(drop)
     }
 }

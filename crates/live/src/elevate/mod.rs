@@ -6,7 +6,7 @@
 //!
 //! `abi` is what kernel and server say to each other, `control` makes and removes devices, `queue` is the server's loop, `host`
 //! the elevator with the block layer around it, `transfers` and `memory` the bytes, `backing` what lies behind, `server` a
-//! server's life, `record` what is left when it is killed, `probe` and `report` what it costs and did, `commands` what can be
+//! server's life, `tender` a process that may wait for it, `record` what is left when it is killed, `probe` and `report` what it costs and did, `commands` what can be
 //! asked from outside, `verify` a load that knows what it must read back.
 
 mod abi;
@@ -21,6 +21,7 @@ mod queue;
 mod record;
 mod report;
 mod server;
+mod tender;
 mod transfers;
 pub mod verify;
 

@@ -1,13 +1,11 @@
 //! What the device costs: the same reads from the backing itself and through the device, one at a time, in turn.
 
-use super::backing::Backing;
 use crate::sys::monotonic_ns;
 use goodness_core::{SECTOR_BYTES, Seed};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 
 /// Bytes of a read, as far as the backing has them.
 const READ_BYTES: usize = 4096;
@@ -31,21 +29,20 @@ impl Probe {
     }
 }
 
-/// Reads `reads` times from `backing` and from the device at `device`. Nothing is written.
+/// Reads `reads` times from `backing`, of so many sectors, and `through` the device. Nothing is written.
 ///
 /// # Errors
 /// What reading reports.
-pub fn probe(backing: &Backing, device: &Path, reads: u32) -> io::Result<Probe> {
-    let through = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(device)?;
+pub fn probe(backing: &File, sectors: u64, through: &File, reads: u32) -> io::Result<Probe> {
     let mut memory = vec![0u8; 2 * READ_BYTES];
     let start = memory.as_ptr().align_offset(READ_BYTES);
-    let bytes = backing.sectors * SECTOR_BYTES;
+    let bytes = sectors * SECTOR_BYTES;
     let each = READ_BYTES.min(bytes as usize);
     let places = (bytes / READ_BYTES as u64).max(1);
     let mut rng = Seed(1).stream("probe", 0).rng();
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..reads {
-        for (file, times) in [&backing.file, &through].into_iter().zip(&mut times) {
+        for (file, times) in [backing, through].into_iter().zip(&mut times) {
             let at = rng.below(places) * READ_BYTES as u64;
             times.push(timed(file, &mut memory[start..start + each], at)?);
         }
@@ -73,8 +70,7 @@ mod tests {
     fn a_device_that_is_its_backing_adds_little_and_never_less_than_nothing() {
         let file = tempfile::NamedTempFile::new_in(".").unwrap();
         file.as_file().set_len(1 << 20).unwrap();
-        let backing = super::super::backing::open(file.path()).unwrap();
-        let probe = probe(&backing, file.path(), 9).unwrap();
+        let probe = probe(file.as_file(), (1 << 20) / SECTOR_BYTES, file.as_file(), 9).unwrap();
         assert!(probe.direct_ns > 0 && probe.through_ns > 0 && probe.reads == 9);
         assert_eq!(Probe { reads: 1, direct_ns: 5, through_ns: 3 }.added_ns(), 0);
         assert_eq!((median(vec![3, 1, 2]), median(Vec::new())), (2, 0));

@@ -28,8 +28,10 @@ const OF_REQUEST: u64 = 2 << 32;
 pub struct Spent {
     /// Nanoseconds in the elevator and the layer around it.
     pub adapter_ns: AtomicU64,
-    /// Rounds of the server: system calls that wait.
-    pub rounds: AtomicU64,
+    /// Flushes that arrived.
+    pub flushes: AtomicU64,
+    /// Writes that must be durable before they are acknowledged.
+    pub durable: AtomicU64,
     /// CPU time of the thread, in nanoseconds, when it ended.
     pub cpu_ns: AtomicU64,
     /// The thread, while it runs.
@@ -133,7 +135,6 @@ impl Queue {
 
     /// Submits what is prepared and waits for an answer of the kernel or a timer of the elevator.
     fn wait(&mut self) -> io::Result<()> {
-        self.spent.rounds.fetch_add(1, Ordering::Relaxed);
         let result = match self.host.next_event() {
             None => self.ring.submit_and_wait(1),
             Some(at) => {
@@ -195,8 +196,9 @@ impl Queue {
                     }
                 }
             }
-            // Also any other error: the kernel takes no more commands for the tag.
-            _ => self.stands[tag] = Stand::Gone,
+            abi::ABORTED => self.stands[tag] = Stand::Gone,
+            // The kernel takes no more commands for the tag: better another server than one that forgets requests.
+            error => return Err(io::Error::from_raw_os_error(error.abs())),
         }
         Ok(())
     }
@@ -219,6 +221,8 @@ impl Queue {
             }
             _ => return None,
         };
+        self.spent.flushes.fetch_add(u64::from(io.op == Operation::Flush), Ordering::Relaxed);
+        self.spent.durable.fetch_add(u64::from(io.durable), Ordering::Relaxed);
         io.fits(self.backing.sectors).then_some(io)
     }
 
@@ -277,6 +281,16 @@ fn ring(entries: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     let quick = builder.setup_cqsize(2 * entries).setup_single_issuer().setup_defer_taskrun().build(entries);
     quick.or_else(|_| IoUring::builder().setup_cqsize(2 * entries).build(entries))
+}
+
+/// Memory that this thread asks for is not made by writing to disks, one of which may be its own (`PR_SET_IO_FLUSHER`). Where the
+/// kernel refuses, a machine out of memory may stall, as without it.
+pub fn write_for_others() {
+    /// As in `linux/prctl.h`.
+    const PR_SET_IO_FLUSHER: i32 = 57;
+    let none: libc::c_ulong = 0;
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(PR_SET_IO_FLUSHER, libc::c_ulong::from(true), none, none, none) };
 }
 
 /// CPU time of the calling thread in nanoseconds.

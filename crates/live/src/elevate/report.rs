@@ -37,6 +37,10 @@ pub struct Report {
     pub requests: u64,
     /// Pieces that joined a waiting request.
     pub merges: u64,
+    /// Flushes that were answered or are under way.
+    pub flushes: u64,
+    /// Writes that had to be durable before they were answered.
+    pub durable_writes: u64,
     /// Sectors between the end of each request and the begin of the next, summed up.
     pub sectors_travelled: u64,
     /// The same for one request; `None` without any.
@@ -57,13 +61,17 @@ pub struct Report {
     pub violations: Vec<String>,
 }
 
-/// What the server spent while measuring.
+/// What the server spent and saw while measuring.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Nanoseconds in elevator and layer.
     pub adapter_ns: u64,
     /// Nanoseconds of CPU time.
     pub cpu_ns: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Durable writes.
+    pub durable: u64,
 }
 
 impl Report {
@@ -85,6 +93,8 @@ impl Report {
             answered,
             requests,
             merges: value("merges").samples,
+            flushes: cost.flushes,
+            durable_writes: cost.durable,
             sectors_travelled: distance.map_or(0, |mean| (mean * requests as f64).round() as u64),
             seek_distance: distance,
             latency: latency(&measured, "io_latency"),
@@ -119,6 +129,7 @@ impl fmt::Display for Report {
         let seconds = self.measured_ns as f64 / 1e9;
         writeln!(f, "{}: {} before {}, {seconds:.1} s", self.device, self.elevator, self.backing)?;
         writeln!(f, "  answered        {} in {} requests, {} merges", self.answered, self.requests, self.merges)?;
+        writeln!(f, "  made durable    {} flushes, {} durable writes", self.flushes, self.durable_writes)?;
         if let Some(each) = self.seek_distance {
             writeln!(f, "  distance        {} sectors, {each:.0} a request", self.sectors_travelled)?;
         }
@@ -173,12 +184,13 @@ mod tests {
             host.advance(Time(at));
         }
         let watch = host.watch().lock().unwrap().clone();
-        let cost = Cost { adapter_ns: 300, cpu_ns: 3000 };
+        let cost = Cost { adapter_ns: 300, cpu_ns: 3000, flushes: 2, durable: 1 };
         let report = Report::new(&record(), watch, cost, None, Ending::Quiet);
         assert_eq!((report.answered, report.requests, report.merges), (3, 2, 1));
         assert_eq!(report.sectors_travelled, 100 + (1000 - 108));
         assert_eq!((report.adapter_ns, report.server_cpu_ns), (Some(100.0), Some(1000.0)));
         assert_eq!(report.read_latency.max_ns, Some(6000.0));
+        assert_eq!((report.flushes, report.durable_writes), (2, 1));
         assert_eq!((report.write_latency.max_ns, report.violations.len()), (None, 0));
         let text = report.to_string();
         assert!(text.contains("3 in 2 requests, 1 merges") && text.contains("992 sectors, 496 a request"), "{text}");

@@ -6,10 +6,11 @@ use super::backing::{self, Backing, device_in_use};
 use super::control::Control;
 use super::error::ElevateError;
 use super::host::{Host, Watch, bytes, lock};
-use super::probe::{Probe, probe};
+use super::probe::Probe;
 use super::queue::{Queue, SECTORS_MAX, Spent, begin_anew};
 use super::record::{self, MARK, Record};
 use super::report::{Cost, Report};
+use super::tender::{Order, Tender};
 use crate::record::command::Signals;
 use crate::sys;
 use goodness_block::QueueOptions;
@@ -21,13 +22,15 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the node of a new device may take to appear. A choice: udev on a busy machine.
 const NODE: Duration = Duration::from_secs(10);
+/// How long the kernel may take to notice that a server is gone. A choice: it waits for what is under way.
+const NOTICED: Duration = Duration::from_secs(30);
 /// Largest discard, in sectors: 32 MiB. A choice.
 const DISCARD_SECTORS: u32 = 65_536;
 
@@ -84,23 +87,48 @@ pub enum Told {
 pub fn serve(options: &Options, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
     goodness_io::check(&options.elevator).map_err(ElevateError::Elevator)?;
     check(options)?;
-    let mut control = Control::open()?;
+    let (mut control, tender) = (Control::open()?, Tender::start()?);
     let backing = backing::open(&options.backing)?;
+    let signals = listen()?;
     let left = record::all().into_iter().find(|it| it.identity == backing.identity && !it.server_lives());
     if let Some(record) = left {
-        let state = control.state(record.device).ok().flatten().filter(|info| info.mark == MARK).map(|info| info.state);
-        if state == Some(abi::S_DEAD) {
-            // It never began, or was stopped: nobody waits for it.
-            let _ = control.delete(record.device);
-        }
-        if state == Some(abi::S_QUIESCED) {
+        if is_waiting_for_a_server(&mut control, record.device)? {
             tell(Told::Recovering { device: record.device });
             let record = Record { elevator: options.elevator.clone(), ..record };
-            return take_over(control, record, backing, options.probes)?.run(tell);
+            return take_over(control, tender, record, backing, options.probes)?.run(signals, tell);
         }
         record::forget(record.device);
     }
-    Server::make(control, options, backing)?.run(tell)
+    Server::make(control, tender, options, backing)?.run(signals, tell)
+}
+
+/// Whether requests wait in the device of a server that is gone. One that never had a disk, or has none any more, is removed.
+/// The kernel takes a moment to notice that a server is gone.
+fn is_waiting_for_a_server(control: &mut Control, number: u32) -> Result<bool, ElevateError> {
+    let until = Instant::now() + NOTICED;
+    loop {
+        let state = control.state(number).map_err(|why| ElevateError::kernel("asking for the device", why))?;
+        match state.filter(|it| it.mark == MARK).map(|it| it.state) {
+            None => return Ok(false),
+            Some(abi::S_DEAD) => {
+                let deleted = control.delete(number);
+                deleted.map_err(|why| ElevateError::kernel(format!("removing device {number}"), why))?;
+                return Ok(false);
+            }
+            Some(abi::S_QUIESCED) => return Ok(true),
+            Some(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            Some(_) => {
+                return Err(ElevateError::Device(format!(
+                    "/dev/ublkb{number} has the same backing and a server that is ending, but does not end: see `dmesg`."
+                )));
+            }
+        }
+    }
+}
+
+/// From here on a signal ends the server in order; before, there is nothing to undo.
+fn listen() -> Result<Signals, ElevateError> {
+    Signals::listen().map_err(|why| ElevateError::kernel("listening for signals", io::Error::other(why)))
 }
 
 /// Takes over device `number`, whose server is gone, with the same elevator or another one.
@@ -108,7 +136,8 @@ pub fn serve(options: &Options, tell: &mut dyn FnMut(Told)) -> Result<Report, El
 /// # Errors
 /// See [`ElevateError`].
 pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
-    let mut control = Control::open()?;
+    // The tender first: the first command makes the kernel start a thread here.
+    let (mut control, tender) = (Control::open()?, Tender::start()?);
     let info = control.state(number).map_err(|why| ElevateError::kernel("asking for the device", why))?;
     let (Some(info), Some(mut record)) = (info, record::of(number)) else {
         return Err(ElevateError::Device(format!(
@@ -123,10 +152,17 @@ pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) 
     record.elevator = elevator.map_or(record.elevator, str::to_string);
     goodness_io::check(&record.elevator).map_err(ElevateError::Elevator)?;
     let backing = backing::open(&record.backing)?;
-    take_over(control, record, backing, 0)?.run(tell)
+    let signals = listen()?;
+    take_over(control, tender, record, backing, 0)?.run(signals, tell)
 }
 
-fn take_over(control: Control, record: Record, backing: Backing, probes: u32) -> Result<Server, ElevateError> {
+fn take_over(
+    control: Control,
+    tender: Tender,
+    record: Record,
+    backing: Backing,
+    probes: u32,
+) -> Result<Server, ElevateError> {
     if (backing.identity, backing.sectors) != (record.identity, record.sectors) {
         return Err(ElevateError::Backing {
             why: format!(
@@ -137,7 +173,7 @@ fn take_over(control: Control, record: Record, backing: Backing, probes: u32) ->
             path: record.backing,
         });
     }
-    Server::recover(control, record, backing, probes)
+    Server::recover(Server::new(control, tender, record, backing, probes))
 }
 
 /// What can be wrong with settings alone.
@@ -159,6 +195,7 @@ fn check(options: &Options) -> Result<(), ElevateError> {
 /// A device with its server.
 struct Server {
     control: Control,
+    tender: Tender,
     record: Record,
     backing: Arc<Backing>,
     spent: Arc<Spent>,
@@ -174,9 +211,10 @@ struct Server {
 }
 
 impl Server {
-    fn new(control: Control, record: Record, backing: Backing, probes: u32) -> Server {
+    fn new(control: Control, tender: Tender, record: Record, backing: Backing, probes: u32) -> Server {
         Server {
             control,
+            tender,
             record,
             backing: Arc::new(backing),
             spent: Arc::default(),
@@ -191,7 +229,7 @@ impl Server {
     }
 
     /// A new device, with its disk.
-    fn make(mut control: Control, options: &Options, backing: Backing) -> Result<Server, ElevateError> {
+    fn make(mut control: Control, tender: Tender, options: &Options, backing: Backing) -> Result<Server, ElevateError> {
         let mut info = DeviceState {
             queues: 1,
             depth: options.tags,
@@ -216,29 +254,28 @@ impl Server {
             cpus: options.cpus.clone(),
         };
         record.take_over();
-        let mut server = Server::new(control, record, backing, options.probes);
+        let mut server = Server::new(control, tender, record, backing, options.probes);
         server.goes = true;
         server.record.write().map_err(|why| ElevateError::kernel("writing down what was made", why))?;
         let (number, params) = (server.record.device, server.params());
         let set = server.control.set_params(number, &params);
         set.map_err(|why| ElevateError::kernel("describing the disk", why))?;
         server.begin()?;
-        server.control.start(number).map_err(|why| ElevateError::kernel("starting the disk", why))?;
+        let started = server.tender.order(&Order::Start { device: number, server: std::process::id() });
+        started.map_err(|why| ElevateError::kernel("starting the disk", why))?;
         server.finish_start()?;
         Ok(server)
     }
 
-    /// A device whose server is gone.
-    fn recover(control: Control, record: Record, backing: Backing, probes: u32) -> Result<Server, ElevateError> {
-        let mut server = Server::new(control, record, backing, probes);
+    /// A device whose server is gone. It stays if this fails: requests wait in it.
+    fn recover(mut server: Server) -> Result<Server, ElevateError> {
         let number = server.record.device;
         let step = |why| ElevateError::kernel(format!("recovering /dev/ublkb{number}"), why);
         server.control.start_recovery(number).map_err(step)?;
         server.record.take_over();
         server.record.write().map_err(|why| ElevateError::kernel("writing down who serves", why))?;
         server.begin()?;
-        server.control.end_recovery(number).map_err(step)?;
-        server.goes = true;
+        server.tender.order(&Order::EndRecovery { device: number, server: std::process::id() }).map_err(step)?;
         server.finish_start()?;
         Ok(server)
     }
@@ -295,6 +332,7 @@ impl Server {
             if let Some(cpus) = &record.cpus {
                 sys::pin(cpus)?;
             }
+            super::queue::write_for_others();
             let device = open_node(record.device)?;
             Queue::new(device, record.tags, record.depth, host, backing, spent)?.serve(&ready)
         };
@@ -302,7 +340,6 @@ impl Server {
         self.thread = Some(thread.map_err(|why| ElevateError::kernel("starting the server's thread", why))?);
         self.ended = Some(ended);
         if is_ready.recv().is_err() {
-            self.goes = true;
             let why = self.join().unwrap_or_else(io::Error::other);
             return Err(ElevateError::kernel("serving the queue", why));
         }
@@ -324,12 +361,16 @@ impl Server {
 
     /// The disk is there: nothing of the kernel orders its requests, and what it costs is measured.
     fn finish_start(&mut self) -> Result<(), ElevateError> {
-        let scheduler = format!("/sys/block/ublkb{}/queue/scheduler", self.record.device);
-        fs::write(scheduler, "none").map_err(|why| ElevateError::kernel("switching off the kernel's elevator", why))?;
-        if self.probes > 0 {
-            let probed = probe(&self.backing, &self.disk(), self.probes);
-            self.probe = Some(probed.map_err(|why| ElevateError::kernel("measuring the overhead", why))?);
-        }
+        let order = Order::Prepare {
+            device: self.record.device,
+            backing: self.backing.path.clone(),
+            is_direct: self.backing.is_direct,
+            sectors: self.backing.sectors,
+            reads: self.probes,
+        };
+        let prepared = self.tender.prepare(&order);
+        let what = "switching off the kernel's elevator and measuring the overhead";
+        self.probe = prepared.map_err(|why| ElevateError::kernel(what, why))?;
         self.base = self.cost();
         if let Some(watch) = &self.watch {
             begin_anew(watch);
@@ -342,9 +383,13 @@ impl Server {
     }
 
     fn cost(&self) -> Cost {
-        let adapter_ns = self.spent.adapter_ns.load(Ordering::Relaxed);
-        let (adapter_ns, cpu_ns) = (adapter_ns - self.base.adapter_ns, self.spent.cpu() - self.base.cpu_ns);
-        Cost { adapter_ns, cpu_ns }
+        let since = |counter: &AtomicU64, base| counter.load(Ordering::Relaxed) - base;
+        Cost {
+            adapter_ns: since(&self.spent.adapter_ns, self.base.adapter_ns),
+            cpu_ns: self.spent.cpu() - self.base.cpu_ns,
+            flushes: since(&self.spent.flushes, self.base.flushes),
+            durable: since(&self.spent.durable, self.base.durable),
+        }
     }
 
     fn report(&self, ending: Ending) -> Option<Report> {
@@ -353,14 +398,13 @@ impl Server {
     }
 
     /// Serves until a signal ends it.
-    fn run(self, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
-        let mut signals =
-            Signals::listen().map_err(|why| ElevateError::kernel("listening for signals", io::Error::other(why)))?;
+    fn run(mut self, mut signals: Signals, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
         let number = self.record.device;
         let socket = record::file(number, "sock");
         let _ = fs::remove_file(&socket);
         let listener =
             UnixListener::bind(&socket).map_err(|why| ElevateError::kernel("listening for questions", why))?;
+        self.goes = true;
         let is_direct = self.backing.is_direct;
         tell(Told::Ready { device: self.disk(), number, is_direct, probe: self.probe });
         let mut is_warned = false;
@@ -377,7 +421,7 @@ impl Server {
                 self.answer(&listener);
             }
             if signals.take().is_some() {
-                match in_use(number).filter(|_| !is_warned) {
+                match self.tender.in_use(number).filter(|_| !is_warned) {
                     Some(why) => tell(Told::InUse { why }),
                     None => return self.end(),
                 }
@@ -414,11 +458,10 @@ impl Server {
 
     /// The device goes, after all that was acknowledged is durable.
     fn end(mut self) -> Result<Report, ElevateError> {
-        if let Ok(disk) = OpenOptions::new().write(true).open(self.disk()) {
-            // What the page cache still holds of the disk; an error here was told to those who wrote.
-            let _ = disk.sync_all();
-        }
+        let written = self.tender.order(&Order::Sync { device: self.record.device });
         self.remove()?;
+        let what = format!("writing what was still to be written to {}", self.record.backing.display());
+        written.map_err(|why| ElevateError::kernel(what, why))?;
         let report = self.report(Ending::Quiet).ok_or_else(|| ElevateError::Device("nothing was served.".into()))?;
         match report.violations.first() {
             Some(violation) => Err(ElevateError::Violated(format!("{report}\n{violation}"))),
@@ -429,13 +472,15 @@ impl Server {
     fn remove(&mut self) -> Result<(), ElevateError> {
         self.goes = false;
         let number = self.record.device;
-        let stopped = self.control.stop(number);
+        let stopped = self.tender.order(&Order::Stop { device: number });
         let _ = self.join();
-        let _ = self.backing.file.sync_data();
-        let deleted = self.control.delete(number);
+        let synced = self.backing.file.sync_data();
+        let deleted = self.tender.order(&Order::Delete { device: number });
         record::forget(number);
         let step = |why| ElevateError::kernel(format!("removing /dev/ublkb{number}"), why);
-        stopped.and(deleted).map_err(step)
+        stopped.and(deleted).map_err(step)?;
+        let what = format!("making {} durable", self.record.backing.display());
+        synced.map_err(|why| ElevateError::kernel(what, why))
     }
 }
 
@@ -451,10 +496,10 @@ impl Drop for Server {
 /// The character device, whose node may take a moment to appear.
 fn open_node(number: u32) -> io::Result<File> {
     let path = format!("/dev/ublkc{number}");
-    let until = std::time::Instant::now() + NODE;
+    let until = Instant::now() + NODE;
     loop {
         match OpenOptions::new().read(true).write(true).open(&path) {
-            Err(why) if why.kind() == io::ErrorKind::NotFound && std::time::Instant::now() < until => {
+            Err(why) if why.kind() == io::ErrorKind::NotFound && Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(why) => return Err(io::Error::new(why.kind(), format!("{path}: {why}"))),
@@ -464,7 +509,7 @@ fn open_node(number: u32) -> io::Result<File> {
 }
 
 /// Who has the disk for himself, as a sentence. Its server must be at work: the kernel may want to read before it opens.
-fn in_use(number: u32) -> Option<String> {
+pub(super) fn in_use(number: u32) -> Option<String> {
     let disk = format!("/dev/ublkb{number}");
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk);
     if opened.err()?.raw_os_error() != Some(libc::EBUSY) {
