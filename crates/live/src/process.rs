@@ -52,6 +52,8 @@ pub struct Conditions {
     pub class: Option<Class>,
     /// Its own slice in ns, in the fair classes (Linux 6.12 and later).
     pub slice: Option<u64>,
+    /// The CPUs it may use.
+    pub cpus: Option<Vec<u32>>,
     /// Whether it leads a session of its own, which gives it an autogroup of its own where the kernel has these. Nice values
     /// count within an autogroup only.
     pub session: bool,
@@ -100,6 +102,9 @@ impl Conditions {
             }
             set(nice, class, slice)
         };
+        if let Some(cpus) = &self.cpus {
+            sys::confine(command, cpus);
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         // SAFETY: between fork and exec only system calls are made; nothing allocates or locks.
         unsafe { command.pre_exec(enter) };
@@ -200,6 +205,12 @@ fn attributes_of(thread: u32) -> io::Result<Attributes> {
 /// What sched_getattr(2) reports.
 pub fn scheduled_by(process: u32) -> io::Result<(u32, u32, i32, u64)> {
     attributes_of(process).map(|found| (found.policy, found.priority, found.nice, found.runtime))
+}
+
+/// The CPUs that this process may use, ascending.
+#[must_use]
+pub fn usable_cpus() -> Vec<u32> {
+    sys::affinity_of(0).unwrap_or_default()
 }
 
 /// Sends SIGTERM to a process; one that is gone is no error.

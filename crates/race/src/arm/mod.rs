@@ -4,6 +4,7 @@
 //! machine are written before each run and written back after it.
 
 mod class;
+mod cpus;
 mod elevator;
 mod environment;
 mod group;
@@ -158,6 +159,7 @@ pub const ALL: &[Kind] = &[
     knob::AUTOGROUP,
     knob::BASE_SLICE,
     class::KIND,
+    cpus::KIND,
     elevator::KIND,
     environment::KIND,
     group::IDLE,
