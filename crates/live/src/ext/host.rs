@@ -461,10 +461,20 @@ impl<P: Registered> Host<P> {
                 let cpu = self.tasks[task].cpu;
                 self.policy.dequeue(&context!(self), cpu, task, Dequeue::Kill);
             }
+            // It was taken off its CPU for the change of its class, and the policy still expects it back.
+            State::Blocked if self.lives[task.index()].is_changing => self.give_back_and_kill(task),
             State::New | State::Blocked => {}
         }
         self.end(task);
         self.release_hold(task);
+    }
+
+    /// Ends a change that never came to an end: the task rejoins its queue, as after every change, and leaves it for good.
+    fn give_back_and_kill(&mut self, task: TaskId) {
+        let cpu = self.tasks[task].cpu;
+        self.tasks[task].state = State::Queued;
+        let _ = self.policy.enqueue(&context!(self), cpu, task, Enqueue::Restored);
+        self.policy.dequeue(&context!(self), cpu, task, Dequeue::Kill);
     }
 
     /// The policy answered what cannot be.

@@ -165,6 +165,13 @@ impl<P: Registered> FakeKernel<P> {
         self.tell(Kind::Ready, key, at.unwrap_or(0), 0);
     }
 
+    /// The running task of a CPU goes over to another class.
+    pub fn change_class(&mut self, cpu: usize) {
+        let turn = self.cpus[cpu].take().expect("somebody runs there");
+        self.tell(Kind::Left, turn.key, cpu, flag::WAS_RUNNING);
+        self.tell(Kind::Gone, turn.key, cpu, 0);
+    }
+
     pub fn run(&mut self, span: Span) {
         for _ in 0..span.0 / STEP {
             self.step();

@@ -87,3 +87,29 @@ fn every_registered_policy_runs_and_decides_the_same_again() {
         assert!(ran > 3_500_000_000, "{} left CPUs idle: {}", about.name, Span(ran));
     }
 }
+
+/// The running task goes over to another class; the others go on.
+struct Deserted;
+
+impl Visitor for Deserted {
+    type Output = [u64; 2];
+    fn visit<P: Registered + 'static>(self) -> [u64; 2] {
+        let mut kernel = FakeKernel::<P>::new(1, &[Work::HOG; 3]);
+        kernel.run(Span::from_ms(100));
+        let gone = kernel.running(0).expect("somebody runs");
+        let before = kernel.ran(gone).0;
+        kernel.change_class(0);
+        kernel.run(Span::from_s(1));
+        let others = (0..3).filter(|key| *key != gone).map(|key| kernel.ran(key).0).sum::<u64>();
+        [kernel.ran(gone).0 - before, others + before]
+    }
+}
+
+#[test]
+fn a_running_task_that_goes_over_to_another_class_is_forgotten_by_every_policy() {
+    for about in goodness_cpu::ALL {
+        let [gone, others] = goodness_cpu::with_policy(about.name, Deserted).expect("registered");
+        assert_eq!(gone, 0, "{}", about.name);
+        assert!(others > 900_000_000, "{} left the CPU idle: {}", about.name, Span(others));
+    }
+}
