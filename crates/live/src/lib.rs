@@ -15,4 +15,5 @@ pub mod player;
 pub mod process;
 pub mod record;
 pub mod restore;
+#[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod sys;

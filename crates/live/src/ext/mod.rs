@@ -2,15 +2,17 @@
 //!
 //! [`Host`] turns what the kernel tells into the policy's verbs and its answers into commands; it is pure, so that a
 //! run's log, replayed, must give the same decisions. What loads the kernel's half and carries events and commands
-//! to and fro needs the cargo feature `sched_ext`.
+//! to and fro needs the cargo feature `sched_ext`; without it, part of the rest has nobody who calls it.
 
 mod command;
+#[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod control;
 #[cfg(feature = "sched_ext")]
 mod daemon;
 mod error;
 mod event;
 mod host;
+#[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod kernel;
 mod log;
 mod options;
@@ -19,6 +21,7 @@ mod replay;
 mod session;
 #[cfg(feature = "sched_ext")]
 mod shim;
+#[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod tally;
 mod turns;
 #[cfg(feature = "sched_ext")]
