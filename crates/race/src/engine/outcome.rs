@@ -28,7 +28,7 @@ pub enum Stopped {
 /// Everything a race found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Always [`SCHEMA`].
+    /// Always `goodness.race/1`.
     pub schema: &'static str,
     /// The race.
     pub race: String,
