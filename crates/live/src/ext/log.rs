@@ -42,7 +42,7 @@ struct LoggedCpu {
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// The format and its version.
     pub format: String,
     /// The policy's registered name.
     pub policy: String,
