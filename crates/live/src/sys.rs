@@ -232,10 +232,29 @@ pub fn set_class(tid: i32, class: i32) -> io::Result<()> {
     }
 }
 
-/// Makes `command` start in the class of sched_ext; its children inherit that.
-pub fn submit(command: &mut Command) {
-    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
-    unsafe { command.pre_exec(|| set_class(0, SCHED_EXT)) };
+/// Makes `command` start in the class of sched_ext with this nice; its children inherit both.
+pub fn submit(command: &mut Command, nice: i32) {
+    let set = move || set_nice(nice).and_then(|()| set_class(0, SCHED_EXT));
+    // SAFETY: between fork and exec only system calls are made; nothing allocates or locks.
+    unsafe { command.pre_exec(set) };
+}
+
+/// The nice of the calling thread.
+pub fn nice() -> i32 {
+    // SAFETY: no pointers; 0 is the calling thread.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+}
+
+/// Gives the calling thread this nice.
+///
+/// # Errors
+/// What setpriority(2) reports.
+pub fn set_nice(nice: i32) -> io::Result<()> {
+    // SAFETY: no pointers; 0 is the calling thread.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Waits for several descriptors again and again, without allocating.

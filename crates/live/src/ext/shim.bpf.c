@@ -206,10 +206,17 @@ bool BPF_PROG(yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
+/* For every task of the machine: here memory can be waited for, in ops.enable it cannot. */
+SEC("struct_ops.s/init_task")
+__s32 BPF_PROG(init_task, struct task_struct *p, void *args)
+{
+	return bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -ENOMEM;
+}
+
 SEC("struct_ops/enable")
 void BPF_PROG(enable, struct task_struct *p)
 {
-	struct task *t = bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task *t = bpf_task_storage_get(&tasks, p, 0, 0);
 	if (!t) {
 		__sync_fetch_and_add(&shared.lost, 1);
 		return;
@@ -307,6 +314,7 @@ struct sched_ext_ops goodness = {
 	.quiescent = (void *)quiescent,
 	.tick = (void *)tick,
 	.yield = (void *)yield,
+	.init_task = (void *)init_task,
 	.enable = (void *)enable,
 	.disable = (void *)disable,
 	.init = (void *)init,

@@ -83,6 +83,8 @@ struct scx_exit_info {
 	char *msg;
 } OF_KERNEL;
 
+struct scx_init_task_args;
+
 /* The members we set; the loader finds each by its name. */
 struct sched_ext_ops {
 	__s32 (*select_cpu)(struct task_struct *, __s32, __u64);
@@ -94,6 +96,7 @@ struct sched_ext_ops {
 	void (*stopping)(struct task_struct *, bool);
 	void (*quiescent)(struct task_struct *, __u64);
 	bool (*yield)(struct task_struct *, struct task_struct *);
+	__s32 (*init_task)(struct task_struct *, struct scx_init_task_args *);
 	void (*enable)(struct task_struct *);
 	void (*disable)(struct task_struct *);
 	__s32 (*init)(void);
@@ -104,6 +107,7 @@ struct sched_ext_ops {
 };
 
 /* The kernel's own numbers. */
+#define ENOMEM 12
 #define PF_EXITING 0x4
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_DEAD 0x80

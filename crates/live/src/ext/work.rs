@@ -7,16 +7,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts `command` so that it and all it starts ask for the policy, and use the CPUs `cpus` as the daemon did before
-/// it confined itself.
+/// Starts `command` on `cpus` with that nice, so that it and all it starts ask for the policy.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn start(command: &[OsString], cpus: &[u32]) -> Result<Running, LiveError> {
+pub fn start(command: &[OsString], cpus: &[u32], nice: i32) -> Result<Running, LiveError> {
     let mut made = Command::new(&command[0]);
     made.args(&command[1..]);
     sys::confine(&mut made, cpus);
-    sys::submit(&mut made);
+    sys::submit(&mut made, nice);
     let name = command[0].to_string_lossy().into_owned();
     made.spawn().map(Running::of).map_err(|source| LiveError::Work { what: format!("cannot start `{name}`"), source })
 }

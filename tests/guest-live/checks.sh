@@ -1,0 +1,56 @@
+# Runs in the guest: checks of live policies. One line a check; the exit code is the number that failed.
+failures=0
+cpus=$1
+
+# check NAME COMMAND…: the command must succeed.
+check() {
+    name=$1
+    shift
+    if "$@"; then echo "test $name ... ok"; else echo "test $name ... FAILED"; cat /tmp/out; failures=$((failures + 1)); fi
+}
+state_is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
+is_loaded() { state_is enabled && [ "$(cat /sys/kernel/sched_ext/root/ops)" = "$1" ]; }
+
+# comes TENTHS COMMAND…: the command succeeds within that many tenths of a second.
+comes() {
+    left=$1
+    shift
+    while ! "$@" 2> /dev/null; do
+        [ "$left" -gt 0 ] || return 1
+        left=$((left - 1))
+        sleep 0.1
+    done
+}
+
+for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
+    goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1 &
+    daemon=$!
+    check "${policy}_is_loaded_under_its_name_on_$cpus" comes 50 is_loaded "$(echo $policy | tr - _)"
+    wait $daemon
+    check "${policy}_ends_well" [ $? -eq 0 ]
+    check "${policy}_unloads" comes 20 state_is disabled
+    grep "from event" /tmp/out
+    check "${policy}_decides_the_same_again" goodness live replay /tmp/log
+done
+[ "$cpus" = 2 ] || exit $failures
+
+cycles() { for _ in 1 2 3 4 5 6 7 8 9 10; do goodness live rr -- true > /tmp/out 2>&1 || return 1; done; }
+check ten_cycles_of_loading_and_unloading cycles
+check nothing_is_loaded_after_them comes 20 state_is disabled
+
+# way_out SIGNAL: the machine is given back within 5 s of the daemon's getting it.
+for signal in STOP KILL TERM; do
+    goodness live rr -- goodness play /live/mixed.toml -d 20s > /tmp/out 2>&1 &
+    daemon=$!
+    comes 50 is_loaded rr
+    sleep 0.5
+    kill -$signal $daemon
+    check "the_machine_is_given_back_within_5_s_of_$signal" comes 50 state_is disabled
+    kill -CONT $daemon 2> /dev/null
+    killall goodness 2> /dev/null
+    sleep 0.5
+done
+
+goodness live staircase -- goodness play /live/nice.toml > /tmp/out 2>&1
+grep -E "hog|kind|share" /tmp/out
+exit $failures
