@@ -45,6 +45,10 @@ pub struct Live {
     /// End after that long.
     #[arg(short, long)]
     duration: Option<String>,
+    /// Look for events at least this often (50us), and not only when woken: where a wake-up of the daemon is slow, as in an
+    /// emulated machine, decisions come sooner, and the daemon's CPU is busier.
+    #[arg(long, value_name = "SPAN")]
+    poll: Option<String>,
     /// Write every event and decision to this file, for `live replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -109,7 +113,8 @@ impl Live {
             seed: self.seed,
             command: self.command.clone(),
             pids: self.pid.clone(),
-            duration: self.duration.as_deref().map(length).transpose()?,
+            duration: self.duration.as_deref().map(|text| length("--duration", text)).transpose()?,
+            poll: self.poll.as_deref().map(|text| length("--poll", text)).transpose()?,
             log: self.log.clone(),
             ..Options::default()
         };
@@ -161,8 +166,8 @@ fn failure(error: LiveError) -> Failure {
     Failure { sentence: error.to_string(), code: error.exit_code() }
 }
 
-fn length(text: &str) -> Result<Duration, Failure> {
-    Span::parse(text).map(|span| Duration::from_nanos(span.0)).map_err(|e| Failure::usage(format!("--duration: {e}")))
+fn length(option: &str, text: &str) -> Result<Duration, Failure> {
+    Span::parse(text).map(|span| Duration::from_nanos(span.0)).map_err(|e| Failure::usage(format!("{option}: {e}")))
 }
 
 fn listed(cpus: &[u16]) -> String {

@@ -257,6 +257,12 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     }
 }
 
+/// Lets waits of the calling thread end when they are due, and not up to 50 us later.
+pub fn end_waits_on_time() {
+    // SAFETY: no pointers; 1 ns is the least slack.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
+}
+
 /// Waits for several descriptors again and again, without allocating.
 #[derive(Debug)]
 pub struct Watch(Vec<libc::pollfd>);

@@ -22,8 +22,10 @@ fn recordable(test: &str) -> bool {
     let tracefs = Path::new(TRACEFS).join("instances").is_dir();
     match (root, tracefs) {
         (true, true) => return true,
-        (false, _) => eprintln!("{test}: SKIPPED (recording needs root; run the tests with sudo)"),
-        (true, false) => eprintln!("{test}: SKIPPED (no tracefs with instances at {TRACEFS})"),
+        (false, _) => println!("SKIPPED {test}: recording needs root; run the tests with sudo"),
+        (true, false) => {
+            println!("SKIPPED {test}: no tracefs with instances at {TRACEFS}; mount -t tracefs tracefs {TRACEFS}")
+        }
     }
     false
 }

@@ -52,6 +52,9 @@ impl Visitor for Run<'_> {
         sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
         // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
         let nice = sys::nice();
+        if options.poll.is_some() {
+            sys::end_waits_on_time();
+        }
         sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
         let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
         let shown = settings.values();
@@ -69,6 +72,7 @@ impl Visitor for Run<'_> {
             places,
             control,
             signals,
+            poll: options.poll,
             events: Vec::with_capacity(1024),
         };
         begun(&daemon.status());
@@ -119,6 +123,8 @@ struct Daemon<P> {
     places: Places,
     control: Control,
     signals: Signals,
+    /// Longest sleep, where the kernel's wake-up cannot be waited for.
+    poll: Option<Duration>,
     events: Vec<super::event::KernelEvent>,
 }
 
@@ -129,7 +135,9 @@ impl<P: Registered> Daemon<P> {
         let starter = std::thread::spawn(move || work::start(&command, &cpus, nice));
         let mut watch = sys::Watch::over(&[self.shim.descriptor()]);
         while !starter.is_finished() {
-            watch.wait(STARTING).map_err(|source| LiveError::System { what: "waiting", source })?;
+            watch
+                .wait(self.poll.unwrap_or(STARTING).min(STARTING))
+                .map_err(|source| LiveError::System { what: "waiting", source })?;
             self.serve_kernel()?;
             if let Some((reason, message)) = self.shim.ended() {
                 return Err(ejected(reason, &message));
@@ -161,8 +169,9 @@ impl<P: Registered> Daemon<P> {
 
     /// How long to sleep at most.
     fn patience(&self) -> Duration {
-        let Some(at) = self.session.next_timer() else { return LOOK };
-        Duration::from_nanos(at.since(Time(sys::monotonic_ns())).0).min(LOOK)
+        let longest = self.poll.unwrap_or(LOOK).min(LOOK);
+        let Some(at) = self.session.next_timer() else { return longest };
+        Duration::from_nanos(at.since(Time(sys::monotonic_ns())).0).min(longest)
     }
 
     /// Takes in what the kernel told and hands over what the policy decides of it.

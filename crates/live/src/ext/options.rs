@@ -24,6 +24,8 @@ pub struct Options {
     pub pids: Vec<u32>,
     /// End after that long.
     pub duration: Option<Duration>,
+    /// Look for events at least so often, and not only when the kernel wakes the daemon.
+    pub poll: Option<Duration>,
     /// Where to write what happened and was decided.
     pub log: Option<PathBuf>,
     /// The socket for `status` and `stop`.
@@ -40,6 +42,7 @@ impl Default for Options {
             command: Vec::new(),
             pids: Vec::new(),
             duration: None,
+            poll: None,
             log: None,
             socket: super::control::SOCKET.into(),
         }
