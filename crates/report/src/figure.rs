@@ -76,9 +76,14 @@ pub fn ratio_interval([low, high]: [f64; 2]) -> String {
     format!("{}…{}", plain_ratio(low), plain_ratio(high))
 }
 
-/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more.
+/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more. What two samples leave open is a
+/// power of ten, not a row of digits.
 fn plain_ratio(ratio: f64) -> String {
-    if (0.1..10.0).contains(&ratio.abs()) { format!("{ratio:.2}") } else { digits(ratio) }
+    match ratio.abs() {
+        size if (0.1..10.0).contains(&size) => format!("{ratio:.2}"),
+        size if ratio == 0.0 || (1e-4..1e6).contains(&size) => digits(ratio),
+        _ => format!("{ratio:.0e}"),
+    }
 }
 
 /// A share as a percentage: `7.3 %`.
@@ -140,6 +145,7 @@ mod tests {
         assert_eq!(interval(Some([1e6, 2.5e6]), "ns"), "1…2.50 ms");
         assert_eq!(interval(Some([9e5, 2.5e6]), "ns"), "900 µs … 2.50 ms");
         assert_eq!(ratio_interval([0.012_34, 31.4]), "0.0123…31.4");
+        assert_eq!(ratio_interval([1.3e-17, 7.146e15]), "1e-17…7e15");
     }
 
     #[test]
