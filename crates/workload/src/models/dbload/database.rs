@@ -9,6 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Pages that one page of the converter says the place of: 8 KiB by 8 bytes, a guess.
 const CONVERTER: u64 = 1024;
 
+/// Parts of a data cache of `pages`: the steps by which MaxDB 7.6 calculates `_DATA_CACHE_RGNS`.
+const fn regions(pages: u64) -> u64 {
+    match pages {
+        0..=10_000 => 8,
+        10_001..=50_000 => 16,
+        50_001..=100_000 => 32,
+        100_001..=149_999 => 48,
+        _ => 64,
+    }
+}
+
 /// Adjacent pages to be written to a data volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -38,6 +49,8 @@ pub struct State {
     layout: Layout,
     cluster: u64,
     cache: u64,
+    /// Parts of the data cache, each of which a pager of its own writes.
+    regions: u64,
     /// Pages in the data cache that are on no volume.
     dirty: u64,
     /// Pages on their way to the volumes.
@@ -67,6 +80,7 @@ impl Database {
             layout: settings.layout,
             cluster: settings.cluster,
             cache: settings.cache * 128,
+            regions: regions(settings.cache * 128),
             dirty: 0,
             writing: 0,
             unwritten: 0,
@@ -144,7 +158,7 @@ impl State {
         flush.then_some(Order::Flush)
     }
 
-    /// Hands all that is dirty to the I/O threads, page by page to one volume after the other. Says how many pages.
+    /// Hands all that is dirty to the I/O threads. Says how many pages.
     pub fn hand_out_data(&mut self) -> u64 {
         let pages = std::mem::take(&mut self.dirty);
         self.writing = pages;
@@ -162,21 +176,28 @@ impl State {
         self.enqueue(0, Run { page: 0, pages: 1 });
     }
 
+    /// Each pager writes what is dirty in its part of the data cache, a cluster at a time; the next cluster that any of
+    /// them asks for is on the next volume. Dirty pages are spread evenly over the parts.
     fn hand_out(&mut self, pages: u64) {
-        for turn in 0..VOLUMES {
-            let volume = (self.turn + turn) % VOLUMES;
-            let share = (pages + (VOLUMES - 1 - turn) as u64) / VOLUMES as u64;
-            self.extend(volume, share);
+        let largest = pages.div_ceil(self.regions);
+        for done in (0..largest).step_by(self.cluster as usize) {
+            for region in 0..self.regions {
+                let dirty = (pages + self.regions - 1 - region) / self.regions;
+                let now = dirty.saturating_sub(done).min(self.cluster);
+                if now > 0 {
+                    self.extend(self.turn, now);
+                    self.turn = (self.turn + 1) % VOLUMES;
+                }
+            }
         }
-        self.turn = (self.turn + (pages % VOLUMES as u64) as usize) % VOLUMES;
     }
 
-    /// `pages` at the front of `volume`, in writes of a cluster; a full volume begins anew.
+    /// `pages` at the front of `volume`; a full volume begins anew.
     fn extend(&mut self, volume: usize, pages: u64) {
         let mut left = pages;
         while left > 0 {
             let room = volume_pages(self.layout) - self.fronts[volume];
-            let pages = left.min(self.cluster).min(room);
+            let pages = left.min(room);
             self.enqueue(volume, Run { page: self.fronts[volume], pages });
             left -= pages;
             self.fronts[volume] += pages;

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 const IO_COST: Span = Span::from_us(30);
 /// CPU time of preparing a savepoint: a guess.
 const SAVEPOINT_COST: Span = Span::from_us(500);
-/// Pages of one write of the log at most.
-const LOG_WRITE: u64 = 64;
+/// Pages of one write of the log at most: MaxDB's default `LOG_IO_BLOCK_COUNT` on Unix.
+const LOG_WRITE: u64 = 8;
 /// What ends a wait for writes: none is under way.
 const ALL: Step = Step::Io(IoStep::Await { at_most: 0 });
 
