@@ -1,7 +1,7 @@
 //! Merging: which request a piece of I/O joins, and which requests become one.
 //!
-//! Source: `specs/io-schedulers.md` sections 2.1 and 2.2. In blk-mq the plug comes first, its newest request first; the
-//! requests of the plug then try to join a waiting one behind its end. Of a request that grew, the neighbour that it has come
+//! Source: `specs/io-schedulers.md` sections 2.1 and 2.2. In blk-mq the plug comes first, and of it only the newest request
+//! (since Linux 5.16: general knowledge; before, all of them); the requests of the plug then try to join a waiting one behind its end. Of a request that grew, the neighbour that it has come
 //! to touch is swallowed, if the elevator takes part in all merges. Inferences: in blk-mq priorities must be equal, in the
 //! single-queue layer the request keeps that of its first piece.
 
@@ -11,8 +11,9 @@ use goodness_core::{Io, IoEvent, IoStage, Layer, Merges, RegisteredElevator, Req
 
 impl<E: RegisteredElevator> Queue<E> {
     /// `request` begins to wait: it can be found from now on.
+    #[inline]
     pub(crate) fn remember(&mut self, request: RequestId) {
-        let about = self.requests[request];
+        let about = &self.requests[request];
         match self.merges {
             _ if !about.mergeable => {}
             Merges::LastOnly => self.merging.last = Some(request),
@@ -21,10 +22,10 @@ impl<E: RegisteredElevator> Queue<E> {
     }
 
     /// `request` waits no more.
+    #[inline]
     pub(crate) fn forget(&mut self, request: RequestId) {
-        let about = self.requests[request];
         match self.merges {
-            _ if !about.mergeable => {}
+            _ if !self.requests[request].mergeable => {}
             Merges::LastOnly if self.merging.last == Some(request) => self.merging.last = None,
             Merges::LastOnly => {}
             _ => self.merging.remove(request),
@@ -34,8 +35,8 @@ impl<E: RegisteredElevator> Queue<E> {
     /// Whether `piece` joined a request.
     pub(crate) fn try_merge(&mut self, now: Time, piece: u32, io: &Io, out: &mut Out) -> bool {
         if Self::LAYER == Layer::MultiQueue {
-            let side_of = |request: &RequestId| self.side(*request, io).map(|side| (*request, side));
-            if let Some((request, side)) = self.tags.plug.iter().rev().find_map(side_of) {
+            let newest = self.tags.plug.last().copied();
+            if let Some((request, side)) = newest.and_then(|newest| Some((newest, self.side(newest, io)?))) {
                 self.grow(request, side, piece, io, out);
                 return true;
             }
@@ -70,6 +71,7 @@ impl<E: RegisteredElevator> Queue<E> {
     }
 
     /// Where `io` fits `request` by place, kind and size.
+    #[inline]
     fn side(&self, request: RequestId, io: &Io) -> Option<Side> {
         let about = &self.requests[request];
         // The place first: of the many that are asked, few touch.
@@ -133,6 +135,7 @@ impl<E: RegisteredElevator> Queue<E> {
     }
 
     /// Whether `request` may hold `other`, of so many segments, by kind and size.
+    #[inline]
     fn fits(&self, request: &Request, other: &Io, segments: u16) -> bool {
         request.mergeable
             && request.op == other.op
@@ -172,9 +175,9 @@ impl<E: RegisteredElevator> Queue<E> {
         if !matches!(self.merges, Merges::Back | Merges::All) {
             return false;
         }
-        let about = self.requests[request];
-        let io = about.as_io();
+        let about = &self.requests[request];
         let takes = |prior: &RequestId| {
+            let io = about.as_io();
             about.mergeable
                 && self.fits(&self.requests[*prior], &io, about.segments)
                 && self.elevator.allows_merge(context!(self, now), *prior, &io)

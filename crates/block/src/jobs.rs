@@ -55,6 +55,7 @@ impl Desk {
     }
 
     /// A job for `io`.
+    #[inline]
     pub fn begin(&mut self, io: &Io, row: Option<Row>) -> u32 {
         let job = Job { io: *io, left: 0, unadmitted: 0, row };
         if let Some(free) = self.free.pop() {
@@ -66,11 +67,13 @@ impl Desk {
     }
 
     /// `job` is over.
+    #[inline]
     pub fn end(&mut self, job: u32) {
         self.free.push(job);
     }
 
     /// A part of `job` for a disk of `volume`, like `io` but for its place.
+    #[inline]
     pub fn add(&mut self, volume: &Volume, (place, sector, sectors): Part, job: u32, io: &Io) {
         let disk = usize::from(volume.pieces[place].disk.0);
         self.heads[disk] = sector + u64::from(sectors);
@@ -78,6 +81,7 @@ impl Desk {
     }
 
     /// `io`, a part of `job`, for `disk`.
+    #[inline]
     pub fn push(&mut self, disk: usize, io: Io, job: u32) {
         self.batches[disk].push(Io { tag: u64::from(job), ..io });
         self.jobs[job as usize].left += 1;

@@ -26,10 +26,16 @@ pub(crate) struct Index {
 
 impl Index {
     /// Makes room for requests `0..count`; nothing allocates afterwards. Buckets grow only while the table of requests does.
+    #[inline]
     fn reserve(&mut self, count: usize) {
-        if count <= self.links.len() {
-            return;
+        if count > self.links.len() {
+            self.grow(count);
         }
+    }
+
+    /// More room, and as many more buckets.
+    #[cold]
+    fn grow(&mut self, count: usize) {
         let old: Vec<u32> = self.newest_last();
         let count = count.next_power_of_two().max(64);
         self.links.resize(count, Link { key: 0, before: NONE, after: NONE });

@@ -35,6 +35,7 @@ impl Tags {
     }
 
     /// The hardware queue of a software queue.
+    #[inline]
     pub fn queue_of(&self, cpu: u16) -> HwQueue {
         HwQueue((usize::from(cpu) % self.in_flight.len()) as u16)
     }
@@ -45,6 +46,7 @@ impl Tags {
     }
 
     /// The hardware queue whose turn it is; the next call gives the next.
+    #[inline]
     pub fn next_queue(&mut self) -> HwQueue {
         let queue = self.turn;
         self.turn = if queue + 1 == self.in_flight.len() { 0 } else { queue + 1 };
@@ -52,14 +54,17 @@ impl Tags {
     }
 
     /// Whether `queue` has a tag to give.
+    #[inline]
     pub fn is_free(&self, queue: HwQueue) -> bool {
         self.in_flight[queue.index()] < self.each
     }
 
+    #[inline]
     pub fn take(&mut self, queue: HwQueue) {
         self.in_flight[queue.index()] += 1;
     }
 
+    #[inline]
     pub fn give_back(&mut self, queue: HwQueue) {
         self.in_flight[queue.index()] -= 1;
     }

@@ -62,6 +62,7 @@ impl std::ops::IndexMut<u32> for Pieces {
 
 impl Pieces {
     /// A piece that begins to exist; `parent` is [`NONE`] unless it is a part.
+    #[inline]
     pub fn take(&mut self, io: Io, queued: Time, parent: u32) -> u32 {
         self.arrived += 1;
         let order = self.arrived;
@@ -78,12 +79,14 @@ impl Pieces {
     }
 
     /// Whom the asker knows: the piece itself or the one it is a part of.
+    #[inline]
     pub fn whole(&self, piece: u32) -> u32 {
         let parent = self[piece].parent;
         if parent == NONE { piece } else { parent }
     }
 
     /// `piece` is done and ceases to exist. What the asker knows is returned if that is done with it.
+    #[inline]
     pub fn done(&mut self, piece: u32) -> Option<Piece> {
         let (this, whole) = (self[piece], self.whole(piece));
         self.free.push(piece);
@@ -98,6 +101,7 @@ impl Pieces {
     }
 
     /// `request` begins with `piece` alone.
+    #[inline]
     pub fn begin(&mut self, request: RequestId, piece: u32) {
         if request.index() >= self.chains.len() {
             self.chains.resize(request.index() + 1, Chain::EMPTY);

@@ -39,12 +39,14 @@ impl Pool {
     }
 
     /// Requests of `share` in use.
+    #[inline]
     pub fn used(&self, share: usize) -> u32 {
         self.used[share]
     }
 
     /// Takes a request of `share` for `submitter`, unless the limit is against it; `say` is what the elevator said, and not
     /// [`Allocate::Wait`].
+    #[inline]
     pub fn take(&mut self, facts: &QueueFacts, now: Time, share: usize, submitter: Submitter, say: Allocate) -> bool {
         let may = match self.layer {
             Layer::Legacy => self.may_take_legacy(facts, now, share, submitter, say),
@@ -99,6 +101,7 @@ impl Pool {
     }
 
     /// A request of `share` is free again.
+    #[inline]
     pub fn give_back(&mut self, share: usize) {
         self.used[share] -= 1;
         if self.layer == Layer::Legacy && self.used[share] < self.limit {

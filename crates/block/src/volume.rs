@@ -70,6 +70,7 @@ impl Volume {
     }
 
     /// Calls `each` with the parts of `sectors` sectors from `sector`, in order. Not for mirrors, whose disks are chosen.
+    #[inline]
     pub fn parts(&self, sector: u64, sectors: u32, mut each: impl FnMut(Part)) {
         let (mut at, end) = (sector, sector + u64::from(sectors));
         while at < end {
@@ -84,6 +85,7 @@ impl Volume {
     }
 
     /// The disk of `at`, the sector there, and how many sectors follow in one piece.
+    #[inline]
     fn linear(&self, at: u64) -> (usize, u64, u64) {
         let mut before = 0;
         for (disk, piece) in self.pieces.iter().enumerate() {

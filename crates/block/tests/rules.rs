@@ -37,6 +37,17 @@ fn sixty_four_adjacent_pieces_under_one_plug_become_one_request() {
 }
 
 #[test]
+fn of_a_plug_only_the_newest_request_takes_a_piece_and_the_others_meet_where_they_wait() {
+    let ios = [read(0), read(800), read(8), read(808)];
+    let mut disk = Watched::new("none", "null:depth=1024", &hz(1000));
+    disk.submit(0, &ios);
+    assert_eq!(disk.issued(), [(0, 0, 8), (0, 800, 8), (0, 8, 8), (0, 808, 8)]);
+    let mut disk = Watched::new("none", "null:depth=1024", &hz(1000));
+    disk.submit(0, &[read(0), read(800), read(808), read(792)]);
+    assert_eq!(disk.issued(), [(0, 0, 8), (0, 792, 24)]);
+}
+
+#[test]
 fn a_lone_request_on_an_idle_queue_waits_three_milliseconds_for_company() {
     // T-BLK-3
     let first_issue = |rate, at: u64| {
