@@ -33,19 +33,22 @@ fn hold(findings: &Findings, texts: &[&str]) {
 }
 
 #[test]
-fn apache_completes_alike_and_its_longest_request_is_a_fifth_shorter_under_staircase() {
+fn apache_completes_alike_its_worst_case_is_lower_under_staircase_and_compute_mode_is_last() {
     let findings = conduct("santosa-2005-apache");
     hold(
         &findings,
         &[
             "time per request across",
-            "O(1) completes",
             "(off, off) by (on, off): within",
+            "compute mode completes last",
             "worst case lower by a fifth",
+            "very bad maximum",
         ],
     );
-    let compute = row(&findings, "compute mode completes last");
-    assert_eq!(compute.verdict, Verdict::NotReproduced, "a busy CPU cannot be slower for switching less");
+    let sign = row(&findings, "O(1) completes").simulated.unwrap();
+    assert!((0.99..1.0).contains(&sign), "O(1) is slower by less than a percent for having dropped some: {sign}");
+    let dropped = row(&findings, "maximum - minimum, O(1)").simulated.unwrap();
+    assert!((3000.0..4000.0).contains(&dropped), "a connection that came again after 3 s: {dropped}");
 }
 
 #[test]
@@ -85,19 +88,33 @@ fn every_model_of_apache_serves_each_request_once_whoever_asks() {
 }
 
 #[test]
-fn a_connection_beyond_the_backlog_comes_again_after_three_seconds() {
-    let longest = |backlog: u32| {
+fn beyond_the_backlog_two_connections_repeat_their_data_and_others_their_first_packet() {
+    let longest = |clients: u32, backlog: u32| {
         let run = served(&format!(
-            "apache-prefork:clients=8,workers=1,requests=8,backlog={backlog},service=20ms,connect=10us,read=10us"
+            "apache-prefork:clients={clients},workers=1,requests={clients},backlog={backlog},service=20ms,connect=10us,read=10us"
         ));
         let requests = &run.measured.distributions.request_latency;
-        assert_eq!(requests.count(), 8);
+        assert_eq!(requests.count(), u64::from(clients));
         requests.max().unwrap() as f64 / 1e9
     };
-    assert!(longest(8) < 0.2, "eight of 20 ms");
-    let (dropped, twice) = (longest(5), longest(1));
-    assert!((3.0..3.2).contains(&dropped), "one in service, six wait, one comes again: {dropped}");
-    assert!((9.0..9.2).contains(&twice), "those who find it full again come after 6 s more: {twice}");
+    assert!(longest(8, 8) < 0.19, "eight of 20 ms");
+    let (answered, dropped, thrice) = (longest(8, 5), longest(8, 1), longest(16, 1));
+    assert!((0.2..0.3).contains(&answered), "six wait, two repeat their data: {answered}");
+    assert!(
+        (3.2..3.3).contains(&dropped),
+        "of four that come again after 3 s two wait, two repeat their data: {dropped}"
+    );
+    assert!((21.0..21.3).contains(&thrice), "so many are dropped that some come a third time: {thrice}");
+}
+
+#[test]
+fn a_process_is_woken_for_the_connection_and_again_for_the_request_unless_accepting_is_deferred() {
+    let switches = |deferred: &str| {
+        let run = served(&format!("apache-prefork:clients=1,workers=2,started=2,requests=1000,deferred={deferred}"));
+        run.get("context_switches").unwrap() / 1000.0
+    };
+    let (at_once, deferred) = (switches("off"), switches("on"));
+    assert!(at_once > deferred + 1.5, "to the process and back: {at_once} and {deferred} switches a request");
 }
 
 #[test]

@@ -62,6 +62,20 @@ pub enum Op {
     Pass(Mailbox),
     /// As [`Op::Pass`], but the answer comes here, and is waited for.
     PassAndWait(Mailbox),
+    /// As [`Op::Pass`], but the answer comes here, whether anybody waits for it or not, and the letter may be marked.
+    Forward {
+        /// Where it goes.
+        mailbox: Mailbox,
+        /// Whether [`Op::Marked`] finds a mark.
+        mark: bool,
+    },
+    /// Go on if the letter received last is marked, else at `or_to`.
+    Marked {
+        /// Where to go on otherwise.
+        or_to: u32,
+    },
+    /// Wait until an answer has come to whoever sent the letter received last, and take it in their stead.
+    AwaitSender,
     /// Take all letters that are in a mailbox now.
     Gather(Mailbox),
     /// Answer all letters gathered.
@@ -73,6 +87,22 @@ pub enum Op {
         /// How many turns it holds in all.
         of: u64,
         /// Where to go on without a turn.
+        or_to: u32,
+    },
+    /// Count somebody in (or out) in `pot`.
+    Count {
+        /// Which of the plan's pots.
+        pot: u16,
+        /// In, or else out.
+        into: bool,
+    },
+    /// Go on if `pot` has counted in `most` or fewer who have not been counted out, else at `or_to`.
+    AtMost {
+        /// Which of the plan's pots.
+        pot: u16,
+        /// How many.
+        most: u64,
+        /// Where to go on otherwise.
         or_to: u32,
     },
     /// Go on if a mailbox holds `most` letters or fewer, else at `or_to`.

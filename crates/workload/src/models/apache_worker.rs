@@ -53,7 +53,8 @@ pub fn planned(settings: &Settings, send: fn(Front) -> Op) -> Plan {
     let Settings { client, clients: open, requests, connect, read, arrivals, start, backlog, .. } = *settings;
     let Settings { processes, threads, accept, service, close, duration, .. } = *settings;
     let mut plan = lasting(duration);
-    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog });
+    let deferred = true;
+    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred });
     let send = send(front);
     serve(&mut plan, front, &Pool { processes, threads, accept, service, close, send });
     plan

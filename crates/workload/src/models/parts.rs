@@ -67,7 +67,14 @@ pub fn forever_script(mut script: Script) -> Arc<Script> {
 /// Makes the [`Op::Chance`] at `from` go on behind the last instruction when it does not come true.
 pub fn branch_to_here(script: &mut Script, from: usize) {
     let here = script.ops.len() as u32;
-    if let Some(Op::Chance { or_to, .. } | Op::Turn { or_to, .. } | Op::Room { or_to, .. }) = script.ops.get_mut(from) {
+    if let Some(
+        Op::Chance { or_to, .. }
+        | Op::Turn { or_to, .. }
+        | Op::Room { or_to, .. }
+        | Op::AtMost { or_to, .. }
+        | Op::Marked { or_to },
+    ) = script.ops.get_mut(from)
+    {
         *or_to = here;
     }
 }

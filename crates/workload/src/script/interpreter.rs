@@ -19,6 +19,7 @@ struct Letter {
     answer: Channel,
     sent: Time,
     via: Via,
+    marked: bool,
 }
 
 /// What the tasks of one run share. A run is one thread, so nobody ever waits for a mutex.
@@ -50,6 +51,20 @@ impl Shared {
     /// Whether there was a turn left to take.
     fn turn(&self, pot: u16, of: u64) -> bool {
         self.pots[usize::from(pot)].fetch_add(1, Ordering::Relaxed) < of
+    }
+
+    fn count(&self, pot: u16, into: bool) {
+        let pot = &self.pots[usize::from(pot)];
+        // Nobody is counted out who was not counted in.
+        if into {
+            pot.fetch_add(1, Ordering::Relaxed)
+        } else {
+            pot.fetch_sub(1, Ordering::Relaxed)
+        };
+    }
+
+    fn counted(&self, pot: u16) -> u64 {
+        self.pots[usize::from(pot)].load(Ordering::Relaxed)
     }
 
     /// The oldest letter; there is one for whoever was woken for it.
@@ -127,12 +142,16 @@ impl Interpreter {
             }
             Op::UnlockLast => self.unlock_last(),
             Op::Ask(_) | Op::AskDevice(_) | Op::Receive(_) | Op::Answer | Op::Reply => self.correspond(op, cx.now),
-            Op::Post(_) | Op::Pass(_) | Op::PassAndWait(_) | Op::Gather(_) | Op::ReplyGathered => {
-                self.correspond(op, cx.now)
+            Op::Post(_)
+            | Op::Pass(_)
+            | Op::PassAndWait(_)
+            | Op::Forward { .. }
+            | Op::AwaitSender
+            | Op::Gather(_)
+            | Op::ReplyGathered => self.correspond(op, cx.now),
+            Op::Turn { .. } | Op::Room { .. } | Op::AtMost { .. } | Op::Marked { .. } | Op::Count { .. } => {
+                self.ask_plan(op)
             }
-            Op::Turn { pot, of, .. } if self.shared.turn(pot, of) => self.skip(),
-            Op::Room { mailbox, most, .. } if self.shared.letters(mailbox) as u64 <= most => self.skip(),
-            Op::Turn { or_to: to, .. } | Op::Room { or_to: to, .. } => self.jump(to),
             Op::Repeat { counter, times, to } => self.repeat(counter, times, to),
             Op::Timer { timer, period, overrun } => {
                 let until = self.next_expiry(cx.now, timer, period, overrun);
@@ -140,11 +159,7 @@ impl Interpreter {
             }
             Op::Spin(span) => self.spin(cx.now, span),
             Op::WaitWith { channel, lock, signal } => self.wait_with(channel, lock, signal),
-            Op::ForkNext { counter, first, count } => {
-                let index = self.counters[usize::from(counter)] as u32;
-                self.counters[usize::from(counter)] += 1;
-                if index < count { self.done(Step::Fork(BehaviourId(first.0 + index))) } else { self.skip() }
-            }
+            Op::ForkNext { counter, first, count } => self.fork_next(counter, first, count),
             Op::Access(ref access) => {
                 let step = access.step(&mut self.cursors, cx.rng);
                 self.done(step)
@@ -159,6 +174,28 @@ impl Interpreter {
             }
             Op::Served => self.done(Step::Served(self.begun)),
         }
+    }
+
+    /// What has to do with pots, and with how many or which letters there are.
+    fn ask_plan(&mut self, op: &Op) -> Option<Step> {
+        let (holds, to) = match *op {
+            Op::Turn { pot, of, or_to } => (self.shared.turn(pot, of), or_to),
+            Op::Room { mailbox, most, or_to } => (self.shared.letters(mailbox) as u64 <= most, or_to),
+            Op::AtMost { pot, most, or_to } => (self.shared.counted(pot) <= most, or_to),
+            Op::Marked { or_to } => (self.letter.is_some_and(|letter| letter.marked), or_to),
+            Op::Count { pot, into } => {
+                self.shared.count(pot, into);
+                return self.skip();
+            }
+            ref other => unreachable!("{other:?} asks nothing of the plan"),
+        };
+        if holds { self.skip() } else { self.jump(to) }
+    }
+
+    fn fork_next(&mut self, counter: u16, first: BehaviourId, count: u32) -> Option<Step> {
+        let index = self.counters[usize::from(counter)] as u32;
+        self.counters[usize::from(counter)] += 1;
+        if index < count { self.done(Step::Fork(BehaviourId(first.0 + index))) } else { self.skip() }
     }
 
     fn jump(&mut self, to: u32) -> Option<Step> {
@@ -184,13 +221,21 @@ impl Interpreter {
                 Some(letter) => self.done(letter.via.wake(letter.answer)),
                 None => self.skip(),
             },
-            Op::Post(mailbox) => self.send(mailbox, now, self.answers),
+            Op::Post(mailbox) => self.send(mailbox, now, self.answers, false),
             Op::Pass(mailbox) => match self.letter {
-                Some(Letter { answer, sent, .. }) => self.send(mailbox, sent, answer),
+                Some(Letter { answer, sent, .. }) => self.send(mailbox, sent, answer, false),
                 None => self.skip(),
             },
             Op::PassAndWait(mailbox) => match self.letter {
                 Some(letter) => self.ask(letter.sent, mailbox, Step::Wait(self.answers)),
+                None => self.skip(),
+            },
+            Op::Forward { mailbox, mark } => match self.letter {
+                Some(letter) => self.send(mailbox, letter.sent, self.answers, mark),
+                None => self.skip(),
+            },
+            Op::AwaitSender => match self.letter {
+                Some(letter) => self.done(Step::Wait(letter.answer)),
                 None => self.skip(),
             },
             Op::Gather(mailbox) => self.gather(mailbox),
@@ -218,14 +263,14 @@ impl Interpreter {
     fn ask(&mut self, sent: Time, mailbox: Mailbox, wait: Step) -> Option<Step> {
         self.stage += 1;
         if self.stage == 1 {
-            self.shared.put(mailbox, Letter { answer: self.answers, sent, via: mailbox.via });
+            self.shared.put(mailbox, Letter { answer: self.answers, sent, via: mailbox.via, marked: false });
             return Some(mailbox.via.wake(mailbox.letters));
         }
         self.done(wait)
     }
 
-    fn send(&mut self, mailbox: Mailbox, sent: Time, answer: Channel) -> Option<Step> {
-        self.shared.put(mailbox, Letter { answer, sent, via: mailbox.via });
+    fn send(&mut self, mailbox: Mailbox, sent: Time, answer: Channel, marked: bool) -> Option<Step> {
+        self.shared.put(mailbox, Letter { answer, sent, via: mailbox.via, marked });
         self.done(mailbox.via.wake(mailbox.letters))
     }
 
