@@ -32,7 +32,7 @@ pub const STUDY: Study<'static> = Study {
             low: 8.0,
             high: 512.0,
             because: "Lost. Of the tested thread counts, 2 to 256, the one at which O(1)'s max - min is seconds, as published \
-                      (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is 7 to 9 s in some runs with ab_share \
+                      (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is seconds in some runs with ab_share \
                       0.2, and never with 0.15 or 0.3. The sysbench run had 8; the text speaks of 512 once.",
         },
         Parameter {
@@ -253,7 +253,7 @@ fn fewer(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
     let (o1, off) = (of(SOME, O1)?, of(SOME, OFF_OFF)?);
     let (few, few_off, few_compute) = (of(FEW, O1)?, of(FEW, OFF_OFF)?, of(FEW, OFF_ON)?);
     let expired = "In some runs ab and the processes stop counting as interactive, and somebody waits in the expired array for \
-                   7 to 9 s; with ab at 15 % or 30 % of the CPU never.";
+                   seconds; with ab at 15 % or 30 % of the CPU never.";
     let one = Estimate::of(&each(&o1, worst));
     Ok(vec![
         Row::unpublished("maximum - minimum with 32 connections, O(1)", "ms", one.as_ref(), expired),
