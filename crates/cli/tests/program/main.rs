@@ -10,4 +10,5 @@ mod hostile_input;
 mod play;
 mod race;
 mod race_beside;
+mod record_block;
 mod study;

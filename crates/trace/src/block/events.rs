@@ -32,7 +32,14 @@ struct BlockEvents {
     headers: Metadata,
 }
 
+/// How `goodness record` begins what it says of a recording. With scheduling events in it, the first block event may lie far
+/// behind what is looked at to recognise a format.
+const OF_OURS: &[u8] = b"# goodness: {\"recording\":";
+
 fn recognises(line: &[u8]) -> bool {
+    if line.starts_with(OF_OURS) {
+        return true;
+    }
     let Ok(found) = prefix(line) else { return false };
     match name_and_args(found.event) {
         Some((name, _)) if name.starts_with(b"block_") => true,

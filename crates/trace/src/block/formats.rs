@@ -90,6 +90,7 @@ mod tests {
             ("fio-iolog", "0,4096,512\n"),
             ("block-events", " dd-9 [000] d..1.  1.000001: block_rq_issue: 8,0 R 4096 () 8 + 8 [dd]\n"),
             ("block-events", " dd-9 [000] ...1.  1.000001:   8,0    Q   R 8 + 8 [dd]\n"),
+            ("block-events", "# tracer: nop\n# goodness: {\"recording\":{}}\n a-1 [000] d..2. 1.0: sched_switch: \n"),
             ("blkparse", "  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]\n"),
             ("msr", "128166372003061629,usr,0,Read,7014609920,24576,41286\n"),
             ("spc", "0, 20941264, 8192, W, 0.551706\n"),

@@ -225,3 +225,6 @@ impl Behaviour for Player {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

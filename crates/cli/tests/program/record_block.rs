@@ -1,0 +1,45 @@
+//! Block I/O recorded on a loop device of our own, and replayed. Needs root and a tracefs; says loudly when it is skipped.
+
+use crate::common::{folder, goodness, text};
+use goodness_live::disks::LoopDisk;
+use serde_json::Value;
+
+/// Pieces that the load reads, and writes.
+const PIECES: u64 = 400;
+
+#[test]
+fn what_was_recorded_of_a_live_disk_is_replayed_piece_by_piece() {
+    let here = folder();
+    // The loop device wants a file system with direct I/O below it, which a scratch folder in memory has not.
+    let below = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let disk = match LoopDisk::make(below, 16 << 20) {
+        Ok(disk) => disk,
+        Err(why) => return println!("SKIPPED what_was_recorded_of_a_live_disk_is_replayed_piece_by_piece: {why}"),
+    };
+    let device = disk.device();
+    let load = format!(
+        "dd if={0} of=/dev/null bs=4k count={PIECES} iflag=direct & \
+         dd if=/dev/zero of={0} bs=8k seek=1024 count={PIECES} oflag=direct conv=notrunc; wait",
+        device.display()
+    );
+    let output = goodness(here.path(), &["record", "--block", "-o", "disk.zst", "--", "sh", "-c", &load]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+
+    let words = ["compare", "disk.zst", "--block-only", "--elevator", "none", "--elevator", "mq-deadline", "--no-html"];
+    let output = goodness(here.path(), &[&words[..], &["--runs", "2", "--json", "-"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    for arm in 0..2 {
+        assert!(pieces_of_load(&report, arm) >= 2 * PIECES, "{}", report["policies"][arm]["tasks"]);
+    }
+    let number = device.to_string_lossy().trim_start_matches("/dev/loop").to_string();
+    let notes = report["details"]["workload_notes"].to_string();
+    assert!(notes.contains(&format!("disk 7:{number}: takes")), "loop device {number} is among the disks: {notes}");
+}
+
+/// Pieces of I/O of the load; a `dd` may still bear the name of the shell that became it.
+fn pieces_of_load(report: &Value, arm: usize) -> u64 {
+    let tasks = report["policies"][arm]["tasks"].as_array().expect("tasks");
+    let of_load = tasks.iter().filter(|task| task["name"] == "dd" || task["name"] == "sh");
+    of_load.map(|task| task["io"]["done"].as_u64().expect("it does I/O")).sum()
+}
