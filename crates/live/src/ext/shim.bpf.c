@@ -151,7 +151,8 @@ void BPF_PROG(running, struct task_struct *p)
 	}
 	t->is_running = 1;
 	tell(p, t, RUNNING, 0, 0);
-	if (t->to_stop == t->turn)
+	/* A task in its exit is queued by the kernel itself: sent away it would come back at once, and again. */
+	if (t->to_stop == t->turn && !is_excused(p))
 		go_away(p);
 }
 
