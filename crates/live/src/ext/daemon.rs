@@ -14,6 +14,7 @@ use crate::record::command::{Running, Signals};
 use crate::sys;
 use goodness_core::{Registered, Time, Tunables, Visitor};
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 /// How often the daemon looks around when nothing happens.
@@ -133,7 +134,7 @@ impl<P: Registered> Daemon<P> {
     fn start(&mut self, command: Vec<OsString>, nice: i32) -> Result<Running, LiveError> {
         let cpus: Vec<u32> = self.places.policy.iter().map(|cpu| u32::from(*cpu)).collect();
         let starter = std::thread::spawn(move || work::start(&command, &cpus, nice));
-        let mut watch = sys::Watch::over(&[self.shim.descriptor()]);
+        let mut watch = watch_over(&[self.shim.descriptor()])?;
         while !starter.is_finished() {
             watch
                 .wait(self.poll.unwrap_or(STARTING).min(STARTING))
@@ -152,12 +153,12 @@ impl<P: Registered> Daemon<P> {
         let mut descriptors = vec![self.shim.descriptor(), self.control.descriptor()];
         descriptors.extend(self.signals.descriptors());
         descriptors.extend(command.and_then(Running::descriptor));
-        let mut watch = sys::Watch::over(&descriptors);
+        let mut watch = watch_over(&descriptors)?;
         let mut looked = Instant::now();
         loop {
-            let ready = watch.wait(self.patience()).map_err(|source| LiveError::System { what: "waiting", source })?;
+            let others = watch.wait(self.patience()).map_err(|source| LiveError::System { what: "waiting", source })?;
             self.serve_kernel()?;
-            if !ready.any_after_first() && looked.elapsed() < LOOK {
+            if !others && looked.elapsed() < LOOK {
                 continue;
             }
             looked = Instant::now();
@@ -257,6 +258,10 @@ fn status<P: Registered>(
         strays: session.host().strays(),
         tasks: session.tally().tasks(),
     }
+}
+
+fn watch_over(descriptors: &[RawFd]) -> Result<sys::Watch, LiveError> {
+    sys::Watch::over(descriptors).map_err(|source| LiveError::System { what: "waiting", source })
 }
 
 fn ejected(reason: String, message: &str) -> LiveError {

@@ -5,11 +5,11 @@ use super::error::LiveError;
 use super::event::KernelEvent;
 use goodness_core::Time;
 use libbpf_rs::{
-    Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramInput, RingBuffer, RingBufferBuilder,
+    Link, Map, MapCore, MapType, Object, ObjectBuilder, OpenObject, PrintLevel, RingBuffer, RingBufferBuilder,
     libbpf_sys, set_print,
 };
 use std::cell::RefCell;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -67,7 +67,10 @@ pub struct Shim {
     ring: RingBuffer<'static>,
     drained: Rc<RefCell<Drained>>,
     shared: NonNull<Shared>,
-    object: Object,
+    /// Of the programme that takes commands in, and of the ring buffer; both are the object's.
+    apply: RawFd,
+    events: RawFd,
+    _object: Object,
 }
 
 #[derive(Default)]
@@ -100,12 +103,15 @@ impl Shim {
         let mut map =
             object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("the shim has struct_ops");
         let link = map.attach_struct_ops().map_err(refused("attaching the shim"))?;
-        Ok(Shim { _link: link, ring, drained, shared, object })
+        let apply = object.progs().find(|program| program.name() == "apply").expect("the shim has it");
+        let apply = apply.as_fd().as_raw_fd();
+        let events = ring_map(&object).as_fd().as_raw_fd();
+        Ok(Shim { _link: link, ring, drained, shared, apply, events, _object: object })
     }
 
     /// Readable when there are events.
     pub fn descriptor(&self) -> RawFd {
-        self.ring.epoll_fd()
+        self.events
     }
 
     /// Adds the events that came since the last call to `to`, in the order in which the kernel wrote them.
@@ -136,10 +142,7 @@ impl Shim {
                 }
             }
             write!(self.shared, count, part.len() as u32);
-            let apply = self.object.progs_mut().find(|program| program.name() == "apply").expect("the shim has it");
-            apply
-                .test_run(ProgramInput::default())
-                .map_err(|error| LiveError::Refused { doing: "handing commands over", why: explained(&error) })?;
+            run(self.apply)?;
         }
         Ok(Time(read!(self, applied_at)))
     }
@@ -155,6 +158,21 @@ impl Shim {
             return None;
         }
         Some((text(&read!(self, reason)), text(&read!(self, message))))
+    }
+}
+
+/// Executes a programme of the shim, once. Called for every decision, hence without the search for its name.
+fn run(programme: RawFd) -> Result<(), LiveError> {
+    // SAFETY: all zeroes are a value of this record of plain numbers and pointers: no input, no output.
+    let mut options: libbpf_sys::bpf_test_run_opts = unsafe { std::mem::zeroed() };
+    options.sz = size_of_val(&options) as libbpf_sys::size_t;
+    // SAFETY: the record lives through the call; the descriptor is that of a loaded programme.
+    match unsafe { libbpf_sys::bpf_prog_test_run_opts(programme, &raw mut options) } {
+        0 => Ok(()),
+        error => {
+            let why = std::io::Error::from_raw_os_error(-error).to_string();
+            Err(LiveError::Refused { doing: "handing commands over", why })
+        }
     }
 }
 
@@ -188,8 +206,12 @@ fn find_shared(object: &Object) -> Option<NonNull<Shared>> {
     NonNull::new(memory.cast()).filter(|_| fits)
 }
 
+fn ring_map(object: &Object) -> Map<'_> {
+    object.maps().find(|map| map.name() == "events").expect("the shim has a ring buffer")
+}
+
 fn ring_of(object: &Object, drained: Rc<RefCell<Drained>>) -> Result<RingBuffer<'static>, libbpf_rs::Error> {
-    let map = object.maps().find(|map| map.name() == "events").expect("the shim has a ring buffer");
+    let map = ring_map(object);
     let mut builder = RingBufferBuilder::new();
     builder.add(&map, move |bytes| {
         let mut drained = drained.borrow_mut();
