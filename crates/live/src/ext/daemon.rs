@@ -29,7 +29,6 @@ const STARTING: Duration = Duration::from_millis(1);
 /// # Errors
 /// See [`LiveError`].
 pub fn live(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
-    kernel::ready()?;
     goodness_cpu::with_policy(&options.policy, Run { options, begun })
         .unwrap_or_else(|| Err(LiveError::Policy(format!("there is no policy \"{}\"", options.policy))))
 }
@@ -43,53 +42,61 @@ impl Visitor for Run<'_> {
     type Output = Result<Outcome, LiveError>;
 
     fn visit<P: Registered + 'static>(self) -> Self::Output {
-        let Run { options, begun } = self;
-        let settings = P::Settings::made(&options.settings)
-            .map_err(|why| LiveError::Policy(format!("policy {}: {why}", P::ABOUT.name)))?;
-        let online = sys::affinity_of(0).unwrap_or_else(|| vec![0]);
-        let places = kernel::places(&online, options.cpus.as_deref())?;
-        let control = Control::listen(&options.socket)?;
-        let signals = Signals::listen().map_err(|error| LiveError::Policy(error.to_string()))?;
-        sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
-        // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
-        let nice = sys::nice();
-        if options.poll.is_some() {
-            sys::end_waits_on_time();
-        }
-        sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
-        let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
-        let shown = settings.values();
-        let log = options
-            .log
-            .as_ref()
-            .map(|path| LogWriter::create(path, &Header::new(P::ABOUT.name, &options.settings, &setting)));
-        let log = log.transpose()?;
-        let load = Load { name: P::ABOUT.name, cpus: &places.policy, ticks: P::ABOUT.needs.tick };
-        let mut daemon = Daemon::<P> {
-            shim: Shim::load(&load)?,
-            session: Session::begin(setting.clone(), settings, log),
-            settings: shown.into_iter().map(|(name, value)| (name.into(), value)).collect(),
-            setting,
-            places,
-            control,
-            signals,
-            poll: options.poll,
-            events: Vec::with_capacity(1024),
-        };
-        begun(&daemon.status());
-        let adopted = Adopted::adopt(&options.pids)?;
-        let command = match options.command.is_empty() {
-            true => None,
-            false => Some(daemon.start(options.command.clone(), nice)?),
-        };
-        let ended = daemon.run(command.as_ref(), options.duration);
-        let status = daemon.status();
-        let logged = daemon.session.finish();
-        drop(daemon);
-        drop(adopted);
-        let outcome = finish(ended, command, status)?;
-        logged.map(|()| outcome)
+        live_with::<P>(self.options, self.begun)
     }
+}
+
+/// As [`live`], with a policy that need not be registered: `options.policy` is not looked at.
+///
+/// # Errors
+/// See [`LiveError`].
+pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
+    kernel::ready()?;
+    let settings = P::Settings::made(&options.settings)
+        .map_err(|why| LiveError::Policy(format!("policy {}: {why}", P::ABOUT.name)))?;
+    let online = sys::affinity_of(0).unwrap_or_else(|| vec![0]);
+    let places = kernel::places(&online, options.cpus.as_deref())?;
+    let control = Control::listen(&options.socket)?;
+    let signals = Signals::listen().map_err(|error| LiveError::Policy(error.to_string()))?;
+    sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
+    // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
+    let nice = sys::nice();
+    if options.poll.is_some() {
+        sys::end_waits_on_time();
+    }
+    sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
+    let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
+    let shown = settings.values();
+    let log = options
+        .log
+        .as_ref()
+        .map(|path| LogWriter::create(path, &Header::new(P::ABOUT.name, &options.settings, &setting)));
+    let log = log.transpose()?;
+    let load = Load { name: P::ABOUT.name, cpus: &places.policy, ticks: P::ABOUT.needs.tick };
+    let mut daemon = Daemon::<P> {
+        shim: Shim::load(&load)?,
+        session: Session::begin(setting.clone(), settings, log),
+        settings: shown.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        setting,
+        places,
+        control,
+        signals,
+        poll: options.poll,
+        events: Vec::with_capacity(1024),
+    };
+    begun(&daemon.status());
+    let adopted = Adopted::adopt(&options.pids)?;
+    let command = match options.command.is_empty() {
+        true => None,
+        false => Some(daemon.start(options.command.clone(), nice)?),
+    };
+    let ended = daemon.run(command.as_ref(), options.duration);
+    let status = daemon.status();
+    let logged = daemon.session.finish();
+    drop(daemon);
+    drop(adopted);
+    let outcome = finish(ended, command, status)?;
+    logged.map(|()| outcome)
 }
 
 /// The kernel schedules by itself again: what becomes of the command, and the answer.

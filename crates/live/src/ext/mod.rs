@@ -30,7 +30,7 @@ mod work;
 pub use command::{Command, Order};
 pub use control::{Request, SOCKET, ask};
 #[cfg(feature = "sched_ext")]
-pub use daemon::live;
+pub use daemon::{live, live_with};
 pub use error::LiveError;
 pub use event::{EVENT_BYTES, Input, KernelEvent, Kind, flag};
 pub use host::{Fault, Host, Setting};
