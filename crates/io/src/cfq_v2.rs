@@ -231,7 +231,7 @@ impl CfqV2 {
             }
         }
         let best = queue.next.filter(|_| self.settings.find_best_crq);
-        best.or(queue.order.lowest()).expect("a busy queue has a request")
+        best.or(queue.order.lowest(&self.sectors)).expect("a busy queue has a request")
     }
 
     /// `request`, which waits in its queue's order, goes to the dispatch list.

@@ -47,7 +47,7 @@ pub fn better(
 /// predecessor.
 #[inline]
 pub fn beside(order: &Sorted, links: &Sectors, back: Backward, head: u64, request: RequestId) -> Option<RequestId> {
-    let next = order.next(links, request).or_else(|| order.lowest().filter(|lowest| *lowest != request));
+    let next = order.next(links, request).or_else(|| order.lowest(links).filter(|lowest| *lowest != request));
     better(links, back, head, next, order.prev(links, request))
 }
 

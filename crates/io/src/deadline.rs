@@ -203,7 +203,7 @@ impl Deadline {
             Kernel::V2_6_18 if next.is_some() => next,
             Kernel::V2_6_18 => {
                 self.batching = 0;
-                self.sorted[direction].lowest()
+                self.sorted[direction].lowest(&self.sectors)
             }
             Kernel::V2_6_25 => {
                 self.batching = 0;
@@ -215,9 +215,8 @@ impl Deadline {
     /// Takes `request` off tree and list; the sweep goes on behind it.
     fn take(&mut self, cx: &IoContext, request: RequestId) {
         let direction = cx.requests[request].op.direction();
-        let next = self.sorted[direction].next(&self.sectors, request);
+        let next = self.sorted[direction].remove(&mut self.sectors, request);
         self.move_on(cx, request, next);
-        self.sorted[direction].remove(&mut self.sectors, request);
         self.fifo[direction].remove(&mut self.arrivals, request);
     }
 

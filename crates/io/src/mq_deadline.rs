@@ -64,10 +64,10 @@ impl Level {
 
     /// `request` leaves the tree.
     fn take(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId) {
+        let next = self.sorted[direction].remove(sectors, request);
         if self.ahead[direction] == Some(request) {
-            self.ahead[direction] = self.sorted[direction].next(sectors, request);
+            self.ahead[direction] = next;
         }
-        self.sorted[direction].remove(sectors, request);
     }
 
     /// The request dispatched last began at `sector`.

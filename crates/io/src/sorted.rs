@@ -1,4 +1,4 @@
-//! Waiting requests ordered by their first sector. The links of all orders of one elevator lie in one [`Sectors`], since a
+//! Waiting requests ordered by their first sector. The places of all orders of one elevator lie in one [`Sectors`], since a
 //! request is in one order at a time.
 //!
 //! Elevators of the single-queue layer know the alias rule (`specs/io-schedulers.md` section 2.1): of two requests that
@@ -6,11 +6,11 @@
 //! of blk-mq keep both.
 
 use goodness_core::RequestId;
-use goodness_queues::{Nodes, Tree};
+use goodness_queues::Blocks;
 
-/// The links of all orders of one elevator.
+/// The places of all orders of one elevator.
 #[derive(Clone, Debug, Default)]
-pub struct Sectors(Nodes<0>);
+pub struct Sectors(Blocks);
 
 impl Sectors {
     /// Makes room for requests `0..count`; nothing allocates afterwards.
@@ -40,7 +40,7 @@ fn sector(key: i64) -> u64 {
 
 /// One order of requests by first sector; of equals the one inserted first comes first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sorted(Tree);
+pub struct Sorted(goodness_queues::Sorted);
 
 impl Sorted {
     /// How many requests.
@@ -59,8 +59,8 @@ impl Sorted {
     /// is no longer: send it to the dispatch list.
     #[inline]
     pub fn insert(&mut self, links: &mut Sectors, request: RequestId, sector: u64) -> Option<RequestId> {
-        self.insert_behind_equals(links, request, sector);
-        let older = self.prev(links, request).filter(|older| links.sector(*older) == sector)?;
+        let before = self.0.insert(&mut links.0, request.0, key(sector)).map(RequestId);
+        let older = before.filter(|older| links.sector(*older) == sector)?;
         self.remove(links, older);
         Some(older)
     }
@@ -68,13 +68,13 @@ impl Sorted {
     /// Adds `request`, which is in no order, and keeps all that begin at the same sector.
     #[inline]
     pub fn insert_behind_equals(&mut self, links: &mut Sectors, request: RequestId, sector: u64) {
-        self.0.insert(&mut links.0, request.0, key(sector), []);
+        self.0.insert(&mut links.0, request.0, key(sector));
     }
 
-    /// Takes `request`, which is here, out.
+    /// Takes `request`, which is here, out. Answers the request after it.
     #[inline]
-    pub fn remove(&mut self, links: &mut Sectors, request: RequestId) {
-        self.0.remove(&mut links.0, request.0);
+    pub fn remove(&mut self, links: &mut Sectors, request: RequestId) -> Option<RequestId> {
+        self.0.remove(&mut links.0, request.0).map(RequestId)
     }
 
     /// `request`, which is here, begins at `sector` now. Answers an alias as [`Sorted::insert`] does.
@@ -91,14 +91,14 @@ impl Sorted {
 
     /// The request with the lowest first sector.
     #[inline]
-    pub fn lowest(&self) -> Option<RequestId> {
-        self.0.first().map(RequestId)
+    pub fn lowest(&self, links: &Sectors) -> Option<RequestId> {
+        self.0.first(&links.0).map(RequestId)
     }
 
     /// The request with the highest first sector.
     #[inline]
-    pub fn highest(&self) -> Option<RequestId> {
-        self.0.last().map(RequestId)
+    pub fn highest(&self, links: &Sectors) -> Option<RequestId> {
+        self.0.last(&links.0).map(RequestId)
     }
 
     /// The request after `request`, which is here.
@@ -124,7 +124,7 @@ impl Sorted {
     pub fn last_before(&self, links: &Sectors, sector: u64) -> Option<RequestId> {
         match self.first_from(links, sector) {
             Some(after) => self.prev(links, after),
-            None => self.highest(),
+            None => self.highest(links),
         }
     }
 }
@@ -146,7 +146,7 @@ mod tests {
     fn requests_are_found_by_sector_and_from_neighbour_to_neighbour() {
         let (links, sorted) = filled(&[80, 8, u64::MAX, 0]);
         let id = |id| Some(RequestId(id));
-        assert_eq!((sorted.lowest(), sorted.highest(), sorted.len()), (id(3), id(2), 4));
+        assert_eq!((sorted.lowest(&links), sorted.highest(&links), sorted.len()), (id(3), id(2), 4));
         assert_eq!((sorted.first_from(&links, 8), sorted.first_from(&links, 9)), (id(1), id(0)));
         assert_eq!((sorted.last_before(&links, 8), sorted.last_before(&links, 0)), (id(3), None));
         assert_eq!((sorted.next(&links, RequestId(0)), sorted.prev(&links, RequestId(0))), (id(2), id(1)));
@@ -158,9 +158,9 @@ mod tests {
     fn of_two_requests_at_one_sector_the_older_is_handed_back() {
         let (mut links, mut sorted) = filled(&[16, 8, 24]);
         assert_eq!(sorted.insert(&mut links, RequestId(3), 8), Some(RequestId(1)));
-        assert_eq!((sorted.len(), sorted.lowest()), (3, Some(RequestId(3))));
+        assert_eq!((sorted.len(), sorted.lowest(&links)), (3, Some(RequestId(3))));
         assert_eq!(sorted.rekey(&mut links, RequestId(2), 16), Some(RequestId(0)));
-        assert_eq!((sorted.len(), sorted.highest()), (2, Some(RequestId(2))));
+        assert_eq!((sorted.len(), sorted.highest(&links)), (2, Some(RequestId(2))));
     }
 
     #[test]
@@ -170,6 +170,6 @@ mod tests {
         assert_eq!(sorted.first_from(&links, 8), Some(RequestId(1)));
         assert_eq!(sorted.next(&links, RequestId(1)), Some(RequestId(2)));
         sorted.rekey_behind_equals(&mut links, RequestId(0), 8);
-        assert_eq!((sorted.len(), sorted.highest()), (3, Some(RequestId(0))));
+        assert_eq!((sorted.len(), sorted.highest(&links)), (3, Some(RequestId(0))));
     }
 }

@@ -221,6 +221,30 @@ impl Tree {
         levels
     }
 
+    /// Adds `item`, which must be in no tree of these nodes, right behind `before`, which is in this one. Its key must
+    /// lie between that of `before` and that of the item after it.
+    pub fn insert_behind<const N: usize>(
+        &mut self,
+        nodes: &mut Nodes<N>,
+        before: u32,
+        item: u32,
+        key: i64,
+        values: [i64; N],
+    ) {
+        let (place, before) = (item + 1, before + 1);
+        let right = nodes.at(before).child[RIGHT];
+        let (parent, side) = if right == NIL { (before, RIGHT) } else { (nodes.outermost::<LEFT>(right), LEFT) };
+        if self.last == before {
+            self.last = place;
+        }
+        self.len += 1;
+        let order = order(key, 0);
+        *nodes.at_mut(place) = Node { order, own: values, least: values, child: [NIL; 2], parent, height: 1 };
+        nodes.at_mut(parent).child[side] = place;
+        nodes.lower(parent, values);
+        self.grow(nodes, parent);
+    }
+
     /// Finds the parent of a new `node` and the side on which it belongs; all above it learn of its values. Many
     /// items come last or first: those need no search.
     #[inline]
@@ -318,6 +342,32 @@ impl Tree {
             let is_before = node.order < wanted;
             found = if is_before { found } else { at };
             at = node.child[usize::from(is_before)];
+        }
+        found.checked_sub(1)
+    }
+
+    /// The last item whose key is smaller than `key`.
+    #[inline]
+    #[must_use]
+    pub fn last_before<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
+        self.last_below(nodes, order(key, i64::MIN))
+    }
+
+    /// The last item whose key is `key` or smaller; ranks must be below the largest.
+    #[inline]
+    #[must_use]
+    pub fn last_to<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
+        self.last_below(nodes, order(key, i64::MAX))
+    }
+
+    #[inline]
+    fn last_below<const N: usize>(&self, nodes: &Nodes<N>, bound: i128) -> Option<u32> {
+        let (mut at, mut found) = (self.root, NIL);
+        while at != NIL {
+            let node = nodes.at(at);
+            let is_below = node.order < bound;
+            found = if is_below { at } else { found };
+            at = node.child[usize::from(is_below)];
         }
         found.checked_sub(1)
     }
@@ -496,6 +546,8 @@ mod tests {
             assert!(back.eq(list.iter().rev().map(|e| e.2)));
             let from = (next_random(&mut state) % 52) as i64;
             assert_eq!(tree.first_from(&nodes, from), list.iter().find(|e| e.0 >= from).map(|e| e.2));
+            assert_eq!(tree.last_before(&nodes, from), list.iter().rev().find(|e| e.0 < from).map(|e| e.2));
+            assert_eq!(tree.last_to(&nodes, from), list.iter().rev().find(|e| e.0 <= from).map(|e| e.2));
             let bound = (next_random(&mut state) % 100) as i64;
             let expected = list.iter().map(|e| e.2).find(|i| nodes.at(*i + 1).own[0] <= bound);
             assert_eq!(tree.first_where(&nodes, 0, |v| v <= bound).0, expected);
@@ -513,6 +565,23 @@ mod tests {
         tree.insert_ranked(&mut nodes, 4, 5, -1, []);
         tree.insert(&mut nodes, 3, 4, []);
         assert!(tree.iter(&nodes).eq([3, 2, 4, 0, 1]));
+    }
+
+    #[test]
+    fn an_item_put_behind_another_is_the_next_and_the_tree_stays_balanced() {
+        let (mut nodes, mut tree, mut state) = (Nodes::<1>::default(), Tree::default(), 3);
+        nodes.reserve(500);
+        tree.insert(&mut nodes, 0, 0, [7]);
+        let mut list = vec![0];
+        for item in 1..500 {
+            let place = (next_random(&mut state) % list.len() as u64) as usize;
+            let value = (next_random(&mut state) % 100) as i64;
+            tree.insert_behind(&mut nodes, list[place], item, 0, [value]);
+            list.insert(place + 1, item);
+            sound(&nodes, tree.root, NIL);
+            assert!(tree.iter(&nodes).eq(list.iter().copied()));
+            assert_eq!((tree.last(), tree.len()), (list.last().copied(), list.len()));
+        }
     }
 
     #[test]
