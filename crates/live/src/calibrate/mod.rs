@@ -157,8 +157,12 @@ mod tests {
         assert_eq!(keys, 11, "every key is measured or refused: {found:?}");
         assert!(found.figures.iter().all(|figure| figure.sample.median > 0 && figure.sample.count >= 50), "{found:?}");
         // A switch or what it is measured with takes more than 10 ns and less than a second anywhere.
-        let switch = found.median("switch");
-        assert!((10..1_000_000_000).contains(&switch), "{found:?}");
+        // On a busy machine it may not stand out of what it is measured with; then it is refused.
+        let switch = found.figures.iter().find(|figure| figure.key == "switch").map(|figure| figure.sample.median);
+        match switch {
+            Some(ns) => assert!((10..1_000_000_000).contains(&ns), "{found:?}"),
+            None => assert!(found.refused.iter().any(|(key, _)| *key == "switch"), "{found:?}"),
+        }
     }
 
     #[test]
