@@ -64,13 +64,14 @@ pub struct Conditions {
 /// `struct sched_attr` of `linux/sched/types.h`, as Linux 5.3 has it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Attributes {
+pub(crate) struct Attributes {
     size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
+    pub(crate) policy: u32,
+    pub(crate) flags: u64,
+    pub(crate) nice: i32,
+    pub(crate) priority: u32,
+    /// In the fair classes the slice in ns.
+    pub(crate) runtime: u64,
     deadline: u64,
     period: u64,
     util_min: u32,
@@ -79,7 +80,18 @@ struct Attributes {
 
 const ATTRIBUTES: u32 = size_of::<Attributes>() as u32;
 /// Also children are meant, so this must not be set: `SCHED_FLAG_RESET_ON_FORK`.
-const RESET_ON_FORK: u64 = 1;
+pub(crate) const RESET_ON_FORK: u64 = 1;
+
+impl Attributes {
+    /// All zero but the size, by which the kernel knows the layout.
+    pub(crate) fn sized() -> Attributes {
+        Attributes { size: ATTRIBUTES, ..Attributes::default() }
+    }
+
+    fn is_real_time(&self) -> bool {
+        [libc::SCHED_FIFO as u32, libc::SCHED_RR as u32].contains(&self.policy)
+    }
+}
 
 impl Conditions {
     /// Makes `command` start under these conditions.
@@ -124,8 +136,10 @@ impl Conditions {
         let got = probe.join().map_err(|_| "asking the kernel failed".to_string())?;
         let got = got.map_err(|why| in_words(&why, self))?;
         match slice {
-            Some(slice) if got.runtime == 0 => {
-                let _ = slice;
+            Some(_) if got.is_real_time() => {
+                Err("slices belong to the fair classes; leave out the slice, or take class other or batch".to_string())
+            }
+            Some(_) if got.runtime == 0 => {
                 Err("this kernel has no slices of single tasks; they came with Linux 6.12".to_string())
             }
             Some(slice) if got.runtime != slice => {
@@ -183,15 +197,21 @@ fn set(nice: Option<i32>, class: Option<Class>, slice: Option<u64>) -> io::Resul
     wanted.nice = nice.unwrap_or(wanted.nice);
     // 0 gives the kernel's own slice back.
     wanted.runtime = slice.unwrap_or(0);
+    give(&wanted)
+}
+
+/// Gives the calling thread these attributes. Makes one system call and nothing else.
+pub(crate) fn give(wanted: &Attributes) -> io::Result<()> {
     // SAFETY: `wanted` is laid out as the kernel expects and outlives the call.
-    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0u32) } {
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(wanted), 0u32) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-fn attributes_of(thread: u32) -> io::Result<Attributes> {
-    let mut found = Attributes { size: ATTRIBUTES, ..Attributes::default() };
+/// What the kernel schedules a thread by; 0 is the one that asks.
+pub(crate) fn attributes_of(thread: u32) -> io::Result<Attributes> {
+    let mut found = Attributes::sized();
     // SAFETY: room for as many bytes as said.
     match unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &raw mut found, ATTRIBUTES, 0u32) } {
         0 => Ok(found),
@@ -257,6 +277,9 @@ mod tests {
     fn what_the_kernel_would_change_is_refused() {
         let why = Conditions { slice: Some(1), ..Conditions::default() }.try_out().expect_err("1 ns");
         assert!(why.contains("100us to 100ms") || why.contains("6.12"), "{why}");
+        let both = Conditions { slice: Some(10_000_000), class: Some(Class::Fifo(1)), ..Conditions::default() };
+        let why = both.try_out().expect_err("no slices in this class");
+        assert!(why.contains("fair classes") || why.contains("as root"), "{why}");
         assert!(Conditions { class: Some(Class::Fifo(100)), ..Conditions::default() }.try_out().is_err());
     }
 

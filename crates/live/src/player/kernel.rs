@@ -1,5 +1,6 @@
 //! What a played task asks of the kernel, each call behind a safe function: waiting, its class, its CPU time.
 
+use crate::process;
 use goodness_core::CpuId;
 use std::io;
 use std::os::fd::RawFd;
@@ -99,32 +100,13 @@ pub struct Attributes {
     pub slice: u64,
 }
 
-/// `struct sched_attr` in its first version, 48 bytes.
-#[repr(C)]
-#[derive(Default)]
-struct SchedAttr {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
 /// The class of the calling thread.
 ///
 /// # Errors
 /// What `sched_getattr` reports.
 pub fn attributes() -> io::Result<Attributes> {
-    let mut it = SchedAttr::default();
-    let size = size_of::<SchedAttr>() as u32;
-    // SAFETY: the kernel writes at most `size` bytes to `it`.
-    match unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut it, size, 0) } {
-        0 => Ok(Attributes { policy: it.policy as i32, nice: it.nice, priority: it.priority, slice: it.runtime }),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let it = process::attributes_of(0)?;
+    Ok(Attributes { policy: it.policy as i32, nice: it.nice, priority: it.priority, slice: it.runtime })
 }
 
 /// Changes the class of the calling thread. With `reset_on_fork` threads it makes begin as ordinary ones.
@@ -132,20 +114,10 @@ pub fn attributes() -> io::Result<Attributes> {
 /// # Errors
 /// What `sched_setattr` reports: no permission, no such class in this kernel.
 pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
-    let mut it = SchedAttr {
-        size: size_of::<SchedAttr>() as u32,
-        policy: to.policy as u32,
-        flags: u64::from(reset_on_fork),
-        nice: to.nice,
-        priority: to.priority,
-        runtime: to.slice,
-        ..SchedAttr::default()
-    };
-    // SAFETY: the kernel reads `size` bytes of `it`.
-    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw mut it, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let mut it = process::Attributes::sized();
+    it.flags = if reset_on_fork { process::RESET_ON_FORK } else { 0 };
+    (it.policy, it.nice, it.priority, it.runtime) = (to.policy as u32, to.nice, to.priority, to.slice);
+    process::give(&it)
 }
 
 /// Changes the nice of the calling thread and of nothing else.
