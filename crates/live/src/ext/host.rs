@@ -42,6 +42,10 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// How far a thread's number may be ahead of the threads there were: the shim counts them, and they are told of nearly in
+/// order. It bounds what a log that is no log can make of one number.
+const KEYS_AHEAD: usize = 1 << 20;
+
 /// What the adapter knows of a task and the policy does not.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
@@ -229,6 +233,10 @@ impl<P: Registered> Host<P> {
     }
 
     fn created(&mut self, event: &KernelEvent) {
+        let key = event.key as usize;
+        if key > self.tasks.len() + KEYS_AHEAD {
+            return self.fail(format!("is told of a thread numbered {key}, after {} threads", self.tasks.len()));
+        }
         let parent = event.other.checked_sub(1).and_then(|key| self.task_of(key));
         let mut it = Task { address_space: Some(event.tgid), ..Task::default() };
         self.read_attributes(&mut it, event);
@@ -243,7 +251,6 @@ impl<P: Registered> Host<P> {
             executes: None,
             has_executed: false,
         });
-        let key = event.key as usize;
         if self.keys.len() <= key {
             self.keys.resize(key + 1, None);
         }

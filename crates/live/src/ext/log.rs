@@ -237,7 +237,12 @@ impl Log {
     /// When it cannot be read or is no log.
     pub fn read(path: &Path) -> Result<Log, LiveError> {
         let failed = |why: String| LiveError::Log { path: path.into(), why };
-        let size = std::fs::metadata(path).map_err(|why| failed(why.to_string()))?.len();
+        let found = std::fs::metadata(path).map_err(|why| failed(why.to_string()))?;
+        // A pipe or a device may have no end.
+        if !found.is_file() {
+            return Err(failed("is no ordinary file; name one that `goodness live --log` wrote".into()));
+        }
+        let size = found.len();
         if size > LONGEST {
             return Err(failed(format!("{size} bytes are more than the {LONGEST} that are read")));
         }

@@ -73,7 +73,7 @@ impl<P: Registered> FakeKernel<P> {
         kernel
     }
 
-    fn event(&self, kind: Kind, key: u32, cpu: usize, flags: u16) -> KernelEvent {
+    pub fn event(&self, kind: Kind, key: u32, cpu: usize, flags: u16) -> KernelEvent {
         let task = &self.tasks[key as usize];
         KernelEvent {
             kind,

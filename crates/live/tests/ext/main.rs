@@ -5,7 +5,7 @@ mod fake_kernel;
 use fake_kernel::{FakeKernel, Work};
 use goodness_core::{Registered, Span, Visitor};
 use goodness_cpu::{rr::RoundRobin, staircase::Staircase};
-use goodness_live::ext::{Host, Order, flag};
+use goodness_live::ext::{Host, Input, KernelEvent, Kind, Order, flag};
 
 const SLEEPER: Work = Work { nice: 0, burst: 3_000_000, sleep: 7_000_000 };
 
@@ -112,4 +112,13 @@ fn a_running_task_that_goes_over_to_another_class_is_forgotten_by_every_policy()
         assert_eq!(gone, 0, "{}", about.name);
         assert!(others > 900_000_000, "{} left the CPU idle: {}", about.name, Span(others));
     }
+}
+
+/// As in a log that is none: room is not made for four thousand million threads.
+#[test]
+fn a_thread_of_an_impossible_number_ends_the_run() {
+    let mut kernel = FakeKernel::<RoundRobin>::new(1, &[Work::HOG]);
+    let event = KernelEvent { key: u32::MAX, ..kernel.event(Kind::Created, 0, 0, 0) };
+    let fault = kernel.host.take(&Input::Kernel(event), &mut ()).expect_err("no such thread");
+    assert!(fault.to_string().contains("a thread numbered 4294967295"), "{fault}");
 }
