@@ -7,7 +7,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ElevateError {
     /// Block devices are for root.
-    #[error("making a block device needs root, and this process runs as user {uid}. Run the same command with `sudo`.")]
+    #[error(
+        "a block device with an elevator is for root, and this process runs as user {uid}. Run the same command with `sudo`."
+    )]
     NotRoot {
         /// The effective user id.
         uid: u32,

@@ -126,6 +126,7 @@ impl LiveError {
             | Self::Cpu { .. }
             | Self::Needs { .. }
             | Self::Policy(_)
+            | Self::NothingLive
             | Self::Work { .. } => 2,
             _ => 1,
         }
