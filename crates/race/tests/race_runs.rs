@@ -238,3 +238,12 @@ fn an_arm_that_this_machine_does_not_have_is_refused_before_anything_runs() {
     let why = race(&file.plan, load, &mut |_| {}).expect_err("refused").to_string();
     assert!(why.starts_with("arm \"b\": elevator bfq of no-such-disk") && why.contains("lsblk"), "{why}");
 }
+
+#[test]
+fn a_measure_that_the_load_does_not_give_ends_the_race_after_its_first_block() {
+    let _alone = alone();
+    let text = "blocks = 1000\nwarmup = 0\nstop = \"never\"\nmeasures = [\"cpu_tmie\"]\n[load]\nuse = \"spin\"\nwork = 1\n\
+                [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n";
+    let why = try_to_run(text).err().map(|why| why.to_string()).expect("refused");
+    assert!(why.contains("cpu_tmie") && why.contains("the nearest is \"cpu_time\""), "{why}");
+}

@@ -126,6 +126,14 @@ impl<'a> Fields<'a> {
             Some((at, key, _)) => Err(Fault::at(*at, format!("a race file has no \"{key}\"; {}", suggest(key, known)))),
         }
     }
+
+    /// Refuses keys that are none of `known`, taken or not.
+    pub(super) fn refuse_others<'k>(&self, known: impl Iterator<Item = &'k str> + Clone) -> Result<(), Fault> {
+        match self.0.iter().find(|(_, key, _)| !known.clone().any(|name| name == key)) {
+            None => Ok(()),
+            Some((at, key, _)) => Err(Fault::at(*at, format!("a race file has no \"{key}\"; {}", suggest(key, known)))),
+        }
+    }
 }
 
 /// A value without its place.

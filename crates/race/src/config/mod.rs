@@ -60,7 +60,11 @@ fn read_fields(file: &str, text: &str) -> Result<RaceFile, Fault> {
     let mut top = Fields::parse(text)?;
     let (load, settings) = match top.take_table("load")? {
         Some(table) => read_load(table)?,
-        None => return Err(Fault::at(0, "there is no [load]; write one with use = \"apache-prefork\"")),
+        None => {
+            // A misspelt one is the better answer.
+            top.refuse_others(KEYS.iter().map(|(key, _)| *key).chain(["load", "arm"]))?;
+            return Err(Fault::at(0, "there is no [load]; write one with use = \"apache-prefork\""));
+        }
     };
     let arms = top.take_tables("arm")?;
     let arms = arms.into_iter().map(read_arm).collect::<Result<Vec<_>, _>>()?;
@@ -237,7 +241,8 @@ mod tests {
             ("margin = \"2%\"", "margin = 2", "races/a.toml:3: ", "in quotes"),
             ("margin = \"2%\"", "margin = \"2%\"\nreference = \"nic\"", "races/a.toml:4: ", "the nearest is \"nice\""),
             ("name = \"nice\"", "", "races/a.toml:9: ", "has no name"),
-            ("[load]", "[laod]", "races/a.toml", "no [load]"),
+            ("[load]", "[laod]", "races/a.toml:4: ", "the nearest is \"load\""),
+            ("[load]", "", "races/a.toml:", "no"),
             ("name = \"hogs\"", "name = hogs", "races/a.toml:1: ", ""),
         ];
         for (from, to, place, part) in cases {

@@ -155,6 +155,9 @@ pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) ->
             break;
         }
         track.block(block, load.as_mut(), &mut runs, tell)?;
+        if block == 0 {
+            run::all_are_measured(plan, &runs).map_err(RaceError::Refused)?;
+        }
         let counted = (block + 1).saturating_sub(plan.warmup) as usize;
         if looks.at().contains(&counted) {
             judged = look(plan, &runs, &looks, &mut looked, counted);
@@ -223,8 +226,11 @@ impl<'a> Track<'a> {
         let failed = |what: &str, why: &std::io::Error| RaceError::Failed(format!("{what}: {why}"));
         let interrupt = Interrupt::listen().map_err(|why| failed("signals cannot be listened for", &why))?;
         let restore = Restore::of_this_process().map_err(|why| {
-            let at = restore::folder();
-            failed(&format!("the restore journal in {} cannot be written", at.display()), &why)
+            RaceError::Refused(format!(
+                "the restore journal in {} cannot be written ({why}), and nothing is changed without it; name a folder that \
+                 can be with XDG_STATE_HOME, or run as root",
+                restore::folder().display()
+            ))
         })?;
         let folder = plan.below.join(format!("{MARK}{}-race", std::process::id()));
         let folder = std::path::absolute(&folder).map_err(|why| failed("the private folder", &why))?;

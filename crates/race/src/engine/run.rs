@@ -6,7 +6,9 @@ use crate::arm::Stage;
 use crate::cell::{Cell, Weights};
 use crate::load::{Load, Measure};
 use crate::place::Role;
+use goodness_core::registry::suggest;
 use goodness_live::process::Conditions;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// One run.
@@ -95,6 +97,15 @@ impl Track<'_> {
         drop(cells);
         self.place.stop_all();
         self.interrupt.signal().map_or(Ok(()), |signal| Err(RaceError::Interrupted(signal)))
+    }
+}
+
+/// Refuses measures that are to decide and that the load does not give; its runs show which it gives.
+pub(super) fn all_are_measured(plan: &Plan, runs: &[Run]) -> Result<(), String> {
+    let given: BTreeSet<&str> = runs.iter().flat_map(|run| &run.measures).map(|it| it.name.as_str()).collect();
+    match plan.measures.iter().find(|name| !given.contains(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!("the load measures no \"{name}\"; {}", suggest(name, given.iter().copied()))),
     }
 }
 

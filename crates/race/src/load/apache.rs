@@ -67,14 +67,6 @@ const SPARE: u64 = 8;
 const MEASURES: &[&str] =
     &["throughput", "request_latency_p50", "request_latency_p99", "request_latency_max_minus_min"];
 
-/// Apache with a process for each connection.
-#[derive(Debug)]
-pub struct Prefork(Apache);
-
-/// Apache with threads and a listener for idle connections.
-#[derive(Debug)]
-pub struct Event(Apache);
-
 /// A server, its client and its page.
 #[derive(Debug)]
 pub(super) struct Apache {
@@ -84,52 +76,52 @@ pub(super) struct Apache {
     port: u16,
 }
 
-impl Registered for Prefork {
-    const ABOUT: About = About {
-        name: "apache-prefork",
-        summary: "Apache with one process for each connection serves a page to the own client or to ab.",
-        needs: &[APACHE],
-        measures: MEASURES,
+/// A load that is Apache with one of its modules for processes and threads.
+macro_rules! apache {
+    ($(#[$doc:meta])+ $Load:ident, $mpm:literal, $name:literal, $summary:literal) => {
+        $(#[$doc])+
+        #[derive(Debug)]
+        pub struct $Load(Apache);
+
+        impl Registered for $Load {
+            const ABOUT: About = About {
+                name: $name,
+                summary: $summary,
+                needs: &[APACHE],
+                measures: MEASURES,
+            };
+            type Settings = Settings;
+
+            fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
+                Apache::new($mpm, settings, parts).map($Load)
+            }
+        }
+
+        impl Load for $Load {
+            fn check(&self) -> Result<(), LoadError> {
+                self.0.check()
+            }
+
+            fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+                self.0.prepare(place)
+            }
+
+            fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+                self.0.run(place, seed)
+            }
+        }
     };
-    type Settings = Settings;
-
-    fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
-        Apache::new("prefork", settings, parts).map(Prefork)
-    }
 }
 
-impl Registered for Event {
-    const ABOUT: About = About {
-        name: "apache-event",
-        summary: "Apache with threads and a listener for idle connections serves a page to the own client or to ab.",
-        needs: &[APACHE],
-        measures: MEASURES,
-    };
-    type Settings = Settings;
-
-    fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
-        Apache::new("event", settings, parts).map(Event)
-    }
+apache! {
+    /// Apache with a process for each connection.
+    Prefork, "prefork", "apache-prefork",
+    "Apache with one process for each connection serves a page to the own client or to ab."
 }
-
-impl Load for Prefork {
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
-        self.0.prepare(place)
-    }
-
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
-        self.0.run(place, seed)
-    }
-}
-
-impl Load for Event {
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
-        self.0.prepare(place)
-    }
-
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
-        self.0.run(place, seed)
-    }
+apache! {
+    /// Apache with threads and a listener for idle connections.
+    Event, "event", "apache-event",
+    "Apache with threads and a listener for idle connections serves a page to the own client or to ab."
 }
 
 impl Apache {
@@ -151,15 +143,20 @@ impl Apache {
         Ok(Apache { mpm, settings, parts, port: 0 })
     }
 
-    pub(super) fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    pub(super) fn check(&self) -> Result<(), LoadError> {
         APACHE.find()?;
         if self.settings.client == Client::Ab {
             ab::AB.find()?;
         }
         let module = format!("{MODULES}/mod_mpm_{}.so", self.mpm);
-        if !Path::new(&module).exists() {
-            return Err(LoadError(format!("{module} is missing; install it with `apt install apache2-bin`")));
+        match Path::new(&module).exists() {
+            true => Ok(()),
+            false => Err(LoadError(format!("{module} is missing; install it with `apt install apache2-bin`"))),
         }
+    }
+
+    pub(super) fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+        self.check()?;
         let pages = self.pages(place);
         let made = fs::create_dir_all(&pages)
             .and_then(|()| fs::write(pages.join(&client::PATH[1..]), page(self.settings.size as usize)));

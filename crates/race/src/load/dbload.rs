@@ -70,6 +70,10 @@ impl Registered for DbLoad {
 }
 
 impl Load for DbLoad {
+    fn check(&self) -> Result<(), LoadError> {
+        super::for_root("dbload makes a loop device, which")
+    }
+
     fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
         Self::ABOUT.needs.iter().try_for_each(|program| program.find().map(|_| ()))?;
         let disk =

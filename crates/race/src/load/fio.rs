@@ -55,6 +55,13 @@ impl Registered for Fio {
 }
 
 impl Load for Fio {
+    fn check(&self) -> Result<(), LoadError> {
+        match self.settings.on {
+            On::Folder => Ok(()),
+            On::Loop => super::for_root("fio on a loop device (on = folder needs none)"),
+        }
+    }
+
     fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
         FIO.find()?;
         let file = &self.settings.job.0;

@@ -61,6 +61,14 @@ impl Measure {
 
 /// Something real that can be run again and again on this machine.
 pub trait Load {
+    /// Whether this machine and this user can run it, programs that every use of it needs aside. Nothing has been made yet.
+    ///
+    /// # Errors
+    /// What is missing, and the remedy.
+    fn check(&self) -> Result<(), LoadError> {
+        Ok(())
+    }
+
     /// Makes what every run needs (data, configuration). Called once a race, before the first run.
     ///
     /// # Errors
@@ -79,6 +87,24 @@ pub trait Load {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub String);
+
+/// Whether `load`, made by the name `name`, can be run here: its programs are installed, and the user may.
+///
+/// # Errors
+/// A sentence with the remedy.
+pub fn possible(name: &str, load: &dyn Load) -> Result<(), LoadError> {
+    let about = ALL.iter().find(|about| about.name == name);
+    about.map_or(&[][..], |about| about.needs).iter().try_for_each(|program| program.find().map(drop))?;
+    load.check()
+}
+
+/// Refuses a user who is not root `what`, which is for root.
+fn for_root(what: &str) -> Result<(), LoadError> {
+    match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err(LoadError(format!("{what} needs root; run the same command with `sudo`"))),
+    }
+}
 
 /// What a load says of itself.
 #[derive(Clone, Copy, Debug)]

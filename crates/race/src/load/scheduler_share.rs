@@ -50,6 +50,11 @@ impl Registered for SchedulerShare {
 }
 
 impl Load for SchedulerShare {
+    fn check(&self) -> Result<(), LoadError> {
+        super::for_root("scheduler-share takes a profile of the kernel, which")?;
+        self.apache.check()
+    }
+
     fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
         PERF.find()?;
         self.apache.prepare(place)
