@@ -17,7 +17,7 @@ use goodness_report::{atomic, figure};
 use goodness_workload::machine::parse_machine;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Simulate a scenario, play it on the running kernel, and say how far the two agree.
 ///
@@ -25,15 +25,14 @@ use std::process::Command;
 /// stand side by side, task by task. Without -p it is the running kernel's own scheduler against its model; with --live
 /// any policy, loaded into the kernel by `goodness live`, against itself in the simulator. The simulated machine has as many CPUs as the play, the
 /// kernel's HZ, and no costs unless --machine says more (`goodness calibrate`).
-///
-/// Exit code 0: all agrees within the bounds printed; 1: not all.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   taskset -c 1 goodness conform examples/02-nice.toml -d 5s         this kernel's scheduler on CPU 1
   sudo goodness conform examples/02-nice.toml -p o1 --live          the O(1) scheduler, simulated and alive
   scripts/conformance                                               the table of docs/fidelity.md, in guests
-An idle machine is needed: what else runs takes CPU time that the simulator knows nothing of.")]
+An idle machine is needed: what else runs takes CPU time that the simulator knows nothing of.
+Exit codes: 0 all agrees within the bounds printed, 1 not all, 2 it cannot be played here (the sentence says what to do).")]
 pub struct Conform {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload.
     input: String,
@@ -66,9 +65,7 @@ impl Conform {
     /// # Errors
     /// As `goodness play` and `goodness run`.
     pub fn run(&self) -> Result<u8, Failure> {
-        if let Some(path) = self.file() {
-            output::check_file(path)?;
-        }
+        output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(play::length).transpose()?;
         let input = input::open(&self.input, &InputOptions::default(), self.seed)?;
         let policy = self.policy()?;
@@ -127,11 +124,9 @@ impl Conform {
         command.arg("play").arg(&self.input).args(["--cpus", &cpus]);
         command.args(["--seed", &self.seed.to_string(), "--json"]).arg(&played);
         command.args(self.duration.iter().flat_map(|duration| ["-d", duration]));
-        let ended = command.stdout(std::process::Stdio::null()).status();
-        let ended = ended.map_err(|error| failed("`goodness live` cannot be started", &error))?;
-        if !ended.success() {
-            return Err(Failure::other(format!("`goodness live {policy}` failed ({ended}); the lines above say why")));
-        }
+        let ended = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        let ended = ended.spawn().and_then(std::process::Child::wait_with_output);
+        told(policy, &ended.map_err(|error| failed("`goodness live` cannot be started", &error))?)?;
         let read = |path: &Path| -> Result<Value, Failure> {
             let text = std::fs::read_to_string(path).map_err(|error| failed("the play left no results", &error))?;
             serde_json::from_str(&text).map_err(|error| failed("the play's results cannot be read", &error))
@@ -255,6 +250,22 @@ fn cells(row: &Row) -> Vec<String> {
         whole(row.latency_p99.played),
         if row.agrees() { String::new() } else { "✗".into() },
     ]
+}
+
+/// Passes on what `goodness live` said beside its result; its error and exit code become this command's.
+fn told(policy: &PolicySpec, live: &Output) -> Result<(), Failure> {
+    let said = String::from_utf8_lossy(&live.stderr);
+    let (errors, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with("error: "));
+    rest.iter().for_each(|line| eprintln!("{line}"));
+    if live.status.success() {
+        return Ok(());
+    }
+    let why: Vec<&str> = errors.iter().map(|line| line.trim_start_matches("error: ")).collect();
+    match why[..] {
+        [] => Err(Failure::other(format!("`goodness live {policy}` failed ({})", live.status))),
+        _ if live.status.code() == Some(i32::from(exit::USAGE)) => Err(Failure::usage(why.join(" "))),
+        _ => Err(Failure::other(why.join(" "))),
+    }
 }
 
 /// Work that ends after another duration than its own.

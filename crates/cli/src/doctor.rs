@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::Args;
+use comfy_table::{ColumnConstraint, Table};
 use goodness_live::restore;
 use goodness_race::cell::Hierarchies;
 use goodness_race::load;
@@ -58,7 +59,7 @@ impl Doctor {
         if self.json {
             print_json(&findings, &told, stuck.as_deref());
         } else {
-            print(&findings);
+            say!("{}", table(&findings));
             print_left(&told, stuck.as_deref());
         }
         let clean = stuck.map_or(told.is_empty(), |stuck| stuck.is_empty());
@@ -66,16 +67,22 @@ impl Doctor {
     }
 }
 
-fn print(findings: &[Finding]) {
+/// A row for each; who needs it stands where it is missing, in the same cell: a column for it would leave none enough room.
+fn table(findings: &[Finding]) -> Table {
     let mut table = output::table();
     for finding in findings {
         let (mark, what) = match &finding.found {
-            Ok(what) => ("ok", what),
-            Err(remedy) => ("--", remedy),
+            Ok(what) => ("ok", what.clone()),
+            Err(remedy) => ("--", format!("{remedy} [for {}]", finding.needed_for)),
         };
-        table.add_row([mark, finding.name.as_str(), what.as_str(), finding.needed_for]);
+        table.add_row([mark, finding.name.as_str(), &what]);
     }
-    say!("{table}");
+    for narrow in [0, 1] {
+        if let Some(column) = table.column_mut(narrow) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table
 }
 
 fn print_left(told: &[(String, Vec<String>)], stuck: Option<&[String]>) {
@@ -238,4 +245,22 @@ fn slices() -> Result<String, String> {
 
 fn program(program: load::Program) -> Result<String, String> {
     program.find().map(|at| at.display().to_string()).map_err(|why| why.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_takes_as_few_lines_of_a_terminal_as_its_text_needs() {
+        let works = finding("loop devices and elevators", "race dbload, study fio-mixed", Ok("o".repeat(45)));
+        let remedy = "r ".repeat(30);
+        let fails = finding("ublk", "elevate", Err(remedy.trim().to_string()));
+        let mut table = table(&[works, fails]);
+        let text = table.set_width(80).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].contains(&"o".repeat(45)) && lines[2].contains("[for elevate]"), "{text}");
+        assert!(lines.iter().all(|line| line.len() <= 80), "{text}");
+    }
 }

@@ -24,7 +24,9 @@ Examples:
   sudo goodness elevate --recover 0                   go on where a killed server stopped
   sudo goodness elevate stop 0
 
-An elevator reorders only what waits: requests beyond --depth wait in it. `goodness list elevators` names them all."
+An elevator reorders only what waits: requests beyond --depth wait in it. `goodness list elevators` names them all.
+Exit codes: 0 stopped as asked, 1 the kernel refused a step, 2 it cannot be done here (the sentence says what to do), 4 the server
+ended before it should; requests wait for another one."
 )]
 pub struct Elevate {
     #[command(subcommand)]

@@ -19,6 +19,8 @@ use goodness_workload::models::{BuiltIn, WORKLOADS};
 use goodness_workload::replay::{Arrivals, Others};
 use goodness_workload::rtapp::{self, RtApp};
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// How inputs are read.
@@ -289,13 +291,22 @@ fn experiment(text: &str, options: &InputOptions) -> Result<Input, Failure> {
     Ok(Input { source: Box::new(source), machine, about, details: Details::default(), recorded: None })
 }
 
+/// The longest text that is read, in bytes: beyond any description of work, and a bound for a file without an end.
+const LONGEST_TEXT: u64 = 64 << 20;
+
 /// A file's bytes, and the text they are.
 ///
 /// # Errors
-/// A file that cannot be read, or is no text.
+/// A file that cannot be read, is no text, or is larger than any description of work.
 pub fn read_text(path: &str) -> Result<(Vec<u8>, String), Failure> {
     let _patience = Patience::with(path);
-    let bytes = std::fs::read(path).map_err(|e| Failure::usage(format!("{path} cannot be read: {e}")))?;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_TEXT + 1).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::usage(format!("{path} cannot be read: {e}")))?;
+    if bytes.len() as u64 > LONGEST_TEXT {
+        let most = LONGEST_TEXT >> 20;
+        return Err(Failure::usage(format!("{path} is longer than {most} MiB, which a text of this kind never is")));
+    }
     let content = String::from_utf8(bytes.clone()).map_err(|_| Failure::usage(format!("{path} is not UTF-8 text")))?;
     Ok((bytes, content))
 }

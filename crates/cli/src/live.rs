@@ -1,6 +1,7 @@
 //! `goodness live`: a policy decides for real threads of this machine.
 
 use crate::failure::{Failure, exit};
+use crate::output;
 use clap::{Args, Subcommand};
 use goodness_core::Span;
 use goodness_lab::PolicySpec;
@@ -28,6 +29,8 @@ Examples:
   sudo goodness live status                                  another terminal: shares and decision latency
   sudo goodness live stop
 
+Exit codes: the command's own with a command; else 0 ended as asked, 1 the policy failed or decides otherwise than its log,
+2 it cannot run live here (the sentence says what to do), or nothing runs live.
 What a policy sees of a kernel, and what differs from the simulator: docs/live.md"
 )]
 pub struct Live {
@@ -106,6 +109,9 @@ impl Live {
 
     fn begin(&self, policy: &str) -> Result<u8, Failure> {
         let spec = PolicySpec::parse(policy).map_err(Failure::usage)?;
+        if let Some(path) = self.json.as_deref().filter(|path| path.as_os_str() != "-") {
+            output::check_file(path)?;
+        }
         let options = Options {
             policy: spec.name.into(),
             settings: spec.settings.clone(),

@@ -27,26 +27,7 @@ impl Outputs {
     /// # Errors
     /// A sentence naming the file.
     pub fn check(&self, input: &str) -> Result<(), Failure> {
-        let mut taken = vec![(resolved(Path::new(input)), "the input")];
-        let asked = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
-        for (path, option) in asked {
-            if option != "--json" && path.as_deref().is_some_and(|p| p.as_os_str() == "-") {
-                return Err(Failure::usage(format!(
-                    "{option} -: only --json goes to standard output; name a file, or ./- for one of that name"
-                )));
-            }
-            let Some(path) = path.as_deref().filter(|p| p.as_os_str() != "-") else { continue };
-            if atomic::is_special(path) {
-                continue;
-            }
-            check_file(path)?;
-            let target = resolved(path);
-            if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
-                return Err(cannot(path, &format!("it is also {other}")));
-            }
-            taken.push((target, option));
-        }
-        Ok(())
+        check(input, &[(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")])
     }
 
     /// Whether timelines are needed.
@@ -87,6 +68,32 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// Refuses files that cannot be written, one file for two options, and a file that is the input, before any work is done.
+///
+/// # Errors
+/// A sentence naming the file.
+pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<(), Failure> {
+    let mut taken = vec![(resolved(Path::new(input)), "the input")];
+    for (path, option) in asked {
+        if *option != "--json" && path.as_deref().is_some_and(|p| p.as_os_str() == "-") {
+            return Err(Failure::usage(format!(
+                "{option} -: only --json goes to standard output; name a file, or ./- for one of that name"
+            )));
+        }
+        let Some(path) = path.as_deref().filter(|p| p.as_os_str() != "-") else { continue };
+        if atomic::is_special(path) {
+            continue;
+        }
+        check_file(path)?;
+        let target = resolved(path);
+        if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
+            return Err(cannot(path, &format!("it is also {other}")));
+        }
+        taken.push((target, option));
+    }
+    Ok(())
 }
 
 /// Refuses a file that cannot be written, before any work is done.

@@ -22,9 +22,10 @@ Examples:
   goodness play examples/02-nice.toml -d 5s                  under this kernel's own scheduler
   goodness run examples/02-nice.toml -p eevdf                the same work, simulated
   goodness play examples/02-nice.toml --policy-class batch   ordinary tasks as SCHED_BATCH
-  taskset -c 1 goodness play hogs:count=4 -d 3s              a built-in workload on CPU 1
+  taskset -c 1 goodness play hogs:tasks=4 -d 3s              a built-in workload on CPU 1
 Lower nice and real-time classes need root. Disks cannot be played. Ctrl-C ends it and still prints what was measured.
-What differs from the simulator: docs/guest.md.")]
+What differs from the simulator: docs/guest.md.
+Exit codes: 0 played, 2 it cannot be played here (the sentence says what to do), 128 + a signal's number that ended it early.")]
 pub struct Play {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
     input: String,
@@ -67,9 +68,7 @@ impl Play {
     /// # Errors
     /// Bad input, work that cannot be played, what needs root, a file that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
-        if let Some(path) = self.file() {
-            output::check_file(path)?;
-        }
+        output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(length).transpose()?;
         let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
         let input = open(&self.input, &options, self.seed)?;

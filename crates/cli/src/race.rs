@@ -84,14 +84,15 @@ impl Race {
             return Ok(exit::OK);
         }
         let file = self.read()?;
-        for path in [&self.json, &self.html].into_iter().flatten().filter(|path| path.as_os_str() != "-") {
-            output::check_file(path)?;
-        }
+        output::check(&self.race, &[(&self.json, "--json"), (&self.html, "--html")])?;
         let parts = Parts::of_this_program().map_err(|why| Failure::other(why.to_string()))?;
         let load = load::make(&file.load, &file.settings, &parts).map_err(|why| Failure::usage(why.0))?;
+        let possible = load::possible(&file.load, load.as_ref()).map_err(|why| Failure::usage(why.0));
         if self.dry_run {
-            return show::plan(&file);
+            let code = show::plan(&file)?;
+            return possible.map(|()| code);
         }
+        possible?;
         let oracle = self.predict.as_deref().map(|machine| beside::Oracle::ask(machine, &file, &parts)).transpose()?;
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));

@@ -20,7 +20,9 @@ use std::time::Duration;
 Examples:
   sudo goodness record -d 5s                                what runs anyway, for five seconds
   sudo goodness record --comm apache2 -- ab -n 10000 -c 32 http://127.0.0.1/
-  goodness verify recording.ftrace.zst && goodness compare recording.ftrace.zst")]
+  goodness verify recording.ftrace.zst && goodness compare recording.ftrace.zst
+
+Exit codes: 0 recorded, 1 something failed, 2 it cannot be recorded here (the sentence says what to do).")]
 pub struct Record {
     /// Where the recording goes.
     #[arg(short, long, default_value = "recording.ftrace.zst")]

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{calibrate, output};
+use comfy_table::ColumnConstraint;
 use goodness_core::{Machine, Seed};
 use goodness_race::config::RaceFile;
 use goodness_race::engine::Outcome;
@@ -129,7 +130,7 @@ pub fn show(all: &[Beside]) {
         return;
     }
     let mut table = output::table();
-    table.set_header(["arm", "measure", "predicted", "measured", "ratio", "against: predicted", "measured"]);
+    table.set_header(["arm", "measure", "predicted", "measured", "ratio", "against, pred.", "meas."]);
     for row in all.iter().filter(|row| row.why_not.is_none()) {
         table.add_row([
             row.arm.clone(),
@@ -142,6 +143,10 @@ pub fn show(all: &[Beside]) {
         ]);
     }
     output::align_right(&mut table, 2..7);
+    // Names of measures have no place to break.
+    if let Some(column) = table.column_mut(1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
     say!("\npredicted by the simulator ({POLICY}) beside what was measured");
     if !table.is_empty() {
         say!("{table}");

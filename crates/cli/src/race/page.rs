@@ -7,8 +7,8 @@ use goodness_report::stats::compare::Verdict;
 use std::fmt::Write as _;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd}\
-td:first-child,th:first-child{text-align:left}.better{color:#075}.worse{color:#a20}.runs{width:16rem}\
+table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #ddd}\
+.text{text-align:left;white-space:normal}.wide{overflow-x:auto}.better{color:#075}.worse{color:#a20}.runs{width:12rem;display:block}\
 @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}.better{color:#5c8}.worse{color:#f86}}";
 
 /// The page.
@@ -45,21 +45,24 @@ pub fn render(found: &Outcome) -> String {
 }
 
 fn table(found: &Outcome, of: &Measured, page: &mut String) {
-    let judged = if of.decides { "" } else { " (not judged)" };
-    let _ = writeln!(
-        page,
-        "<h2>{}{judged}</h2><table><tr><th>arm<th>sets<th>mean<th>against<th>interval<th>effect<th>verdict<th>blocks</tr>",
-        escape(&of.name)
-    );
     let all = found.arms.iter().filter_map(|arm| Some((arm, arm.measures.iter().find(|it| it.name == of.name)?)));
     let values = || all.clone().flat_map(|(_, measured)| measured.values.iter().flatten().copied());
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let judged = if of.decides { "" } else { " (not judged)" };
+    let _ = writeln!(
+        page,
+        "<h2>{}{judged}</h2><div class=\"wide\"><table><tr><th class=\"text\">arm<th class=\"text\">sets<th>mean<th>against\
+         <th>interval<th>effect<th class=\"text\">verdict<th class=\"text\">blocks{}</tr>",
+        escape(&of.name),
+        span(of, low, high)
+    );
     for (arm, measured) in all.clone() {
         let versus = measured.vs_reference.as_ref();
         let verdict = versus.and_then(|versus| versus.verdict).map_or("", Verdict::name);
         let _ = writeln!(
             page,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td class=\"{verdict}\">{verdict}<td>{}</tr>",
+            "<tr><td class=\"text\">{}<td class=\"text\">{}<td>{}<td>{}<td>{}<td>{}\
+             <td class=\"text {verdict}\">{verdict}<td>{}</tr>",
             escape(&arm.name),
             escape(&arm.sets),
             figure::show(measured.mean, unit(measured)),
@@ -69,7 +72,13 @@ fn table(found: &Outcome, of: &Measured, page: &mut String) {
             dots(&measured.values, low, high)
         );
     }
-    page.push_str("</table>\n");
+    page.push_str("</table></div>\n");
+}
+
+/// What the ends of the drawings stand for; nothing where nothing was measured.
+fn span(of: &Measured, low: f64, high: f64) -> String {
+    let [low, high] = [low, high].map(|end| end.is_finite().then(|| figure::show(Some(end), unit(of))));
+    low.zip(high).map_or_else(String::new, |(low, high)| format!(", {low} to {high}"))
 }
 
 /// Every block's value as a dot between the least and the greatest of all arms.

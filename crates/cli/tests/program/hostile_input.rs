@@ -220,3 +220,19 @@ fn disks_files_and_devices_that_cannot_be_are_refused_where_they_stand() {
         refused(here.path(), &["run", file, "-p", "fifo"], &[&[name][..], &expected[..]].concat());
     }
 }
+
+#[test]
+fn a_text_without_an_end_is_refused_and_not_collected() {
+    for command in ["race", "play", "run"] {
+        let file = if command == "race" { "/dev/zero" } else { "endless.toml" };
+        let here = folder();
+        std::os::unix::fs::symlink("/dev/zero", here.path().join("endless.toml")).unwrap();
+        refused(here.path(), &[command, file], &["is longer than 64 MiB"]);
+    }
+}
+
+#[test]
+fn a_log_of_a_live_run_is_an_ordinary_file() {
+    let here = folder();
+    refused(here.path(), &["live", "replay", "/dev/zero"], &["/dev/zero", "no ordinary file", "live --log"]);
+}

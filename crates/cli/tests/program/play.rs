@@ -42,6 +42,9 @@ fn what_cannot_be_played_is_refused_with_its_line() {
     refused(folder.path(), &["play", "x.toml", "-d", "50ms"], &["warm-up of 100ms leaves nothing"]);
     refused(folder.path(), &["play", "x.toml", "--cpus", "999"], &["--cpus: CPU 999 is none of those"]);
     refused(folder.path(), &["play", "x.toml", "--json", "missing/x.json"], &["missing"]);
+    let help = text(&goodness(folder.path(), &["play", "--help"]).stdout);
+    let example = help.split_whitespace().find(|word| word.starts_with("hogs:")).expect("an example");
+    assert!(goodness(folder.path(), &["play", example, "-d", "50ms"]).status.success(), "{example}");
 }
 
 #[test]
@@ -76,4 +79,16 @@ fn conform_sets_the_simulated_beside_the_played_and_says_which_differ() {
     assert_eq!(task["switches"]["simulated"], 1.0, "to sleep; an end is none: {task}");
     assert!(task["latency_p50"]["played"].as_f64().is_some_and(|ns| ns > 0.0), "{task}");
     refused(folder.path(), &["conform", "x.toml", "--live"], &["--policy"]);
+}
+
+#[test]
+fn conform_refuses_in_one_sentence_what_cannot_run_live() {
+    if std::path::Path::new("/sys/kernel/sched_ext").exists() {
+        println!("SKIPPED: this kernel has sched_ext");
+        return;
+    }
+    let folder = folder();
+    std::fs::write(folder.path().join("x.toml"), FILE).expect("a file");
+    refused(folder.path(), &["conform", "x.toml", "-p", "rr", "--live"], &["live"]);
+    refused(folder.path(), &["live", "status"], &["no policy runs live", "goodness live rr"]);
 }

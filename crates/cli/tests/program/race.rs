@@ -69,3 +69,49 @@ fn the_doctor_says_what_works_and_what_to_do_about_the_rest() {
     let left = json["left"].as_array().unwrap().len();
     assert_eq!(told.status.code(), Some(i32::from(left > 0)));
 }
+
+#[test]
+fn a_result_replaces_neither_its_input_nor_another_result() {
+    let here = folder();
+    std::fs::write(here.path().join("tiny.toml"), TINY).unwrap();
+    for words in [&["race", "tiny.toml"][..], &["play", "tiny.toml"], &["conform", "tiny.toml"]] {
+        refused(here.path(), &[words, &["--json", "tiny.toml"]].concat(), &["tiny.toml", "also the input"]);
+    }
+    refused(here.path(), &["race", "tiny.toml", "--html", "-"], &["only --json goes to standard output"]);
+    refused(here.path(), &["race", "tiny.toml", "--json", "x", "--html", "x"], &["x cannot be written", "also --json"]);
+    assert_eq!(std::fs::read_to_string(here.path().join("tiny.toml")).unwrap(), TINY);
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 1);
+}
+
+/// Runs the program as the user nobody, whose home is `home`; `None` where that cannot be.
+fn as_nobody(home: &str, words: &[&str]) -> Option<std::process::Output> {
+    use std::os::unix::process::CommandExt;
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_goodness"));
+    command.args(words).env("HOME", home).env_remove("XDG_STATE_HOME").current_dir("/").uid(65534).gid(65534);
+    command.stdin(std::process::Stdio::null()).output().ok()
+}
+
+#[test]
+fn a_plain_user_is_told_before_anything_starts_what_a_race_lacks() {
+    for (race, parts) in [
+        ("dbload", &["needs root", "is not installed"][..]),
+        ("ezolt", &["needs root", "is not installed"]),
+        ("spin-nice", &["restore journal", "XDG_STATE_HOME"]),
+    ] {
+        let Some(output) = as_nobody("/nonexistent", &["race", race]) else {
+            println!("SKIPPED: the program cannot be run as nobody here");
+            return;
+        };
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{race}: {said}");
+        assert!(said.lines().count() == 1 && parts.iter().any(|part| said.contains(part)), "{race}: {said}");
+    }
+}
+
+#[test]
+fn commands_that_meet_the_kernel_say_what_their_exit_codes_mean() {
+    for command in ["conform", "doctor", "elevate", "live", "play", "race", "record"] {
+        let help = text(&goodness(folder().path(), &[command, "--help"]).stdout);
+        assert!(help.contains("Examples:") && help.contains("Exit codes: "), "{command}:\n{help}");
+    }
+}
