@@ -80,6 +80,7 @@ impl Compare {
         }
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         outputs.check(named)?;
+        check_names(&self.policy, &self.elevator)?;
         let input = open(named, &self.options, self.seed)?;
         let contenders = Contender::cross(&self.policies(&input)?, &elevators(&self.elevator, &input)?);
         let words = self.options.words(named);
@@ -169,6 +170,18 @@ pub fn elevators(named: &[String], input: &Input) -> Result<Vec<ElevatorSpec>, F
             input.source.name()
         ))),
     }
+}
+
+/// Refuses policies and elevators that cannot be made, before a long input is read.
+///
+/// # Errors
+/// The first such name or setting.
+pub fn check_names<'a>(
+    policies: impl IntoIterator<Item = &'a String>,
+    elevators: impl IntoIterator<Item = &'a String>,
+) -> Result<(), Failure> {
+    policies.into_iter().try_for_each(|text| crate::lab::policy(text).map(drop))?;
+    elevators.into_iter().try_for_each(|text| crate::lab::elevator(text).map(drop))
 }
 
 /// Refuses a metric that does not exist.

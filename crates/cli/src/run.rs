@@ -1,7 +1,7 @@
 //! `goodness run`: one policy, one run, in detail.
 
 use crate::analysis::{Circumstances, report};
-use crate::compare::command_line;
+use crate::compare::{check_names, command_line};
 use crate::failure::{Failure, exit};
 use crate::input::{Input, InputOptions, open};
 use crate::lab::{Plan, RunResult};
@@ -53,6 +53,7 @@ impl Run {
     pub fn run(&self) -> Result<u8, Failure> {
         let named = self.input.as_deref().unwrap_or(crate::shipped::DEFAULT);
         self.outputs.check(named)?;
+        check_names(&self.policy, &self.elevator)?;
         let input = open(named, &self.options, self.seed)?;
         let contenders = [Contender { policy: self.policy(&input)?, elevator: self.elevator(&input)? }];
         let words = self.options.words(named);

@@ -35,6 +35,11 @@ fn mistakes_in_the_call_are_named_with_the_remedy() {
         (&["bench", "--tasks", "0"], &["outside 1 ..= 10000000"]),
         (&["bench", "--budget", "18446744073709551615"], &["outside 0 ..= 3600000"]),
         (&["run", "mixed", "--html", "-"], &["--html -: only --json goes to standard output"]),
+        // Names are looked up before the input, which may be long, is read.
+        (&["compare", "missing.csv", "--elevator", "none", "--elevator", "bqf"], &["\"bqf\"", "nearest is \"bfq\""]),
+        (&["run", "missing.csv", "--elevator", "bqf"], &["\"bqf\"", "nearest is \"bfq\""]),
+        (&["compare", "missing.csv", "-p", "eevfd"], &["nearest is \"eevdf\""]),
+        (&["run", "missing.csv", "-p", "eevfd"], &["nearest is \"eevdf\""]),
         (&["summarise", "missing.txt"], &["missing.txt"]),
         (&["no-such-command"], &["unrecognized subcommand"]),
     ] {
