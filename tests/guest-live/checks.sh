@@ -22,6 +22,16 @@ comes() {
     done
 }
 
+# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. With three CPUs an event may
+# wait for the turns of the others in the emulator, so there is more room.
+decides_in() {
+    sed -n 's/^from event to decision in the kernel: p50 \(.*\), p99 \(.*\), longest.*/\1 \2/p' /tmp/out | awk -v p50="$1" -v p99="$2" '
+        function us(text) { return text ~ /us$/ ? text + 0 : text ~ /ms$/ ? text * 1000 : text ~ /ns$/ ? text / 1000 : 1e9 }
+        { ok = us($1) <= p50 && us($2) <= p99 }
+        END { exit !ok }'
+}
+case $cpus in 2) bounds="20 100" ;; *) bounds="40 250" ;; esac
+
 for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
     goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1 &
     daemon=$!
@@ -30,6 +40,7 @@ for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
     check "${policy}_ends_well" [ $? -eq 0 ]
     check "${policy}_unloads" comes 20 state_is disabled
     grep "from event" /tmp/out
+    check "${policy}_decides_in_time" decides_in $bounds
     check "${policy}_decides_the_same_again" goodness live replay /tmp/log
 done
 [ "$cpus" = 2 ] || exit $failures
@@ -38,25 +49,48 @@ cycles() { for _ in 1 2 3 4 5 6 7 8 9 10; do goodness live rr -- true > /tmp/out
 check ten_cycles_of_loading_and_unloading cycles
 check nothing_is_loaded_after_them comes 20 state_is disabled
 
-# way_out SIGNAL: the machine is given back within 5 s of the daemon's getting it.
-for signal in STOP KILL TERM; do
-    goodness live rr -- goodness play /live/mixed.toml -d 20s > /tmp/out 2>&1 &
+# Ways out: the machine is given back within 5 s of each.
+# begin WHAT COMMAND…: a policy of the name $ops serves some work; over WHAT: it ends by that.
+begin() {
+    begun=$1
+    shift
+    "$@" goodness play /live/mixed.toml -d 15s > /tmp/out 2>&1 &
     daemon=$!
-    comes 50 is_loaded rr
+    check "${ops}_is_loaded_before_$begun" comes 50 is_loaded "$ops"
+}
+over() {
+    check "the_machine_is_given_back_within_5_s_of_$1" comes 50 state_is disabled
+    kill -CONT $daemon 2> /dev/null
+    sleep 0.5
+    killall -KILL goodness faulty_policy 2> /dev/null
+    wait $daemon
+    code=$?
+}
+ops=rr
+for signal in STOP KILL TERM INT; do
+    begin $signal goodness live rr --
     sleep 0.5
     kill -$signal $daemon
-    check "the_machine_is_given_back_within_5_s_of_$signal" comes 50 state_is disabled
-    kill -CONT $daemon 2> /dev/null
-    killall goodness 2> /dev/null
-    sleep 0.5
+    over $signal
+done
+begin live_stop goodness live rr --
+goodness live stop > /tmp/stopped 2>&1
+over live_stop
+check live_stop_ends_it_well [ $code -eq 0 ]
+ops=faulty
+for fault in panic hang memory; do
+    begin $fault faulty_policy $fault
+    check "${fault}_comes" comes 50 grep -q "the fault comes" /tmp/out
+    over $fault
+    check "the_daemon_does_not_end_well_after_$fault" [ $code -ne 0 ]
 done
 
-# Staircase: 20 to 1 by its specification; here the emulator holds the daemon back now and then, so from 10 to 40.
+# Staircase: 20 to 1 by its specification, here within a tenth.
 goodness live staircase -- goodness play /live/nice.toml -d 10s > /tmp/out 2>&1
 cpu_ms() { awk -v task="$1" '$1 == task { print ($4 == "s") ? $3 * 1000 : $3; exit }' /tmp/out; }
-ratio_holds() { awk -v more="$(cpu_ms hog)" -v less="$(cpu_ms nice-hog)" 'BEGIN { exit !(less > 0 && more / less > 10 && more / less < 40) }'; }
+ratio_holds() { awk -v more="$(cpu_ms hog)" -v less="$(cpu_ms nice-hog)" 'BEGIN { exit !(less > 0 && more / less >= 18 && more / less <= 22) }'; }
 check staircase_gives_nice_0_about_20_times_what_nice_19_gets ratio_holds
-grep "hog .* s " /tmp/out
+echo "nice 0: $(cpu_ms hog) ms, nice 19: $(cpu_ms nice-hog) ms"
 
 # Its compute mode: turns ten times as long, so far fewer of them, and the sleeper waits.
 turns() { awk '$1 ~ /^hog-[01]$/ && NF > 6 { n += $7 } END { print n + 0 }' /tmp/out; }
@@ -71,6 +105,7 @@ check compute_mode_switches_at_all [ "$(turns)" -gt 0 ]
 goodness live rr -- goodness play /live/yield.toml > /tmp/out 2>&1
 check a_hundred_thousand_decisions_end_well [ $? -eq 0 ]
 grep -E "decisions|from event" /tmp/out
+check they_take_20_us_and_at_most_100 decides_in 20 100
 decisions=$(sed -n 's/^\([0-9]*\) decisions.*/\1/p' /tmp/out)
 check there_are_a_hundred_thousand [ "${decisions:-0}" -gt 100000 ]
 exit $failures

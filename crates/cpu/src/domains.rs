@@ -121,7 +121,9 @@ impl Domains {
     #[inline]
     pub fn tick(&mut self, cpu: CpuId, runnable: u32) {
         let member = &mut self.members[cpu.index()];
-        member.load = (member.load + u64::from(runnable) * ONE) / 2;
+        let present = u64::from(runnable) * ONE;
+        // Rounded up while it rises: rounded down it would stop 1 below, and three tasks beside one would look balanced.
+        member.load = (member.load + u64::from(present > member.load) + present) / 2;
     }
 
     /// As `tick`; the load afterwards.

@@ -233,4 +233,6 @@ fn the_load_average_halves_the_distance_at_each_tick() {
     let mut domains = Domains::new(&Machine::flat(2, 1000).unwrap());
     let loads: Vec<u64> = (0..4).map(|_| domains.tick_and_load(CPU, 2)).collect();
     assert_eq!(loads, [128, 192, 224, 240]);
+    let risen: Vec<u64> = (0..5).map(|_| domains.tick_and_load(CPU, 2)).collect();
+    assert_eq!(risen, [248, 252, 254, 255, 256]);
 }

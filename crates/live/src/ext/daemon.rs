@@ -73,6 +73,9 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
         .map(|path| LogWriter::create(path, &Header::new(P::ABOUT.name, &options.settings, &setting)));
     let log = log.transpose()?;
     let load = Load { name: P::ABOUT.name, cpus: &places.policy, ticks: P::ABOUT.needs.tick };
+    // Declared before the daemon, hence dropped after it: on a panic too the machine is given back before the end of
+    // the command, whose tasks would wait for the policy, is waited for.
+    let (adopted, command);
     let mut daemon = Daemon::<P> {
         shim: Shim::load(&load)?,
         session: Session::begin(setting.clone(), settings, log),
@@ -85,8 +88,8 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
         events: Vec::with_capacity(1024),
     };
     begun(&daemon.status());
-    let adopted = Adopted::adopt(&options.pids)?;
-    let command = match options.command.is_empty() {
+    adopted = Adopted::adopt(&options.pids)?;
+    command = match options.command.is_empty() {
         true => None,
         false => Some(daemon.start(options.command.clone(), nice)?),
     };
