@@ -9,6 +9,7 @@ use super::log::{Header, LogWriter};
 use super::options::{End, Options, Outcome, Status};
 use super::session::Session;
 use super::shim::{Load, Shim};
+use super::watchdog::Watchdog;
 use super::work::{self, Adopted};
 use crate::record::command::{Running, Signals};
 use crate::sys;
@@ -65,6 +66,7 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
         sys::end_waits_on_time();
     }
     sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
+    let watchdog = Watchdog::start().map_err(|source| LiveError::System { what: "starting the watchdog", source })?;
     let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
     let shown = settings.values();
     let log = options
@@ -78,6 +80,7 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
     let (adopted, command);
     let mut daemon = Daemon::<P> {
         shim: Shim::load(&load)?,
+        watchdog,
         session: Session::begin(setting.clone(), settings, log),
         settings: shown.into_iter().map(|(name, value)| (name.into(), value)).collect(),
         setting,
@@ -128,6 +131,7 @@ fn finish(
 struct Daemon<P> {
     /// Dropped first.
     shim: Shim,
+    watchdog: Watchdog,
     session: Session<P>,
     settings: Vec<(String, String)>,
     setting: Setting,
@@ -187,6 +191,7 @@ impl<P: Registered> Daemon<P> {
 
     /// Takes in what the kernel told and hands over what the policy decides of it.
     fn serve_kernel(&mut self) -> Result<(), LiveError> {
+        self.watchdog.beat();
         let mut events = std::mem::take(&mut self.events);
         self.shim.drain(&mut events)?;
         for event in &events {
@@ -276,7 +281,7 @@ fn watch_over(descriptors: &[RawFd]) -> Result<sys::Watch, LiveError> {
 
 fn ejected(reason: String, message: &str) -> LiveError {
     let remedy = if reason.contains("stall") {
-        ". A task waited for 3 s: the policy starves it, or the daemon was held up"
+        ". A task waited for 30 s, which is the most that the kernel allows: the policy starves it"
     } else {
         ""
     };

@@ -25,6 +25,8 @@ mod shim;
 mod tally;
 mod turns;
 #[cfg(feature = "sched_ext")]
+mod watchdog;
+#[cfg(feature = "sched_ext")]
 mod work;
 
 pub use command::{Command, Order};

@@ -321,5 +321,6 @@ struct sched_ext_ops goodness = {
 	.init = (void *)init,
 	.exit = (void *)leave,
 	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_SWITCH_PARTIAL,
-	.timeout_ms = 3000,
+	/* The most there is: who waits how long is the policy's affair. watchdog.rs looks after the daemon. */
+	.timeout_ms = 30000,
 };
