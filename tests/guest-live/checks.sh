@@ -22,15 +22,15 @@ comes() {
     done
 }
 
-# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. With three CPUs an event may
-# wait for the turns of the others in the emulator, so there is more room.
+# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. The guest's clock counts the
+# instructions of all CPUs, so beside three that compute the daemon is a quarter as fast.
 decides_in() {
     sed -n 's/^from event to decision in the kernel: p50 \(.*\), p99 \(.*\), longest.*/\1 \2/p' /tmp/out | awk -v p50="$1" -v p99="$2" '
         function us(text) { return text ~ /us$/ ? text + 0 : text ~ /ms$/ ? text * 1000 : text ~ /ns$/ ? text / 1000 : 1e9 }
         { ok = us($1) <= p50 && us($2) <= p99 }
         END { exit !ok }'
 }
-case $cpus in 2) bounds="20 100" ;; *) bounds="40 250" ;; esac
+case $cpus in 2) bounds="20 100" ;; *) bounds="100 250" ;; esac
 
 for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
     goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1 &
