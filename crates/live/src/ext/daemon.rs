@@ -59,13 +59,7 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
     let places = kernel::places(&online, options.cpus.as_deref())?;
     let control = Control::listen(&options.socket)?;
     let signals = Signals::listen().map_err(|error| LiveError::Policy(error.to_string()))?;
-    sys::pin(&[places.daemon]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
-    // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
-    let nice = sys::nice();
-    if options.poll.is_some() {
-        sys::end_waits_on_time();
-    }
-    sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
+    let nice = take_its_cpu(places.daemon, options.poll.is_some())?;
     let watchdog = Watchdog::start().map_err(|source| LiveError::System { what: "starting the watchdog", source })?;
     let setting = kernel::setting(P::ABOUT.name, P::ABOUT.needs, &places.policy, options.seed)?;
     let shown = settings.values();
@@ -103,6 +97,18 @@ pub fn live_with<P: Registered>(options: &Options, begun: &mut dyn FnMut(&Status
     drop(adopted);
     let outcome = finish(ended, command, status)?;
     logged.map(|()| outcome)
+}
+
+/// The daemon moves to its CPU and goes first there; the nice it had.
+fn take_its_cpu(cpu: u32, polls: bool) -> Result<i32, LiveError> {
+    sys::pin(&[cpu]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
+    // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
+    let nice = sys::nice();
+    if polls {
+        sys::end_waits_on_time();
+    }
+    sys::set_nice(-20).map_err(|source| LiveError::System { what: "hurrying the daemon", source })?;
+    Ok(nice)
 }
 
 /// The kernel schedules by itself again: what becomes of the command, and the answer.
