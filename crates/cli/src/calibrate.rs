@@ -10,9 +10,9 @@ use goodness_workload::machine::{KEYS, from_table};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Measure this machine, for --machine FILE: switching, waking and moving tasks, caches, tick and topology.
+/// Measure this machine, for --machine FILE: switching, waking and moving tasks, sleeps, caches, tick and topology.
 ///
-/// No root is needed and it takes a second or two. The figures are medians; on a machine that does other work they are
+/// No root is needed and it takes two or three seconds. The figures are medians; on a machine that does other work they are
 /// too high, so measure a quiet one. What cannot be measured here is said and left out. docs/machines.md says how each
 /// is measured.
 #[derive(Args)]
@@ -79,6 +79,16 @@ fn meaning(key: &str) -> &'static str {
     KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, meaning)| meaning)
 }
 
+/// What a machine file without `key` is taken to say.
+fn default(key: &str) -> &'static str {
+    match key {
+        "hz" => "250",
+        "smt" => "1",
+        "cache" | "node" => "all CPUs",
+        _ => "0, no cost",
+    }
+}
+
 fn span(ns: u64) -> String {
     Span(ns).to_string()
 }
@@ -101,7 +111,7 @@ fn render(found: &Found, surroundings: &[String]) -> String {
         let _ = writeln!(file, "{key} = \"{}\"  # {} ({spread})", span(sample.median), meaning(key));
     }
     for (key, why) in refused(found) {
-        let _ = writeln!(file, "# {key} is left out: {why}");
+        let _ = writeln!(file, "# {key} is left out: {why}; its default is {}", default(key));
     }
     file
 }
@@ -110,7 +120,7 @@ fn render(found: &Found, surroundings: &[String]) -> String {
 fn refused(found: &Found) -> Vec<(&'static str, String)> {
     let mut refused = found.refused.clone();
     if found.hz.is_none() {
-        refused.push(("hz", "the kernel does not tell its tick; without this key 250 is taken".into()));
+        refused.push(("hz", "the kernel does not tell its tick".into()));
     }
     let uneven = "the CPUs this process may use form groups of different sizes, which a machine file cannot say";
     let sizes = groups(&found.cpus).into_iter().filter(|(_, size)| size.is_none());
@@ -137,7 +147,7 @@ fn print(found: &Found) {
     output::align_right(&mut table, 1..5);
     say!("{table}");
     for (key, why) in refused(found) {
-        say!("  {key} is left out: {why}");
+        say!("  {key} is left out: {why}; its default is {}", default(key));
     }
 }
 

@@ -104,6 +104,21 @@ pub fn tick_ns() -> Option<u64> {
     (answer == 0 && ns > 0).then_some(ns)
 }
 
+/// Time of the latest tick on `CLOCK_MONOTONIC_COARSE`, ns; 0 where that clock is missing.
+pub fn coarse_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid timespec to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Sleeps until `at` on `CLOCK_MONOTONIC`, ns, or until a signal comes.
+pub fn sleep_until(at: u64) {
+    let at = libc::timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as _ };
+    // SAFETY: `at` is a live timespec; of an absolute sleep nothing remains to be written.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const at, std::ptr::null_mut()) };
+}
+
 /// A child process that sends back every byte from `from` into `to`, until it reads [`STOP`] or its parent ends. To be
 /// reaped with [`reap`].
 ///

@@ -6,7 +6,9 @@
 
 mod caches;
 mod sample;
+mod sleeping;
 mod switching;
+mod tick;
 pub(crate) mod topology;
 mod waking;
 
@@ -54,7 +56,7 @@ impl Found {
 }
 
 /// How often [`measure`] calls `progress`.
-pub const STEPS: u64 = 8;
+pub const STEPS: u64 = 10;
 
 /// Confines the thread while it lives, and restores the CPUs it had.
 struct Pinned {
@@ -99,9 +101,52 @@ pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     found.enter("address_space", Sample::above(&processes, &threads));
     progress("caches");
     found.enter("cache_refill", caches::refill()?);
+    progress("ticks");
+    match found.hz.map(|hz| tick::ticks(&mut tick::Kernel, 1_000_000_000 / hz.max(1))) {
+        Some(Ok(times)) => found.enter("tick", Sample::undisturbed(times)),
+        Some(Err(why)) => found.refused.push(("tick", why)),
+        None => found.refused.push(("tick", "the kernel does not tell when it ticks".into())),
+    }
+    progress("sleeps");
+    asleep(&mut found);
+    found.refused.extend(EFFORT.map(|key| (key, UNSEEN.to_string())));
     progress("other CPUs");
     across(&mut found, home, pipe.write + pipe.read, &mut progress)?;
     Ok(found)
+}
+
+/// What an element that a policy examines costs. No system call tells how many the kernel's own choice examined, and its
+/// choices are meant not to depend on how many there are.
+const EFFORT: [&str; 4] = ["search", "recalculate", "insert", "balance"];
+const UNSEEN: &str = "from outside a kernel nobody sees how many elements a choice examined; \
+                      `goodness bench` measures the choices of a policy";
+
+/// Sleeps that a timer ends. A thread's slack is its own: the work is done by one that ends with it.
+fn asleep(found: &mut Found) {
+    let (interrupts, sleeps) = std::thread::scope(|scope| {
+        let measured = scope.spawn(|| {
+            let none = sleeping::Planted::default();
+            (sleeping::interrupts(sleeping::SLEEPS, none), sleeping::sleeps(sleeping::SLEEPS, none))
+        });
+        measured.join().unwrap_or_else(|_| (Err("it failed".into()), Err("it failed".into())))
+    });
+    match interrupts {
+        Ok(times) => found.enter("timer", Sample::undisturbed(times)),
+        Err(why) => found.refused.push(("timer", why)),
+    }
+    let switch = found.median("switch");
+    let less_switch = |times: Vec<u64>| Sample::undisturbed(times.iter().map(|ns| ns.saturating_sub(switch)).collect());
+    match sleeps {
+        Ok(_) if switch == 0 => {
+            let why = "a switch, which is measured with it, could not be told";
+            found.refused.extend(["sleep", "preempt"].map(|key| (key, why.into())));
+        }
+        Ok(times) => {
+            found.enter("sleep", less_switch(times.call));
+            found.enter("preempt", less_switch(times.back));
+        }
+        Err(why) => found.refused.extend(["sleep", "preempt"].map(|key| (key, why.clone()))),
+    }
 }
 
 /// What needs a second CPU.
@@ -154,8 +199,8 @@ mod tests {
         assert_eq!(steps, STEPS);
         assert_eq!(Some(found.cpus.len()), before.map(|cpus| cpus.len()));
         let keys = found.figures.len() + found.refused.len();
-        assert_eq!(keys, 11, "every key is measured or refused: {found:?}");
-        assert!(found.figures.iter().all(|figure| figure.sample.median > 0 && figure.sample.count >= 50), "{found:?}");
+        assert_eq!(keys, 19, "every key is measured or refused: {found:?}");
+        assert!(found.figures.iter().all(|figure| figure.sample.median > 0 && figure.sample.count >= 26), "{found:?}");
         // A switch or what it is measured with takes more than 10 ns and less than a second anywhere.
         // On a busy machine it may not stand out of what it is measured with; then it is refused.
         let switch = found.figures.iter().find(|figure| figure.key == "switch").map(|figure| figure.sample.median);

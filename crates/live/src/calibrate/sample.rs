@@ -22,6 +22,14 @@ impl Sample {
         Some(Sample { median: at(2)?, low: at(1)?, high: at(3)?, count: times.len() })
     }
 
+    /// From the shorter half of `times`, in ns: for what other work of the machine can only make longer. `None` without any.
+    #[must_use]
+    pub fn undisturbed(mut times: Vec<u64>) -> Option<Sample> {
+        times.sort_unstable();
+        times.truncate(times.len().div_ceil(2));
+        Sample::of(times)
+    }
+
     /// What `times` are above the median of `base`; where they are not, 0. `None` without any.
     #[must_use]
     pub fn above(times: &[u64], base: &[u64]) -> Option<Sample> {
@@ -40,5 +48,8 @@ mod tests {
         assert_eq!(sample, Sample { median: 3, low: 2, high: 4, count: 5 });
         assert_eq!(Sample::of(vec![7]).unwrap().median, 7);
         assert_eq!(Sample::of(vec![]), None);
+        let least = Sample::undisturbed(vec![900, 1, 800, 2, 3, 700]).unwrap();
+        assert_eq!(least, Sample { median: 2, low: 2, high: 3, count: 3 });
+        assert_eq!(Sample::undisturbed(vec![]), None);
     }
 }
