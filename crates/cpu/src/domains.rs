@@ -31,6 +31,11 @@ pub(crate) trait Queues {
     fn last_ran(&self, task: TaskId) -> Time;
     /// The tasks queued on `cpu` in the order in which balancing tries them; a running one may be among them.
     fn coldest_first(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_;
+    /// Whether balancing may move `task` to `to`, which its affinity allows.
+    fn may_go(&self, cx: &Context, task: TaskId, to: CpuId) -> bool {
+        let _ = (cx, task, to);
+        true
+    }
 }
 
 /// How a level behaves.
@@ -331,7 +336,8 @@ impl Domains {
             let task = queues.running(plan.from).filter(|_| stuck && queues.runnable(cpu) == 0)?;
             attempt.failed = 0;
             let pull = Pull { task, from: plan.from, to: cpu };
-            return cx.tasks[task].affinity.contains(cpu).then_some(pull);
+            let may = cx.tasks[task].affinity.contains(cpu) && queues.may_go(cx, task, cpu);
+            return may.then_some(pull);
         };
         attempt.failed = 0;
         if plan.tasks > 1 {
@@ -348,7 +354,7 @@ impl Domains {
         let task = queues.coldest_first(cpu).find(|t| queues.running(cpu) != Some(*t))?;
         let allowed = idle.iter().filter(|c| {
             cx.examined(Effort::Balance, 1);
-            cx.tasks[task].affinity.contains(*c)
+            cx.tasks[task].affinity.contains(*c) && queues.may_go(cx, task, *c)
         });
         let to = allowed.min_by_key(|c| (cx.machine.distance(cpu, *c), *c))?;
         idle.set(to, false);
@@ -361,6 +367,8 @@ fn candidate(cx: &Context, queues: &impl Queues, from: CpuId, to: CpuId, hot: Op
     queues.coldest_first(from).find(|task| {
         cx.examined(Effort::Balance, 1);
         let cold = hot.is_none_or(|hot| cx.now.since(queues.last_ran(*task)) >= hot);
-        cold && queues.running(from) != Some(*task) && cx.tasks[*task].affinity.contains(to)
+        cold && queues.running(from) != Some(*task)
+            && cx.tasks[*task].affinity.contains(to)
+            && queues.may_go(cx, *task, to)
     })
 }

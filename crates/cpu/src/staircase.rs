@@ -10,9 +10,11 @@
 //! would have no effect. SCHED_BATCH is that of schedbatch 2.4. SCHED_IDLE did not exist; it
 //! counts as batch, which staircase serves only when nobody else runs; so did not SCHED_DEADLINE, which counts as normal.
 //! SCHED_ISO is that of schediso 2.4; `iso=on` treats requests for FIFO and RR as ISO, as the patch did for unprivileged
-//! users. Batch tasks are placed beside busy siblings of a core like others. Version 13's charge for system calls is
+//! users. SCHED_BATCH and siblings of a core: see `staircase/siblings.rs`. Version 13's charge for system calls is
 //! contained in its nanosecond accounting. Balancing: see `domains.rs`.
 //! Weakness: hogs descend together, and a stream of new tasks on the top stairs starves them; a yield goes to the bottom.
+
+mod siblings;
 
 use crate::domains::{Domains, Queues};
 use crate::idle_cpus::IdleCpus;
@@ -157,6 +159,10 @@ impl Queues for Runqueues {
     fn coldest_first(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
         self.cpus[cpu.index()].array.coldest_first(&self.links)
     }
+
+    fn may_go(&self, cx: &Context, task: TaskId, to: CpuId) -> bool {
+        self.suits(cx, task, to)
+    }
 }
 
 /// The staircase.
@@ -208,7 +214,8 @@ impl CpuPolicy for Staircase {
     }
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
-        self.domains.place(cx, &self.queues, &self.idle, task, why)
+        let cpu = self.domains.place(cx, &self.queues, &self.idle, task, why);
+        self.spare_siblings(cx, task, cpu)
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
@@ -302,8 +309,7 @@ impl Staircase {
             Class::Iso => Kind::Iso,
             Class::Fifo | Class::RoundRobin if self.settings.iso => Kind::Iso,
             Class::Fifo | Class::RoundRobin => Kind::Realtime,
-            // Kernel threads are exempt.
-            Class::Batch | Class::Idle if task.address_space.is_some() => Kind::Batch,
+            Class::Batch | Class::Idle if siblings::is_batch(task) => Kind::Batch,
             _ => Kind::Normal,
         }
     }

@@ -118,3 +118,44 @@ fn a_cpu_that_runs_dry_pulls_a_waiting_task() {
 fn the_textbook_schedule_is_as_blessed() {
     golden("staircase", &schedule::<Staircase>(1000, &[], textbook(), MS(450)));
 }
+
+/// Two cores with two hardware threads each: CPUs 0 and 1, 2 and 3.
+fn two_cores() -> Machine {
+    let cpu = |i: u32| Cpu { core: i / 2, cache: 0, node: 0, capacity: 1024 };
+    Machine::new("smt", (0..4).map(cpu).collect(), 1000).unwrap()
+}
+
+fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
+    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
+    spec
+}
+
+fn on_two_cores(tasks: Vec<TaskSpec>) -> String {
+    told(&run::<Staircase>(&two_cores(), &[], tasks, MS(20)), MS(20))
+}
+
+/// specs/cpu-schedulers.md 3.4: "SMT: not placed beside a busy normal sibling"
+#[test]
+fn a_batch_task_is_not_placed_beside_a_busy_normal_sibling() {
+    let beside = |class_| on_two_cores(vec![pinned(0, hog()), class(class_, 0, hog())]);
+    assert_eq!(beside(Class::Normal), "a 0..20  b@1 0..20");
+    assert_eq!(beside(Class::Batch), "a 0..20  b@2 0..20");
+    let batch = || class(Class::Batch, 0, hog());
+    assert_eq!(on_two_cores(vec![pinned(0, batch()), batch()]), "a 0..20  b@1 0..20", "another batch task is no harm");
+}
+
+/// specs/cpu-schedulers.md 3.4: "SMT: not placed beside a busy normal sibling"
+#[test]
+fn a_batch_task_waits_rather_than_slow_down_a_sibling_and_is_not_moved_there() {
+    let brief = || task(&[Step::Compute(MS(10))]);
+    let shared = vec![pinned(0, brief()), pinned(2, hog()), class(Class::Batch, 0, hog())];
+    assert_eq!(on_two_cores(shared), "a 0..10  b@2 0..20  c 10..20");
+    let normal = vec![pinned(0, brief()), pinned(2, hog()), hog()];
+    assert_eq!(on_two_cores(normal), "a 0..10  c@1 0..20  b@2 0..20");
+}
+
+#[test]
+fn a_batch_task_that_may_run_nowhere_else_runs_beside_a_busy_sibling() {
+    let tasks = vec![pinned(0, hog()), pinned(1, class(Class::Batch, 0, hog()))];
+    assert_eq!(on_two_cores(tasks), "a 0..20  b@1 0..20");
+}
