@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::lab::{Arm, Plan};
-use crate::standstill;
+use crate::{standstill, watchdog};
 use goodness_lab::{Contender, ElevatorSpec};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::model::{
@@ -31,6 +31,7 @@ pub struct Circumstances {
 pub fn report(plan: &Plan, arms: &[Arm], circumstances: Circumstances) -> Result<Report, Failure> {
     let Circumstances { input, fidelity, mut details } = circumstances;
     details.warnings.extend(arms.iter().flat_map(|arm| arm.runs.first()).find_map(|run| standstill::remark(plan, run)));
+    details.warnings.extend(arms.iter().filter_map(watchdog::warning));
     details.workload_notes.extend(remarks(arms));
     let comparisons = compare_all(arms, fidelity.as_ref());
     let mut policies = Vec::new();

@@ -33,6 +33,7 @@ mod study;
 mod summarise;
 mod threads;
 mod verify;
+mod watchdog;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, exit};

@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 use crate::policy::CpuPolicy;
 use crate::rng::Seed;
+use crate::time::Span;
 use crate::tunable::Tunables;
 
 /// What a policy says of itself.
@@ -36,6 +37,9 @@ pub struct Needs {
 pub trait Registered: CpuPolicy + Sized {
     /// What it says of itself.
     const ABOUT: About;
+    /// A kernel that throws this policy out when a task was runnable for longer than this and did not run. Hosts report it;
+    /// the schedule goes on.
+    const WATCHDOG: Option<Span> = None;
     /// Its tunables.
     type Settings: Tunables;
     /// A policy for this machine.

@@ -11,7 +11,8 @@
 //! tasks of one CPU alternate whatever their weights. A task that is put on a shared DSQ wakes an idle CPU that may run
 //! it, also where the scheduler leaves that to luck. The idle CPU chosen for a woken task is the nearest, whole idle
 //! cores are not preferred. Real-time tasks stand in one queue for the machine, without throttle; SCHED_DEADLINE counts
-//! as normal. The watchdog (30 s) and the bypass slice (5 ms) are not modelled: the host's checkers watch instead.
+//! as normal. Of the watchdog it is reported when it would have thrown the policy out, and for whom; the kernel looks only every few seconds, and
+//! is that much later. The bypass slice (5 ms), with which it goes on then, is not modelled.
 
 use crate::fair::weight::Weight;
 use crate::levels::Levels;
@@ -26,6 +27,8 @@ use std::fmt::Debug;
 
 /// The kernel's default slice (SCX_SLICE_DFL).
 pub(crate) const SLICE: Span = Span::from_ms(20);
+/// A task that is runnable for longer and does not run ends the scheduler: the longest time it may ask for, and the default.
+const WATCHDOG: Span = Span::from_s(30);
 /// Slice of SCHED_RR.
 const ROUND_ROBIN: Span = Span::from_ms(100);
 /// Weight of nice 0.
@@ -288,6 +291,7 @@ pub struct Ext<S> {
 
 impl<S: Scheduler> Registered for Ext<S> {
     const ABOUT: About = S::ABOUT;
+    const WATCHDOG: Option<Span> = Some(WATCHDOG);
     type Settings = S::Settings;
 
     fn new(machine: &Machine, settings: S::Settings, _: Seed) -> Self {

@@ -71,7 +71,11 @@ impl Visitor for Prepared<'_> {
     fn visit<P: Registered + 'static>(self) -> Self::Output {
         let Prepared { trial: Trial { policy, machine, work, seed, recorder, .. }, disks } = self;
         let settings = policy.settings_of::<P>();
-        let watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &Subject::all(&work));
+        let subjects = Subject::all(&work);
+        let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
+        if let Some(limit) = P::WATCHDOG {
+            watch = watch.with_watchdog(limit, &subjects);
+        }
         let mut observer = (watch, recorder);
         let options = Options { seed, ..Options::default() };
         let outcome = simulate_with::<P, _>(machine, settings, work, disks, &mut observer, options)?;
@@ -85,8 +89,40 @@ impl Visitor for Prepared<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::WorkloadSource;
+    use goodness_core::{Span, Start, Step, StepContext, Task, TaskId, TaskSpec, WorkloadSource};
     use goodness_workload::models::BuiltIn;
+
+    /// Hogs on one CPU for 31 s.
+    fn hogs(policy: &str, count: usize) -> Checked {
+        let machine = Machine::flat(1, 250).unwrap();
+        let policy = PolicySpec::parse(policy).unwrap();
+        let tasks = (0..count).map(|_| hog()).collect();
+        let work = Workload { tasks, horizon: Some(Time(31_000_000_000)), ..Workload::default() };
+        let trial = Trial { policy: &policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
+        run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
+    }
+
+    fn hog() -> TaskSpec {
+        TaskSpec {
+            name: "hog".into(),
+            start: Start::At(Time::ZERO),
+            task: Task { address_space: Some(0), ..Task::default() },
+            behaviour: Box::new(|_: &mut StepContext| Step::Compute(Span::MAX)),
+            judged: true,
+        }
+    }
+
+    /// specs/cpu-schedulers.md 12 "Kernel facts": slice 20 ms, watchdog 30 s. The last of n waits for n - 1 slices.
+    #[test]
+    fn in_a_queue_of_1502_hogs_the_watchdog_of_sched_ext_throws_the_policy_out_for_the_last() {
+        let last = hogs("scx-simple:fifo=on", 1_502);
+        let overdue = last.overdue.expect("30.02 s are too long");
+        assert_eq!((overdue.task, overdue.since, overdue.span), (TaskId(1_501), Time::ZERO, Span::from_ms(30_020)));
+        assert_eq!(last.violations, [], "the policy does nothing wrong");
+        assert_eq!(hogs("scx-simple:fifo=on", 1_501).overdue, None, "30 s are just allowed");
+        let without = hogs("rr:timeslice=20ms", 1_502);
+        assert_eq!((without.overdue, without.watchdog), (None, None), "only sched_ext has one");
+    }
 
     #[test]
     fn every_registered_policy_runs_by_its_name() {

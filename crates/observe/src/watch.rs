@@ -90,6 +90,16 @@ impl<const MEASURE: bool> Watch<MEASURE, true> {
         self
     }
 
+    /// Finds out which task is the first to wait longer than `limit`: where a watchdog would act. `subjects` are those given
+    /// at construction; real-time tasks belong to no policy that a watchdog guards.
+    #[must_use]
+    pub fn with_watchdog(mut self, limit: Span, subjects: &[Subject]) -> Self {
+        let realtime = subjects.iter().enumerate().filter(|(_, subject)| subject.class.is_realtime());
+        self.rules.waits.unguarded = realtime.map(|(index, _)| TaskId(index as u32)).collect();
+        self.rules.waits.limit = limit;
+        self
+    }
+
     /// A CPU that idles longer than `tolerance` on end, while a task waits that may run there, is a violation.
     #[must_use]
     pub fn with_work_conserving(mut self, tolerance: Span) -> Self {

@@ -1,6 +1,6 @@
 //! The examples that people copy from.
 
-use crate::common::{folder, text};
+use crate::common::{folder, goodness, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +12,23 @@ fn examples() -> Vec<PathBuf> {
     files.retain(|path| path.extension().is_some_and(|e| e == "toml"));
     files.sort();
     files
+}
+
+/// specs/cpu-schedulers.md 12: the watchdog of sched_ext lets a task wait for 30 s; 1501 others with slices of 20 ms take longer.
+#[test]
+fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the_time() {
+    let here = folder();
+    let work = "duration = \"31s\"\nmachine = \"ideal\"\n[[task]]\nname = \"hog\"\ncount = 1502\nprogram = [ { compute = \"forever\" } ]\n";
+    std::fs::write(here.path().join("crowd.toml"), work).expect("a file");
+    let said = |policy: &str| {
+        let output = goodness(here.path(), &["run", "crowd.toml", "-p", policy]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let thrown_out = "would have thrown this policy out at 30s (run 1): task \"hog";
+    let ext = said("scx-simple:fifo=on");
+    assert!(ext.contains("warning: scx-simple:fifo=on: the kernel") && ext.contains(thrown_out), "{ext}");
+    assert!(!said("rr:timeslice=20ms").contains("thrown"));
 }
 
 /// The report of an example under two unlike policies, without what depends on the clock on the wall.

@@ -24,13 +24,25 @@ pub struct Wait {
 #[derive(Clone, Debug)]
 pub(crate) struct BoundedWait {
     pub bound: Span,
+    /// The watchdog's limit, and the tasks that it does not guard, ascending.
+    pub limit: Span,
+    pub unguarded: Vec<TaskId>,
+    /// Of the waits longer than the limit the one that reached it first.
+    pub overdue: Option<Wait>,
     pub longest: Option<Wait>,
     longest_span: Span,
 }
 
 impl Default for BoundedWait {
     fn default() -> Self {
-        BoundedWait { bound: Span::MAX, longest: None, longest_span: Span::ZERO }
+        BoundedWait {
+            bound: Span::MAX,
+            limit: Span::MAX,
+            unguarded: Vec::new(),
+            overdue: None,
+            longest: None,
+            longest_span: Span::ZERO,
+        }
     }
 }
 
@@ -38,7 +50,7 @@ impl BoundedWait {
     /// Whether a wait that ends now is the longest so far or beyond the bound.
     #[inline]
     pub fn is_remarkable(&self, since: Time, at: Time) -> bool {
-        at.since(since) > self.longest_span.min(self.bound)
+        at.since(since) > self.longest_span.min(self.bound).min(self.limit)
     }
 
     /// The task ran at last, after a remarkable wait.
@@ -47,6 +59,7 @@ impl BoundedWait {
     }
 
     fn enter(&mut self, wait: Wait) -> Option<String> {
+        self.guard(wait);
         if wait.span > self.longest_span {
             self.longest_span = wait.span;
             self.longest = Some(wait);
@@ -55,10 +68,21 @@ impl BoundedWait {
         (span > self.bound).then(|| format!("{task} waited {span} since {since}, longer than {}", self.bound))
     }
 
+    /// What the watchdog sees of a wait.
+    fn guard(&mut self, wait: Wait) {
+        let first = self.overdue.is_none_or(|overdue| wait.since < overdue.since);
+        if wait.span > self.limit && first && self.unguarded.binary_search(&wait.task).is_err() {
+            self.overdue = Some(wait);
+        }
+    }
+
     /// Looks at those who still wait; tells of the one who waits longest.
     pub fn at_end<T: Default>(&mut self, end: Time, tracker: &Tracker<T>) -> Option<String> {
-        let waiting = tracker.tasks().filter(|(_, t)| t.state == State::Queued);
-        let (task, track) = waiting.min_by_key(|(_, t)| t.since)?;
+        let waiting = || tracker.tasks().filter(|(_, t)| t.state == State::Queued);
+        for (task, track) in waiting() {
+            self.guard(Wait { task, since: track.since, span: end.since(track.since), over: false });
+        }
+        let (task, track) = waiting().min_by_key(|(_, t)| t.since)?;
         self.enter(Wait { task, since: track.since, span: end.since(track.since), over: false })
     }
 }

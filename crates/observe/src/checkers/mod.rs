@@ -77,6 +77,10 @@ pub struct Checked {
     pub count: u64,
     /// The longest time a task was runnable but did not run, finished or not; `None` if nobody ever waited.
     pub longest_wait: Option<Wait>,
+    /// The watchdog's limit, if there was one.
+    pub watchdog: Option<Span>,
+    /// Of the waits beyond that limit the one that reached it first.
+    pub overdue: Option<Wait>,
     /// The longest time on end during which a CPU idled while a task waited that may run there; `None` where
     /// affinities leave it unknown.
     pub longest_idling: Option<Span>,
@@ -290,6 +294,8 @@ impl Rules {
             violations: std::mem::take(&mut self.found.first),
             count: self.found.count,
             longest_wait: self.waits.longest,
+            watchdog: (self.waits.limit < Span::MAX).then_some(self.waits.limit),
+            overdue: self.waits.overdue,
             longest_idling: self.idling.longest(),
         }
     }

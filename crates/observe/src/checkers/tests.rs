@@ -201,3 +201,19 @@ fn every_invariant_has_its_own_name_and_a_sentence() {
     assert_eq!(names.len(), CHECKERS.len());
     assert!(CHECKERS.iter().all(|c| c.summary.ends_with('.')));
 }
+
+#[test]
+fn a_watchdog_tells_of_the_task_that_was_the_first_to_wait_too_long() {
+    let mut subjects = anywhere(4);
+    subjects[1].class = goodness_core::Class::Fifo;
+    let guarded = || Stream::of(Checkers::new(1, &subjects).with_watchdog(Span(10), &subjects));
+    let begun = || guarded().wake(0, 0, 0).start(0, 0, 0).wake(1, 1, 0).wake(3, 2, 0).wake(5, 3, 0);
+    // Task 3 waits for 12 ns, task 2, who waited first, for 20; task 1 is real-time.
+    let checked = begun().switch(17, 0, 0, Off::Preempted, 3).switch(23, 0, 3, Off::Preempted, 2).end(30);
+    let first = Wait { task: TaskId(2), since: Time(3), span: Span(20), over: true };
+    assert_eq!((checked.overdue, checked.watchdog, checked.count), (Some(first), Some(Span(10)), 0));
+    let unfinished = begun().end(16);
+    let first = Wait { task: TaskId(2), since: Time(3), span: Span(13), over: false };
+    assert_eq!(unfinished.overdue, Some(first));
+    assert_eq!(begun().end(13).overdue, None, "as long as the limit is not too long");
+}
