@@ -71,8 +71,8 @@ const PIECES: f64 = 4.1;
 fn conduct(lab: &Lab) -> Result<Findings, String> {
     let machine = machine(lab)?;
     let clients = lab.parameter("clients").round() as u32;
-    let old = serve(lab, &machine, "linux-2.2", clients)?;
-    let new = serve(lab, &machine, "o1", clients)?;
+    let old = serve(lab, &machine, "linux-2.2", clients, None)?;
+    let new = serve(lab, &machine, "o1", clients, None)?;
     let mut findings = Findings::default();
     let rows = &mut findings.rows;
     rows.push(lab.row(
@@ -110,6 +110,7 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         "The letter gives no rate.",
     ));
     if !lab.verdicts_only {
+        at_a_rate(lab, &machine, &mut findings.rows)?;
         findings.charts.push(cost_by_length(lab, &machine)?);
     }
     findings.conclusion = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of the machine, and \
@@ -118,20 +119,43 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
+/// SPECweb96's clients keep a rate, of which the letter tells nothing: it follows from the switches, which are an input here.
+fn at_a_rate(lab: &Lab, machine: &Machine, rows: &mut Vec<Row>) -> Result<(), String> {
+    let rate = lab.value("switches")? / waits(lab);
+    let runs = serve(lab, machine, "linux-2.2", CONNECTIONS, Some(rate))?;
+    let mut row = |quantity: &str, unit: &str, values: Vec<f64>| {
+        rows.push(Row::unpublished(quantity, unit, Estimate::of(&values).as_ref(), AT_A_RATE));
+    };
+    row("idle, with requests at random times", "share", each(&runs, |run| Ok(1.0 - run.get("utilisation")?))?);
+    row("run queue, with requests at random times", "count", each(&runs, |run| run.get("runqueue_length_mean"))?);
+    Ok(())
+}
+
+/// The longest queue of vmstat and who was blocked then: at least so many requests were under way.
+const CONNECTIONS: u32 = 112;
+const AT_A_RATE: &str = "So many a second as the published switches tell, over 112 connections: either few wait and a fifth is idle, or \
+                         the search has filled the CPU and nothing is; a mean between is that of the time until it tips.";
+
 fn machine(lab: &Lab) -> Result<Machine, String> {
     let mut machine = parse_machine("alpha-1999")?;
     machine.costs.effort[0] = Span((lab.parameter("search") * 1000.0).round() as u64);
     Ok(machine)
 }
 
-fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32) -> Result<Vec<Run>, String> {
-    let missed = lab.parameter("missed");
-    let waits = 1.0 + PIECES * (1.0 + missed);
+/// Waits of a request.
+fn waits(lab: &Lab) -> f64 {
+    1.0 + PIECES * (1.0 + lab.parameter("missed"))
+}
+
+/// Clients that ask again at once, or together at random times so many times a second.
+fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32, rate: Option<f64>) -> Result<Vec<Run>, String> {
+    let (missed, waits) = (lab.parameter("missed"), waits(lab));
+    let (arrivals, seconds) = rate.map_or((0.0, 4), |rate| (1e9 / rate, 20));
     // A quarter of a request is spent on understanding it, the rest on its pieces.
     let request = lab.parameter("work") * waits;
     let (parse, piece) = (request / 4.0, request * 0.75 / PIECES);
     let work = BuiltIn::parse(&format!(
-        "specweb96:clients={clients},workers={},parse={:.0}ns,piece={:.0}ns,missed={:.0},disks={},disk={:.0}us,duration=4s",
+        "specweb96:clients={clients},arrivals={arrivals:.0}ns,workers={},parse={:.0}ns,piece={:.0}ns,missed={:.0},disks={},disk={:.0}us,duration={seconds}s",
         clients + 20,
         parse * 1000.0,
         piece * 1000.0,
@@ -152,7 +176,7 @@ fn cost_by_length(lab: &Lab, machine: &Machine) -> Result<Chart, String> {
     for policy in ["linux-2.2", "o1"] {
         let mut points = Vec::new();
         for clients in [35, 55, 90, 130] {
-            let runs = serve(lab, machine, policy, clients)?;
+            let runs = serve(lab, machine, policy, clients, None)?;
             let mean = |of: fn(&Run) -> Result<f64, String>| -> Result<f64, String> {
                 Ok(each(&runs, of)?.iter().sum::<f64>() / runs.len() as f64)
             };

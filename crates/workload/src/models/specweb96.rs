@@ -4,15 +4,18 @@ use super::parts::*;
 
 pub const ABOUT: About = About {
     name: "specweb96",
-    summary: "Clients outside that ask again at once; preforked servers that send files of four classes piece by piece.",
+    summary: "Clients outside that ask again at once, or at a rate; preforked servers that send files of four classes piece by piece.",
     source: "SPECweb96's classes: 35 % below 1 kB, 50 % below 10 kB, 14 % below 100 kB, 1 % below 1 MB, nine sizes each. \
              Times are parameters; the defaults are inferred from P. Ezolt, 5 May 1999 (see the study ezolt-1999).",
 };
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Connections that always have a request under way.
+        /// Connections; without `arrivals` each always has a request under way.
         clients: u64 = 55, in 1 => 100_000;
+        /// Mean time between two requests, which come at random times and wait for a free connection; 0: a connection asks again
+        /// as soon as it is answered.
+        arrivals: Span = Span::ZERO, in Span::ZERO => Span::from_s(100);
         /// Server processes.
         workers: u64 = 100, in 1 => 100_000;
         /// CPU time to accept and understand a request, user and system, give or take a tenth.
@@ -41,11 +44,22 @@ pub fn plan(settings: &Settings) -> Plan {
     let mut plan = lasting(settings.duration);
     let (inbox, disks) = (plan.mailbox(), plan.mailbox());
     add(&mut plan, "httpd", settings.workers, &forever_script(server(settings, inbox, disks)));
-    add_outside(&mut plan, "client", settings.clients, &forever(vec![Op::Ask(inbox)]));
+    add_clients(&mut plan, settings, inbox);
     let disk = vec![Op::Receive(disks), Op::SleepExponential(settings.disk), Op::Reply];
     add_outside(&mut plan, "disk", settings.disks, &forever(disk));
     plan.warmup = Span(settings.duration.0 / 10);
     plan
+}
+
+/// Those who ask, each for one thing at a time.
+fn add_clients(plan: &mut Plan, settings: &Settings, inbox: Mailbox) {
+    if settings.arrivals == Span::ZERO {
+        return add_outside(plan, "client", settings.clients, &forever(vec![Op::Ask(inbox)]));
+    }
+    let due = plan.channel(ChannelKind::Semaphore);
+    add_outside(plan, "client", settings.clients, &forever(vec![Op::Do(Step::Wait(due)), Op::Ask(inbox)]));
+    let rate = vec![Op::SleepExponential(settings.arrivals), Op::Do(Step::Wake(due))];
+    add_outside(plan, "rate", 1, &forever(rate));
 }
 
 /// One request: parse, then one of the classes, one of its sizes, piece by piece.
