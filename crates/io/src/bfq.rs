@@ -218,13 +218,8 @@ impl Elevator for Bfq {
     }
 
     fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
-        let Some(number) = self.sharing.leaves(submitter) else { return };
-        self.queue(number).exited = true;
-        // Nothing will come: the timer ends service of the queue at once.
-        if self.schedule.serving() == Some(number)
-            && let Some(idling) = &mut self.idling
-        {
-            idling.until = cx.now;
+        if let Some(number) = self.sharing.leaves(submitter) {
+            self.abandon(cx, number);
         }
     }
 
@@ -236,6 +231,17 @@ impl Elevator for Bfq {
 impl Bfq {
     fn queue(&mut self, number: u32) -> &mut Queue {
         &mut self.queues[number as usize]
+    }
+
+    /// Nobody is left who has requests for the queue.
+    fn abandon(&mut self, cx: &IoContext, number: u32) {
+        self.queue(number).exited = true;
+        // Nothing will come: the timer ends service of the queue at once.
+        if self.schedule.serving() == Some(number)
+            && let Some(idling) = &mut self.idling
+        {
+            idling.until = cx.now;
+        }
     }
 
     /// Sectors that serving `request` counts as. Who writes asynchronously fills the device's cache, which others pay for.

@@ -2,7 +2,7 @@
 
 use super::budget::Expiry;
 use super::queue::{self, DEFAULT_WEIGHT, Queue};
-use super::raising::{self, Signs};
+use super::raising::{self, Raise, Signs};
 use super::wf2q::Return;
 use super::{Bfq, NO_QUEUE};
 use crate::choice;
@@ -34,6 +34,7 @@ impl Bfq {
 
     /// The queue of a request; a new one if its process is new, or takes the number of one that is gone.
     fn enrol(&mut self, cx: &IoContext, what: &Request) -> u32 {
+        self.reconsider(cx, what);
         let number = if what.sync {
             let may_share = self.settings.stable_merge && !self.rate.is_rotational() && self.queueing.is_queueing();
             self.sharing.enrol(cx.now, what.submitter, what.priority, may_share)
@@ -55,6 +56,38 @@ impl Bfq {
         queue.priority = what.priority;
         self.weigh(number);
         number
+    }
+
+    /// Who began together with another on a device that seeks or has no queue joins its queue after a while, unless it is served
+    /// faster by keeping the device idle for it.
+    fn reconsider(&mut self, cx: &IoContext, what: &Request) {
+        let is_late = self.settings.stable_merge && (self.rate.is_rotational() || !self.queueing.is_queueing());
+        if !is_late || !what.sync {
+            return;
+        }
+        let Some((own, first)) = self.sharing.is_due(cx.now, what.submitter) else { return };
+        if self.idling_helps_throughput(own) {
+            return;
+        }
+        self.pass_raise(cx, own, first);
+        if let Some(left) = self.sharing.moves(what.submitter, first) {
+            self.abandon(cx, left);
+        }
+    }
+
+    /// What raises the queue `from` raises `to` from now on, unless something does already.
+    fn pass_raise(&mut self, cx: &IoContext, from: u32, to: u32) {
+        if !self.queues[from as usize].raise.is_raised() {
+            return;
+        }
+        let raise = std::mem::replace(&mut self.queue(from).raise, Raise::new(cx.now));
+        if !self.queues[to as usize].raise.is_raised() {
+            self.queue(to).raise = raise;
+        }
+        for number in [from, to] {
+            self.weigh(number);
+            self.recount(number);
+        }
     }
 
     fn learn(&mut self, cx: &IoContext, number: u32, what: &Request) {

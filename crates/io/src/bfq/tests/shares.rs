@@ -44,9 +44,9 @@ fn a_reader_gets_three_sectors_for_one_that_nobody_waits_for() {
 
 #[test]
 fn a_new_reader_weighs_30_until_it_has_read_120_000_sectors() {
-    // T-BFQ-4
+    // T-BFQ-4. Those that begin together keep their own queues: it is their weights that are asked for.
     for greedy in [1, 3] {
-        let mut bed = bed(Settings::default());
+        let mut bed = bed(Settings { stable_merge: false, ..Settings::default() });
         let others: Vec<usize> = (0..greedy).map(|number| bed.add(reader(number))).collect();
         let start = Time(60_000_000_000);
         let new = bed.add(Job { start, ..reader(9) });
@@ -162,7 +162,7 @@ fn a_player_beside_greedy_readers_is_soft_real_time_and_never_waits_long() {
 #[test]
 fn a_ninth_process_of_a_burst_is_not_raised_and_a_lone_one_is() {
     for (processes, raised) in [(7, 7), (8, 0), (9, 0)] {
-        let mut bed = bed(Settings::default());
+        let mut bed = bed(Settings { stable_merge: false, ..Settings::default() });
         for number in 0..processes {
             bed.add(Job { start: Time(u64::from(number) * 100_000_000), ..reader(number) });
         }
@@ -212,4 +212,35 @@ fn on_flash_the_heavier_of_two_closed_loops_gets_its_share_at_least() {
     bed.run(Span::from_s(10));
     let (heavy, light) = (bed.done(heavy).sectors, bed.done(light).sectors);
     assert!(heavy >= 8 * light && light > 0, "{heavy} : {light}");
+}
+
+#[test]
+fn random_readers_that_began_together_on_a_disk_that_queues_share_a_queue_after_600_ms() {
+    let facts = QueueFacts { depth: 32, rotational: true, requests: 256, ..facts() };
+    let mut bed = Testbed::<Bfq>::new(facts, fair(), Disk { seek: Span::from_us(100), transfer: Span::from_us(1) });
+    for (number, outstanding) in [(0, 8), (1, 24)] {
+        bed.add(Job { outstanding, ..Job::random_reader(Submitter(number), 0, 1 << 20) });
+    }
+    let queues = |bed: &Testbed<Bfq>| [0, 1].map(|number| bed.bench.elevator.sharing.queue_of(Submitter(number)));
+    bed.run(Span::from_ms(590));
+    assert_ne!(queues(&bed)[0], queues(&bed)[1]);
+    bed.run(Span::from_ms(100));
+    assert_eq!(queues(&bed)[0], queues(&bed)[1]);
+}
+
+#[test]
+fn a_queue_that_is_given_up_passes_its_raise_on() {
+    let facts = QueueFacts { depth: 32, rotational: true, requests: 256, ..facts() };
+    let disk = Disk { seek: Span::from_us(100), transfer: Span::from_us(1) };
+    let mut bed = Testbed::<Bfq>::new(facts, Settings::default(), disk);
+    for number in [0, 1] {
+        bed.add(Job { outstanding: 16, ..Job::random_reader(Submitter(number), 0, 1 << 20) });
+    }
+    let raised = |bed: &Testbed<Bfq>| {
+        [0, 1].map(|number| bed.bench.elevator.queues[queue::SHARED as usize + number].raise.is_raised())
+    };
+    bed.run(Span::from_ms(590));
+    assert_eq!(raised(&bed), [true, true]);
+    bed.run(Span::from_ms(100));
+    assert_eq!(raised(&bed), [true, false], "nothing raised is left behind");
 }
