@@ -13,6 +13,7 @@ pub mod flash;
 pub mod hdd;
 mod null;
 mod nvme;
+pub mod pace;
 pub mod recorded;
 pub mod registry;
 mod ssd;

@@ -5,9 +5,13 @@
 //! nearest class (the same operation and the next size, then the other kind of succession, then reads for writes and
 //! writes for reads); discards and flushes without any take no time.
 //!
-//! Not modelled: what a time depends on beyond its class, such as distance, load and the request before. It is no entry of
-//! the registry, because it cannot be made without a sample.
+//! Slow times may hang together: with a [`Pace`] the times are work, which is done at the speed that the device was seen to have
+//! window by window, from a random window on, and all that is under way is late together.
+//!
+//! Not modelled: what a time depends on beyond class and pace, such as distance, load and the request before. It is no entry
+//! of the registry, because it cannot be made without a sample.
 
+use crate::pace::Pace;
 pub use goodness_core::Service;
 use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Rng, Seed, Span, Time};
 use std::cmp::Reverse;
@@ -33,8 +37,12 @@ pub struct Recorded {
     /// By operation: where the last request ended.
     ends: [u64; OPERATIONS],
     waiting: VecDeque<(RequestId, Span)>,
-    /// By time, then by number.
-    served: BinaryHeap<Reverse<(Time, u64, RequestId)>>,
+    /// By what its clock shows when they are done, in thousandths of ns, then by number.
+    served: BinaryHeap<Reverse<(u128, u64, RequestId)>>,
+    /// When the first of them is done.
+    next: Time,
+    /// None: always as fast as usual, and its clock is the true one.
+    pace: Option<Pace>,
     begun: u64,
     rng: Rng,
 }
@@ -68,9 +76,21 @@ impl Recorded {
             ends: [u64::MAX; OPERATIONS],
             waiting: VecDeque::new(),
             served: BinaryHeap::new(),
+            next: Time::NEVER,
+            pace: None,
             begun: 0,
             rng: seed.stream("recorded", 0).rng(),
         })
+    }
+
+    /// The same, at a pace: windows of length `window` with `speeds` per mille, from a random one on, round and round.
+    ///
+    /// # Errors
+    /// A sentence: no speed, one of zero, or a window of no length.
+    pub fn paced(mut self, window: Span, speeds: Vec<u32>) -> Result<Recorded, String> {
+        let first = self.rng.below(speeds.len().max(1) as u64) as usize;
+        self.pace = Some(Pace::new(window, speeds, first)?);
+        Ok(self)
     }
 
     fn draw(&mut self, request: &Request) -> Span {
@@ -86,7 +106,17 @@ impl Recorded {
 
     fn serve(&mut self, now: Time, id: RequestId, span: Span) {
         self.begun += 1;
-        self.served.push(Reverse((now + span, self.begun, id)));
+        let shown = self.pace.as_mut().map_or(Pace::work(Span(now.0)), |pace| pace.show(now));
+        self.served.push(Reverse((shown + Pace::work(span), self.begun, id)));
+        self.look_ahead();
+    }
+
+    fn look_ahead(&mut self) {
+        let Some(Reverse((shown, ..))) = self.served.peek() else {
+            self.next = Time::NEVER;
+            return;
+        };
+        self.next = self.pace.as_ref().map_or_else(|| Pace::usual(*shown), |pace| pace.when(*shown));
     }
 }
 
@@ -148,15 +178,14 @@ impl Device for Recorded {
     }
 
     fn next_event(&self) -> Time {
-        self.served.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
+        self.next
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<RequestId>) {
-        while let Some(Reverse((at, _, id))) = self.served.peek().copied() {
-            if at > now {
-                return;
-            }
-            self.served.pop();
+        while self.next <= now {
+            let at = self.next;
+            let Some(Reverse((_, _, id))) = self.served.pop() else { return };
+            self.look_ahead();
             done.push(id);
             if let Some((id, span)) = self.waiting.pop_front() {
                 self.serve(at, id, span);

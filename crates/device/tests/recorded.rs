@@ -71,3 +71,44 @@ fn a_sample_without_reads_and_writes_is_refused() {
     assert!(error(1, &[seen(Operation::Flush, 0, false, 1)]).contains("is a read or a write"));
     assert!(error(0, &[seen(Operation::Read, 8, false, 1)]).contains("0 servers"));
 }
+
+#[test]
+fn at_a_pace_all_that_is_under_way_is_late_together() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    // 4 ms at the usual speed, 4 ms at a thousandth of it.
+    let speeds = [[1000; 4], [1; 4]].concat();
+    let mut device = device(&sample, 4).paced(Span::from_ms(1), speeds).unwrap();
+    let what = |n| (n < 4000).then(|| request(Operation::Read, n * 800, 8));
+    let records = closed_loop(&mut device, Time::ZERO, 4, what);
+    let took: Vec<u64> = records.iter().map(|r: &Record| r.latency().0 / 1000).collect();
+    // Each time the four that it catches take what is left of the stall; nothing else is slow.
+    let slow: Vec<usize> = (0..took.len()).filter(|n| took[*n] > 100).collect();
+    assert!(
+        (4 * 20..=4 * 26).contains(&slow.len()) && slow.len().is_multiple_of(4),
+        "{} of {}",
+        slow.len(),
+        took.len()
+    );
+    for four in slow.chunks(4) {
+        assert_eq!(four[3], four[0] + 3, "one after the other: {slow:?}");
+        assert!(four.iter().all(|n| took[*n] == took[four[0]]), "by the same");
+    }
+    assert!(took[slow[4]] > 3_000, "{}", took[slow[4]]);
+}
+
+#[test]
+fn where_a_pace_begins_is_a_matter_of_the_seed() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    let first = |seed| {
+        let device = Recorded::new(FACTS, 1, &sample, Seed(seed)).unwrap();
+        let mut device = device.paced(Span::from_ms(1), vec![1000, 500, 250, 125]).unwrap();
+        times(&mut device, 1, request(Operation::Read, 0, 8))[0]
+    };
+    let mut seen: Vec<u64> = (0..40).map(first).collect();
+    assert_eq!(seen, (0..40).map(first).collect::<Vec<u64>>());
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [100, 200, 400, 800]);
+    let device = Recorded::new(FACTS, 1, &sample, Seed(1)).unwrap();
+    assert!(device.paced(Span::from_ms(1), Vec::new()).err().unwrap().contains("0 windows"));
+}
