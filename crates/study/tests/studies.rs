@@ -82,12 +82,20 @@ fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
 fn fio_mixed_is_told_the_total_under_none_and_foretells_the_kernels_elevators() {
     let findings = conduct("fio-mixed");
     let guest = |quantity: &str, elevator: &str| row(&findings, &format!("guest: {quantity} under {elevator}"));
+    let on_loop = |quantity: &str, elevator: &str| row(&findings, &format!("loop: {quantity} under {elevator}"));
     for elevator in ["mq-deadline", "kyber", "bfq"] {
         let shares = ["reads-1", "reads-16", "writes-64k", "writes-4"].map(|job| format!("share of {job} in all I/Os"));
         let quantities = ["I/Os a second, all jobs,", "p99 of the reads at depth 1"].map(String::from);
         for quantity in quantities.iter().chain(&shares) {
             assert_eq!(guest(quantity, elevator).verdict, Verdict::Reproduced, "{quantity}, {elevator}");
         }
+        for quantity in quantities[..1].iter().chain(&shares) {
+            assert_eq!(on_loop(quantity, elevator).verdict, Verdict::Reproduced, "loop, {quantity}, {elevator}");
+        }
+    }
+    for job in ["reads-16", "writes-64k", "writes-4"] {
+        let share = guest(&format!("share of {job} in all I/Os"), "none");
+        assert_eq!(share.verdict, Verdict::Reproduced, "jobs do not keep in step: {share:?}");
     }
     let p99 = |elevator| guest("p99 of the reads at depth 1", elevator);
     for of in [|row: &Row| row.published, |row: &Row| row.simulated] {

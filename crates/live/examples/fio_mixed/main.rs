@@ -5,16 +5,16 @@
 //! Four jobs run together under each of the four elevators in turns, round after round, so that what else the machine does
 //! hits all alike. The disk is a loop device over a file in the folder, with direct I/O, that takes 4 requests at a time: what is
 //! beyond waits where an elevator can choose. Run it on a quiet machine: the device is fast,
-//! and what else runs takes its CPUs. Last, the device's own times under none are traced: they are the model.
+//! and what else runs takes its CPUs. In each round the device's own times under none are traced too: they are the model.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+mod numbers;
+mod service;
+
 use std::path::Path;
 use std::time::Duration;
 
-use goodness_core::{Operation, Seed};
+use goodness_core::Seed;
 use goodness_live::disks::{Done, Job, LoopDisk, What, run};
-use goodness_trace::block::{BlockStage, load_block_bytes};
 
 const BYTES: u64 = 1 << 30;
 /// Requests that the device takes at a time; the jobs have 29 under way.
@@ -27,10 +27,8 @@ const JOBS: [(&str, What, u32, u32); 4] = [
     ("writes-64k", What::Writes, 65_536, 8),
     ("writes-4", What::Writes, 4096, 4),
 ];
-/// How long the device is traced.
+/// How long the device is traced in each round.
 const TRACED: Duration = Duration::from_secs(2);
-/// Requests of a kind that make a sample.
-const LEAST: usize = 1000;
 
 /// What is kept of one elevator, a number for each round.
 #[derive(Default)]
@@ -53,10 +51,9 @@ fn on(device: &Path, seconds: u64) {
         keep(seen, &run(device, BYTES, &jobs, Seed(0)).expect("I/O works"));
     }
     let about = format!(
-        "a null device that completes each of {TAGS}\n# requests at a time after 500 us, in the guest of scripts/guest: the same \
-        numbers whoever measures"
+        "a null device that completes each of {TAGS}\n# requests at a time after 500 us, in the guest of scripts/guest"
     );
-    print!("{}", published("guest", &about, &seen, 1, seconds));
+    print!("{}", numbers::published("guest", &about, &seen, 1, seconds));
 }
 
 /// The jobs, each on a CPU of its own as far as there are two.
@@ -82,7 +79,9 @@ fn main() {
     let fill =
         Job { what: What::Writes, bytes: 1 << 20, depth: 2, batch: 1, pieces: 4096, time: Duration::MAX, cpu: None };
     run(&disk.device(), BYTES, &[fill], Seed(0)).expect("filled");
+    let short = jobs.map(|job| Job { time: TRACED, ..job });
     let mut seen: [Seen; 4] = Default::default();
+    let mut stays = Vec::new();
     for round in 0..rounds {
         for (elevator, seen) in ELEVATORS.iter().zip(&mut seen) {
             disk.set_elevator_before(elevator, TAGS).expect("the kernel has it");
@@ -92,43 +91,16 @@ fn main() {
             let shares = seen.jobs.each_ref().map(|job| now(job));
             eprintln!("{round} {elevator}: {} a second, {shares:?}, p99 {} ns", now(&seen.total), now(&seen.p99));
         }
+        disk.set_elevator_before("none", TAGS).expect("every kernel has it");
+        let (trace, _) = disk.traced(|| run(&disk.device(), BYTES, &short, Seed(rounds + round))).expect("traced");
+        stays.push(service::stays(&trace));
     }
-    disk.set_elevator_before("none", TAGS).expect("every kernel has it");
-    let short = jobs.map(|job| Job { time: TRACED, ..job });
-    let (trace, _) = disk.traced(|| run(&disk.device(), BYTES, &short, Seed(rounds))).expect("traced");
-    std::fs::write(folder.join("service.toml"), service(&trace)).expect("written");
+    let rotates = disk.fact("rotational") == Some(1);
+    std::fs::write(folder.join("service.toml"), service::service(stays, rotates)).expect("written");
     let about =
         format!("a loop device over a file on a disk, with direct I/O,\n# that takes {TAGS} requests at a time");
-    std::fs::write(folder.join("loop.toml"), published("loop", &about, &seen, rounds, seconds)).expect("written");
-}
-
-/// What the device took from issue to completion, by direction and size.
-fn service(trace: &str) -> String {
-    let records = load_block_bytes("trace", trace.as_bytes()).expect("the kernel's own text").records;
-    let mut issued = BTreeMap::new();
-    let mut kinds: BTreeMap<(bool, u32), Vec<u64>> = BTreeMap::new();
-    for record in &records {
-        match record.stage {
-            BlockStage::Issue => _ = issued.insert(record.sector, record.at),
-            BlockStage::Complete { .. } => {
-                let Some(since) = issued.remove(&record.sector) else { continue };
-                let reads = record.op == Operation::Read;
-                kinds.entry((reads, record.sectors)).or_default().push(record.at.since(since).0);
-            }
-            _ => {}
-        }
-    }
-    let mut text = String::from(
-        "# Traced by scripts/measure-fio-mixed under none, after the rounds of published.toml: ns from issue to completion of the\n\
-         # four jobs' requests, percentiles 0.5, 1.5, ... 99.5.\n",
-    );
-    for ((reads, sectors), mut spans) in kinds.into_iter().filter(|(_, spans)| spans.len() >= LEAST) {
-        spans.sort_unstable();
-        let at = |percent: usize| spans[spans.len() * (2 * percent + 1) / 200];
-        let ns: Vec<u64> = (0..100).map(at).collect();
-        let _ = write!(text, "\n[[kind]]\nreads = {reads}\nsectors = {sectors}\nns = {ns:?}\n");
-    }
-    text
+    std::fs::write(folder.join("loop.toml"), numbers::published("loop", &about, &seen, rounds, seconds))
+        .expect("written");
 }
 
 fn keep(seen: &mut Seen, done: &[Done]) {
@@ -140,42 +112,4 @@ fn keep(seen: &mut Seen, done: &[Done]) {
     for (kept, done) in seen.jobs.iter_mut().zip(done) {
         kept.push(rate(done));
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
-}
-
-fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let kernel = kernel.trim().split(['-', '+']).next().unwrap_or_default();
-    let mut text = format!(
-        "# Measured by scripts/measure-fio-mixed: Linux {kernel}, 2 CPUs, {about}.\n\
-         # Four jobs at random places: reads of 4 KiB at depth 1 and at depth 16, writes of 64 KiB at depth 8, writes of 4 KiB at\n\
-         # depth 4. {rounds} rounds of {seconds} s under each elevator in turns; medians. The total under none is what the model is\n\
-         # fitted to.\n"
-    );
-    for (elevator, seen) in ELEVATORS.iter().zip(seen) {
-        let mut entry = |key: &str, quantity: &str, unit: &str, values: &[f64]| {
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = values.iter().copied().fold(0.0, f64::max);
-            let _ = write!(
-                text,
-                "\n[[number]]\nkey = \"{place}.{key}.{elevator}\"\nquantity = \"{place}: {quantity} under {elevator}\"\n\
-                 unit = \"{unit}\"\nvalue = {:.3}\nwhere = \"median of {rounds} rounds, {low:.3} to {high:.3}\"\n\
-                 tolerance = {{ relative = 0.25 }}\n",
-                median(values)
-            );
-        };
-        entry("iops", "I/Os a second, all jobs,", "per second", &seen.total);
-        entry("p99", "p99 of the reads at depth 1", "ns", &seen.p99);
-        for (job, (name, ..)) in JOBS.iter().enumerate() {
-            let shares: Vec<f64> = seen.jobs[job].iter().zip(&seen.total).map(|(one, all)| one / all).collect();
-            entry(&format!("share-{name}"), &format!("share of {name} in all I/Os"), "ratio", &shares);
-        }
-    }
-    text
 }

@@ -37,6 +37,8 @@ pub struct Load {
     rng: Rng,
     /// By job: when it may ask for each of the pieces it has free, in order.
     free: [VecDeque<Time>; JOBS.len()],
+    /// By job: when it has handed over its last piece.
+    idle: [Time; JOBS.len()],
     /// By job: the piece for which it sleeps.
     asleep: [Option<u64>; JOBS.len()],
     /// By tag: whose it is, and when it was asked for.
@@ -46,24 +48,33 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done.
-    pub fn new(sectors: u64, pause: Span, until: Time, rng: Rng) -> Load {
+    /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done: two system calls, of which
+    /// one hands a piece over. The jobs begin within one pause: on a device that takes the same time for everything, those that
+    /// began at one instant would keep in step for ever.
+    pub fn new(sectors: u64, pause: Span, until: Time, mut rng: Rng) -> Load {
+        let idle = JOBS.map(|_| Time(rng.below(pause.0.max(1))));
         Load {
             sectors,
             pause,
             until,
             rng,
             free: JOBS.map(|about| VecDeque::from(vec![Time::ZERO; about.depth as usize])),
+            idle,
             asleep: Default::default(),
             asked: Vec::new(),
             latencies: Default::default(),
         }
     }
 
+    /// How long a job hands over a piece.
+    fn call(&self) -> Span {
+        Span(self.pause.0 / 2)
+    }
+
     /// The job that asks next, and when.
     fn next(&self) -> Option<(Time, usize)> {
         let awake = (0..JOBS.len()).filter(|job| self.asleep[*job].is_none());
-        awake.filter_map(|job| Some((*self.free[job].front()?, job))).min()
+        awake.filter_map(|job| Some(((*self.free[job].front()?).max(self.idle[job]), job))).min()
     }
 }
 
@@ -75,6 +86,7 @@ impl Source for Load {
     fn arrive(&mut self, now: Time, ios: &mut Vec<Io>) -> Arrival {
         if let Some((_, job)) = self.next() {
             self.free[job].pop_front();
+            self.idle[job] = now + self.call();
             let (about, submitter) = (JOBS[job], Submitter(job as u32));
             let sector = self.rng.below(self.sectors / u64::from(about.sectors)) * u64::from(about.sectors);
             let io = if about.reads {
@@ -94,9 +106,7 @@ impl Source for Load {
             Outcome::Admitted { tag } => {
                 let job = self.asked[tag as usize].0;
                 self.asleep[job] = None;
-                for at in &mut self.free[job] {
-                    *at = (*at).max(now);
-                }
+                self.idle[job] = now + self.call();
             }
             Outcome::Done { tag } => {
                 let (job, asked) = self.asked[tag as usize];
