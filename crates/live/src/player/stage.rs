@@ -55,6 +55,12 @@ pub struct Stage {
     fault: Mutex<Option<PlayError>>,
 }
 
+/// What a thread used: what it noted at its `ended`, or what the kernel says of it while it is `running`. A thread may end
+/// between the two questions; it has noted what it used before the kernel forgets it.
+fn used(ended: impl Fn() -> Option<Usage>, running: impl FnOnce() -> Option<Usage>) -> Usage {
+    ended().or_else(running).or_else(ended).unwrap_or_default()
+}
+
 /// A task that has not begun.
 pub struct Role {
     /// Name for people.
@@ -243,10 +249,7 @@ impl Stage {
     pub fn usage(&self) -> Vec<Usage> {
         let threads: Vec<i32> = self.seats.iter().map(|seat| seat.thread.load(Ordering::SeqCst)).collect();
         let cpu: Vec<Option<u64>> = threads.iter().map(|tid| kernel::cpu_ns_of(*tid).filter(|_| *tid > 0)).collect();
-        let one = |seat: usize| {
-            let ended = *held(&self.ended[seat]);
-            ended.or_else(|| Usage::of(threads[seat], cpu[seat]?)).unwrap_or_default()
-        };
+        let one = |seat: usize| used(|| *held(&self.ended[seat]), || Usage::of(threads[seat], cpu[seat]?));
         (0..self.seats.len()).map(one).collect()
     }
 
@@ -261,5 +264,21 @@ impl Stage {
             }
         }
         logs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_a_thread_used_that_ends_while_it_is_asked_is_not_lost() {
+        let noted = Cell::new(None);
+        let ends_now = || {
+            noted.set(Some(Usage { cpu: 7, ..Usage::default() }));
+            None
+        };
+        assert_eq!(used(|| noted.get(), ends_now).cpu, 7);
     }
 }
