@@ -8,9 +8,9 @@ use crate::lab::{self, Plan, RunResult};
 use crate::output;
 use crate::play::{self, Part};
 use crate::recorded::own_policy;
-use agreement::{Agreement, Bounds, Row};
+use agreement::{Agreement, Both, Bounds, Row};
 use clap::Args;
-use goodness_core::{Awaited, Machine, Seed, Span, TaskId, Time, Workload, WorkloadSource};
+use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Workload, WorkloadSource};
 use goodness_lab::{Contender, PolicySpec};
 use goodness_live::player::{self, PlayClass, Played};
 use goodness_report::{atomic, figure};
@@ -49,7 +49,8 @@ pub struct Conform {
     /// The simulated machine, if it is to have costs: a file from `goodness calibrate`. CPUs and HZ are the play's.
     #[arg(long)]
     machine: Option<String>,
-    /// Simulations, each with the tick at another phase; their mean is compared.
+    /// Simulations, each with the tick at another phase and the tasks beginning in another order, within 100 µs, and on other
+    /// CPUs, which a play leaves to chance; the play is held against their range.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Where chance begins.
@@ -169,7 +170,7 @@ impl Conform {
         machine: &Machine,
         policy: &PolicySpec,
     ) -> Result<Vec<RunResult>, Failure> {
-        let source = Lasting { source: &*input.source, duration };
+        let source = Drawn { source: &*input.source, duration, cpus: machine.cpu_count() };
         let plan = Plan {
             machine,
             words: &self.input,
@@ -229,7 +230,8 @@ impl Conform {
         output::align_right(&mut table, 1..10);
         say!("{table}");
         say!(
-            "sim: simulated; real: played; ✗: further apart than the bounds below. Latencies: from waking to running."
+            "sim: simulated, the mean or the range of the runs; real: played; ✗: further from the range than the bounds below.\n\
+             Latencies: from waking to running."
         );
         for line in agreement.sentences() {
             say!("{line}");
@@ -252,12 +254,23 @@ fn governed() -> Result<String, Failure> {
     }
 }
 
+/// The simulated share: the mean, or from where to where it went.
+fn percents(share: &Both) -> String {
+    match share.range {
+        Some((least, most)) if most - least > WIDE => format!("{:.0}–{}", 100.0 * least, figure::percent(Some(most))),
+        _ => figure::percent(share.simulated),
+    }
+}
+
+/// Shares of which the simulations' range is wider than this are shown as a range.
+const WIDE: f64 = 0.02;
+
 fn cells(row: &Row) -> Vec<String> {
     let whole = |value: Option<f64>| figure::time(value.map(|ns| ns.round() as u64));
     vec![
         figure::name(&row.name),
         row.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
-        figure::percent(row.share.simulated),
+        percents(&row.share),
         figure::percent(row.share.played),
         row.switches.simulated.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
         row.switches.played.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
@@ -285,22 +298,37 @@ fn told(policy: &PolicySpec, live: &Output) -> Result<(), Failure> {
     }
 }
 
-/// Work that ends after another duration than its own.
-struct Lasting<'a> {
+/// The work as a play draws it: with another duration than its own, if asked for, and begun in an order and from CPUs that chance
+/// chooses.
+struct Drawn<'a> {
     source: &'a dyn WorkloadSource,
     duration: Option<Span>,
+    cpus: usize,
 }
 
-impl WorkloadSource for Lasting<'_> {
+/// Within this time after it was due, a played task has begun: what timers and the threads before it take.
+const BEGUN: Span = Span::from_us(100);
+
+impl WorkloadSource for Drawn<'_> {
     fn name(&self) -> &str {
         self.source.name()
     }
     fn what_varies(&self) -> &str {
         self.source.what_varies()
     }
-    /// The same lengths in every run, those of the play; what differs is the phase of the tick.
+    /// The same lengths in every run, those of the play. Its threads are there before the beginning, on whatever CPU, and wake
+    /// for it.
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let work = self.source.build(seed, replication);
+        let mut work = self.source.build(seed, replication);
+        let mut rng = seed.stream("begun", u64::from(replication)).rng();
+        for spec in &mut work.tasks {
+            if let Start::At(at) = spec.start {
+                spec.start = Start::WokenAt(at + Span(rng.below(BEGUN.0)));
+                let cpus: Vec<CpuId> =
+                    (0..self.cpus as u32).map(CpuId).filter(|cpu| spec.task.affinity.contains(*cpu)).collect();
+                spec.task.cpu = *cpus.get(rng.below(cpus.len().max(1) as u64) as usize).unwrap_or(&spec.task.cpu);
+            }
+        }
         let horizon = self.duration.map(|duration| Time::ZERO + duration).or(work.horizon);
         Workload { horizon, ..work }
     }

@@ -1,8 +1,8 @@
 //! The simulator's prediction beside what a race measures: the same load under the same arm, on the machine as calibrated,
-//! with `eevdf` as the policy.
+//! with `eevdf` as the policy, or the one that the arm loads, on all CPUs but its daemon's.
 //!
 //! Predicted are the loads that the simulator has as models (`yield`, `hackbench`, `schbench`, `spin`) under arms that set
-//! attributes of tasks: nice, class, slice. Nothing is fitted to the race's results but what a load says of its own
+//! attributes of tasks: nice, class, slice, CPUs. Nothing is fitted to the race's results but what a load says of its own
 //! service time (below). Everything else is refused with the reason: weights of groups, kernel knobs, and servers whose
 //! service times nobody has measured.
 //!
@@ -101,13 +101,14 @@ enum Source {
 /// Why it cannot say anything of this load or arm, or what went wrong in the simulation.
 pub fn predict(question: &Question) -> Result<Vec<Prediction>, String> {
     let model = model(question)?;
-    let (server, client) = (conditions(question.arm, Role::Server)?, conditions(question.arm, Role::Client)?);
+    refuse_what_has_no_model(question.arm)?;
+    let [server, client] = [Role::Server, Role::Client].map(|role| conditions(question, role));
     let mut sums = vec![0.0; model.measures.len()];
     for replication in 0..RUNS {
         let seed = question.seed.stream("prediction", u64::from(replication));
         let mut work = model.work.build(seed, replication);
         arrange(&mut work, question.machine, &model, &server, &client);
-        let measured = simulate(question.machine, work, seed)?;
+        let measured = simulate(question.machine, question.arm.policy().unwrap_or(POLICY), work, seed)?;
         for (sum, (name, source)) in sums.iter_mut().zip(&model.measures) {
             *sum += source.value(&measured).ok_or_else(|| format!("the simulation did not measure {name}"))?;
         }
@@ -128,10 +129,10 @@ impl Source {
     }
 }
 
-fn simulate(machine: &Machine, work: Workload, seed: Seed) -> Result<Measured, String> {
+fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Result<Measured, String> {
     let mut machine = machine.clone();
     machine.first_tick = Span(1 + seed.stream("tick phase", 0).rng().below(machine.tick().0));
-    let policy = PolicySpec::parse(POLICY)?;
+    let policy = PolicySpec::parse(policy)?;
     let trial = Trial { policy: &policy, elevator: None, machine: &machine, work, seed, recorder: None };
     let run = goodness_lab::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;
     match run.checked.violations.first() {
@@ -140,20 +141,24 @@ fn simulate(machine: &Machine, work: Workload, seed: Seed) -> Result<Measured, S
     }
 }
 
-/// What the arm sets for processes of `role`.
-fn conditions(arm: &Arm, role: Role) -> Result<Conditions, String> {
-    let mut all = Conditions::default();
-    for setting in &arm.settings {
+/// Only attributes of tasks have one.
+fn refuse_what_has_no_model(arm: &Arm) -> Result<(), String> {
+    let without = arm.settings.iter().find(|setting| {
         let mut alone = Conditions::default();
         setting.condition(&mut alone);
-        if alone == Conditions::default() || !alone.environment.is_empty() {
-            return Err(format!("the simulator has no model of \"{}\"", setting.describe()));
-        }
-        if arm.to.means(role) {
-            setting.condition(&mut all);
-        }
+        alone == Conditions::default() || !alone.environment.is_empty()
+    });
+    without.map_or(Ok(()), |setting| Err(format!("the simulator has no model of \"{}\"", setting.describe())))
+}
+
+/// What the arm sets for processes of `role`. Under a loaded policy they are kept off the first CPU, which its daemon has.
+fn conditions(question: &Question, role: Role) -> Conditions {
+    let mut asked = question.arm.conditions(role);
+    if question.arm.policy().is_some() {
+        let all = (0..question.machine.cpu_count() as u32).collect();
+        asked.cpus = Some(asked.cpus.unwrap_or(all).into_iter().filter(|cpu| *cpu > 0).collect());
     }
-    Ok(all)
+    asked
 }
 
 /// Gives all tasks what the arm sets; hogs are the clients of a load, everything else is a server.
@@ -172,6 +177,11 @@ fn arrange(work: &mut Workload, machine: &Machine, model: &Model, server: &Condi
             Some(process::Class::Fifo(priority)) => (Class::Fifo, priority as u8),
             Some(process::Class::RoundRobin(priority)) => (Class::RoundRobin, priority as u8),
         };
+        if let Some(cpus) = &chosen.cpus {
+            let cpus: Vec<CpuId> =
+                cpus.iter().copied().map(CpuId).filter(|cpu| cpu.index() < machine.cpu_count()).collect();
+            (task.affinity, task.cpu) = (CpuSet::of(&cpus), cpus.first().copied().unwrap_or(task.cpu));
+        }
         if model.is_pinned {
             let last = CpuId(machine.cpu_count() as u32 - 1);
             (task.affinity, task.cpu) = (CpuSet::of(&[last]), last);
@@ -280,6 +290,20 @@ mod tests {
         // Weight 335 beside 1024: the work has 335 of 1359.
         assert!((nice[0].value / (100e6 * 1359.0 / 335.0) - 1.0).abs() < 0.05, "{nice:?}");
         assert_eq!(nice[0].measure, "completion_time");
+    }
+
+    #[test]
+    fn work_is_predicted_under_the_policy_and_on_the_cpus_that_an_arm_gives() {
+        let text = |text: &str| Value::Text(text.into());
+        let alone = ask("spin", "hogs=2", &arm(&[("cpus", text("1"))]), "ideal-2").unwrap();
+        // The hogs may use both CPUs, and balancing leaves the work one of them or half of one.
+        assert!(alone[0].value < 210e6, "{alone:?}");
+        let turns = ask("spin", "hogs=2", &arm(&[("live", text("rr"))]), "ideal-2").unwrap();
+        // A third of CPU 1, which the policy has.
+        assert!((turns[0].value / 300e6 - 1.0).abs() < 0.1, "{turns:?}");
+        let o1 = ask("spin", "hogs=2", &arm(&[("live", text("o1")), ("nice", Value::Number(15))]), "ideal-2").unwrap();
+        // Four turns of 25 ms, with two of 100 between them each time, and perhaps before the first.
+        assert!((690e6..910e6).contains(&o1[0].value), "{o1:?}");
     }
 
     #[test]

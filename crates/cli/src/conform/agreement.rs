@@ -38,25 +38,35 @@ impl Bounds {
 pub struct Both {
     /// The mean of the simulations; `None` where there was nothing to measure.
     pub simulated: Option<f64>,
+    /// The least and the most that a simulation had.
+    pub range: Option<(f64, f64)>,
     /// The play's.
     pub played: Option<f64>,
-    /// Whether they are within the bounds of each other.
+    /// Whether the play's is within the bounds of what simulations had.
     pub agrees: bool,
 }
 
 impl Both {
-    fn of(simulated: Option<f64>, played: Option<f64>, relative: f64, absolute: f64) -> Both {
-        let agrees = match (simulated, played) {
-            (Some(a), Some(b)) => (a - b).abs() <= absolute.max(relative * a.max(b)),
-            (None, None) => true,
-            _ => false,
+    /// A play is one draw of what chance decides, such as who begins first: it is held against the range of the simulations.
+    fn of(simulated: &[f64], played: Option<f64>, relative: f64, absolute: f64) -> Both {
+        let least = simulated.iter().copied().reduce(f64::min);
+        let both = Both {
+            simulated: least.map(|_| simulated.iter().sum::<f64>() / simulated.len() as f64),
+            range: least.zip(simulated.iter().copied().reduce(f64::max)),
+            played,
+            agrees: least.is_none() && played.is_none(),
         };
-        Both { simulated, played, agrees }
+        let within = both.distance().is_some_and(|apart| {
+            let larger = played.unwrap_or_default().max(both.range.map_or(0.0, |(_, most)| most));
+            apart <= absolute.max(relative * larger)
+        });
+        Both { agrees: both.agrees || within, ..both }
     }
 
-    /// The distance, where both were measured.
+    /// How far the play's is from what simulations had, where both were measured.
     fn distance(&self) -> Option<f64> {
-        Some((self.played? - self.simulated?).abs())
+        let ((least, most), played) = self.range.zip(self.played)?;
+        Some((least - played).max(played - most).max(0.0))
     }
 }
 
@@ -110,17 +120,16 @@ pub struct Agreement {
 const FEW: u64 = 100;
 
 impl Agreement {
-    /// Compares the mean of `simulated` with `played`.
+    /// Compares what came out of the runs `simulated` with what `played` had.
     pub fn of(simulated: &[RunResult], played: &Played, bounds: Bounds) -> Agreement {
         let room = played.measured_ns as f64 * played.cpus.len() as f64;
-        let mean = |index: usize, pick: &dyn Fn(&goodness_observe::TaskMeasured) -> Option<f64>| {
+        let seen = |index: usize, pick: &dyn Fn(&goodness_observe::TaskMeasured) -> Option<f64>| -> Vec<f64> {
             let of_run = |run: &RunResult| run.measured.tasks.iter().find(|t| t.task.index() == index).and_then(pick);
-            let values: Vec<f64> = simulated.iter().filter_map(of_run).collect();
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            simulated.iter().filter_map(of_run).collect()
         };
         let rows = played.tasks.iter().enumerate().map(|(index, task)| {
             let latency = |pick: &dyn Fn(&goodness_observe::TaskMeasured) -> Option<f64>, real: Option<u64>| {
-                Both::of(mean(index, pick), real.map(|ns| ns as f64), bounds.latency, bounds.latency_ns)
+                Both::of(&seen(index, pick), real.map(|ns| ns as f64), bounds.latency, bounds.latency_ns)
             };
             let switches = |t: &goodness_observe::TaskMeasured| {
                 Some(f64::from(t.voluntary_switches) + f64::from(t.involuntary_switches))
@@ -129,9 +138,9 @@ impl Agreement {
             Row {
                 name: task.name.clone(),
                 nice: task.nice,
-                share: Both::of(mean(index, &|t| Some(t.cpu_time.0 as f64 / room)), task.share, 0.0, bounds.share),
+                share: Both::of(&seen(index, &|t| Some(t.cpu_time.0 as f64 / room)), task.share, 0.0, bounds.share),
                 switches: Both::of(
-                    mean(index, &switches),
+                    &seen(index, &switches),
                     Some(task.switches as f64),
                     bounds.switches,
                     bounds.switches_few,
@@ -205,17 +214,27 @@ mod tests {
 
     #[test]
     fn figures_agree_up_to_their_bound_and_not_beyond() {
-        let agrees = |a, b| Both::of(Some(a), Some(b), 0.1, 5.0).agrees;
+        let agrees = |a, b| Both::of(&[a], Some(b), 0.1, 5.0).agrees;
         assert!(agrees(100.0, 110.0) && agrees(1.0, 6.0));
         assert!(!agrees(100.0, 112.0) && !agrees(1.0, 6.1));
-        assert!(!Both::of(Some(1.0), None, 0.1, 5.0).agrees, "measured on one side only");
-        assert!(Both::of(None, None, 0.1, 5.0).agrees, "nobody slept");
+        assert!(!Both::of(&[1.0], None, 0.1, 5.0).agrees, "measured on one side only");
+        assert!(!Both::of(&[], Some(1.0), 0.1, 5.0).agrees, "measured on one side only");
+        assert!(Both::of(&[], None, 0.1, 5.0).agrees, "nobody slept");
+    }
+
+    #[test]
+    fn a_play_agrees_with_what_some_simulation_had_and_not_with_their_mean_only() {
+        let of = |played| Both::of(&[0.10, 0.30, 0.14], Some(played), 0.0, 0.02);
+        assert!(of(0.20).agrees && of(0.085).agrees && of(0.315).agrees);
+        assert!(!of(0.07).agrees && !of(0.33).agrees);
+        assert!((of(0.18).simulated.expect("simulated") - 0.18).abs() < 1e-9);
+        assert_eq!(of(0.20).distance(), Some(0.0));
     }
 
     #[test]
     fn the_worst_are_the_largest_distances() {
-        let both = |a: f64, b: f64| Both::of(Some(a), Some(b), 0.1, 0.02);
-        let nothing = Both::of(None, None, 0.1, 0.02);
+        let both = |a: f64, b: f64| Both::of(&[a], Some(b), 0.1, 0.02);
+        let nothing = Both::of(&[], None, 0.1, 0.02);
         let row = |share: Both, switches: Both| Row {
             name: "a".into(),
             nice: Some(0),

@@ -1,7 +1,9 @@
 //! `live`: a policy of this project on the running kernel, through sched_ext and `goodness live`.
 //!
-//! The policy is loaded for the run only, for the processes that ask for it: those of the arm start in the class
-//! `SCHED_EXT`, everything else stays with the kernel's own scheduler.
+//! The policy is loaded for the run only, for the processes that ask for it: all that the load starts, servers and clients, begin
+//! in the class `SCHED_EXT`; everything else stays with the kernel's own scheduler. All of them, since the kernel runs that class
+//! only while its fair class has nothing for a CPU: a client that computes would keep the servers from running until the
+//! kernel throws the policy out.
 
 use super::{Kind, Setting, Stage, Value};
 use crate::cell::Hierarchies;
@@ -74,6 +76,10 @@ impl Setting for Live {
 
     fn condition(&self, conditions: &mut Conditions) {
         conditions.class = Some(Class::Ext);
+    }
+
+    fn policy(&self) -> Option<&str> {
+        Some(&self.0)
     }
 
     fn apply(&self, stage: &mut Stage) -> Result<(), String> {

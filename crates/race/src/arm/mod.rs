@@ -58,8 +58,6 @@ pub struct Stage<'a> {
     pub disks: Vec<String>,
     /// Files of a cgroup that are written once it is there: name in version 2, in version 1, value for each.
     pub group: Vec<GroupFile>,
-    /// Attributes of processes.
-    pub conditions: Conditions,
     /// What has to be undone after the run.
     pub undo: Vec<Undo>,
     /// What runs for the arm itself during the run.
@@ -79,8 +77,7 @@ impl<'a> Stage<'a> {
     /// One on which nothing is changed yet.
     #[must_use]
     pub fn new(restore: &'a Restore, disks: Vec<String>) -> Stage<'a> {
-        let (group, undo, company) = (Vec::new(), Vec::new(), Vec::new());
-        Stage { restore, disks, group, conditions: Conditions::default(), undo, company }
+        Stage { restore, disks, group: Vec::new(), undo: Vec::new(), company: Vec::new() }
     }
 
     /// Writes `value` to a file of the kernel until the run is over, and makes sure that the kernel took it.
@@ -119,6 +116,11 @@ pub trait Setting: fmt::Debug {
     /// What it asks for each process, if it is a setting of processes.
     fn condition(&self, conditions: &mut Conditions) {
         let _ = conditions;
+    }
+
+    /// The policy that decides during the run, if it brings one. That governs all processes of the load, whomever the arm is to.
+    fn policy(&self) -> Option<&str> {
+        None
     }
 
     /// Sets it, if it is a setting of the machine.
@@ -244,13 +246,27 @@ impl Arm {
         if together == Conditions::default() { Ok(()) } else { together.try_out() }
     }
 
-    /// Sets it on `stage`.
+    /// The policy that decides, where it is not the kernel's own.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.settings.iter().find_map(|setting| setting.policy())
+    }
+
+    /// What it asks for processes of `role`.
+    #[must_use]
+    pub fn conditions(&self, role: Role) -> Conditions {
+        let mut asked = Conditions::default();
+        let meant = self.settings.iter().filter(|setting| self.to.means(role) || setting.policy().is_some());
+        meant.for_each(|setting| setting.condition(&mut asked));
+        asked
+    }
+
+    /// Sets what it sets of the machine, on `stage`.
     ///
     /// # Errors
     /// What the kernel refused, with the arm's name.
     pub fn apply(&self, stage: &mut Stage) -> Result<(), String> {
         for setting in &self.settings {
-            setting.condition(&mut stage.conditions);
             setting.apply(stage).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
         }
         Ok(())

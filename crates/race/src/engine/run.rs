@@ -34,7 +34,7 @@ impl Track<'_> {
     /// Prepares the load; what it starts runs in cgroups, under no arm.
     pub(super) fn prepare(&mut self, load: &mut dyn Load) -> Result<(), RaceError> {
         let cells = self.cells()?;
-        self.assign(&cells, &Conditions::default(), |_| false);
+        self.assign(&cells, |_| Conditions::default());
         let prepared = load.prepare(&self.place);
         self.ended(cells)?;
         prepared.map_err(RaceError::from)
@@ -51,7 +51,7 @@ impl Track<'_> {
                 self.weigh(cell, &mut stage)?;
             }
         }
-        self.assign(&cells, &stage.conditions, |role| setting.to.means(role));
+        self.assign(&cells, |role| setting.conditions(role));
         let (before, begun) = (CpuTimes::now(), Instant::now());
         let measures = load.run(&self.place, seed_of(self.plan.seed, block));
         let took = begun.elapsed();
@@ -83,10 +83,10 @@ impl Track<'_> {
         Ok(())
     }
 
-    /// Servers and clients start in their cells, those that the arm means under its conditions.
-    fn assign(&mut self, cells: &[Cell], conditions: &Conditions, means: impl Fn(Role) -> bool) {
+    /// Servers and clients start in their cells, under the conditions that are `asked` for them.
+    fn assign(&mut self, cells: &[Cell], asked: impl Fn(Role) -> Conditions) {
         for (role, cell) in Role::ALL.into_iter().zip(cells) {
-            let asked = if means(role) { conditions.clone() } else { Conditions::default() };
+            let asked = asked(role);
             self.place.set(role, Conditions { groups: cell.groups().to_vec(), session: self.sessions, ..asked });
         }
     }
