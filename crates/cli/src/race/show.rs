@@ -58,10 +58,29 @@ pub fn outcome(found: &Outcome) {
     }
     let others: Vec<&str> = names(found, false);
     if !others.is_empty() {
-        say!("\nmeasured beside it, not judged: {}", others.join(", "));
+        say!("\nmeasured beside it, not judged: {}", short(&others).join(", "));
     }
     say!("");
     conclude(found);
+}
+
+/// The names, those of a sweep as one: `time_to_finish_4…256`.
+fn short(names: &[&str]) -> Vec<String> {
+    let mut found: Vec<(&str, &str, &str)> = Vec::new();
+    for name in names {
+        let number = name.rsplit_once('_').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
+        let (base, number) = number.unwrap_or((name, ""));
+        match found.iter_mut().find(|(known, ..)| *known == base) {
+            Some((_, _, last)) => *last = number,
+            None => found.push((base, number, number)),
+        }
+    }
+    let shown = |(base, first, last): (&str, &str, &str)| match (first, last) {
+        ("", _) => base.to_string(),
+        _ if first == last => format!("{base}_{first}"),
+        _ => format!("{base}_{first}…{last}"),
+    };
+    found.into_iter().map(shown).collect()
 }
 
 fn names(found: &Outcome, decides: bool) -> Vec<&str> {
@@ -117,5 +136,16 @@ fn conclude(found: &Outcome) {
     }
     if found.runs.iter().any(|run| run.others.is_none()) {
         say!("What others used could not be told: it needs cgroup version 2.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measures_of_a_sweep_are_named_once() {
+        let names = ["cpu_time", "time_to_finish_4", "scalability_16_to_32", "time_to_finish_256", "latency_p99"];
+        assert_eq!(short(&names), ["cpu_time", "time_to_finish_4…256", "scalability_16_to_32", "latency_p99"]);
     }
 }
