@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, Subcommand, ValueEnum};
+use goodness_live::cpu_list::CpuList;
 use goodness_live::elevate::{self, ElevateError, Options, Report, Standing, Told};
 use std::path::PathBuf;
 
@@ -44,8 +45,8 @@ pub struct Elevate {
     #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "recover")]
     tags: u16,
     /// Confine the server to these CPUs.
-    #[arg(long, value_delimiter = ',', value_name = "CPUS", conflicts_with = "recover")]
-    cpus: Option<Vec<u32>>,
+    #[arg(long, value_name = "CPUS", conflicts_with = "recover")]
+    cpus: Option<CpuList>,
     /// Whether seeking costs (as the kernel says of the backing, or yes where it does not know).
     #[arg(long, value_enum, conflicts_with = "recover")]
     rotational: Option<YesOrNo>,
@@ -129,7 +130,7 @@ impl Elevate {
             backing,
             depth: self.depth,
             tags: self.tags,
-            cpus: self.cpus.clone(),
+            cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
             rotational: self.rotational.map(|answer| matches!(answer, YesOrNo::Yes)),
             probes: self.probes,
         }

@@ -5,6 +5,7 @@ use crate::output;
 use clap::{Args, Subcommand};
 use goodness_core::Span;
 use goodness_lab::PolicySpec;
+use goodness_live::cpu_list::CpuList;
 use goodness_live::ext::{self, End, LiveError, Options, Replayed, Request, Status};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,8 +41,8 @@ pub struct Live {
     #[arg(required = true)]
     policy: Option<String>,
     /// The policy's CPUs, below 64 (all but the first).
-    #[arg(long, value_delimiter = ',', value_name = "CPUS")]
-    cpus: Option<Vec<u32>>,
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
     /// A process to put under the policy with all its threads; may be repeated.
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
@@ -115,7 +116,7 @@ impl Live {
         let options = Options {
             policy: spec.name.into(),
             settings: spec.settings.clone(),
-            cpus: self.cpus.clone(),
+            cpus: self.cpus.clone().map(|CpuList(cpus)| cpus),
             seed: self.seed,
             command: self.command.clone(),
             pids: self.pid.clone(),

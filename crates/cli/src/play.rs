@@ -5,6 +5,7 @@ use crate::input::{Input, InputOptions, open};
 use crate::output;
 use clap::Args;
 use goodness_core::{CpuId, Seed, Span, WorkloadSource};
+use goodness_live::cpu_list::CpuList;
 use goodness_live::player::{self, PlayClass, PlayError, Played, PlayedTask};
 use goodness_report::{atomic, figure};
 use serde_json::{Value, json};
@@ -33,8 +34,8 @@ pub struct Play {
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
     /// The CPUs that tasks may use; CPU n of the file is the n-th of them. By default those of this command.
-    #[arg(long, value_delimiter = ',', value_name = "CPUS")]
-    cpus: Option<Vec<u32>>,
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
     /// The class of tasks that ask for none. By default that of this command; ext is the policy that is loaded.
     #[arg(long, value_enum, value_name = "CLASS")]
     policy_class: Option<ClassChoice>,
@@ -73,7 +74,7 @@ impl Play {
         let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
         let input = open(&self.input, &options, self.seed)?;
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
-        let cpus = self.cpus.as_deref().map(playable).transpose()?;
+        let cpus = self.cpus.as_ref().map(playable).transpose()?;
         let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
         let text = || format!("{}\n", self.document(&played));
         if let Some(path) = self.file() {
@@ -193,15 +194,12 @@ fn class(choice: ClassChoice) -> PlayClass {
     }
 }
 
-/// CPUs as typed: some that this command may use, ascending.
-fn playable(listed: &[u32]) -> Result<Vec<CpuId>, Failure> {
-    let mut cpus: Vec<CpuId> = listed.iter().copied().map(CpuId).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
+/// CPUs as typed: some that this command may use.
+fn playable(listed: &CpuList) -> Result<Vec<CpuId>, Failure> {
+    let cpus: Vec<CpuId> = listed.0.iter().copied().map(CpuId).collect();
     let mine = player::playable_cpus();
     match cpus.iter().find(|cpu| !mine.contains(cpu)) {
-        None if !cpus.is_empty() => Ok(cpus),
-        None => Err(Failure::usage("--cpus: it names no CPU")),
+        None => Ok(cpus),
         Some(cpu) => {
             let list: Vec<String> = mine.iter().map(|cpu| cpu.0.to_string()).collect();
             Err(Failure::usage(format!("--cpus: CPU {} is none of those of this command: {}", cpu.0, list.join(","))))

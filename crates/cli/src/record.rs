@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use clap::Args;
 use goodness_core::Span;
+use goodness_live::cpu_list::CpuList;
 use goodness_live::record::{Exit, Options, Progress, Recorded, record};
 use goodness_report::atomic;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -37,8 +38,8 @@ pub struct Record {
     #[arg(long)]
     pid: Vec<u32>,
     /// Confine the command to these CPUs.
-    #[arg(long, value_delimiter = ',', value_name = "CPUS")]
-    cpus: Option<Vec<u32>>,
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
     /// Rename every task outside the command and the named servers, and drop the command's arguments.
     #[arg(long)]
     anonymize: bool,
@@ -60,7 +61,7 @@ impl Record {
             output: atomic::target(&self.output).map_err(Failure::usage)?,
             duration: self.duration.as_deref().map(length).transpose()?,
             command: self.command.clone(),
-            confine_to: self.cpus.clone(),
+            confine_to: self.cpus.clone().map(|CpuList(cpus)| cpus),
             pids: self.pid.clone(),
             comms: self.comm.clone(),
             anonymize: self.anonymize,

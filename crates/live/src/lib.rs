@@ -7,6 +7,7 @@
 //! kernel, each with its reason.
 
 pub mod calibrate;
+pub mod cpu_list;
 pub mod disks;
 pub mod elevate;
 pub mod ext;

@@ -41,6 +41,7 @@ fn what_cannot_be_played_is_refused_with_its_line() {
     refused(folder.path(), &["play", "x.toml", "-d", "0s"], &["--duration", "needs some time"]);
     refused(folder.path(), &["play", "x.toml", "-d", "50ms"], &["warm-up of 100ms leaves nothing"]);
     refused(folder.path(), &["play", "x.toml", "--cpus", "999"], &["--cpus: CPU 999 is none of those"]);
+    refused(folder.path(), &["play", "x.toml", "--cpus", "0-"], &["\"0-\" is no CPU", "0-3,8"]);
     refused(folder.path(), &["play", "x.toml", "--json", "missing/x.json"], &["missing"]);
     let help = text(&goodness(folder.path(), &["play", "--help"]).stdout);
     let example = help.split_whitespace().find(|word| word.starts_with("hogs:")).expect("an example");

@@ -1,6 +1,6 @@
 //! What the kernel says about its CPUs in `/sys/devices/system`.
 
-use std::collections::BTreeSet;
+use crate::cpu_list::CpuList;
 use std::path::Path;
 
 /// The neighbours of a CPU, itself included, ascending.
@@ -50,9 +50,9 @@ pub fn neighbours(cpus: &[u32]) -> Vec<Neighbours> {
 }
 
 fn read(system: &Path, cpus: &[u32]) -> Vec<Neighbours> {
-    let listed = |path: &Path| Some(parse(&std::fs::read_to_string(path).ok()?));
-    let among = |set: BTreeSet<u32>| cpus.iter().copied().filter(|cpu| set.contains(cpu)).collect::<Vec<u32>>();
-    let nodes: Vec<BTreeSet<u32>> =
+    let listed = |path: &Path| Some(std::fs::read_to_string(path).ok()?.parse::<CpuList>().ok()?.0);
+    let among = |set: Vec<u32>| cpus.iter().copied().filter(|cpu| set.contains(cpu)).collect::<Vec<u32>>();
+    let nodes: Vec<Vec<u32>> =
         (0..1024).filter_map(|node| listed(&system.join(format!("node/node{node}/cpulist")))).collect();
     let one = |&cpu: &u32| {
         let home = system.join(format!("cpu/cpu{cpu}"));
@@ -71,27 +71,9 @@ fn read(system: &Path, cpus: &[u32]) -> Vec<Neighbours> {
     cpus.iter().map(one).collect()
 }
 
-/// `0-3,8` as numbers. Words that are no numbers are left out.
-pub(crate) fn parse(list: &str) -> BTreeSet<u32> {
-    let mut cpus = BTreeSet::new();
-    for part in list.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
-            cpus.extend(first..=last.min(first.saturating_add(8192)));
-        }
-    }
-    cpus
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read_with_their_ranges() {
-        assert_eq!(parse("0-2,8\n").into_iter().collect::<Vec<u32>>(), [0, 1, 2, 8]);
-        assert!(parse("").is_empty());
-    }
 
     #[test]
     fn cores_caches_and_nodes_are_told_apart() {

@@ -3,6 +3,7 @@
 use super::error::LiveError;
 use super::host::Setting;
 use crate::calibrate::topology;
+use crate::cpu_list::CpuList;
 use crate::sys;
 use goodness_core::{Cpu, Machine, Needs, Seed, Time};
 use std::path::Path;
@@ -130,7 +131,7 @@ pub fn setting(policy: &'static str, needs: Needs, cpus: &[u16], seed: u64) -> R
 /// A CPU of `cpus` whose tick the kernel stops.
 fn tickless(cpus: &[u16]) -> Option<u32> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/nohz_full").ok()?;
-    let stopped = topology::parse(&list);
+    let CpuList(stopped) = list.parse().ok()?;
     cpus.iter().map(|cpu| u32::from(*cpu)).find(|cpu| stopped.contains(cpu))
 }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::cpu_list::CpuList;
 use serde::Serialize;
 
 /// Kernel configuration facts that change scheduling or its measurement.
@@ -152,16 +153,9 @@ pub fn online() -> Vec<u32> {
     if cpus.is_empty() { crate::sys::affinity_of(0).unwrap_or_else(|| vec![0]) } else { cpus }
 }
 
-/// Numbers of a list such as `0-3,8`.
-pub fn cpu_list(text: &str) -> Vec<u32> {
-    let mut cpus = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
-            cpus.extend(first..=last);
-        }
-    }
-    cpus
+/// Numbers of a list that the kernel wrote; none where it wrote none.
+fn cpu_list(text: &str) -> Vec<u32> {
+    text.parse().map_or_else(|_| Vec::new(), |CpuList(cpus)| cpus)
 }
 
 /// Which of `cpus` share what.
@@ -266,12 +260,6 @@ pub fn listed(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpu_lists_are_read_in_all_their_forms() {
-        assert_eq!(cpu_list("0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
-        assert_eq!(cpu_list(""), Vec::<u32>::new());
-    }
 
     #[test]
     fn configuration_facts_are_kept_and_the_rest_dropped() {

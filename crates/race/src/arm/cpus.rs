@@ -3,22 +3,19 @@
 
 use super::{Kind, Setting, Value};
 use crate::cell::Hierarchies;
+use goodness_live::cpu_list::CpuList;
 use goodness_live::process::Conditions;
 
 pub(super) const KIND: Kind =
-    Kind { key: "cpus", summary: "The CPUs that processes may use, separated by commas.", example: "\"0\"", read };
-
-/// The largest number of a CPU that Linux is built for, and one more.
-const MOST: u32 = 8192;
+    Kind { key: "cpus", summary: "The CPUs that processes may use: numbers and ranges.", example: "\"0\"", read };
 
 #[derive(Debug)]
 struct Cpus(Vec<u32>);
 
 fn read(value: &Value) -> Result<Box<dyn Setting>, String> {
-    let wrong = || "it is a list of numbers of CPUs in quotes".to_string();
-    let Value::Text(text) = value else { return Err(wrong()) };
-    let number = |word: &str| word.trim().parse::<u32>().ok().filter(|cpu| *cpu < MOST).ok_or_else(wrong);
-    Ok(Box::new(Cpus(text.split(',').map(number).collect::<Result<_, _>>()?)))
+    let Value::Text(text) = value else { return Err("it is a list of numbers of CPUs in quotes".into()) };
+    let CpuList(cpus) = text.parse()?;
+    Ok(Box::new(Cpus(cpus)))
 }
 
 impl Setting for Cpus {
