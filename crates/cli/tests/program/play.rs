@@ -77,7 +77,7 @@ fn conform_sets_the_simulated_beside_the_played_and_says_which_differ() {
     assert_eq!((document["schema"].as_str(), document["live"].as_bool()), (Some("goodness.conform/1"), Some(false)));
     let share = |side: &str| task["share"][side].as_f64().expect("measured");
     assert!(share("simulated") > 0.0 && share("played") > 0.0, "{task}");
-    assert_eq!(task["switches"]["simulated"], 1.0, "to sleep; an end is none: {task}");
+    assert_eq!(task["switches"]["simulated"], 2.0, "to sleep, and to end: {task}");
     assert!(task["latency_p50"]["played"].as_f64().is_some_and(|ns| ns > 0.0), "{task}");
     refused(folder.path(), &["conform", "x.toml", "--live"], &["--policy"]);
 }
