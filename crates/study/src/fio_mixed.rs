@@ -114,9 +114,9 @@ fn orders(lab: &Lab, place: &str, seen: &[Seen], rows: &mut Vec<Row>) -> Result<
 }
 
 const CONCLUSION: &str = "Where requests wait for one of four tags, the elevators differ by up to three times in the slowest reads, and a simulation that \
-    was told nothing but what happens under none foretells totals and shares of mq-deadline, kyber and bfq on both devices. On the device that takes \
-    the same time for everything it foretells p99 too. On the loop device p99 hangs on how much of the slow times the model was told: \
-    a model of percentiles has no stalls in it and underestimates it.";
+    was told nothing but what happens under none foretells totals, shares and p99 of mq-deadline, kyber and bfq on both devices, and every \
+    order that all rounds agreed on. On the loop device p99 hangs on how much of the slow times the model was told: a model of \
+    percentiles has no stalls in it and underestimates it by up to a half.";
 
 fn note(place: &str, elevator: &str) -> &'static str {
     match (place, elevator) {

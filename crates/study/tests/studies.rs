@@ -88,8 +88,6 @@ fn fio_mixed_is_told_the_total_under_none_and_foretells_the_kernels_elevators() 
         let quantities = ["I/Os a second, all jobs,", "p99 of the reads at depth 1"].map(String::from);
         for quantity in quantities.iter().chain(&shares) {
             assert_eq!(guest(quantity, elevator).verdict, Verdict::Reproduced, "{quantity}, {elevator}");
-        }
-        for quantity in quantities[..1].iter().chain(&shares) {
             assert_eq!(on_loop(quantity, elevator).verdict, Verdict::Reproduced, "loop, {quantity}, {elevator}");
         }
     }
