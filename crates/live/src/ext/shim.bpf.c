@@ -257,19 +257,32 @@ void BPF_PROG(leave, struct scx_exit_info *ei)
 	__sync_lock_test_and_set(&shared.exit_kind, ei->kind);
 }
 
-static void grant(struct task_struct *p, struct task *t, struct command *c)
+/* From the queue of the waiting to that of its CPU; false where it is not waiting, or began to after the look. */
+static bool move(struct task_struct *p, struct command *c)
 {
 	struct bpf_iter_scx_dsq waiting;
+	bool moved = false;
+	if (!bpf_iter_scx_dsq_new(&waiting, WAIT, 0)) {
+		scx_bpf_dsq_move_set_slice(&waiting, c->slice);
+		moved = scx_bpf_dsq_move(&waiting, p, c->cpu, 0);
+	}
+	bpf_iter_scx_dsq_destroy(&waiting);
+	return moved;
+}
+
+static void grant(struct task_struct *p, struct task *t, struct command *c)
+{
 	t->cpu = c->cpu;
 	t->slice = c->slice;
 	__sync_lock_test_and_set(&t->granted, c->turn);
 	bpf_rcu_read_lock();
-	if (!bpf_iter_scx_dsq_new(&waiting, WAIT, 0)) {
-		scx_bpf_dsq_move_set_slice(&waiting, c->slice);
-		/* Where it is not waiting it still runs, ungranted, and finds the grant in ops.enqueue. */
-		scx_bpf_dsq_move(&waiting, p, c->cpu, 0);
-	}
-	bpf_iter_scx_dsq_destroy(&waiting);
+	/*
+	 * Where it is not waiting it still runs, ungranted, and finds the grant in ops.enqueue. If that is just past the
+	 * place where it looks for one, the first move waits for its lock and fails because the task came after the look
+	 * began; the second finds it. The third is for a task that changes its CPU meanwhile.
+	 */
+	if (!move(p, c) && !move(p, c))
+		move(p, c);
 	bpf_rcu_read_unlock();
 	scx_bpf_kick_cpu(c->cpu, SCX_KICK_IDLE);
 }
