@@ -49,6 +49,15 @@ cycles() { for _ in 1 2 3 4 5 6 7 8 9 10; do goodness live rr -- true > /tmp/out
 check ten_cycles_of_loading_and_unloading cycles
 check nothing_is_loaded_after_them comes 20 state_is disabled
 
+# Loads and ends that follow each other: a grant that meets the kernel as it queues the task must not be lost, which would leave the CPU
+# idle until the kernel ends the policy, and a load that finds no room for a moment must be tried again.
+plays() {
+    for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        goodness live staircase -- goodness play /live/mixed.toml -d 300ms --seed $seed > /tmp/out 2>&1 || return 1
+    done
+}
+check twelve_short_plays_in_a_row_end_well plays
+
 # Ways out: the machine is given back within 5 s of each.
 # begin WHAT COMMAND…: a policy of the name $ops serves some work; over WHAT: it ends by that.
 begin() {

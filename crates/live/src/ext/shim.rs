@@ -13,11 +13,17 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Compiled by the build script.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim.bpf.o"));
 /// Commands the kernel's half takes at once.
 const COMMANDS: usize = 64;
+/// How often loading is tried, and how long apart.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the kernel may take to take the policy into service once it has it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What both halves see; `shim.h` has the same.
 #[repr(C)]
@@ -87,6 +93,35 @@ impl Shim {
     /// What the kernel refuses.
     pub fn load(load: &Load) -> Result<Shim, LiveError> {
         hear();
+        for _ in 1..TRIES {
+            let shim = Shim::attach(load)?;
+            if !shim.found_no_room() {
+                return Ok(shim);
+            }
+            drop(shim);
+            std::thread::sleep(PAUSE);
+        }
+        Shim::attach(load)
+    }
+
+    /// Whether the kernel gave up at once because a task got no room for what the shim keeps of it. It says that it has no memory
+    /// also where another task was interrupted on the same CPU while it was given room, or gave it back: about once in
+    /// fifty loads right after an unload, and not the next time.
+    fn found_no_room(&self) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some((_, message)) = self.ended() {
+                return message.contains("init_task() failed (-12)");
+            }
+            if std::fs::read_to_string("/sys/kernel/sched_ext/state").is_ok_and(|state| state.trim() == "enabled") {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        false
+    }
+
+    fn attach(load: &Load) -> Result<Shim, LiveError> {
         let refused =
             |doing: &'static str| move |error: libbpf_rs::Error| LiveError::Refused { doing, why: explained(&error) };
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused("reading the shim"))?;
