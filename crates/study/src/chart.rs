@@ -39,6 +39,9 @@ pub struct Point {
     pub ci95: Option<[f64; 2]>,
 }
 
+/// The style that a page with charts needs, light and dark.
+pub const STYLE: &str = include_str!("chart.css");
+
 /// Colours that people with any colour vision tell apart (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"];
 const WIDTH: f64 = 720.0;

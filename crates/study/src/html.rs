@@ -1,6 +1,6 @@
 //! A study as one page that loads nothing: table, charts, inferences, sensitivity, how to run it again.
 
-use crate::chart::escape;
+use crate::chart::{self, escape};
 use crate::{Findings, Parameter, Row, Sensitivity, Study, Verdict};
 use goodness_report::figure;
 use std::fmt::Write;
@@ -28,8 +28,9 @@ impl Page<'_> {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n<title>{name} – goodness</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{name} – goodness</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n<main>\n\
              <h1>{name}</h1>\n<p class=\"question\">{}</p>\n<p>Source: {}</p>\n<p>{}</p>\n",
+            chart::STYLE,
             escape(self.study.question),
             escape(self.study.source),
             escape(&self.findings.conclusion),

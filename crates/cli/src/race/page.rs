@@ -1,23 +1,25 @@
 //! What a race found, as one page that loads nothing.
 
-use super::show::unit;
+use super::show::{swept, unit};
 use goodness_race::engine::{Measured, Outcome};
 use goodness_report::figure;
 use goodness_report::stats::compare::Verdict;
+use goodness_study::{Chart, Line, Point, chart};
 use std::fmt::Write as _;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid #ddd}\
-.text{text-align:left;white-space:normal}.wide{overflow-x:auto}.better{color:#075}.worse{color:#a20}.runs{width:12rem;display:block}\
-@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}.better{color:#5c8}.worse{color:#f86}}";
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;background:var(--paper);color:var(--ink)}\
+table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\
+.text{text-align:left;white-space:normal}.wide{overflow-x:auto}.better{color:var(--good)}.worse{color:var(--bad)}.runs{width:12rem;display:block}\
+summary{cursor:pointer;margin:1rem 0}";
 
 /// The page.
 pub fn render(found: &Outcome) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>{0} – goodness race</title><style>{STYLE}</style><h1>{0}</h1>\n",
-        escape(&found.race)
+         <title>{0} – goodness race</title><style>{1}{STYLE}</style><h1>{0}</h1>\n",
+        escape(&found.race),
+        chart::STYLE
     );
     let _ = writeln!(
         page,
@@ -29,9 +31,14 @@ pub fn render(found: &Outcome) -> String {
         escape(&found.cgroups)
     );
     let first = found.arms.first().map_or(&[][..], |arm| &arm.measures);
-    for measured in first.iter().filter(|it| it.decides).chain(first.iter().filter(|it| !it.decides)) {
-        table(found, measured, &mut page);
+    first.iter().filter(|it| it.decides).for_each(|measured| table(found, measured, &mut page));
+    let others = first.iter().filter(|it| !it.decides).count();
+    if others > 0 {
+        let _ = writeln!(page, "<details><summary>{others} measures beside these, not judged</summary>");
+        first.iter().filter(|it| !it.decides).for_each(|measured| table(found, measured, &mut page));
+        page.push_str("</details>\n");
     }
+    sweeps(found, first, &mut page);
     let _ = writeln!(
         page,
         "<p>Intervals are as wide as {} looks and all comparisons together demand, 95 % for the race as a whole; \
@@ -42,6 +49,46 @@ pub fn render(found: &Outcome) -> String {
         found.disturbed
     );
     page
+}
+
+/// A chart for each measure that was taken at several numbers of connections, threads or contexts; bars reach over all blocks.
+fn sweeps(found: &Outcome, first: &[Measured], page: &mut String) {
+    let mut bases: Vec<&str> =
+        first.iter().filter_map(|measured| swept(&measured.name)).map(|(base, _)| base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    for base in bases {
+        let of_base = |measured: &&Measured| swept(&measured.name).is_some_and(|(known, _)| known == base);
+        let Some(one) = first.iter().find(of_base) else { continue };
+        let (unit, size) = if one.unit == "ns" { ("ms", 1e6) } else { (unit(one), 1.0) };
+        let lines = found.arms.iter().map(|arm| Line {
+            name: figure::printable(&arm.name),
+            published: false,
+            points: points(arm.measures.iter().filter(of_base), size),
+        });
+        let chart = Chart {
+            title: base.into(),
+            x: "connections, threads or contexts".into(),
+            y: unit.into(),
+            doubling: true,
+            lines: lines.collect(),
+        };
+        if chart.lines.iter().any(|line| line.points.len() > 2) {
+            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+        }
+    }
+}
+
+fn points<'a>(measures: impl Iterator<Item = &'a Measured>, size: f64) -> Vec<Point> {
+    let point = |measured: &Measured| {
+        let values = || measured.values.iter().flatten().copied();
+        let reach = [values().fold(f64::INFINITY, f64::min) / size, values().fold(0.0, f64::max) / size];
+        let x = swept(&measured.name)?.1.parse().ok()?;
+        Some(Point { x, y: measured.mean? / size, ci95: Some(reach) })
+    };
+    let mut points: Vec<Point> = measures.filter_map(point).collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
 }
 
 fn table(found: &Outcome, of: &Measured, page: &mut String) {

@@ -64,12 +64,16 @@ pub fn outcome(found: &Outcome) {
     conclude(found);
 }
 
+/// A measure of a sweep: what is behind its name is the number of connections, threads or contexts.
+pub fn swept(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once('_').filter(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The names, those of a sweep as one: `time_to_finish_4…256`.
 fn short(names: &[&str]) -> Vec<String> {
     let mut found: Vec<(&str, &str, &str)> = Vec::new();
     for name in names {
-        let number = name.rsplit_once('_').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
-        let (base, number) = number.unwrap_or((name, ""));
+        let (base, number) = swept(name).unwrap_or((name, ""));
         match found.iter_mut().find(|(known, ..)| *known == base) {
             Some((_, _, last)) => *last = number,
             None => found.push((base, number, number)),

@@ -29,6 +29,20 @@ fn a_race_prints_its_table_and_writes_its_files() {
 }
 
 #[test]
+fn the_page_of_a_sweep_draws_its_measures_and_folds_what_is_not_judged() {
+    let here = folder();
+    let sweep = TINY.replace("use = \"spin\"\nwork = 1", "use = \"yield\"\nduration = \"20ms\"\nsweep = \"2 3 4\"");
+    std::fs::write(here.path().join("sweep.toml"), sweep.replace("cpu_time", "yield_time_4")).unwrap();
+    let raced = goodness(here.path(), &["race", "sweep.toml", "--html", "a.html"]);
+    assert!(matches!(raced.status.code(), Some(0 | 3)), "{}", text(&raced.stderr));
+    let page = std::fs::read_to_string(here.path().join("a.html")).unwrap();
+    let chart = page.split("<figure>").find(|part| part.contains("class=\"title\">yield_time<")).expect("a chart");
+    assert_eq!(chart.matches("<circle").count(), 2 * (3 + 1), "three points and a name for each arm");
+    let (before, folded) = page.split_once("<details>").expect("folded");
+    assert!(before.contains("<h2>yield_time_4</h2>") && folded.contains("<h2>yield_time_2 (not judged)</h2>"));
+}
+
+#[test]
 fn a_dry_run_tells_order_and_changes_and_does_nothing() {
     let here = folder();
     std::fs::write(here.path().join("tiny.toml"), TINY).unwrap();
