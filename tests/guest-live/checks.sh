@@ -8,8 +8,10 @@ check() {
     shift
     if "$@"; then echo "test $name ... ok"; else echo "test $name ... FAILED"; cat /tmp/out; failures=$((failures + 1)); fi
 }
-state_is() { [ "$(cat /sys/kernel/sched_ext/state)" = "$1" ]; }
-is_loaded() { state_is enabled && [ "$(cat /sys/kernel/sched_ext/root/ops)" = "$1" ]; }
+# By the shell itself: a process that is started to look takes the daemon's CPU for as long as the kernel's slice, and decisions are
+# measured meanwhile.
+state_is() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = "$1" ]; }
+is_loaded() { state_is enabled && read -r ops_now < /sys/kernel/sched_ext/root/ops && [ "$ops_now" = "$1" ]; }
 
 # comes TENTHS COMMAND…: the command succeeds within that many tenths of a second.
 comes() {
