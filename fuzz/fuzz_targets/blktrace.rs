@@ -1,5 +1,5 @@
-//! Any bytes behind a blktrace record, as one file and cut into the files of two CPUs. The first byte chooses version and
-//! byte order.
+//! Any bytes behind a blktrace record, as one file and cut into the files of two CPUs. The first byte chooses version
+//! and byte order.
 #![no_main]
 
 mod reading_block;

@@ -1,9 +1,9 @@
 //! Experiment files, machines and settings as typed: any text is read or refused, never a panic.
 #![no_main]
 
-use goodness_workload::experiment::Experiment;
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::experiment::Experiment;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = Experiment::read("fuzz.toml", text);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use goodness_core::Seed;
-use goodness_workload::fio::{self, FioStream};
+use goodness_work::fio::{self, FioStream};
 
 /// Bytes of each file: small enough that maps of used places stay small.
 const WHOLE: u64 = 1 << 20;

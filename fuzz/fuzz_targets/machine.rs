@@ -3,5 +3,5 @@
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = goodness_workload::machine::parse_machine(text);
+    let _ = goodness_work::machine::parse_machine(text);
 });

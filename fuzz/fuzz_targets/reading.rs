@@ -1,7 +1,7 @@
 //! What must hold of any text, shared by all targets.
 
 use goodness_core::{CpuId, Event, Observer, TaskId, Time};
-use goodness_trace::{Input, Recording, What, load_input, summarise};
+use goodness_trace::{Input, Recording, SchedEvent, load_input, summarise};
 use std::collections::BTreeMap;
 
 /// Follows the events: time never goes back, nobody switches to themselves.
@@ -24,11 +24,11 @@ impl Observer for Follow {
 fn assert_consistent(recording: &Recording) {
     let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
     for record in &recording.records {
-        match record.what {
-            What::Lost { .. } => {
+        match record.event {
+            SchedEvent::Lost { .. } => {
                 running.remove(&record.cpu);
             }
-            What::Switch { prev, next, .. } => {
+            SchedEvent::Switch { prev, next, .. } => {
                 if let Some(known) = running.insert(record.cpu, next) {
                     assert_eq!(known, prev, "who left {} at {}", record.cpu, record.at);
                 }

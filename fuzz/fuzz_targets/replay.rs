@@ -3,15 +3,15 @@
 
 use goodness_core::{Seed, WorkloadSource};
 use goodness_trace::{Input, load_input};
-use goodness_workload::replay::{Arrivals, Others, Replay, Story, recover};
+use goodness_replay::{Arrivals, History, Others, Replay, recover};
 
 libfuzzer_sys::fuzz_target!(|text: &[u8]| {
     let mut whole = b"# tracer: nop\n".to_vec();
     whole.extend_from_slice(text);
     let Ok(Ok(recording)) = Input::bytes("fuzz", &whole).map(load_input) else { return };
-    let story = Story::of(&recording);
+    let history = History::of(&recording);
     for (arrivals, others) in [(Arrivals::Delays, Others::Compete), (Arrivals::Recorded, Others::LeftOut)] {
-        let replay = Replay::new("fuzz", recover(&story, arrivals, others));
+        let replay = Replay::new("fuzz", recover(&history, arrivals, others));
         let _ = (replay.build(Seed(1), 0), replay.build(Seed(1), 1));
     }
 });

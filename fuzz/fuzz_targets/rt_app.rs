@@ -1,7 +1,7 @@
 //! rt-app JSON: any text is read or refused, never a panic.
 #![no_main]
 
-use goodness_workload::rtapp::{Options, RtApp};
+use goodness_work::rtapp::{Options, RtApp};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for lenient in [false, true] {

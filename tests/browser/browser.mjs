@@ -44,7 +44,8 @@ export const report = () => embedded('id="report"');
 export function slices(policy, cpu) {
   const packed = embedded(`data-timeline="${policy}"`);
   const from = packed.counts.slice(0, cpu).reduce((a, b) => a + b, 0);
-  const column = (name) => varints(inflateSync(Buffer.from(packed.columns[name], "base64"))).slice(from, from + packed.counts[cpu]);
+  const unpacked = (name) => varints(inflateSync(Buffer.from(packed.columns[name], "base64")));
+  const column = (name) => unpacked(name).slice(from, from + packed.counts[cpu]);
   const [gap, length, task, waited] = ["gap", "length", "task", "waited"].map(column);
   let at = 0n;
   return gap.map((g, i) => {

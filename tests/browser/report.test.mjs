@@ -8,7 +8,8 @@ before(launch);
 after(close);
 
 const picture = (page) => page.evaluate(() => document.querySelector(".timeline canvas").toDataURL());
-const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const frames = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function press(page, ...keys) {
   for (const key of keys) await page.keyboard.press(key);
@@ -40,7 +41,8 @@ test("broken invariants, lost events and a missing fidelity are said plainly", a
 test("a report in which nothing was measured opens, says so, and answers keys", async () => {
   const { page, seen } = await open({ which: "bare" });
   assert.match(await page.locator("#conclusion").textContent(), /Nothing that could rank/);
-  for (const gone of ["#ranking", "#metrics", "#latency", "#tasks"]) assert.equal(await page.locator(gone).count(), 0, gone);
+  for (const gone of ["#ranking", "#metrics", "#latency", "#tasks"])
+    assert.equal(await page.locator(gone).count(), 0, gone);
   await page.locator(".timeline").focus();
   await press(page, "+", "n", "p", "Enter", "ArrowDown", "ArrowDown", "End", "Escape");
   assert.match(await page.locator("#schedule-readout").textContent(), /^CPU 1: 0 slices/);
@@ -57,7 +59,8 @@ for (const [name, options] of Object.entries({
     const { page } = await open(options);
     await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
     await page.evaluate(axeSource);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+    const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document, { runOnly }), runOnly);
     const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.failureSummary}`));
     assert.deepEqual(found, []);
     await page.close();
@@ -234,7 +237,8 @@ test("in print the controls that do nothing on paper are gone and the tables are
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   assert.equal(paper, "rgb(255, 255, 255)", "paper is white also for those who read in the dark");
-  for (const gone of ["nav", ".hint", "#schedule-task", "[data-move=in]"]) assert.equal(await page.locator(gone).first().isVisible(), false, gone);
+  for (const gone of ["nav", ".hint", "#schedule-task", "[data-move=in]"])
+    assert.equal(await page.locator(gone).first().isVisible(), false, gone);
   assert.equal(await page.locator("#rank-table table").isVisible(), true);
   const pdf = await page.pdf({ format: "A4" });
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
@@ -254,7 +258,8 @@ test("frame times while zooming and moving through the schedule are reported", a
       if (stamps.length > 150) return done(stamps.slice(1).map((s, i) => s - stamps[i]));
       const turn = { clientX: box.left + 500, clientY: box.top + 120, bubbles: true, cancelable: true };
       const zoom = stamps.length % 100 < 50 ? -60 : 60;
-      view.dispatchEvent(new WheelEvent("wheel", stamps.length % 3 ? { ...turn, deltaY: zoom } : { ...turn, deltaX: 40 }));
+      const wheel = stamps.length % 3 ? { ...turn, deltaY: zoom } : { ...turn, deltaX: 40 };
+      view.dispatchEvent(new WheelEvent("wheel", wheel));
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);

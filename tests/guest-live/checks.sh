@@ -1,34 +1,20 @@
 # Runs in the guest: checks of live policies. One line a check; the exit code is the number that failed.
-failures=0
+. /check.sh
 cpus=$1
 
-# check NAME COMMAND…: the command must succeed.
-check() {
-    name=$1
-    shift
-    if "$@"; then echo "test $name ... ok"; else echo "test $name ... FAILED"; cat /tmp/out; failures=$((failures + 1)); fi
-}
-# By the shell itself: a process that is started to look takes the daemon's CPU for as long as the kernel's slice, and decisions are
-# measured meanwhile.
+# By the shell itself: a process that is started to look takes the daemon's CPU for as long as the kernel's slice, and
+# decisions are measured meanwhile.
 state_is() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = "$1" ]; }
 is_loaded() { state_is enabled && read -r ops_now < /sys/kernel/sched_ext/root/ops && [ "$ops_now" = "$1" ]; }
 
-# comes TENTHS COMMAND…: the command succeeds within that many tenths of a second.
-comes() {
-    left=$1
-    shift
-    while ! "$@" 2> /dev/null; do
-        [ "$left" -gt 0 ] || return 1
-        left=$((left - 1))
-        sleep 0.1
-    done
-}
-
-# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. The guest's clock counts the
-# instructions of all CPUs, so beside three that compute the daemon is a quarter as fast.
+# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. The guest's clock
+# counts the instructions of all CPUs, so beside three that compute the daemon is a quarter as fast.
 decides_in() {
-    sed -n 's/^from event to decision in the kernel: p50 \(.*\), p99 \(.*\), longest.*/\1 \2/p' /tmp/out | awk -v p50="$1" -v p99="$2" '
-        function us(text) { return text ~ /us$/ ? text + 0 : text ~ /ms$/ ? text * 1000 : text ~ /ns$/ ? text / 1000 : 1e9 }
+    sed -n 's/^from event to decision in the kernel: p50 \(.*\), p99 \(.*\), longest.*/\1 \2/p' /tmp/out |
+        awk -v p50="$1" -v p99="$2" '
+        function us(text) {
+            return text ~ /us$/ ? text + 0 : text ~ /ms$/ ? text * 1000 : text ~ /ns$/ ? text / 1000 : 1e9
+        }
         { ok = us($1) <= p50 && us($2) <= p99 }
         END { exit !ok }'
 }
@@ -51,8 +37,9 @@ cycles() { for _ in 1 2 3 4 5 6 7 8 9 10; do goodness live rr -- true > /tmp/out
 check ten_cycles_of_loading_and_unloading cycles
 check nothing_is_loaded_after_them comes 20 state_is disabled
 
-# Loads and ends that follow each other: a grant that meets the kernel as it queues the task must not be lost, which would leave the CPU
-# idle until the kernel ends the policy, and a load that finds no room for a moment must be tried again.
+# Loads and ends that follow each other: a grant that meets the kernel as it queues the task must not be lost, which
+# would leave the CPU idle until the kernel ends the policy, and a load that finds no room for a moment must be tried
+# again.
 plays() {
     for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
         goodness live staircase -- goodness play /live/mixed.toml -d 300ms --seed $seed > /tmp/out 2>&1 || return 1
@@ -99,7 +86,10 @@ done
 # Staircase: 20 to 1 by its specification, here within a tenth.
 goodness live staircase -- goodness play /live/nice.toml -d 10s > /tmp/out 2>&1
 cpu_ms() { awk -v task="$1" '$1 == task { print ($4 == "s") ? $3 * 1000 : $3; exit }' /tmp/out; }
-ratio_holds() { awk -v more="$(cpu_ms hog)" -v less="$(cpu_ms nice-hog)" 'BEGIN { exit !(less > 0 && more / less >= 18 && more / less <= 22) }'; }
+ratio_holds() {
+    awk -v more="$(cpu_ms hog)" -v less="$(cpu_ms nice-hog)" '
+        BEGIN { exit !(less > 0 && more / less >= 18 && more / less <= 22) }'
+}
 check staircase_gives_nice_0_about_20_times_what_nice_19_gets ratio_holds
 echo "nice 0: $(cpu_ms hog) ms, nice 19: $(cpu_ms nice-hog) ms"
 

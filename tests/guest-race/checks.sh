@@ -1,24 +1,10 @@
-# Runs in the guest: races whose arms load policies or set what only a kernel of one's own lets one set. One line a check; the exit
-# code is the number that failed.
-failures=0
+# Runs in the guest: races whose arms load policies or set what only a kernel of one's own lets one set. One line a
+# check; the exit code is the number that failed.
+. /check.sh
 slice=/sys/kernel/debug/sched/base_slice_ns
 preempt=/sys/kernel/debug/sched/preempt
 state=/sys/kernel/sched_ext/state
 
-check() {
-    name=$1
-    shift
-    if "$@"; then echo "test $name ... ok"; else echo "test $name ... FAILED"; cat /tmp/out; failures=$((failures + 1)); fi
-}
-comes() {
-    left=$1
-    shift
-    while ! "$@" 2> /dev/null; do
-        [ "$left" -gt 0 ] || return 1
-        left=$((left - 1))
-        sleep 0.05
-    done
-}
 has() { grep -q "$1" "$2"; }
 loads() { cat /sys/kernel/sched_ext/enable_seq; }
 
@@ -37,8 +23,8 @@ mode=$(tr ' ' '\n' < $preempt | grep -v '(' | head -n 1)
 sed "s/MODE/$mode/" /race/settings.toml > /tmp/settings.toml
 goodness race /tmp/settings.toml > /tmp/out 2>&1 &
 race=$!
-check the_base_slice_is_set comes 400 has '^20000000$' $slice
-check the_preemption_mode_is_set comes 400 has "($mode)" $preempt
+check the_base_slice_is_set comes 200 has '^20000000$' $slice
+check the_preemption_mode_is_set comes 200 has "($mode)" $preempt
 wait $race
 code=$?
 check a_race_of_settings_ends_well [ $code -eq 0 -o $code -eq 3 ]
@@ -46,14 +32,14 @@ check settings_are_as_they_were_found [ "$(cat $slice $preempt)" = "$found" ]
 
 # Killed while a policy is loaded, and while a setting is set.
 goodness race /race/policies.toml > /tmp/out 2>&1 &
-check a_policy_is_loaded_before_the_race_is_killed comes 400 has enabled $state
+check a_policy_is_loaded_before_the_race_is_killed comes 200 has enabled $state
 kill -KILL $!
-check a_killed_race_leaves_no_policy comes 100 has disabled $state
+check a_killed_race_leaves_no_policy comes 50 has disabled $state
 goodness race /tmp/settings.toml > /tmp/out 2>&1 &
-check a_setting_is_set_before_the_race_is_killed comes 400 has '^20000000$' $slice
+check a_setting_is_set_before_the_race_is_killed comes 200 has '^20000000$' $slice
 kill -KILL $!
 as_found() { [ "$(cat $slice $preempt)" = "$found" ]; }
-check a_killed_race_leaves_no_setting comes 100 as_found
+check a_killed_race_leaves_no_setting comes 50 as_found
 goodness doctor > /tmp/out 2>&1
 check doctor_finds_nothing_left [ $? -eq 0 ]
 exit $failures

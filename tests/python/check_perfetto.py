@@ -16,7 +16,8 @@ import sys
 try:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 except ImportError as missing:
-    print(f"SKIPPED: the Perfetto trace was not checked: {missing}. Remedy: pip install perfetto protobuf", file=sys.stderr)
+    remedy = "pip install perfetto protobuf"
+    print(f"SKIPPED: the Perfetto trace was not checked: {missing}. Remedy: {remedy}", file=sys.stderr)
     sys.exit(0)
 
 COUNTER = 4

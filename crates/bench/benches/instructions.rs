@@ -7,10 +7,10 @@
 //!
 //! Each count is of many decisions or operations, set-up apart; divide by the number in the benchmark's name.
 
+use goodness::PolicySpec;
 use goodness_bench::verbs::Driver;
 use goodness_bench::{Size, dispatch, end_to_end, machine_of};
-use goodness_core::{CpuPolicy, ElevatorVisitor, Machine, Needs, Registered, RegisteredElevator, Seed, Visitor};
-use goodness_lab::PolicySpec;
+use goodness_core::{CpuPolicy, Machine, Needs, Registered, Seed, Visitor};
 use goodness_queues::Wheel;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
@@ -25,7 +25,7 @@ struct Prepare;
 impl Visitor for Prepare {
     type Output = Turns;
 
-    fn visit<P: Registered + 'static>(self) -> Turns {
+    fn visit<P: Registered>(self) -> Turns {
         let machine: &'static Machine = Box::leak(Box::new(machine_of(SIZE.cpus).expect("one CPU is a machine")));
         prepared(machine, P::new(machine, P::Settings::default(), Seed(1)), P::ABOUT.needs)
     }
@@ -38,7 +38,7 @@ fn prepared<P: CpuPolicy + 'static>(machine: &'static Machine, policy: P, needs:
 }
 
 fn driver_of(policy: &str) -> Turns {
-    goodness_cpu::with_policy(policy, Prepare).expect("the benchmark names registered policies")
+    goodness_policies::with_policy(policy, Prepare).expect("the benchmark names registered policies")
 }
 
 #[library_benchmark]
@@ -58,22 +58,12 @@ fn thousand_decisions(mut turns: Turns) {
 /// Requests that wait in an elevator.
 const WAITING: u32 = 48;
 
-struct PrepareElevator;
-
-impl ElevatorVisitor for PrepareElevator {
-    type Output = Turns;
-
-    fn visit<E: RegisteredElevator + 'static>(self) -> Turns {
-        let elevator = E::new(&dispatch::facts(WAITING), E::Settings::default(), Seed(1));
-        let mut driver = dispatch::Driver::new(elevator, WAITING);
-        let mut turns = move |count| driver.batch(count).expect("registered elevators go on");
-        turns(2 * u64::from(WAITING));
-        Box::new(turns)
-    }
-}
-
 fn requests_of(elevator: &str) -> Turns {
-    goodness_io::with_elevator(elevator, PrepareElevator).expect("the benchmark names registered elevators")
+    let made = dispatch::made(elevator, &[], WAITING).expect("the benchmark names registered elevators");
+    let mut driver = dispatch::Driver::new(made, WAITING);
+    let mut turns = move |count| driver.batch(count).expect("registered elevators go on");
+    turns(2 * u64::from(WAITING));
+    Box::new(turns)
 }
 
 #[library_benchmark]

@@ -2,9 +2,9 @@
 //! `cargo run --release -p goodness-bench --example end_to_end -- POLICY TASKS DECISIONS [CPUS] [turns]`.
 //! With `turns`, tasks yield instead of sleeping.
 
+use goodness::PolicySpec;
 use goodness_bench::{Size, end_to_end, pattern};
 use goodness_core::Time;
-use goodness_lab::PolicySpec;
 
 fn main() -> Result<(), String> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -2,8 +2,8 @@
 //! `goodness bench --json` prints, less the end-to-end figures, which take longer:
 //! `cargo run --release -p goodness-bench --example growth`.
 
+use goodness::PolicySpec;
 use goodness_bench::{Size, verbs};
-use goodness_lab::PolicySpec;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn row(policy: &PolicySpec, tasks: usize) -> Result<Value, String> {
 
 fn main() -> Result<(), String> {
     let mut rows = Vec::new();
-    for about in goodness_cpu::ALL {
+    for about in goodness_policies::ALL {
         for tasks in [10, 100, 1_000, 10_000, 100_000, 1_000_000] {
             rows.push(row(&PolicySpec::parse(about.name)?, tasks)?);
         }

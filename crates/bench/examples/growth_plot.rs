@@ -96,7 +96,8 @@ fn curves(svg: &mut String, lines: &Lines, x: impl Fn(f64) -> f64, y: impl Fn(f6
             let (cx, cy) = (x(*tasks), y(*ns));
             let _ = writeln!(
                 svg,
-                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\" fill=\"{colour}\"><title>{policy}: {ns} ns with {tasks} tasks</title></circle>"
+                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\" fill=\"{colour}\"><title>{policy}: {ns} ns with \
+                    {tasks} tasks</title></circle>"
             );
         }
         if let Some((tasks, ns)) = points.last() {

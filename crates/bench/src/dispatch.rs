@@ -2,11 +2,12 @@
 
 use crate::clock::{Fastest, fastest};
 use crate::requests::random;
+use goodness::ElevatorSpec;
 use goodness_core::{
-    Elevator, ElevatorVisitor, HwQueue, IoContext, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable,
-    Rng, Run, Seed, Span, Time,
+    Elevator, ElevatorAbout, HwQueue, IoContext, Layer, MadeElevator, QueueFacts, Request, RequestId, Rng, Run, Seed,
+    Span, Time,
 };
-use goodness_lab::ElevatorSpec;
+use goodness_referee::ElevatorReferee;
 use std::time::Duration;
 
 /// Time that the device takes for a request.
@@ -21,25 +22,18 @@ pub fn cost(elevator: &ElevatorSpec, waiting: u32, budget: Duration) -> Result<f
     if waiting == 0 {
         return Err("at least one request must wait".into());
     }
-    elevator.with(Timing { elevator, waiting, budget })
+    let timed = Driver::new(made(elevator.name, &elevator.settings, waiting)?, waiting).time(budget)?;
+    let own = Driver::new(Counting::made(waiting), waiting).time(budget / 4)?;
+    Ok((timed.each_ns - own.each_ns).max(0.0))
 }
 
-struct Timing<'a> {
-    elevator: &'a ElevatorSpec,
-    waiting: u32,
-    budget: Duration,
-}
-
-impl ElevatorVisitor for Timing<'_> {
-    type Output = Result<f64, String>;
-
-    fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
-        let Timing { elevator, waiting, budget } = self;
-        let made = E::new(&facts(waiting), elevator.settings_of::<E>(), Seed(1));
-        let timed = Driver::new(made, waiting).time(budget)?;
-        let own = Driver::new(Counting { next: 0, waiting }, waiting).time(budget / 4)?;
-        Ok((timed.each_ns - own.each_ns).max(0.0))
-    }
+/// The elevator of this name and these settings, for [`facts`].
+///
+/// # Errors
+/// There is no such elevator or setting.
+pub fn made(name: &str, settings: &[(String, String)], waiting: u32) -> Result<MadeElevator, String> {
+    let (entry, facts) = (goodness_elevators::parse(name)?.0, facts(waiting));
+    (entry.make)(facts, Some(facts.requests), settings, Seed(1)).map_err(|why| format!("elevator {name}: {why}"))
 }
 
 /// The queue of a rotating disk at HZ 1000 that takes one command at a time and has room for these requests.
@@ -58,20 +52,17 @@ pub fn facts(waiting: u32) -> QueueFacts {
 
 /// Drives one elevator without block layer and device: one request is in flight at a time, and whoever it was for asks
 /// for another one at a random place as soon as it completes.
-pub struct Driver<E> {
-    elevator: E,
-    requests: RequestTable,
-    facts: QueueFacts,
-    now: Time,
+pub struct Driver {
+    referee: ElevatorReferee,
     rng: Rng,
 }
 
-impl<E: Elevator> Driver<E> {
+impl Driver {
     /// With `waiting` requests of eight submitters.
     #[must_use]
-    pub fn new(elevator: E, waiting: u32) -> Driver<E> {
-        let (requests, facts) = (RequestTable::with_capacity(waiting as usize), facts(waiting));
-        let mut driver = Driver { elevator, requests, facts, now: Time(1), rng: Seed(7).rng() };
+    pub fn new(elevator: MadeElevator, waiting: u32) -> Driver {
+        let mut driver = Driver { referee: ElevatorReferee::new(elevator, waiting as usize), rng: Seed(7).rng() };
+        driver.referee.set_now(Time(1));
         for _ in 0..waiting {
             driver.insert(None);
         }
@@ -79,20 +70,14 @@ impl<E: Elevator> Driver<E> {
     }
 
     #[inline]
-    fn call<T>(&mut self, in_flight: u32, verb: impl FnOnce(&mut E, &IoContext) -> T) -> T {
-        let cx = IoContext { now: self.now, requests: &self.requests, facts: &self.facts, in_flight };
-        verb(&mut self.elevator, &cx)
-    }
-
-    #[inline]
     fn insert(&mut self, before: Option<Request>) {
-        let mut io = random(&mut self.rng, self.facts.sectors);
+        let mut io = random(&mut self.rng, self.referee.facts().sectors);
         if let Some(before) = before {
             (io.op, io.sync, io.submitter) = (before.op, before.sync, before.submitter);
         }
-        let request = self.requests.take(Request::of(&io, self.now));
+        let request = self.referee.take(Request::of(&io, self.referee.now()));
         // The driver asks again in any case.
-        let (Run::Now | Run::WhenUnplugged) = self.call(0, |e, cx| e.insert(cx, request));
+        let (Run::Now | Run::WhenUnplugged) = self.referee.insert(request);
     }
 
     /// `count` requests chosen, served and replaced.
@@ -102,11 +87,8 @@ impl<E: Elevator> Driver<E> {
     pub fn batch(&mut self, count: u64) -> Result<(), String> {
         for _ in 0..count {
             let request = self.choose()?;
-            let served = self.requests[request];
-            self.requests[request].issued = self.now;
-            self.now += SERVICE;
-            self.call(0, |e, cx| e.complete(cx, request));
-            self.requests.give_back(request);
+            self.referee.set_now(self.referee.now() + SERVICE);
+            let served = self.referee.complete(request);
             self.insert(Some(served));
         }
         Ok(())
@@ -116,18 +98,24 @@ impl<E: Elevator> Driver<E> {
     #[inline]
     fn choose(&mut self) -> Result<RequestId, String> {
         loop {
-            if let Some(request) = self.call(0, |e, cx| e.dispatch(cx, HwQueue(0))) {
+            if let Some(request) = self.referee.dispatch(HwQueue(0)) {
                 return Ok(request);
             }
-            let at = self.elevator.next_timer().ok_or("it holds back what waits and names no time")?;
-            self.now = at.max(self.now);
-            self.call(0, Elevator::timer);
+            if self.referee.goes_on()
+                && let Some(at) = self.referee.next_timer()
+            {
+                self.referee.set_now(at.max(self.referee.now()));
+                self.referee.expire();
+            }
+            if let Some(refusal) = self.referee.refusal() {
+                return Err(refusal.sentence.clone());
+            }
         }
     }
 
     /// Everything once, then batches until the budget is spent.
     fn time(&mut self, budget: Duration) -> Result<Fastest, String> {
-        self.batch(self.requests.len() as u64)?;
+        self.batch(self.referee.requests().len() as u64)?;
         fastest(budget, |count| self.batch(count))
     }
 }
@@ -136,6 +124,16 @@ impl<E: Elevator> Driver<E> {
 struct Counting {
     next: u32,
     waiting: u32,
+}
+
+impl Counting {
+    const ABOUT: ElevatorAbout =
+        ElevatorAbout { name: "counting", summary: "Counts.", source: "None", layer: Layer::Legacy };
+
+    fn made(waiting: u32) -> MadeElevator {
+        let elevator = Box::new(Counting { next: 0, waiting });
+        MadeElevator { about: &Counting::ABOUT, facts: facts(waiting), elevator }
+    }
 }
 
 impl Elevator for Counting {
@@ -162,37 +160,35 @@ impl Elevator for Counting {
 mod tests {
     use super::*;
 
-    struct Turns(u32);
-
-    impl ElevatorVisitor for Turns {
-        type Output = Result<usize, String>;
-
-        fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
-            let elevator = E::new(&facts(self.0), E::Settings::default(), Seed(1));
-            let mut driver = Driver::new(elevator, self.0);
-            driver.batch(5_000)?;
-            assert!(driver.elevator.has_work());
-            Ok(driver.requests.len())
-        }
-    }
-
     #[test]
     fn every_elevator_goes_on_and_as_many_wait_as_before() {
-        for about in goodness_io::ALL {
+        for about in goodness_elevators::ALL {
             for waiting in [1, 300] {
-                let left = goodness_io::with_elevator(about.name, Turns(waiting)).expect("what is listed is found");
-                assert_eq!(left, Ok(waiting as usize), "{}", about.name);
+                let mut driver = Driver::new(made(about.name, &[], waiting).unwrap(), waiting);
+                driver.batch(5_000).unwrap();
+                driver.referee.verify_has_work();
+                let found = (driver.referee.waiting(), driver.referee.refusal());
+                assert_eq!(found, (waiting, None), "{}", about.name);
             }
         }
     }
 
     #[test]
     fn the_empty_elevator_chooses_every_request_once_a_round() {
-        let mut driver = Driver::new(Counting { next: 0, waiting: 5 }, 5);
-        let chosen: Vec<u32> = (0..5).map(|_| driver.choose().unwrap().0).collect();
-        assert_eq!(chosen, [0, 1, 2, 3, 4]);
+        let mut driver = Driver::new(Counting::made(5), 5);
+        let mut serve = || {
+            let request = driver.choose().unwrap();
+            let served = driver.referee.complete(request);
+            driver.insert(Some(served));
+            request.0
+        };
+        assert_eq!([(); 6].map(|()| serve()), [0, 1, 2, 3, 4, 0]);
         driver.batch(12).unwrap();
-        assert_eq!((driver.requests.len(), driver.requests.slots()), (5, 5), "a slot is used again at once");
+        assert_eq!(
+            (driver.referee.requests().len(), driver.referee.requests().slots()),
+            (5, 5),
+            "a slot is used again at once"
+        );
     }
 
     #[test]

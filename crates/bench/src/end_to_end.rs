@@ -1,10 +1,11 @@
 //! Decisions per second of the whole simulator, metrics and checkers on.
 
+use crate::bare_loop::BareLoop;
 use crate::clock::cpu_time;
 use crate::pattern::{BURST, FIRST_WAKES, Pattern};
 use crate::{Size, machine_of};
+use goodness::{PolicySpec, Run, Trial};
 use goodness_core::{Seed, Time, Workload};
-use goodness_lab::{PolicySpec, Trial};
 use std::time::Duration;
 
 /// What was measured.
@@ -16,26 +17,71 @@ pub struct Speed {
     pub decisions: u64,
 }
 
+/// Runs of each program: the fastest counts.
+const ROUNDS: usize = 3;
+
 /// Simulates the pattern under `policy` for about `decisions` decisions, three times, and takes the fastest. What
 /// it takes to admit all tasks and wake them for the first time is measured apart and left out.
 ///
+/// The second result is the speed of the [bare loop](BareLoop::beside) on the same work, measured in turn with the
+/// simulator; `None` for work without sleeps and for several CPUs, which the loop cannot serve.
+///
 /// # Errors
 /// A size that no machine can have, a fault of the policy, or a violated checker.
-pub fn speed(policy: &PolicySpec, size: Size, decisions: u64, pattern: Pattern) -> Result<Speed, String> {
-    let begin = || run(policy, size, Time(FIRST_WAKES), pattern);
-    let (idle, first) = begin()?;
-    let set_up = idle.min(begin()?.0);
-    let mut best: Option<Speed> = None;
-    for _ in 0..3 {
-        let (took, all) = run(policy, size, horizon(size, decisions), pattern)?;
-        let counted = (all - first).max(1);
-        let speed =
-            Speed { end_to_end_ns: nanoseconds(took.saturating_sub(set_up)) / counted as f64, decisions: counted };
-        if best.is_none_or(|b| speed.end_to_end_ns < b.end_to_end_ns) {
-            best = Some(speed);
+pub fn speed(
+    policy: &PolicySpec,
+    size: Size,
+    decisions: u64,
+    pattern: Pattern,
+) -> Result<(Speed, Option<Speed>), String> {
+    let horizon = horizon(size, decisions);
+    let mut simulator = Rounds::new(|horizon| simulate(policy, size, horizon, pattern))?;
+    let bare = BareLoop::beside(policy.name);
+    let mut bare = match pattern {
+        Pattern::Sleeps if size.cpus == 1 => {
+            Some(Rounds::new(move |horizon: Time| Ok(bare.timed(pattern.work(size.tasks, 1, horizon))))?)
+        }
+        _ => None,
+    };
+    for _ in 0..ROUNDS {
+        simulator.round(horizon)?;
+        if let Some(bare) = &mut bare {
+            bare.round(horizon)?;
         }
     }
-    best.ok_or_else(|| "nothing was measured".into())
+    Ok((simulator.speed(), bare.map(|bare| bare.speed())))
+}
+
+/// Repeated runs of one program, each up to a horizon: the CPU time it took and its decisions.
+struct Rounds<R> {
+    run: R,
+    /// CPU time and decisions until all tasks were woken for the first time.
+    set_up: Duration,
+    first: u64,
+    /// The fastest so far: nanoseconds a decision, and decisions.
+    best: Option<Speed>,
+}
+
+impl<R: FnMut(Time) -> Result<(Duration, u64), String>> Rounds<R> {
+    fn new(mut run: R) -> Result<Self, String> {
+        let (set_up, first) = run(Time(FIRST_WAKES))?;
+        let again = run(Time(FIRST_WAKES))?.0;
+        Ok(Rounds { run, set_up: set_up.min(again), first, best: None })
+    }
+
+    fn round(&mut self, horizon: Time) -> Result<(), String> {
+        let (took, all) = (self.run)(horizon)?;
+        let decisions = all.saturating_sub(self.first).max(1);
+        let end_to_end_ns = nanoseconds(took.saturating_sub(self.set_up)) / decisions as f64;
+        if self.best.is_none_or(|best| end_to_end_ns < best.end_to_end_ns) {
+            self.best = Some(Speed { end_to_end_ns, decisions });
+        }
+        Ok(())
+    }
+
+    fn speed(&self) -> Speed {
+        self.best.unwrap_or(Speed { end_to_end_ns: 0.0, decisions: 0 })
+    }
 }
 
 /// One timed run: the host's own set-up for the tasks is in it, making the workload is not.
@@ -43,7 +89,7 @@ pub fn speed(policy: &PolicySpec, size: Size, decisions: u64, pattern: Pattern) 
 /// # Errors
 /// As [`speed`].
 pub fn once(policy: &PolicySpec, size: Size, decisions: u64) -> Result<Speed, String> {
-    let (took, decisions) = run(policy, size, horizon(size, decisions), Pattern::Sleeps)?;
+    let (took, decisions) = simulate(policy, size, horizon(size, decisions), Pattern::Sleeps)?;
     Ok(Speed { end_to_end_ns: nanoseconds(took) / decisions as f64, decisions })
 }
 
@@ -57,7 +103,7 @@ fn nanoseconds(span: Duration) -> f64 {
 }
 
 /// Simulates the pattern up to `horizon`: the CPU time it took and the decisions.
-fn run(policy: &PolicySpec, size: Size, horizon: Time, pattern: Pattern) -> Result<(Duration, u64), String> {
+fn simulate(policy: &PolicySpec, size: Size, horizon: Time, pattern: Pattern) -> Result<(Duration, u64), String> {
     timed(policy, size, pattern.work(size.tasks, size.cpus, horizon))
 }
 
@@ -66,14 +112,22 @@ fn run(policy: &PolicySpec, size: Size, horizon: Time, pattern: Pattern) -> Resu
 /// # Errors
 /// As [`speed`].
 pub fn timed(policy: &PolicySpec, size: Size, work: Workload) -> Result<(Duration, u64), String> {
-    let machine = machine_of(size.cpus)?;
     let began = cpu_time();
+    let run = run(policy, size, work)?;
+    Ok((cpu_time() - began, run.outcome.decisions))
+}
+
+/// Simulates `work` with metrics and checkers on.
+///
+/// # Errors
+/// As [`speed`].
+pub fn run(policy: &PolicySpec, size: Size, work: Workload) -> Result<Run, String> {
+    let machine = machine_of(size.cpus)?;
     let trial = Trial { policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
-    let run = goodness_lab::run(trial).map_err(|fault| fault.to_string())?;
-    let took = cpu_time() - began;
+    let run = goodness::run(trial).map_err(|fault| fault.to_string())?;
     match run.checked.violations.first() {
         Some(violation) => Err(violation.to_string()),
-        None => Ok((took, run.outcome.decisions)),
+        None => Ok(run),
     }
 }
 
@@ -83,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_run_takes_about_as_many_decisions_as_asked_for_and_keeps_every_invariant() {
-        for about in goodness_cpu::ALL {
+        for about in goodness_policies::ALL {
             let policy = PolicySpec::parse(about.name).unwrap();
             let size = Size { tasks: 40, cpus: 2 };
             let speed = once(&policy, size, 5_000).unwrap_or_else(|e| panic!("{policy}: {e}"));

@@ -1,7 +1,8 @@
 //! What a decision costs. Two measurements of a policy, both with the pattern of [`pattern`]:
 //!
 //! - [`verbs`] drives the policy's verbs alone: no event queue, no observers. This is the cost of the policy.
-//! - [`end_to_end`] runs the simulator with metrics and checkers on. This is what a user waits for.
+//! - [`end_to_end`] runs the simulator with metrics and checkers on. This is what a user waits for. Beside it, in the
+//!   same run, [`bare_loop`] serves the same work without a simulator.
 //!
 //! And two of an elevator, both with random requests:
 //!
@@ -11,6 +12,7 @@
 //! The clock is read once per batch of decisions, and the cost of driving an empty policy is measured and
 //! subtracted, so that what remains is the policy's own.
 
+pub mod bare_loop;
 mod calibration;
 mod clock;
 pub mod dispatch;
@@ -18,6 +20,7 @@ pub mod end_to_end;
 pub mod pattern;
 pub mod quanta;
 pub mod requests;
+pub mod table;
 pub mod verbs;
 
 use goodness_core::Machine;

@@ -6,9 +6,9 @@ use goodness_core::{Behaviour, Span, Start, Step, StepContext, Task, TaskSpec, T
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pattern {
     /// Bursts and yields: one event for each decision, nobody sleeps ([`turns`]).
-    #[default]
     Turns,
     /// Bursts and sleeps: three events and a wake-up for each decision ([`workload`]).
+    #[default]
     Sleeps,
 }
 

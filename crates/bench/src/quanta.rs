@@ -2,17 +2,17 @@
 
 use crate::clock::cpu_time;
 use crate::machine_of;
+use goodness::PolicySpec;
 use goodness_core::{
     Context, CpuId, EffortMeter, Enqueue, Registered, Seed, Span, State, Stop, Task, TaskId, TaskTable, Time, Visitor,
 };
-use goodness_lab::PolicySpec;
 use std::time::Duration;
 
 /// Quanta of a batch; the fastest batch is the least disturbed one.
 const BATCH: u32 = 512;
 
-/// CPU time of one decision of `policy` among `tasks`, in ns: the charge at the end of a quantum of length `quantum`, the way back
-/// into the queue and the next pick, measured on the machine at hand.
+/// CPU time of one decision of `policy` among `tasks`, in ns: the charge at the end of a quantum of length `quantum`,
+/// the way back into the queue and the next pick, measured on the machine at hand.
 ///
 /// # Errors
 /// A task that the policy refuses, or a policy that picks nobody.
@@ -30,7 +30,7 @@ struct Quanta<'a> {
 impl Visitor for Quanta<'_> {
     type Output = Result<f64, String>;
 
-    fn visit<P: Registered + 'static>(self) -> Self::Output {
+    fn visit<P: Registered>(self) -> Self::Output {
         let machine = machine_of(1)?;
         let mut policy = P::new(&machine, self.policy.settings_of::<P>(), Seed(1));
         let (mut tasks, effort, cpu) = (TaskTable::with_capacity(self.tasks.len()), EffortMeter::default(), CpuId(0));

@@ -1,9 +1,9 @@
 //! Requests per second through the block layer and an elevator, on a device that takes no time to simulate.
 
 use crate::clock::cpu_time;
+use goodness::ElevatorSpec;
 use goodness_block::{Arrival, Drive, Outcome, QueueOptions, Source, Storage, by_name};
 use goodness_core::{Event, Io, Observer, Rng, Seed, Submitter, Time, VolumeId};
-use goodness_lab::ElevatorSpec;
 
 /// Requests that the device has at a time; what is outstanding beyond them waits in the elevator.
 pub const DEPTH: u32 = 16;
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_elevator_serves_all_requests_whether_watched_or_not() {
-        for about in goodness_io::ALL {
+        for about in goodness_elevators::ALL {
             let elevator = ElevatorSpec::parse(about.name).unwrap();
             let speed = speed(&elevator, 100, 2_000).unwrap_or_else(|why| panic!("{elevator}: {why}"));
             assert!(speed.request_ns > 0.0 && speed.watched_ns > 0.0, "{elevator}: {speed:?}");

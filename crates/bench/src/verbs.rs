@@ -4,11 +4,11 @@ use crate::calibration::Null;
 use crate::clock::{Fastest, fastest};
 use crate::pattern::{ASLEEP, BURST};
 use crate::{Size, machine_of};
+use goodness::PolicySpec;
 use goodness_core::{
     Context, CpuId, CpuPolicy, Dequeue, EffortMeter, Enqueue, Idle, Machine, Needs, Pick, Registered, Seed, Span,
     State, Stop, Task, TaskId, TaskTable, Time, Visitor, WakeSource,
 };
-use goodness_lab::PolicySpec;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ struct Timing<'a> {
 impl Visitor for Timing<'_> {
     type Output = Result<Cost, String>;
 
-    fn visit<P: Registered + 'static>(self) -> Self::Output {
+    fn visit<P: Registered>(self) -> Self::Output {
         let Timing { policy, size, budget } = self;
         let machine = machine_of(size.cpus)?;
         let policy = P::new(&machine, policy.settings_of::<P>(), Seed(1));
@@ -218,7 +218,7 @@ impl<'a, P: CpuPolicy> Driver<'a, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_cpu::rr::RoundRobin;
+    use goodness_policies::rr::RoundRobin;
 
     #[test]
     fn the_driver_gives_every_task_the_same_number_of_stints_under_round_robin() {

@@ -44,13 +44,13 @@ struct Run(Size);
 impl Visitor for Run {
     type Output = usize;
 
-    fn visit<P: Registered + 'static>(self) -> usize {
+    fn visit<P: Registered>(self) -> usize {
         let machine = machine_of(self.0.cpus).unwrap();
         let horizon = Time(3 * WARM_UP * pattern::BURST.0 / self.0.cpus as u64);
         let work = pattern::workload(self.0.tasks, self.0.cpus, horizon);
         let observer = MetricsAndCheckers::new(self.0.cpus, Time::ZERO, &Subject::all(&work));
         let mut count = Count { observer, switches: 0, warm: None, twice: None };
-        let outcome = simulate::<P, _>(&machine, P::Settings::default(), work, &mut count, Options::default()).unwrap();
+        let outcome = simulate::<P>(&machine, P::Settings::default(), work, &mut count, Options::default()).unwrap();
         let (_, checked) = count.observer.finish(outcome.end, Ending::Horizon);
         assert_eq!(checked.violations, []);
         count.twice.expect("the run is long enough") - count.warm.expect("the run is long enough")
@@ -59,9 +59,9 @@ impl Visitor for Run {
 
 #[test]
 fn a_warm_simulation_allocates_nothing_whatever_the_policy() {
-    for about in goodness_cpu::ALL {
+    for about in goodness_policies::ALL {
         for size in [Size { tasks: 100, cpus: 1 }, Size { tasks: 100, cpus: 4 }] {
-            let count = goodness_cpu::with_policy(about.name, Run(size)).expect("a listed policy is found");
+            let count = goodness_policies::with_policy(about.name, Run(size)).expect("a listed policy is found");
             assert_eq!(count, 0, "{} with {size:?} allocated {count} times in {WARM_UP} decisions", about.name);
         }
     }

@@ -1,8 +1,8 @@
 //! Large simulations fit into memory, and many run side by side.
 
+use goodness::{PolicySpec, Trial};
 use goodness_bench::{Size, end_to_end, machine_of, pattern};
 use goodness_core::{Seed, Time};
-use goodness_lab::{PolicySpec, Trial};
 use std::process::Command;
 
 /// Set for the child process that runs the large simulation.
@@ -44,7 +44,7 @@ fn story(seed: u64, policy: &str) -> String {
     let machine = machine_of(4).unwrap();
     let work = pattern::workload(64, 4, Time(5_000_000));
     let policy = PolicySpec::parse(policy).unwrap();
-    let run = goodness_lab::run(Trial {
+    let run = goodness::run(Trial {
         policy: &policy,
         elevator: None,
         machine: &machine,
@@ -58,7 +58,7 @@ fn story(seed: u64, policy: &str) -> String {
 
 #[test]
 fn ten_simulations_side_by_side_give_what_they_give_alone() {
-    let names: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).cycle().take(10).collect();
+    let names: Vec<&str> = goodness_policies::ALL.iter().map(|about| about.name).cycle().take(10).collect();
     let run = |(seed, name): (u64, &str)| story(seed, name);
     let alone: Vec<String> = (0..).zip(names.iter().copied()).map(run).collect();
     let together: Vec<String> = std::thread::scope(|scope| {

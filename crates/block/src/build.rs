@@ -1,10 +1,8 @@
 //! A disk behind an elevator named at run time.
 
 use crate::disk::Disk;
-use crate::layer::{Queue, QueueOptions};
-use goodness_core::registry::suggest;
-use goodness_core::tunable::pairs;
-use goodness_core::{Device, ElevatorVisitor, RegisteredElevator, Tunables};
+use crate::layer::{Queue, QueueOptions, queue_facts};
+use goodness_core::Device;
 
 /// A disk of `device` behind the elevator that `text` names: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
 ///
@@ -20,28 +18,9 @@ use goodness_core::{Device, ElevatorVisitor, RegisteredElevator, Tunables};
 /// assert!(by_name("nop", &QueueOptions::default(), device()).err().unwrap().contains("\"noop\""));
 /// ```
 pub fn by_name(text: &str, options: &QueueOptions, device: Box<dyn Device>) -> Result<Box<dyn Disk>, String> {
-    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let name = name.trim();
-    let settings = pairs(settings).map_err(|e| format!("elevator {name}: {e}"))?;
-    let build = Build { settings, options, device };
-    goodness_io::with_elevator(name, build).unwrap_or_else(|| {
-        let names = goodness_io::ALL.iter().map(|about| about.name);
-        Err(format!("there is no elevator \"{name}\"; {}", suggest(name, names)))
-    })
-}
-
-struct Build<'a> {
-    settings: Vec<(String, String)>,
-    options: &'a QueueOptions,
-    device: Box<dyn Device>,
-}
-
-impl ElevatorVisitor for Build<'_> {
-    type Output = Result<Box<dyn Disk>, String>;
-
-    fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output {
-        let made = E::Settings::made(&self.settings);
-        let settings = made.map_err(|e| format!("elevator {}: {e}", E::ABOUT.name))?;
-        Ok(Box::new(Queue::<E>::new(settings, self.options, self.device)))
-    }
+    let (entry, typed) = goodness_elevators::parse(text)?;
+    let facts = queue_facts(entry.about.layer, options, &*device);
+    let made = (entry.make)(facts, options.requests, &typed, options.seed);
+    let made = made.map_err(|why| format!("elevator {}: {why}", entry.about.name))?;
+    Ok(Box::new(Queue::new(made, options, device)))
 }

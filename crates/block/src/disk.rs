@@ -1,18 +1,20 @@
 //! One disk as its users see it: what they may ask of it and what it says in return.
 
 use goodness_core::{Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
+use goodness_referee::Refusal;
 
 /// One disk: elevator, block layer and device together, a state machine without a clock.
 ///
 /// The caller tells the time, which never goes backwards, and calls [`Disk::advance`] no later than
-/// [`Disk::next_event`] says. Every piece of I/O that is submitted gives one [`Outcome::Done`], in this call or in a later
-/// one. Outcomes and events are appended to `out` in order; the events of one call happened at its `now`.
+/// [`Disk::next_event`] says. Every piece of I/O that is submitted gives one [`Outcome::Done`], in this call or in a
+/// later one. Outcomes and events are appended to `out` in order; the events of one call happened at its `now`.
 pub trait Disk: Send {
     /// Somebody submits `ios` in one go: a plug of blk-mq begins before them and is flushed behind them. If one of them
     /// finds no free request, [`Outcome::Waiting`] says so, for it and for those behind it.
     fn submit(&mut self, now: Time, ios: &[Io], out: &mut Out);
 
-    /// Somebody waits for what was submitted: a plugged queue runs. Does nothing in blk-mq, where nothing stays plugged.
+    /// Somebody waits for what was submitted: a plugged queue runs. Does nothing in blk-mq, where nothing stays
+    /// plugged.
     fn unplug(&mut self, now: Time, out: &mut Out);
 
     /// When [`Disk::advance`] must be called next; [`Time::NEVER`] if nothing happens by itself.
@@ -36,8 +38,12 @@ pub trait Disk: Send {
     /// The name of the elevator, for messages.
     fn elevator(&self) -> &'static str;
 
-    /// Tells `each` the pieces of I/O that make up `request`, in the order of their sectors; the device has that request. A
-    /// device with memory behind its sectors needs to know whose. Of a piece that was cut, the part in this request.
+    /// The first answer of the elevator that cannot be. Nothing happens at this disk from then on, and the run is over.
+    fn refusal(&self) -> Option<&Refusal>;
+
+    /// Tells `each` the pieces of I/O that make up `request`, in the order of their sectors; the device has that
+    /// request. A device with memory behind its sectors needs to know whose. Of a piece that was cut, the part in this
+    /// request.
     fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io));
 }
 
@@ -68,6 +74,9 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
     fn elevator(&self) -> &'static str {
         (**self).elevator()
+    }
+    fn refusal(&self) -> Option<&Refusal> {
+        (**self).refusal()
     }
     fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io)) {
         (**self).pieces(request, each);

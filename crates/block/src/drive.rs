@@ -1,6 +1,7 @@
 //! A host without CPUs: a source of I/O, a storage, and the time.
 //!
-//! At one instant the disks go first and arrivals after them, so that a source learns what is done before it asks for more.
+//! At one instant the disks go first and arrivals after them, so that a source learns what is done before it asks for
+//! more.
 
 use crate::disk::{Out, Outcome};
 use crate::storage::Storage;
@@ -19,8 +20,8 @@ pub trait Source {
     /// That time has come: it appends to `ios`, which is empty, what one submitter submits in one go.
     fn arrive(&mut self, now: Time, ios: &mut Vec<Io>) -> Arrival;
 
-    /// What became of a piece of I/O. A closed source sends no more for a submitter that is told `Waiting` until it is told
-    /// `Admitted`; what an open one sends joins the others who wait.
+    /// What became of a piece of I/O. A closed source sends no more for a submitter that is told `Waiting` until it is
+    /// told `Admitted`; what an open one sends joins the others who wait.
     fn told(&mut self, now: Time, outcome: Outcome);
 }
 
@@ -84,17 +85,16 @@ impl<'a> Drive<'a> {
     /// Runs until `source` is dry and all is done, or until `until`, what happens at that instant included.
     ///
     /// # Errors
-    /// A sentence: something arrives that the volume does not hold or after its time, or work waits and nobody will act.
+    /// A sentence: something arrives that the volume does not hold or after its time, or work waits and nobody will
+    /// act.
     pub fn run<S: Source>(mut self, source: &mut S, until: Time) -> Result<Driven, Fault> {
         let mut in_vain = 0;
         loop {
             let (event, arrival) = (self.storage.next_event(), source.next_arrival());
             let next = event.min(arrival);
-            if next == Time::NEVER {
-                return self.finished();
-            }
-            if next > until {
-                return Ok(self.driven);
+            if next == Time::NEVER || next > until {
+                self.verify()?;
+                return if next == Time::NEVER { self.finished() } else { Ok(self.driven) };
             }
             let before = (self.now, self.driven);
             self.now = next.max(self.now);
@@ -124,7 +124,8 @@ impl<'a> Drive<'a> {
                 && io.sector.checked_add(u64::from(io.sectors)).is_some_and(|end| end <= sectors);
             if !fits {
                 return Err(Fault(format!(
-                    "a {} of {} sectors at sector {} arrives at {}; volume {} has {sectors} sectors, and only a flush has \
+                    "a {} of {} sectors at sector {} arrives at {}; volume {} has {sectors} sectors, and only a flush \
+                        has \
                      none",
                     io.op.name(),
                     io.sectors,
@@ -156,6 +157,14 @@ impl<'a> Drive<'a> {
         self.out.clear();
     }
 
+    /// No elevator gave an answer that cannot be.
+    fn verify(&self) -> Result<(), Fault> {
+        match self.storage.refusal() {
+            Some(refusal) => Err(Fault(refusal.sentence.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Nothing will happen any more: that is the end, unless work is left.
     fn finished(&self) -> Result<Driven, Fault> {
         if self.driven.submitted == self.driven.done {
@@ -165,7 +174,8 @@ impl<'a> Drive<'a> {
         let stalled = self.storage.disks().iter().enumerate().find(|(_, disk)| disk.waiting() + disk.in_flight() > 0);
         Err(Fault(match stalled {
             Some((number, disk)) => format!(
-                "{} stalls at {}: {} requests wait at disk {number}, {} are in the device, and neither the elevator nor the \
+                "{} stalls at {}: {} requests wait at disk {number}, {} are in the device, and neither the elevator \
+                    nor the \
                  device says when it will act",
                 disk.elevator(),
                 self.now,
@@ -177,8 +187,10 @@ impl<'a> Drive<'a> {
     }
 
     fn stands_still(&self) -> Fault {
-        let disk = self.storage.disks().iter().min_by_key(|disk| disk.next_event());
-        let elevator = disk.map_or("the source", |disk| disk.elevator());
-        Fault(format!("{elevator} asks again and again to be called at {}, and nothing comes of it", self.now))
+        let disks = self.storage.disks().iter().enumerate();
+        let who =
+            disks.min_by_key(|(_, disk)| disk.next_event()).map(|(number, _)| format!("the device of disk {number}"));
+        let who = who.filter(|_| self.storage.next_event() <= self.now).unwrap_or_else(|| "the source".into());
+        Fault(format!("{who} is called {STEPS_IN_VAIN} times at {}, and nothing comes of it", self.now))
     }
 }

@@ -1,16 +1,16 @@
 //! One disk: an elevator, the layer around it, and a device.
 //!
-//! Source: `specs/io-schedulers.md` section 2. [`ElevatorAbout::layer`](goodness_core::ElevatorAbout) says which of the two
-//! layers runs. Files beside this one: `admit.rs` from the piece of I/O to the waiting request, `grow.rs` merging, `pool.rs`
-//! who may have a request, `legacy.rs` and `multi_queue.rs` plugs and tags; here is the way from the elevator to the device
-//! and back.
+//! Source: `specs/io-schedulers.md` section 2. [`ElevatorAbout::layer`](goodness_core::ElevatorAbout) says which of the
+//! two layers runs. Files beside this one: `admit.rs` from the piece of I/O to the waiting request, `grow.rs` merging,
+//! `pool.rs` who may have a request, `legacy.rs` and `multi_queue.rs` plugs and tags; here is the way from the elevator
+//! to the device and back.
 //!
-//! Departures and inferences. A flush goes to the device by itself, before all that waits and unseen by the elevator: it
-//! promises only what completed before it, so it waits for nothing. Barriers of 2.6, which drain the queue, are not
+//! Departures and inferences. A flush goes to the device by itself, before all that waits and unseen by the elevator:
+//! it promises only what completed before it, so it waits for nothing. Barriers of 2.6, which drain the queue, are not
 //! modelled. A durable (FUA) write passes the elevator and is never merged. Without a volatile cache a flush is done at
-//! once. The pieces of a submitter that sleeps wait by direction; those of different directions do not wait for each other.
-//! Pieces of one lane are admitted in order of arrival, which the kernel promises only nearly. `nomerges` is a limit of one
-//! segment. Write-back throttling (wbt) is not modelled.
+//! once. The pieces of a submitter that sleeps wait by direction; those of different directions do not wait for each
+//! other. Pieces of one lane are admitted in order of arrival, which the kernel promises only nearly. `nomerges` is a
+//! limit of one segment. Write-back throttling (wbt) is not modelled.
 
 use crate::disk::{Disk, Out, Outcome};
 use crate::legacy::Plug;
@@ -19,12 +19,13 @@ use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
 use goodness_core::{
-    Device, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, Merges, Operation, QueueFacts, RegisteredElevator, Request,
-    RequestId, RequestTable, Seed, Span, Submitter, Time,
+    Device, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts, RegisteredElevator,
+    Request, RequestId, Seed, Span, Submitter, Time,
 };
+use goodness_referee::{ElevatorReferee, Refusal};
 use std::collections::VecDeque;
 
-/// How a queue is set up; see [`Queue::new`].
+/// Set-up of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueOptions {
     /// Which disk it is: events carry it.
@@ -33,8 +34,8 @@ pub struct QueueOptions {
     pub hz: u32,
     /// CPUs that submit; blk-mq has a software queue for each.
     pub cpus: u16,
-    /// `nr_requests`: requests that may exist, per direction in the single-queue layer, of all hardware queues together in
-    /// blk-mq. `None`: the layer's default, or what the elevator makes of it.
+    /// `nr_requests`: requests that may exist, per direction in the single-queue layer, of all hardware queues together
+    /// in blk-mq. `None`: the layer's default, or what the elevator makes of it.
     pub requests: Option<u32>,
     /// Largest request, in sectors; the device's own limit counts as well.
     pub sectors_max: u32,
@@ -62,30 +63,20 @@ impl Default for QueueOptions {
 /// Requests per direction of the single-queue layer.
 const LEGACY_REQUESTS: u32 = 128;
 
-/// Where a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    Free,
-    Plugged,
-    Waiting,
-    InFlight,
-}
-
-/// One disk with elevator `E`.
-pub struct Queue<E> {
-    pub(crate) elevator: E,
-    pub(crate) merges: Merges,
+/// One disk.
+pub struct Queue {
+    /// The elevator behind its rules, with the requests and the time.
+    pub(crate) referee: ElevatorReferee,
+    pub(crate) layer: Layer,
     device: Box<dyn Device>,
     disk: DiskId,
-    pub(crate) facts: QueueFacts,
     pub(crate) sectors_max: u32,
     pub(crate) segments_max: u16,
     pub(crate) has_volatile_cache: bool,
-    pub(crate) requests: RequestTable,
-    pub(crate) states: Vec<State>,
     pub(crate) pieces: Pieces,
     pub(crate) pool: Pool,
-    /// Pieces that wait for a request, by hardware queue: reads and others, each with those that nobody waits for apart.
+    /// Pieces that wait for a request, by hardware queue: reads and others, each with those that nobody waits for
+    /// apart.
     pub(crate) lanes: Vec<[Chain; 4]>,
     /// How often somebody was looked for along a lane.
     pub(crate) walks: u64,
@@ -95,59 +86,32 @@ pub struct Queue<E> {
     pub(crate) merging: Merging,
     pub(crate) plug: Plug,
     pub(crate) tags: Tags,
-    /// What goes to the device before all that the elevator has.
+    /// Requests that go to the device before all that the elevator has.
     pub(crate) direct: VecDeque<RequestId>,
-    /// Requests that wait, here and in the elevator.
-    pub(crate) queued: u32,
-    pub(crate) in_flight: u32,
     done: Vec<RequestId>,
 }
 
-/// What the elevator of `$queue` sees; borrows nothing that a call of the elevator needs.
-macro_rules! context {
-    ($queue:expr, $now:expr) => {
-        &goodness_core::IoContext {
-            now: $now,
-            requests: &$queue.requests,
-            facts: &$queue.facts,
-            in_flight: $queue.in_flight,
-        }
-    };
-}
-pub(crate) use context;
-
-impl<E: RegisteredElevator> Queue<E> {
-    pub(crate) const LAYER: Layer = E::ABOUT.layer;
-
-    /// A disk of `device` behind an elevator with `settings`.
+impl Queue {
+    /// A disk of `device` behind elevator `E` with `settings`.
     #[must_use]
-    pub fn new(settings: E::Settings, options: &QueueOptions, device: Box<dyn Device>) -> Queue<E> {
-        let about = device.facts();
-        let mut facts = QueueFacts {
-            hz: options.hz,
-            depth: about.depth.max(1),
-            queues: if Self::LAYER == Layer::Legacy { 1 } else { about.queues.max(1) },
-            cpus: options.cpus.max(1),
-            rotational: about.rotational,
-            sectors: about.sectors,
-            requests: LEGACY_REQUESTS,
-        };
-        facts.requests = usual_requests(&facts, Self::LAYER);
-        facts.requests = options.requests.unwrap_or_else(|| E::requests(&settings, &facts)).max(1);
-        let elevator = E::new(&facts, settings, options.seed);
+    pub fn of<E: RegisteredElevator>(settings: E::Settings, options: &QueueOptions, device: Box<dyn Device>) -> Queue {
+        let facts = queue_facts(E::ABOUT.layer, options, &*device);
+        Queue::new(MadeElevator::of::<E>(facts, options.requests, settings, options.seed), options, device)
+    }
+
+    /// A disk of `device` behind an elevator that was made for [`queue_facts`].
+    pub(crate) fn new(made: MadeElevator, options: &QueueOptions, device: Box<dyn Device>) -> Queue {
+        let (layer, facts, about) = (made.about.layer, made.facts, device.facts());
         Queue {
-            merges: elevator.merges(),
-            elevator,
+            referee: ElevatorReferee::new(made, 2 * facts.requests as usize),
+            layer,
             device,
             disk: options.disk,
-            facts,
             sectors_max: options.sectors_max.min(about.sectors_max).max(1),
             segments_max: options.segments_max.max(1),
             has_volatile_cache: about.volatile_cache,
-            requests: RequestTable::with_capacity(2 * facts.requests as usize),
-            states: Vec::new(),
             pieces: Pieces::default(),
-            pool: Pool::new(Self::LAYER, facts.queues, facts.requests_each()),
+            pool: Pool::new(layer, facts.queues, facts.requests_each()),
             lanes: vec![[Chain::EMPTY; 4]; usize::from(facts.queues)],
             walks: 0,
             refused: Vec::new(),
@@ -156,120 +120,87 @@ impl<E: RegisteredElevator> Queue<E> {
             plug: Plug::OFF,
             tags: Tags::new(facts.depth, facts.queues),
             direct: VecDeque::new(),
-            queued: 0,
-            in_flight: 0,
             done: Vec::new(),
         }
     }
 
-    /// The elevator, to look at its statistics.
-    pub fn elevator(&self) -> &E {
-        &self.elevator
+    /// Requests that wait, here and in the elevator.
+    #[inline]
+    pub(crate) fn queued(&self) -> u32 {
+        self.referee.waiting() + self.direct.len() as u32
+    }
+
+    /// True if something waits and the device takes more.
+    fn goes_on(&self) -> bool {
+        self.queued() > 0 && self.referee.in_flight() < self.referee.facts().depth
     }
 
     /// The queue runs: whatever the elevator gives and the device takes goes to the device.
-    pub(crate) fn run(&mut self, now: Time, out: &mut Out) {
+    pub(crate) fn run(&mut self, out: &mut Out) {
         self.plug.take_off();
-        match Self::LAYER {
-            Layer::Legacy => {
-                while self.queued > 0 && self.in_flight < self.facts.depth {
-                    let Some(request) = self.next(now, HwQueue(0)) else { return };
-                    self.issue(now, request, HwQueue(0), out);
-                }
-            }
-            Layer::MultiQueue => self.run_queues(now, out),
+        match self.layer {
+            Layer::Legacy => while self.goes_on() && self.issue_next(HwQueue(0), out) {},
+            Layer::MultiQueue => self.run_queues(out),
         }
     }
 
     /// All hardware queues in turn, until none has both a tag and a request.
-    fn run_queues(&mut self, now: Time, out: &mut Out) {
+    fn run_queues(&mut self, out: &mut Out) {
         let mut in_vain = 0;
-        while in_vain < self.tags.queues() && self.queued > 0 && self.in_flight < self.facts.depth {
+        while in_vain < self.tags.queues() && self.goes_on() {
             let queue = self.tags.next_queue();
-            match self.tags.is_free(queue).then(|| self.next(now, queue)).flatten() {
-                Some(request) => {
-                    self.issue(now, request, queue, out);
-                    in_vain = 0;
-                }
-                None => in_vain += 1,
+            let is_issued = self.tags.is_free(queue) && self.issue_next(queue, out);
+            in_vain = if is_issued { 0 } else { in_vain + 1 };
+        }
+    }
+
+    /// The device gets the next request of `queue`. False: there is none.
+    fn issue_next(&mut self, queue: HwQueue, out: &mut Out) -> bool {
+        let request = match self.direct.pop_front() {
+            Some(request) => {
+                self.referee.issue(request, queue);
+                request
             }
-        }
-    }
-
-    /// What `queue` gets next.
-    fn next(&mut self, now: Time, queue: HwQueue) -> Option<RequestId> {
-        if let Some(request) = self.direct.pop_front() {
-            return Some(request);
-        }
-        let request = self.elevator.dispatch(context!(self, now), queue)?;
-        let state = self.states.get(request.index());
-        assert!(
-            state == Some(&State::Waiting),
-            "{} dispatched request {} which does not wait but is {state:?}",
-            E::ABOUT.name,
-            request.0
-        );
-        self.forget(request);
-        Some(request)
-    }
-
-    /// The device gets `request`.
-    fn issue(&mut self, now: Time, request: RequestId, queue: HwQueue, out: &mut Out) {
-        self.queued -= 1;
-        self.in_flight += 1;
-        self.states[request.index()] = State::InFlight;
+            None => {
+                let Some(request) = self.referee.dispatch(queue) else { return false };
+                self.forget(request);
+                request
+            }
+        };
         self.tags.take(queue);
-        let about = &mut self.requests[request];
-        (about.issued, about.queue) = (now, queue);
-        let about = self.requests[request];
+        let now = self.referee.now();
+        let about = self.referee.requests()[request];
         out.event(|| self.of_request(IoStage::Issued, request, &about, now.since(about.inserted)));
         self.device.start(now, request, &about);
+        true
     }
 
     /// The device has completed `request`.
-    fn complete(&mut self, now: Time, request: RequestId, out: &mut Out) {
-        let state = self.states.get(request.index());
-        assert!(
-            state == Some(&State::InFlight),
-            "the device of disk {} completed request {} which it does not have: it is {state:?}",
-            self.disk.0,
-            request.0
-        );
-        let about = self.requests[request];
-        self.in_flight -= 1;
+    fn complete(&mut self, request: RequestId, out: &mut Out) {
+        let now = self.referee.now();
+        let about = self.referee.complete(request);
         self.tags.give_back(about.queue);
         out.event(|| self.of_request(IoStage::Completed, request, &about, now.since(about.issued)));
-        if about.op != Operation::Flush {
-            self.elevator.complete(context!(self, now), request);
-        }
         let mut piece = self.pieces.unchain(request);
         while piece != NONE {
             let next = self.pieces.next(piece);
             if let Some(whole) = self.pieces.done(piece) {
-                self.tell_done(now, request, &whole, out);
+                self.tell_done(request, &whole, out);
             }
             piece = next;
         }
-        self.free(request);
+        self.pool.give_back(self.share(about.op, about.cpu));
     }
 
     /// `whole` is done; `request` was its last.
-    pub(crate) fn tell_done(&self, now: Time, request: RequestId, whole: &Piece, out: &mut Out) {
-        out.event(|| self.of_piece(IoStage::Done, request, &whole.io, now.since(whole.queued)));
+    pub(crate) fn tell_done(&self, request: RequestId, whole: &Piece, out: &mut Out) {
+        out.event(|| self.of_piece(IoStage::Done, request, &whole.io, self.referee.now().since(whole.queued)));
         out.outcomes.push(Outcome::Done { tag: whole.io.tag });
-    }
-
-    /// `request` is no more.
-    pub(crate) fn free(&mut self, request: RequestId) {
-        self.states[request.index()] = State::Free;
-        let Request { op, cpu, .. } = self.requests[request];
-        self.pool.give_back(self.share(op, cpu));
-        self.requests.give_back(request);
     }
 
     /// The share of the pool that a request counts against: that of its direction, or of its hardware queue.
     pub(crate) fn share(&self, op: Operation, cpu: u16) -> usize {
-        match Self::LAYER {
+        match self.layer {
             Layer::Legacy => op.direction(),
             Layer::MultiQueue => self.tags.queue_of(cpu).index(),
         }
@@ -308,6 +239,22 @@ impl<E: RegisteredElevator> Queue<E> {
     }
 }
 
+/// The queue of `device` in `layer`.
+pub(crate) fn queue_facts(layer: Layer, options: &QueueOptions, device: &dyn Device) -> QueueFacts {
+    let about = device.facts();
+    let mut facts = QueueFacts {
+        hz: options.hz,
+        depth: about.depth.max(1),
+        queues: if layer == Layer::Legacy { 1 } else { about.queues.max(1) },
+        cpus: options.cpus.max(1),
+        rotational: about.rotational,
+        sectors: about.sectors,
+        requests: LEGACY_REQUESTS,
+    };
+    facts.requests = usual_requests(&facts, layer);
+    facts
+}
+
 /// `nr_requests` by default: 128 per direction; in blk-mq, for each hardware queue, twice its depth but at most 256.
 fn usual_requests(facts: &QueueFacts, layer: Layer) -> u32 {
     let queues = u32::from(facts.queues);
@@ -317,81 +264,89 @@ fn usual_requests(facts: &QueueFacts, layer: Layer) -> u32 {
     }
 }
 
-impl<E: RegisteredElevator> Disk for Queue<E> {
+impl Disk for Queue {
     fn submit(&mut self, now: Time, ios: &[Io], out: &mut Out) {
+        self.referee.set_now(now);
         let mut sleeps = false;
         for io in ios {
-            let is_accepted = self.accept(now, io, sleeps, out);
+            let is_accepted = self.accept(io, sleeps, out);
             if !is_accepted && !sleeps {
                 sleeps = true;
                 // Whoever goes to sleep hands over what his plug holds, and takes off that of the queue.
-                self.flush_plug(now, out);
+                self.flush_plug(out);
                 self.unplug(now, out);
             }
-            if Self::LAYER == Layer::Legacy && io.op == Operation::Write && io.sync {
+            if self.layer == Layer::Legacy && io.op == Operation::Write && io.sync {
                 self.unplug(now, out);
             }
         }
-        if Self::LAYER == Layer::MultiQueue {
-            self.flush_plug(now, out);
-            self.admit(now, out);
-            self.run(now, out);
+        if self.layer == Layer::MultiQueue {
+            self.flush_plug(out);
+            self.admit(out);
+            self.run(out);
         }
     }
 
     fn unplug(&mut self, now: Time, out: &mut Out) {
+        self.referee.set_now(now);
         if self.plug.is_on() {
-            self.run(now, out);
+            self.run(out);
         }
     }
 
     fn next_event(&self) -> Time {
-        let timer = self.elevator.next_timer().unwrap_or(Time::NEVER);
+        if self.referee.refusal().is_some() {
+            return Time::NEVER;
+        }
+        let timer = self.referee.next_timer().unwrap_or(Time::NEVER);
         self.device.next_event().min(timer).min(self.plug.until())
     }
 
     fn advance(&mut self, now: Time, out: &mut Out) {
+        self.referee.set_now(now);
         let mut runs = self.plug.until() <= now;
         if self.device.next_event() <= now {
             let mut done = std::mem::take(&mut self.done);
             self.device.advance(now, &mut done);
             runs |= !done.is_empty();
             for request in done.drain(..) {
-                self.complete(now, request, out);
+                self.complete(request, out);
             }
             self.done = done;
         }
-        if self.elevator.next_timer().is_some_and(|at| at <= now) {
-            self.elevator.timer(context!(self, now));
-            runs = true;
-        }
+        runs |= self.referee.expire();
         if runs {
-            self.admit(now, out);
-            self.run(now, out);
+            self.admit(out);
+            self.run(out);
         }
     }
 
     fn exit(&mut self, now: Time, submitter: Submitter, out: &mut Out) {
-        self.elevator.exit(context!(self, now), submitter);
+        self.referee.set_now(now);
+        self.referee.exit(submitter);
         if !self.plug.is_on() {
-            self.run(now, out);
+            self.run(out);
         }
     }
 
     fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.referee.in_flight()
     }
 
     fn waiting(&self) -> u32 {
-        self.queued + self.in_lanes
+        self.queued() + self.in_lanes
     }
 
     fn facts(&self) -> &QueueFacts {
-        &self.facts
+        self.referee.facts()
     }
 
     fn elevator(&self) -> &'static str {
-        E::ABOUT.name
+        self.referee.about().name
+    }
+
+    fn refusal(&self) -> Option<&Refusal> {
+        self.referee.refusal()
     }
 
     fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io)) {

@@ -7,8 +7,8 @@
 //! - when somebody waits for what was submitted, or for a free request,
 //! - when the elevator asks,
 //! - behind a write that somebody waits for,
-//! - at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the time: running a queue
-//!   takes its plug off).
+//! - at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the time: running a
+//!   queue takes its plug off).
 
 use goodness_core::{QueueFacts, Span, Time};
 

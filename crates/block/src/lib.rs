@@ -1,9 +1,9 @@
-//! The block layer: plugging, merging, pools and tags around an elevator and a device; volumes over several disks; and a
-//! host without CPUs that drives them.
+//! The block layer: plugging, merging, pools and tags around an elevator and a device; volumes over several disks; and
+//! a host without CPUs that drives them.
 //!
 //! ```text
-//!  Source ──Io──▶ Storage ──Io──▶ Disk = Queue<Elevator> ──Request──▶ Device
-//!  (drive)        (volumes)       plug · merge · pool · elevator
+//!  Source ──Io──▶ Storage ──Io──▶ Disk = Queue ──Request──▶ Device
+//!  (drive)        (volumes)       plug · merge · pool · referee of an elevator
 //!         ◀─Done──        ◀─Done──                       ◀─completed──
 //! ```
 

@@ -1,9 +1,9 @@
 //! Who could grow: waiting requests by the sector behind their last one and by their first.
 //!
-//! Source: `specs/io-schedulers.md` section 2.1, merge order: the request that was last merged or inserted, then behind a
-//! request, then before one. The index only finds; the layer checks direction, size and segments and asks the elevator.
-//! Buckets are chains through links by request, so nothing allocates once the requests exist; no order of a hash is visible,
-//! since the newest of equal keys is found first.
+//! Source: `specs/io-schedulers.md` section 2.1, merge order: the request that was last merged or inserted, then behind
+//! a request, then before one. The index only finds; the layer checks direction, size and segments and asks the
+//! elevator. Buckets are chains through links by request, so nothing allocates once the requests exist; no order of a
+//! hash is visible, since the newest of equal keys is found first.
 
 use goodness_core::RequestId;
 
@@ -25,7 +25,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Makes room for requests `0..count`; nothing allocates afterwards. Buckets grow only while the table of requests does.
+    /// Makes room for requests `0..count`; nothing allocates afterwards. Buckets grow only while the table of requests
+    /// does.
     #[inline]
     fn reserve(&mut self, count: usize) {
         if count > self.links.len() {
@@ -110,13 +111,11 @@ impl Index {
     }
 }
 
-/// The waiting requests that may grow, by both ends, and the one that grew or came last.
+/// The waiting requests that may grow, by both ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Merging {
     ends: Index,
     starts: Index,
-    /// Last merged or inserted.
-    pub last: Option<RequestId>,
 }
 
 impl Merging {
@@ -127,7 +126,6 @@ impl Merging {
         self.starts.reserve(request.index() + 1);
         self.ends.insert(request, end);
         self.starts.insert(request, start);
-        self.last = Some(request);
     }
 
     /// `request` waits no more.
@@ -135,9 +133,6 @@ impl Merging {
     pub fn remove(&mut self, request: RequestId) {
         self.ends.remove(request);
         self.starts.remove(request);
-        if self.last == Some(request) {
-            self.last = None;
-        }
     }
 
     /// `request`, which waits, has other ends now.
@@ -174,13 +169,12 @@ mod tests {
         let found = |merging: &Merging| merging.ending_at(16).collect::<Vec<_>>();
         assert_eq!(found(&merging), [RequestId(101), RequestId(1)]);
         assert_eq!(merging.beginning_at(16).collect::<Vec<_>>(), [RequestId(102), RequestId(2)]);
-        assert_eq!(merging.last, Some(RequestId(199)));
         merging.remove(RequestId(101));
         assert_eq!(found(&merging), [RequestId(1)]);
         merging.grown(RequestId(1), 8, 24);
         assert!(found(&merging).is_empty());
         assert_eq!(merging.ending_at(24).next(), Some(RequestId(1)));
         merging.remove(RequestId(1));
-        assert_eq!(merging.last, None);
+        assert_eq!((merging.ending_at(24).next(), merging.beginning_at(8).next()), (Some(RequestId(102)), None));
     }
 }

@@ -1,8 +1,8 @@
 //! blk-mq: the plug of a submission, and the tags of the hardware queues.
 //!
-//! Source: `specs/io-schedulers.md` section 2.2. The plug collects the requests of one submission and hands them over when
-//! it holds 32, when its last is 128 KiB or larger and another comes, and at its end. Driver tags are the device's depth,
-//! shared evenly by its hardware queues; queues that have free tags are asked in turn.
+//! Source: `specs/io-schedulers.md` section 2.2. The plug collects the requests of one submission and hands them over
+//! when it holds 32, when its last is 128 KiB or larger and another comes, and at its end. Driver tags are the device's
+//! depth, shared evenly by its hardware queues; queues that have free tags are asked in turn.
 
 use goodness_core::{HwQueue, RequestId};
 

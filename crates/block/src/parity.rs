@@ -1,9 +1,10 @@
 //! What a write to one row of a RAID 5 costs: the reads before it, and the writes.
 //!
-//! Source: md's choice between read-modify-write (old data and old parity are read) and reconstruct-write (the rest of the
-//! row is read): the one that reads from fewer disks, reconstruct-write if both read from as many; a whole row needs no
-//! read. Departures: no stripe cache, so writes that come one by one do not gather to whole rows; where a write touches
-//! parts of several chunks, parity is treated from the lowest to the highest sector touched, while md looks page by page.
+//! Source: md's choice between read-modify-write (old data and old parity are read) and reconstruct-write (the rest of
+//! the row is read): the one that reads from fewer disks, reconstruct-write if both read from as many; a whole row
+//! needs no read. Departures: no stripe cache, so writes that come one by one do not gather to whole rows; where a
+//! write touches parts of several chunks, parity is treated from the lowest to the highest sector touched, while md
+//! looks page by page.
 
 use crate::volume::{Part, Volume};
 

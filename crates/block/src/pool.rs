@@ -1,9 +1,9 @@
 //! How many requests there may be, and who may take one.
 //!
-//! Single-queue layer (`specs/io-schedulers.md` section 2.1): n requests per direction. The submitter that takes the last
-//! one, and one that had to sleep, is *batching*: for 32 requests or 20 ms it may go beyond n, up to 1.5 n; all others
-//! sleep. blk-mq: n tags for each hardware queue, whatever the direction. Congestion marks (7/8 n) are not kept: nobody
-//! here asks for them.
+//! Single-queue layer (`specs/io-schedulers.md` section 2.1): n requests per direction. The submitter that takes the
+//! last one, and one that had to sleep, is *batching*: for 32 requests or 20 ms it may go beyond n, up to 1.5 n; all
+//! others sleep. blk-mq: n tags for each hardware queue, whatever the direction. Congestion marks (7/8 n) are not kept:
+//! nobody here asks for them.
 
 use goodness_core::{Allocate, Layer, QueueFacts, Span, Submitter, Time};
 
@@ -44,8 +44,8 @@ impl Pool {
         self.used[share]
     }
 
-    /// Takes a request of `share` for `submitter`, unless the limit is against it; `say` is what the elevator said, and not
-    /// [`Allocate::Wait`].
+    /// Takes a request of `share` for `submitter`, unless the limit is against it; `say` is what the elevator said, and
+    /// not [`Allocate::Wait`].
     #[inline]
     pub fn take(&mut self, facts: &QueueFacts, now: Time, share: usize, submitter: Submitter, say: Allocate) -> bool {
         let may = match self.layer {

@@ -1,17 +1,18 @@
 //! Disks and the volumes on them.
 //!
-//! A piece of I/O for a volume is cut along the disks and is done when all parts are. Elevators sit at the disks; nothing is
-//! sorted or merged above. A mirror reads from the disk that reads on where this read begins, else from the one with the
-//! least to do if seeking costs none of them anything, else from the one whose last place is nearest (what md does, without
-//! its exceptions). A write to a RAID 5 waits until earlier writes to its row are done; what is read and written for it is
-//! the volume's own business, for which the submitter does not sleep. A flush goes to every disk. A discard is not passed
-//! through a RAID 5 (md's default) and is done at once.
+//! A piece of I/O for a volume is cut along the disks and is done when all parts are. Elevators sit at the disks;
+//! nothing is sorted or merged above. A mirror reads from the disk that reads on where this read begins, else from the
+//! one with the least to do if seeking costs none of them anything, else from the one whose last place is nearest (what
+//! md does, without its exceptions). A write to a RAID 5 waits until earlier writes to its row are done; what is read
+//! and written for it is the volume's own business, for which the submitter does not sleep. A flush goes to every disk.
+//! A discard is not passed through a RAID 5 (md's default) and is done at once.
 
 use crate::disk::{Disk, Out, Outcome};
 use crate::jobs::{Desk, Job, Step};
 use crate::volume::Volume;
 use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
 use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
+use goodness_referee::Refusal;
 use std::collections::BTreeMap;
 
 /// The disks of a machine and the volumes on them: a state machine without a clock, used as a [`Disk`] is.
@@ -57,6 +58,12 @@ impl Storage {
     #[must_use]
     pub fn disks(&self) -> &[Box<dyn Disk>] {
         &self.disks
+    }
+
+    /// The first refusal of an elevator's answer: the run is over.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.disks.iter().find_map(|disk| disk.refusal())
     }
 
     /// How many volumes there are; their numbers begin with 0.

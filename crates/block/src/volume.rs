@@ -1,8 +1,8 @@
 //! How the sectors of a volume lie on its disks.
 //!
 //! Source: Linux md and device-mapper as their manuals describe the layouts; left-symmetric parity is md's default: the
-//! parity of row r of n disks lies on disk n - 1 - r mod n, the first chunk of the row on the disk behind it. Numbers of
-//! pieces are places in the volume's list.
+//! parity of row r of n disks lies on disk n - 1 - r mod n, the first chunk of the row on the disk behind it. Numbers
+//! of pieces are places in the volume's list.
 
 use goodness_core::storage::{Layout, Piece, VolumeSpec};
 
@@ -69,7 +69,8 @@ impl Volume {
         self.pieces[disk].sector + row * self.chunk + offset
     }
 
-    /// Calls `each` with the parts of `sectors` sectors from `sector`, in order. Not for mirrors, whose disks are chosen.
+    /// Calls `each` with the parts of `sectors` sectors from `sector`, in order. Not for mirrors, whose disks are
+    /// chosen.
     #[inline]
     pub fn parts(&self, sector: u64, sectors: u32, mut each: impl FnMut(Part)) {
         let (mut at, end) = (sector, sector + u64::from(sectors));

@@ -41,7 +41,7 @@ impl Load {
 
 #[test]
 fn after_warming_up_no_elevator_and_no_layer_allocates() {
-    for about in goodness_io::ALL {
+    for about in goodness_elevators::ALL {
         let device = goodness_device::by_name("null:depth=16", Seed(1)).unwrap();
         let storage = Storage::single(by_name(about.name, &QueueOptions::default(), device).unwrap());
         let (rng, ios, out) = (Seed(5).rng(), Vec::with_capacity(400), Out::with_events());

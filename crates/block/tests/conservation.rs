@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn every_sector_asked_for_is_transferred_once_and_every_piece_is_done_once(seed: u64, small: bool, hz in 0..3usize) {
-        for about in goodness_io::ALL {
+        for about in goodness_elevators::ALL {
             let requests = small.then_some(6);
             let options = QueueOptions { requests, cpus: 4, hz: [100, 250, 1000][hz], ..QueueOptions::default() };
             let disk = run(about.name, Seed(seed), &options);
@@ -152,7 +152,7 @@ proptest! {
 
 #[test]
 fn the_random_streams_merge_in_every_way_and_fill_every_pool() {
-    for about in goodness_io::ALL {
+    for about in goodness_elevators::ALL {
         let mut counts = BTreeMap::<&str, usize>::new();
         for seed in 0..20 {
             let requests = (seed % 2 == 0).then_some(6);
@@ -173,7 +173,7 @@ fn the_random_streams_merge_in_every_way_and_fill_every_pool() {
 
 #[test]
 fn equal_seeds_give_equal_runs() {
-    for about in goodness_io::ALL {
+    for about in goodness_elevators::ALL {
         let options = QueueOptions { cpus: 4, ..QueueOptions::default() };
         let (a, b) = (run(about.name, Seed(11), &options), run(about.name, Seed(11), &options));
         assert!(a.events == b.events && a.outcomes == b.outcomes, "{}", about.name);

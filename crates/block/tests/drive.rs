@@ -57,7 +57,7 @@ impl Device for Stutters {
 }
 
 #[test]
-#[should_panic(expected = "the device of disk 0 completed request 0 which it does not have: it is Some(Free)")]
+#[should_panic(expected = "request 0 is completed by the device: there is no such request")]
 fn a_device_that_completes_a_request_twice_is_found_out() {
     let device = Stutters(goodness_device::by_name("null:latency=1ms", Seed(1)).unwrap());
     let disk = by_name("noop", &QueueOptions::default(), Box::new(device)).unwrap();
@@ -162,7 +162,7 @@ impl Elevator for Miser {
 fn work_that_waits_while_nobody_will_act_is_a_fault_of_the_elevator() {
     let fault = |restless| {
         let device = goodness_device::by_name("null", Seed(1)).unwrap();
-        let disk = Queue::<Miser>::new(Settings { restless }, &QueueOptions::default(), device);
+        let disk = Queue::of::<Miser>(Settings { restless }, &QueueOptions::default(), device);
         Drive::new(&mut Storage::single(Box::new(disk))).run(&mut reads(1), Time::NEVER).unwrap_err().0
     };
     assert!(fault(false).starts_with("miser stalls at 0: 1 requests wait at disk 0"), "{}", fault(false));
@@ -198,7 +198,7 @@ impl Source for Jobs {
 #[test]
 fn every_registered_device_completes_what_every_elevator_gives_it() {
     for kind in goodness_device::DEVICES {
-        for about in goodness_io::ALL {
+        for about in goodness_elevators::ALL {
             let device = goodness_device::by_name(kind.name, Seed(6)).unwrap();
             let disk = by_name(about.name, &QueueOptions::default(), device).unwrap();
             let mut jobs = Jobs { outstanding: 40, under_way: 0, left: 300, now: Time::ZERO, rng: Seed(8).rng() };

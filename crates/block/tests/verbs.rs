@@ -5,6 +5,7 @@ use goodness_core::{
     Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoStage, Layer, QueueFacts, RegisteredElevator,
     RequestId, Run, Seed, Span, Submitter, Time,
 };
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
@@ -28,8 +29,15 @@ struct Obedient {
     waiting: VecDeque<RequestId>,
     has: [u64; 10],
     timer: Option<Time>,
-    exited: Vec<Submitter>,
-    completed: u32,
+}
+
+thread_local! {
+    /// What the elevator of this test was told: completions, and who exited.
+    static TOLD: RefCell<(u32, Vec<Submitter>)> = RefCell::default();
+}
+
+fn completed() -> u32 {
+    TOLD.with_borrow(|(completed, _)| *completed)
 }
 
 impl RegisteredElevator for Obedient {
@@ -40,7 +48,7 @@ impl RegisteredElevator for Obedient {
         facts.requests / 2
     }
     fn new(_: &QueueFacts, settings: Settings, _: Seed) -> Obedient {
-        Obedient { settings, waiting: VecDeque::new(), has: [0; 10], timer: None, exited: Vec::new(), completed: 0 }
+        Obedient { settings, waiting: VecDeque::new(), has: [0; 10], timer: None }
     }
 }
 
@@ -63,7 +71,7 @@ impl Elevator for Obedient {
     }
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         assert!(cx.requests[request].issued <= cx.now && cx.in_flight == 0);
-        self.completed += 1;
+        TOLD.with_borrow_mut(|(completed, _)| *completed += 1);
         self.has[cx.requests[request].submitter.index()] -= 1;
     }
     fn next_timer(&self) -> Option<Time> {
@@ -73,20 +81,20 @@ impl Elevator for Obedient {
         self.timer = None;
     }
     fn exit(&mut self, _: &IoContext, submitter: Submitter) {
-        self.exited.push(submitter);
+        TOLD.with_borrow_mut(|(_, exited)| exited.push(submitter));
     }
     fn has_work(&self) -> bool {
         !self.waiting.is_empty()
     }
 }
 
-fn disk(settings: Settings) -> Queue<Obedient> {
+fn disk(settings: Settings) -> Queue {
     let device = goodness_device::by_name("null:depth=1,latency=1ms", Seed(1)).unwrap();
-    Queue::new(settings, &QueueOptions::default(), device)
+    Queue::of::<Obedient>(settings, &QueueOptions::default(), device)
 }
 
 /// When the requests that `ios` become at time 0 are issued.
-fn issued(disk: &mut Queue<Obedient>, ios: &[Io], out: &mut Out) -> Vec<u64> {
+fn issued(disk: &mut Queue, ios: &[Io], out: &mut Out) -> Vec<u64> {
     let mut issued = Vec::new();
     let mut keep = |now: Time, out: &mut Out| {
         let events = out.events.as_mut().unwrap();
@@ -129,7 +137,7 @@ fn who_is_refused_a_slot_by_the_elevator_sleeps_until_a_request_completes() {
         Done { tag: 2 },
     ];
     assert_eq!(out.outcomes, told);
-    assert_eq!(disk.elevator().completed, 3);
+    assert_eq!(completed(), 3);
 }
 
 #[test]
@@ -151,13 +159,13 @@ fn a_piece_that_slept_does_not_look_for_a_request_to_join_but_those_behind_it_do
     let (mut disk, mut out) = (disk(Settings { slots: 1, ..Settings::default() }), Out::with_events());
     // When the second and third wake, the second has a request and the third joins it.
     issued(&mut disk, &[read(0, 0), read(800, 1), read(808, 2)], &mut out);
-    assert_eq!(disk.elevator().completed, 2);
+    assert_eq!(completed(), 2);
 }
 
 #[test]
 fn an_elevator_learns_of_exits_and_may_change_the_number_of_requests() {
     let mut disk = disk(Settings::default());
     disk.exit(Time(5), Submitter(9), &mut Out::default());
-    assert_eq!(disk.elevator().exited, [Submitter(9)]);
+    TOLD.with_borrow(|(_, exited)| assert_eq!(exited, &[Submitter(9)]));
     assert_eq!(disk.facts().requests, 64);
 }

@@ -92,8 +92,8 @@ fn a_mirror_whose_disks_seek_reads_from_the_nearest() {
     let mut run = run_on(Layout::Mirrored, 2, "none", device);
     run.submit(0, &[Io::read(Submitter(0), 9000, 8)]);
     run.finish();
-    for sector in [100, 8000, 200] {
-        run.submit(10 * MS, &[Io::read(Submitter(0), sector, 8)]);
+    for (at, sector) in [(10, 100), (20, 8000), (30, 200)] {
+        run.submit(at * MS, &[Io::read(Submitter(0), sector, 8)]);
         run.finish();
     }
     // The first goes to disk 0, whose head stays far out; disk 1 serves what is near the beginning.

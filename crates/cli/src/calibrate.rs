@@ -3,21 +3,26 @@
 use crate::failure::{Failure, exit};
 use crate::{output, progress};
 use clap::Args;
-use goodness_core::{Machine, Span};
-use goodness_live::calibrate::{Figure, Found, Neighbours, STEPS, measure};
+use goodness::calibrate::{default, meaning, refused, render, surroundings};
+use goodness_core::Span;
+use goodness_play::calibrate::{Figure, Found, STEPS, measure};
 use goodness_report::atomic;
-use goodness_workload::machine::{KEYS, from_table};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Measure this machine, for --machine FILE: switching, waking and moving tasks, sleeps, caches, tick and topology.
 ///
-/// No root is needed and it takes two or three seconds. The figures are medians; on a machine that does other work they are
-/// too high, so measure a quiet one. What cannot be measured here is said and left out. docs/machines.md says how each
-/// is measured.
+/// It needs no root and takes two or three seconds. The figures are medians; other work makes them too high, so measure a
+/// quiet machine. What cannot be measured here is named and left out. docs/machines.md says how each is measured.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness calibrate                           print the machine file
+  goodness calibrate -o this.toml              write it
+  goodness compare mixed --machine this.toml   use it
+
+Exit codes: 0 measured, 1 failure, 2 bad output.")]
 pub struct Calibrate {
-    /// Where the machine file goes; without it, to standard output.
+    /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
 }
@@ -52,92 +57,8 @@ impl Calibrate {
     }
 }
 
-/// This machine as it is measured now.
-///
-/// # Errors
-/// When it cannot be measured.
-pub fn this_machine() -> Result<Machine, Failure> {
-    let failed = |why: &dyn std::fmt::Display| Failure::other(format!("this machine cannot be measured: {why}"));
-    let found = measure(|_| ()).map_err(|why| failed(&why))?;
-    let table: toml::Table = toml::from_str(&render(&found, &[])).map_err(|why| failed(&why))?;
-    from_table("this machine", &table).map_err(|why| failed(&why))
-}
-
-/// Kernel and load, one line each.
-fn surroundings() -> Vec<String> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let model = read("/proc/cpuinfo")
-        .lines()
-        .find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
-    let kernel = read("/proc/sys/kernel/osrelease").trim().to_string();
-    let load = read("/proc/loadavg").split(' ').take(1).collect::<String>();
-    let known = [("processor", model.unwrap_or_default()), ("kernel", kernel), ("load average before", load)];
-    known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
-}
-
-fn meaning(key: &str) -> &'static str {
-    KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, meaning)| meaning)
-}
-
-/// What a machine file without `key` is taken to say.
-fn default(key: &str) -> &'static str {
-    match key {
-        "hz" => "250",
-        "smt" => "1",
-        "cache" | "node" => "all CPUs",
-        _ => "0, no cost",
-    }
-}
-
-fn span(ns: u64) -> String {
-    Span(ns).to_string()
-}
-
-/// The machine file: what was found, with its meaning, number of repetitions and spread; what was not, as a comment.
-fn render(found: &Found, surroundings: &[String]) -> String {
-    let mut file = String::from("# Measured by `goodness calibrate`; docs/machines.md says how.\n");
-    for line in surroundings {
-        let _ = writeln!(file, "# {}", line.replace(['\n', '\r'], " "));
-    }
-    let mut number = |key: &str, value: u64| {
-        let _ = writeln!(file, "{key} = {value}  # {}", meaning(key));
-    };
-    number("cpus", found.cpus.len() as u64);
-    found.hz.into_iter().for_each(|hz| number("hz", hz));
-    let groups = groups(&found.cpus);
-    groups.iter().for_each(|(key, size)| size.iter().for_each(|size| number(key, *size)));
-    for Figure { key, sample } in &found.figures {
-        let spread = format!("{} .. {}, {} times", span(sample.low), span(sample.high), sample.count);
-        let _ = writeln!(file, "{key} = \"{}\"  # {} ({spread})", span(sample.median), meaning(key));
-    }
-    for (key, why) in refused(found) {
-        let _ = writeln!(file, "# {key} is left out: {why}; its default is {}", default(key));
-    }
-    file
-}
-
-/// Keys left out, and why.
-fn refused(found: &Found) -> Vec<(&'static str, String)> {
-    let mut refused = found.refused.clone();
-    if found.hz.is_none() {
-        refused.push(("hz", "the kernel does not tell its tick".into()));
-    }
-    let uneven = "the CPUs this process may use form groups of different sizes, which a machine file cannot say";
-    let sizes = groups(&found.cpus).into_iter().filter(|(_, size)| size.is_none());
-    refused.extend(sizes.map(|(key, _)| (key, uneven.to_string())));
-    refused
-}
-
-/// How many CPUs form a core, share a cache, form a node; `None` where that differs between CPUs.
-fn groups(cpus: &[Neighbours]) -> [(&'static str, Option<u64>); 3] {
-    let size = |group: fn(&Neighbours) -> &Vec<u32>| {
-        let first = group(cpus.first()?).len();
-        cpus.iter().all(|cpu| group(cpu).len() == first).then_some(first as u64)
-    };
-    [("smt", size(|it| &it.core)), ("cache", size(|it| &it.cache)), ("node", size(|it| &it.node))]
-}
-
 fn print(found: &Found) {
+    let span = |ns: u64| Span(ns).to_string();
     let mut table = output::table();
     table.set_header(["figure", "median", "a quarter below", "a quarter above", "times", "meaning"]);
     for Figure { key, sample } in &found.figures {
@@ -148,59 +69,5 @@ fn print(found: &Found) {
     say!("{table}");
     for (key, why) in refused(found) {
         say!("  {key} is left out: {why}; its default is {}", default(key));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use goodness_core::{CpuId, Level};
-    use goodness_live::calibrate::Sample;
-    use goodness_workload::machine::parse_machine;
-
-    fn neighbours(cpu: u32) -> Neighbours {
-        let group = |size: u32| (cpu / size * size..(cpu / size + 1) * size).collect();
-        Neighbours { cpu, core: group(2), cache: group(4), node: group(8) }
-    }
-
-    fn found() -> Found {
-        let figure = |(key, median)| Figure { key, sample: Sample { median, low: 1, high: 99_999, count: 101 } };
-        Found {
-            cpus: (0..16).map(neighbours).collect(),
-            hz: Some(300),
-            figures: [("switch", 1_234), ("address_space", 56), ("migration_machine", 7_890)].map(figure).into(),
-            refused: vec![("idle_exit", "it could not be told from what is measured with it".into())],
-        }
-    }
-
-    fn read_back(found: &Found) -> goodness_core::Machine {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("here.toml");
-        std::fs::write(&path, render(found, &["processor: \"quoted\" # and\nbroken".into()])).unwrap();
-        parse_machine(path.to_str().unwrap()).unwrap()
-    }
-
-    #[test]
-    fn what_was_measured_is_read_back_as_a_machine() {
-        let machine = read_back(&found());
-        assert_eq!((machine.cpu_count(), machine.hz), (16, 300));
-        assert_eq!(Level::ALL.map(|level| machine.group(CpuId(9), level).len()), [2, 4, 8, 16]);
-        let costs = machine.costs;
-        assert_eq!((costs.switch, costs.address_space), (Span(1_234), Span(56)));
-        assert_eq!(costs.migration[Level::Machine as usize], Span(7_890));
-        assert_eq!(costs.idle_exit, Span::ZERO, "what was refused is not in the file");
-    }
-
-    #[test]
-    fn what_was_not_measured_is_said_and_left_out() {
-        let mut found = found();
-        found.hz = None;
-        found.cpus[3].core = vec![3];
-        let text = render(&found, &[]);
-        for said in ["# idle_exit is left out: it could not", "# hz is left out", "# smt is left out: the CPUs"] {
-            assert!(text.contains(said), "{text}");
-        }
-        assert!(!text.lines().any(|line| line.starts_with("hz") || line.starts_with("smt")), "{text}");
-        assert_eq!(read_back(&found).hz, 250);
     }
 }

@@ -1,28 +1,15 @@
 //! `goodness compare`: the main job.
 
-use crate::analysis::{Circumstances, report};
 use crate::failure::{Failure, exit};
-use crate::input::{Input, InputOptions, open};
-use crate::lab::Plan;
+use crate::input::InputOptions;
 use crate::output::Outputs;
-use crate::shipped;
+use crate::watching::Watching;
+use crate::words::{self, command_line};
 use clap::Args;
-use goodness_core::registry::suggest;
-use goodness_lab::{Contender, ElevatorSpec, PolicySpec};
-use goodness_observe::METRICS;
-use goodness_report::model::{Details, Verdict};
-use goodness_report::{Report, Timeline};
+use goodness::{Again, Circumstances, Contender, ElevatorSpec, Plan, PolicySpec, Progress, Work, shipped};
+use goodness_report::Report;
+use goodness_report::model::{self, Details, Verdict};
 use std::path::PathBuf;
-
-/// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
-/// came before them.
-pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
-
-/// The elevators that are compared on work with disks when none is named: those of blk-mq, and those before it.
-pub const STANDARD_ELEVATORS: &[&str] = &["mq-deadline", "none", "kyber", "bfq", "deadline", "cfq", "as", "noop"];
-
-/// The policies for work with disks when none is named: what is asked is what the elevators do.
-const STANDARD_POLICY: &str = "eevdf";
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
@@ -30,34 +17,47 @@ const TIMELINE_CAP: usize = 400_000;
 /// Rank schedulers on the same work, with intervals and verdicts.
 ///
 /// INPUT is a recording of scheduling or block I/O (`goodness list formats`), an experiment (.toml), an rt-app file
-/// (.json), a fio job file (.fio) or a built-in workload, as in `goodness list workloads`; without it, a recording shipped with the program. The first policy is the reference; for
-/// a recording it is the recording kernel's own. Every policy sees the same seeds.
+/// (.json), a fio job file (.fio) or a built-in workload (`goodness list workloads`). Without it, a recording shipped
+/// with the program is replayed. The first policy is the reference; for a recording it is the recording kernel's own.
+/// Every policy sees the same seeds.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness compare                                                        the shipped recording of Apache
+  goodness compare mixed -p eevdf -p cfs -p o1                            a built-in workload, three policies
+  goodness compare mixed -p eevdf -p eevdf:base_slice=6ms                 one policy, two settings
+  goodness compare examples/05-disk.toml --elevator none --elevator bfq
+  goodness compare my.ftrace.gz --json result.json --no-html
+
+Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided (--decide), 4 a checker was violated.")]
 pub struct Compare {
-    /// What to run.
+    /// Recording, experiment, rt-app or fio file, or built-in workload.
     pub input: Option<String>,
-    /// A policy, with settings: eevdf:base_slice=3ms. May be repeated; the standard field by default.
+    /// Policy, with settings: eevdf:base_slice=3ms. May be repeated. By default a standard set.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
-    /// An elevator of the disks, with settings: bfq:low_latency=off. May be repeated: every policy is then run with
-    /// every elevator. By default those of today and before.
+    /// Elevator of the disks, with settings: bfq:low_latency=off. May be repeated; every policy is run with every
+    /// elevator. By default those of today and before.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Vec<String>,
     /// Runs of each policy.
     #[arg(long, default_value_t = 10)]
     runs: u32,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The metric that ranks (`goodness list metrics`).
+    /// Metric to rank by (`goodness list metrics`).
     #[arg(long, value_name = "METRIC")]
     rank_by: Option<String>,
-    /// Exit with 3 when the runs do not say for every policy whether it is better or worse than the reference.
+    /// Exit with 3 if the verdict on any policy stays open.
     #[arg(long)]
     decide: bool,
     /// Do not write goodness-report.html.
     #[arg(long)]
     no_html: bool,
+    /// Report the time that simulating took, the one figure that differs from run to run.
+    #[arg(long)]
+    timing: bool,
     #[command(flatten)]
     options: InputOptions,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl Compare {
         if self.runs == 0 || self.runs > 10_000 {
             return Err(Failure::usage(format!("--runs {} is outside 1 ..= 10000", self.runs)));
         }
-        check_metric(self.rank_by.as_deref())?;
+        self.rank_by.as_deref().map(goodness::check_rank).transpose()?;
         let mut outputs = self.outputs.clone();
         if outputs.html.is_none() && !self.no_html {
             outputs.html = Some(PathBuf::from("goodness-report.html"));
@@ -81,29 +81,21 @@ impl Compare {
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         outputs.check(named)?;
         check_names(&self.policy, &self.elevator)?;
-        let input = open(named, &self.options, self.seed)?;
-        let contenders = Contender::cross(&self.policies(&input)?, &elevators(&self.elevator, &input)?);
-        let words = self.options.words(named);
-        let plan = Plan {
-            machine: &input.machine,
-            words: &words,
-            source: &*input.source,
-            seed: self.seed,
-            runs: self.runs,
-            first: 0,
-            contenders: &contenders,
-            timeline_cap: if outputs.wants_timelines() { TIMELINE_CAP } else { 0 },
-            with_queues: outputs.perfetto.is_some(),
+        let input = self.options.words(named);
+        let said = |refusal| words::failure(&refusal, &input);
+        let watching = Watching::new();
+        let watch = |progress: Progress| watching.tell(progress);
+        let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
+        let mut runs = self.plan(&work, &outputs)?.run(&watch).map_err(said)?;
+        self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
+        let details = Details {
+            command: Some(command_line()),
+            what_varies: Some(work.source.what_varies().into()),
+            ranked_by: self.rank_by.clone(),
+            ..work.details
         };
-        let mut arms = plan.conduct()?;
-        let details = self.details(&input);
-        let fidelity = input.recorded.map(|r| r.fidelity);
-        let circumstances = Circumstances { input: input.about, fidelity, details };
-        let mut report = report(&plan, &arms, circumstances)?;
-        report.details.warnings.extend(self.not_ranked(&report));
-        let timelines: Vec<Timeline> =
-            arms.iter_mut().filter_map(|arm| arm.runs.first_mut()?.timeline.take()).collect();
-        outputs.deliver(&report, &timelines)?;
+        let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
+        outputs.deliver(&report, &runs.take_timelines())?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
             None if self.decide && is_undecided(&report) => Ok(exit::INCONCLUSIVE),
@@ -111,39 +103,24 @@ impl Compare {
         }
     }
 
-    /// What is to be said when the metric that should rank was not measured, so that another one does.
-    fn not_ranked(&self, report: &Report) -> Option<String> {
-        let asked = self.rank_by.as_deref()?;
-        let ranks = report.ranked_by().filter(|by| *by != asked)?;
-        Some(format!("{asked} was not measured on this work, or has no good direction; {ranks} ranks instead"))
+    fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
+        let policies = match self.policy.is_empty() {
+            true => work.standard_policies()?,
+            false => self.policy.iter().map(|text| PolicySpec::parse(text)).collect::<Result<_, _>>()?,
+        };
+        Ok(Plan {
+            seed: self.seed,
+            runs: self.runs,
+            timelines: outputs.timelines(TIMELINE_CAP),
+            timing: self.timing,
+            ..Plan::of(work, Contender::cross(&policies, &work.elevators(&self.elevator)?))
+        })
     }
+}
 
-    /// The policies asked for, or the standard field. For a recording, the first is the recording kernel's own,
-    /// unless policies were named.
-    fn policies(&self, input: &Input) -> Result<Vec<PolicySpec>, Failure> {
-        if !self.policy.is_empty() {
-            return self.policy.iter().map(|text| crate::lab::policy(text)).collect();
-        }
-        if input.source.asks_for_elevator() {
-            return Ok(vec![crate::lab::policy(STANDARD_POLICY)?]);
-        }
-        let mut field: Vec<PolicySpec> =
-            STANDARD_FIELD.iter().map(|name| crate::lab::policy(name)).collect::<Result<_, _>>()?;
-        if let Some(recorded) = &input.recorded {
-            field.retain(|spec| spec.name != recorded.policy.name);
-            field.insert(0, recorded.policy.clone());
-        }
-        Ok(field)
-    }
-
-    fn details(&self, input: &Input) -> Details {
-        Details {
-            command: Some(command_line()),
-            what_varies: Some(input.source.what_varies().into()),
-            ranked_by: self.rank_by.clone(),
-            ..input.details.clone()
-        }
-    }
+/// What a report of this program says besides its results.
+pub fn circumstances(input: model::Input, details: Details, again: &dyn Fn(&Again) -> String) -> Circumstances<'_> {
+    Circumstances { input, details, commit: option_env!("GOODNESS_COMMIT").map(str::to_string), again }
 }
 
 /// Whether some policy's verdict in the metric that ranks is open.
@@ -151,25 +128,6 @@ fn is_undecided(report: &Report) -> bool {
     let Some(metric) = report.ranked_by() else { return true };
     let verdicts = report.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
     verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
-}
-
-/// The elevators named, or the standard ones, for work with disks whose elevator is open; none for other work.
-///
-/// # Errors
-/// An elevator that does not exist, a setting that cannot be made, or an elevator for work that has no use for one.
-pub fn elevators(named: &[String], input: &Input) -> Result<Vec<ElevatorSpec>, Failure> {
-    if input.source.asks_for_elevator() {
-        let named: Vec<&str> = named.iter().map(String::as_str).collect();
-        let wanted = if named.is_empty() { STANDARD_ELEVATORS } else { &named };
-        return wanted.iter().map(|text| crate::lab::elevator(text)).collect();
-    }
-    match named.first() {
-        None => Ok(Vec::new()),
-        Some(name) => Err(Failure::usage(format!(
-            "--elevator {name}: \"{}\" has no disk whose elevator is open; leave --elevator out",
-            input.source.name()
-        ))),
-    }
 }
 
 /// Refuses policies and elevators that cannot be made, before a long input is read.
@@ -180,33 +138,7 @@ pub fn check_names<'a>(
     policies: impl IntoIterator<Item = &'a String>,
     elevators: impl IntoIterator<Item = &'a String>,
 ) -> Result<(), Failure> {
-    policies.into_iter().try_for_each(|text| crate::lab::policy(text).map(drop))?;
-    elevators.into_iter().try_for_each(|text| crate::lab::elevator(text).map(drop))
-}
-
-/// Refuses a metric that does not exist.
-///
-/// # Errors
-/// A sentence naming the nearest metric.
-pub fn check_metric(name: Option<&str>) -> Result<(), Failure> {
-    let Some(name) = name else { return Ok(()) };
-    if METRICS.iter().any(|m| m.name == name) {
-        return Ok(());
-    }
-    let near = suggest(name, METRICS.iter().map(|m| m.name));
-    Err(Failure::usage(format!("there is no metric \"{name}\"; {near}. See `goodness list metrics`.")))
-}
-
-/// The command line, as the report repeats it.
-pub fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
-    std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
+    policies.into_iter().try_for_each(|text| PolicySpec::parse(text).map(drop))?;
+    elevators.into_iter().try_for_each(|text| ElevatorSpec::parse(text).map(drop))?;
+    Ok(())
 }

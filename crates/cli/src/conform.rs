@@ -1,20 +1,16 @@
 //! `goodness conform`: a scenario in the simulator and on the running kernel, side by side.
 
-mod agreement;
-
 use crate::failure::{Failure, exit};
-use crate::input::{self, Input, InputOptions};
-use crate::lab::{self, Plan, RunResult};
-use crate::output;
-use crate::play::{self, Part};
-use crate::recorded::own_policy;
-use agreement::{Agreement, Both, Bounds, Row};
+use crate::watching::Watching;
+use crate::words::{self, quoted};
+use crate::{output, play};
 use clap::Args;
-use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Workload, WorkloadSource};
-use goodness_lab::{Contender, PolicySpec};
-use goodness_live::player::{self, PlayClass, Played};
+use goodness::conform::{Both, Conformance, Decisions, Row, Scenario};
+use goodness::play::Part;
+use goodness::{OpenOptions, PolicySpec, Progress, Work, own_policy};
+use goodness_core::Span;
+use goodness_play::{PlayClass, Played};
 use goodness_report::{atomic, figure};
-use goodness_workload::machine::parse_machine;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,7 +39,7 @@ pub struct Conform {
     /// Play under `goodness live POLICY` instead of the kernel's own scheduler (root, sched_ext).
     #[arg(long, requires = "policy")]
     live: bool,
-    /// How long, warm-up included. By default what the file says.
+    /// Duration, warm-up included; the file's own by default.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
     /// The simulated machine, if it is to have costs: a file from `goodness calibrate`. CPUs and HZ are the play's.
@@ -53,19 +49,12 @@ pub struct Conform {
     /// CPUs, which a play leaves to chance; the play is held against their range.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the results as JSON (schema goodness.conform/1); `-` is standard output, and nothing else goes there.
+    /// Write the results as JSON (schema goodness.conform/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-/// How long a loaded policy took, from the kernel's event until what it decided was done.
-#[derive(Clone, Copy, Debug, Default)]
-struct Decisions {
-    p50: Span,
-    p99: Span,
 }
 
 impl Conform {
@@ -76,27 +65,35 @@ impl Conform {
     pub fn run(&self) -> Result<u8, Failure> {
         output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(play::length).transpose()?;
-        let input = input::open(&self.input, &InputOptions::default(), self.seed)?;
+        let watching = Watching::new();
+        let watch = |progress: Progress| watching.tell(progress);
+        let work = goodness::open(&self.input, &OpenOptions::default(), &watch)?;
         let policy = self.policy()?;
         let (played, decisions) =
-            if self.live { self.play_live(&policy)? } else { (self.play(&input, duration)?, None) };
+            if self.live { self.play_live(&policy)? } else { (self.play(&work, duration)?, None) };
         if let Some(signal) = played.interrupted_by {
             return Err(Failure::other(format!("the play was ended by signal {signal}; nothing was compared")));
         }
-        let machine = self.machine(played.cpus.len(), decisions)?;
-        let simulated = self.simulate(&input, duration, &machine, &policy)?;
-        let bounds = Bounds::new(machine.tick(), decisions.unwrap_or_default().p99);
-        let agreement = Agreement::of(&simulated, &played, bounds);
-        let document = format!("{:#}\n", self.document(&agreement, &policy, &machine, &played, decisions));
+        let scenario = Scenario {
+            work: &work,
+            policy: policy.clone(),
+            duration,
+            costs_of: self.machine.clone(),
+            seed: self.seed,
+            runs: self.runs,
+        };
+        let said = |refusal| words::failure(&refusal, &quoted(&self.input));
+        let found = scenario.against(played, decisions, &watch).map_err(said)?;
+        let document = format!("{:#}\n", self.document(&policy, &found));
         if let Some(path) = self.file() {
             atomic::write(path, document.as_bytes()).map_err(Failure::other)?;
         }
         if self.json.is_some() && self.file().is_none() {
             say!("{}", document.trim_end());
         } else {
-            self.print(&agreement, &policy, &machine, decisions);
+            self.print(&policy, &found);
         }
-        Ok(if agreement.holds() { exit::OK } else { exit::FAILURE })
+        Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
     }
 
     fn file(&self) -> Option<&Path> {
@@ -106,19 +103,19 @@ impl Conform {
     /// The policy asked for, else the running kernel's own.
     fn policy(&self) -> Result<PolicySpec, Failure> {
         match &self.policy {
-            Some(text) => lab::policy(text),
+            Some(text) => Ok(PolicySpec::parse(text)?),
             None => {
                 let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
                 let own = own_policy(&release).ok_or_else(|| {
                     Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
                 })?;
-                lab::policy(own)
+                Ok(PolicySpec::parse(own)?)
             }
         }
     }
 
-    fn play(&self, input: &Input, duration: Option<Span>) -> Result<Played, Failure> {
-        Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(input)
+    fn play(&self, work: &Work, duration: Option<Span>) -> Result<Played, Failure> {
+        Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(work).map_err(Failure::from)
     }
 
     /// Plays under the policy, loaded into the kernel; with how long decisions took.
@@ -148,71 +145,23 @@ impl Conform {
         Ok((played, took("p50_ns").zip(took("p99_ns")).map(|(p50, p99)| Decisions { p50, p99 })))
     }
 
-    /// The machine to simulate: `cpus` of them and the kernel's HZ. While a loaded policy decides, a CPU that became free
-    /// stays idle and who is to be preempted goes on, which costs nothing in a simulator: hence the costs.
-    fn machine(&self, cpus: usize, decisions: Option<Decisions>) -> Result<Machine, Failure> {
-        let hz = player::ticks_per_second().unwrap_or(250);
-        let mut machine = parse_machine(&format!("cpus={cpus},hz={hz}")).map_err(Failure::usage)?;
-        if let Some(Decisions { p50, .. }) = decisions {
-            (machine.costs.switch, machine.costs.idle_exit, machine.costs.preempt) = (p50, p50, p50);
-        }
-        if let Some(text) = &self.machine {
-            let given = parse_machine(text).map_err(Failure::usage)?;
-            (machine.name, machine.costs) = (given.name, given.costs);
-        }
-        Ok(machine)
-    }
-
-    fn simulate(
-        &self,
-        input: &Input,
-        duration: Option<Span>,
-        machine: &Machine,
-        policy: &PolicySpec,
-    ) -> Result<Vec<RunResult>, Failure> {
-        let source = Drawn { source: &*input.source, duration, cpus: machine.cpu_count() };
-        let plan = Plan {
-            machine,
-            words: &self.input,
-            source: &source,
-            seed: self.seed,
-            runs: self.runs,
-            contenders: &[Contender { policy: policy.clone(), elevator: None }],
-            first: 0,
-            timeline_cap: 0,
-            with_queues: false,
-        };
-        Ok(plan.conduct()?.remove(0).runs)
-    }
-
-    fn document(
-        &self,
-        agreement: &Agreement,
-        policy: &PolicySpec,
-        machine: &Machine,
-        played: &Played,
-        decisions: Option<Decisions>,
-    ) -> Value {
-        json!({
+    fn document(&self, policy: &PolicySpec, found: &Conformance) -> Value {
+        let mut document = json!({
             "schema": "goodness.conform/1",
             "input": self.input,
             "policy": policy.to_string(),
             "live": self.live,
-            "machine": {"name": machine.name, "cpus": machine.cpu_count(), "hz": machine.hz},
             "seed": self.seed,
             "runs": self.runs,
-            "measured_ns": played.measured_ns,
-            "watched_in_time": played.watched_in_time,
-            "decision_latency_p50_ns": decisions.map(|decisions| decisions.p50.0),
-            "decision_latency_p99_ns": decisions.map(|decisions| decisions.p99.0),
-            "bounds": agreement.bounds,
-            "tasks": agreement.rows,
-            "worst": agreement.worst(),
-            "agrees": agreement.holds(),
-        })
+        });
+        if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), found.fields()) {
+            all.extend(fields);
+        }
+        document
     }
 
-    fn print(&self, agreement: &Agreement, policy: &PolicySpec, machine: &Machine, decisions: Option<Decisions>) {
+    fn print(&self, policy: &PolicySpec, found: &Conformance) {
+        let Conformance { agreement, machine, decisions, .. } = found;
         let how = if self.live { "alive" } else { "on this kernel's own scheduler" };
         let (cpus, hz) = (machine.cpu_count(), machine.hz);
         say!(
@@ -247,7 +196,7 @@ impl Conform {
 
 /// The CPUs that a loaded policy gets: all that this command may use but the first, which its daemon has.
 fn governed() -> Result<String, Failure> {
-    let cpus: Vec<String> = player::playable_cpus().iter().skip(1).map(|cpu| cpu.0.to_string()).collect();
+    let cpus: Vec<String> = goodness_play::playable_cpus().iter().skip(1).map(|cpu| cpu.0.to_string()).collect();
     match cpus.is_empty() {
         true => Err(Failure::usage("--live needs two CPUs: the daemon has one, the policy the others")),
         false => Ok(cpus.join(",")),
@@ -295,47 +244,5 @@ fn told(policy: &PolicySpec, live: &Output) -> Result<(), Failure> {
         [] => Err(Failure::other(format!("`goodness live {policy}` failed ({})", live.status))),
         _ if live.status.code() == Some(i32::from(exit::USAGE)) => Err(Failure::usage(why.join(" "))),
         _ => Err(Failure::other(why.join(" "))),
-    }
-}
-
-/// The work as a play draws it: with another duration than its own, if asked for, and begun in an order and from CPUs that chance
-/// chooses.
-struct Drawn<'a> {
-    source: &'a dyn WorkloadSource,
-    duration: Option<Span>,
-    cpus: usize,
-}
-
-/// Within this time after it was due, a played task has begun: what timers and the threads before it take.
-const BEGUN: Span = Span::from_us(100);
-
-impl WorkloadSource for Drawn<'_> {
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-    fn what_varies(&self) -> &str {
-        self.source.what_varies()
-    }
-    /// The same lengths in every run, those of the play. Its threads are there before the beginning, on whatever CPU, and wake
-    /// for it.
-    fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let mut work = self.source.build(seed, replication);
-        let mut rng = seed.stream("begun", u64::from(replication)).rng();
-        for spec in &mut work.tasks {
-            if let Start::At(at) = spec.start {
-                spec.start = Start::WokenAt(at + Span(rng.below(BEGUN.0)));
-                let cpus: Vec<CpuId> =
-                    (0..self.cpus as u32).map(CpuId).filter(|cpu| spec.task.affinity.contains(*cpu)).collect();
-                spec.task.cpu = *cpus.get(rng.below(cpus.len().max(1) as u64) as usize).unwrap_or(&spec.task.cpu);
-            }
-        }
-        let horizon = self.duration.map(|duration| Time::ZERO + duration).or(work.horizon);
-        Workload { horizon, ..work }
-    }
-    fn place_of(&self, task: TaskId) -> Option<String> {
-        self.source.place_of(task)
-    }
-    fn name_of(&self, awaited: Awaited) -> Option<String> {
-        self.source.name_of(awaited)
     }
 }

@@ -3,8 +3,8 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, Subcommand, ValueEnum};
-use goodness_live::cpu_list::CpuList;
-use goodness_live::elevate::{self, ElevateError, Options, Report, Standing, Told};
+use goodness_sys::cpu_list::CpuList;
+use goodness_ublk::{ElevateError, Options, Report, Standing, Told};
 use std::path::PathBuf;
 
 /// Put an elevator before a disk: a block device whose queue it is, over a file or a block device (root; ublk).
@@ -35,7 +35,7 @@ pub struct Elevate {
     /// The elevator, with settings: NAME or NAME:KEY=VALUE,KEY=VALUE.
     #[arg(required_unless_present = "recover")]
     elevator: Option<String>,
-    /// What lies behind the device: a file, or a block device that nobody uses. Its contents stay as they are until you write.
+    /// Backing of the device: a file, or a block device that nobody uses. Its contents stay until you write.
     #[arg(value_name = "DEVICE-OR-FILE", required_unless_present = "recover", conflicts_with = "recover")]
     backing: Option<PathBuf>,
     /// Requests that the backing has at a time; the others wait in the elevator.
@@ -47,7 +47,7 @@ pub struct Elevate {
     /// Confine the server to these CPUs.
     #[arg(long, value_name = "CPUS", conflicts_with = "recover")]
     cpus: Option<CpuList>,
-    /// Whether seeking costs (as the kernel says of the backing, or yes where it does not know).
+    /// Tell the elevator that seeking costs. By default as the kernel says of the backing, or yes if it does not know.
     #[arg(long, value_enum, conflicts_with = "recover")]
     rotational: Option<YesOrNo>,
     /// Single reads by which the overhead is measured at the start; 0: none.
@@ -56,7 +56,7 @@ pub struct Elevate {
     /// Serve device N again, whose server was killed; with the same elevator unless another one is named.
     #[arg(long, value_name = "N")]
     recover: Option<u32>,
-    /// Show how device 0, or the only one, does while it is served: the same as `goodness elevate status`.
+    /// Show the state of device 0, or the only one: the same as `goodness elevate status`.
     #[arg(long, exclusive = true)]
     status: bool,
     /// Print the result as JSON.
@@ -72,13 +72,13 @@ enum YesOrNo {
 
 #[derive(Subcommand)]
 enum Command {
-    /// All ublk devices of this machine, and what to do about those that lost their server.
+    /// List all ublk devices of this machine, and the remedy for those that lost their server.
     List {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// How a device does: requests, merges, distance, latency, overhead.
+    /// Show a device's requests, merges, distance, latency and overhead.
     Status {
         /// The number in /dev/ublkbN; not needed where there is only one.
         device: Option<u32>,
@@ -101,13 +101,13 @@ impl Elevate {
     pub fn run(&self) -> Result<u8, Failure> {
         match &self.command {
             Some(Command::List { json }) => list(*json),
-            Some(Command::Status { device, json }) => show(&elevate::status(*device).map_err(failure)?, *json),
+            Some(Command::Status { device, json }) => show(&goodness_ublk::status(*device).map_err(failure)?, *json),
             Some(Command::Stop { device }) => {
-                elevate::stop(*device).map_err(failure)?;
+                goodness_ublk::stop(*device).map_err(failure)?;
                 say!("/dev/ublkb{device} is stopped and removed");
                 Ok(exit::OK)
             }
-            None if self.status => show(&elevate::status(None).map_err(failure)?, self.json),
+            None if self.status => show(&goodness_ublk::status(None).map_err(failure)?, self.json),
             None => self.serve(),
         }
     }
@@ -115,9 +115,9 @@ impl Elevate {
     fn serve(&self) -> Result<u8, Failure> {
         let elevator = self.elevator.as_deref();
         let served = match (self.recover, elevator, &self.backing) {
-            (Some(number), elevator, _) => elevate::recover(number, elevator, &mut told),
+            (Some(number), elevator, _) => goodness_ublk::recover(number, elevator, &mut told),
             (None, Some(elevator), Some(backing)) => {
-                elevate::serve(&self.options(elevator, backing.clone()), &mut told)
+                goodness_ublk::serve(&self.options(elevator, backing.clone()), &mut told)
             }
             _ => return Err(Failure::usage("name an elevator and a file or device, or --recover N. See --help.")),
         };
@@ -169,7 +169,7 @@ fn show(report: &Report, json: bool) -> Result<u8, Failure> {
 }
 
 fn list(json: bool) -> Result<u8, Failure> {
-    let devices = elevate::list().map_err(failure)?;
+    let devices = goodness_ublk::list().map_err(failure)?;
     if json {
         say!("{}", serde_json::to_string_pretty(&devices).expect("plain values serialise"));
         return Ok(exit::OK);

@@ -3,16 +3,25 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, ValueEnum};
+use goodness::catalogue;
 use goodness_core::registry::suggest;
 use serde_json::{Value, json};
 
-/// What there is: policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats, studies.
+/// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats, studies.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness list                  policies
+  goodness list policies eevdf   one policy with its tunables
+  goodness list workloads        built-in workloads
+  goodness list metrics --json
+
+Exit codes: 0 listed, 2 no such entry.")]
 pub struct List {
-    /// Which list.
+    /// List to print.
     #[arg(value_enum, default_value_t = What::Policies)]
     what: What,
-    /// Only the entry of this name, with its tunables.
+    /// Print only the entry of this name, with its tunables.
     name: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -39,14 +48,14 @@ impl List {
     /// A name that is not in it.
     pub fn run(&self) -> Result<u8, Failure> {
         let mut entries = match self.what {
-            What::Policies => policies(),
-            What::Elevators => elevators(),
-            What::Devices => devices(),
-            What::Workloads => workloads(),
-            What::Recordings => recordings(),
-            What::Machines => machines(),
-            What::Metrics => metrics(),
-            What::Formats => formats(),
+            What::Policies => catalogue::policies(),
+            What::Elevators => catalogue::elevators(),
+            What::Devices => catalogue::devices(),
+            What::Workloads => catalogue::workloads(),
+            What::Recordings => catalogue::recordings(),
+            What::Machines => catalogue::machines(),
+            What::Metrics => catalogue::metrics(),
+            What::Formats => catalogue::formats(),
             What::Studies => studies(),
         };
         if let Some(name) = &self.name {
@@ -102,72 +111,6 @@ fn print_details(entry: &Value) {
         table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
     }
     say!("\n{table}");
-}
-
-fn tunables(spec: &[goodness_core::Tunable]) -> Value {
-    spec.iter()
-        .map(|t| json!({"name": t.name, "doc": t.doc, "type": t.kind, "unit": t.unit, "default": t.default, "range": t.range}))
-        .collect()
-}
-
-fn policies() -> Vec<Value> {
-    let entry = |about: &&goodness_core::About| {
-        let spec = goodness_cpu::tunables_of(about.name).unwrap_or_default();
-        let needs: Vec<&str> = [
-            (about.needs.tick, "tick"),
-            (about.needs.timer, "timer"),
-            (about.needs.balance, "balance"),
-            (about.needs.global_lock, "global_lock"),
-        ]
-        .iter()
-        .filter_map(|(needed, name)| needed.then_some(*name))
-        .collect();
-        json!({"name": about.name, "summary": about.summary, "source": about.source, "needs": needs, "tunables": tunables(spec)})
-    };
-    goodness_cpu::ALL.iter().map(entry).collect()
-}
-
-fn elevators() -> Vec<Value> {
-    let entry = |about: &&goodness_core::ElevatorAbout| {
-        let spec = goodness_io::tunables_of(about.name).unwrap_or_default();
-        let layer = match about.layer {
-            goodness_core::Layer::Legacy => "single queue",
-            goodness_core::Layer::MultiQueue => "blk-mq",
-        };
-        json!({"name": about.name, "summary": about.summary, "source": about.source, "layer": layer, "tunables": tunables(spec)})
-    };
-    goodness_io::ALL.iter().map(entry).collect()
-}
-
-fn devices() -> Vec<Value> {
-    let entry = |kind: &goodness_device::DeviceKind| json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables(&(kind.tunables)())});
-    goodness_device::DEVICES.iter().map(entry).collect()
-}
-
-fn metrics() -> Vec<Value> {
-    let entry =
-        |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better});
-    goodness_observe::METRICS.iter().map(entry).collect()
-}
-
-fn workloads() -> Vec<Value> {
-    let entry = |model: &goodness_workload::models::Model| json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables((model.tunables)())});
-    goodness_workload::models::WORKLOADS.iter().map(entry).collect()
-}
-
-fn machines() -> Vec<Value> {
-    let entry = |preset: &goodness_workload::machine::Preset| json!({"name": preset.name, "summary": preset.summary, "source": preset.source, "definition": preset.text});
-    goodness_workload::machine::PRESETS.iter().map(entry).collect()
-}
-
-fn formats() -> Vec<Value> {
-    let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
-    let block = |format: &goodness_trace::block::BlockFormat| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
-    goodness_trace::FORMATS.iter().map(entry).chain(goodness_trace::block::BLOCK_FORMATS.iter().map(block)).collect()
-}
-
-fn recordings() -> Vec<Value> {
-    crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
 }
 
 fn studies() -> Vec<Value> {

@@ -3,10 +3,10 @@
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, Subcommand};
+use goodness::PolicySpec;
 use goodness_core::Span;
-use goodness_lab::PolicySpec;
-use goodness_live::cpu_list::CpuList;
-use goodness_live::ext::{self, End, LiveError, Options, Replayed, Request, Status};
+use goodness_sched_ext::{End, LiveError, Options, Replayed, Request, Status};
+use goodness_sys::cpu_list::CpuList;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,20 +46,19 @@ pub struct Live {
     /// A process to put under the policy with all its threads; may be repeated.
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
-    /// End after that long.
+    /// End after this time.
     #[arg(short, long)]
     duration: Option<String>,
-    /// Look for events at least this often (50us), and not only when woken: where a wake-up of the daemon is slow, as in an
-    /// emulated machine, decisions come sooner, and the daemon's CPU is busier.
+    /// Poll for events at least this often (50us): faster decisions in virtual machines, more CPU time.
     #[arg(long, value_name = "SPAN")]
     poll: Option<String>,
     /// Write every event and decision to this file, for `live replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write what it amounts to as JSON; `-` is standard output.
+    /// Write the results as JSON; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Where the policy's chance begins.
+    /// Random seed of the policy.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The command to run under the policy.
@@ -69,7 +68,7 @@ pub struct Live {
 
 #[derive(Subcommand)]
 enum Action {
-    /// What runs live, each task's share, and how long decisions take.
+    /// Show the policy that runs live, each task's share, and the latency of decisions.
     Status(Watching),
     /// End the policy that runs live.
     Stop,
@@ -99,8 +98,9 @@ impl Live {
         match &self.action {
             Some(Action::Status(watching)) => watching.run(),
             Some(Action::Stop) => {
-                let status = ext::ask(ext::SOCKET.as_ref(), Request::Stop).map_err(failure)?;
-                say!("{} was stopped after {}", status.policy, ext::shown(status.elapsed_ns));
+                let status =
+                    goodness_sched_ext::ask(goodness_sched_ext::SOCKET.as_ref(), Request::Stop).map_err(failure)?;
+                say!("{} was stopped after {}", status.policy, goodness_sched_ext::shown(status.elapsed_ns));
                 Ok(exit::OK)
             }
             Some(Action::Replay { log }) => replay(log),
@@ -134,7 +134,7 @@ impl Live {
             }
         };
         let mut begun = begun;
-        let outcome = ext::live(&options, &mut begun).map_err(failure)?;
+        let outcome = goodness_sched_ext::live(&options, &mut begun).map_err(failure)?;
         match &self.json {
             Some(path) => write_json(path, &outcome.status)?,
             None => eprint!("{}", table(&outcome.status)),
@@ -148,7 +148,7 @@ impl Live {
 }
 
 fn replay(log: &Path) -> Result<u8, Failure> {
-    let found = ext::replay(log, &mut ()).map_err(|error| Failure::usage(error.to_string()))?;
+    let found = goodness_sched_ext::replay(log, &mut ()).map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(difference) = found.difference {
         return Err(Failure::other(format!("{}: {} decides otherwise: {difference}", log.display(), found.policy)));
     }
@@ -166,7 +166,7 @@ fn write_json(path: &Path, status: &Status) -> Result<(), Failure> {
         say!("{text}");
         return Ok(());
     }
-    std::fs::write(path, text + "\n").map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+    goodness_report::atomic::write(path, (text + "\n").as_bytes()).map_err(Failure::usage)
 }
 
 fn failure(error: LiveError) -> Failure {
@@ -185,12 +185,12 @@ impl Watching {
     fn run(&self) -> Result<u8, Failure> {
         let mut shown = false;
         loop {
-            let status = match ext::ask(ext::SOCKET.as_ref(), Request::Status) {
+            let status = match goodness_sched_ext::ask(goodness_sched_ext::SOCKET.as_ref(), Request::Status) {
                 Ok(status) => status,
                 // It ended while we looked on.
                 Err(LiveError::NothingLive) if shown => return Ok(exit::OK),
-                Err(LiveError::NothingLive) if ext::loaded().is_some() => {
-                    let name = ext::loaded().unwrap_or_default();
+                Err(LiveError::NothingLive) if goodness_sched_ext::loaded().is_some() => {
+                    let name = goodness_sched_ext::loaded().unwrap_or_default();
                     return Err(Failure::other(format!("the scheduler \"{name}\" is loaded, but it is none of ours")));
                 }
                 Err(error) => return Err(failure(error)),
@@ -223,16 +223,16 @@ fn table(status: &Status) -> String {
         status.policy,
         settings.join(","),
         listed(&status.cpus),
-        ext::shown(status.elapsed_ns),
+        goodness_sched_ext::shown(status.elapsed_ns),
         status.decisions,
         status.events,
         status.outdated,
     );
     if let Some(latency) = status.decision_latency {
-        let [p50, p99, max] = [latency.p50_ns, latency.p99_ns, latency.max_ns].map(ext::shown);
+        let [p50, p99, max] = [latency.p50_ns, latency.p99_ns, latency.max_ns].map(goodness_sched_ext::shown);
         text += &format!("from event to decision in the kernel: p50 {p50}, p99 {p99}, longest {max}\n");
     }
-    let mut tasks: Vec<&ext::TaskTally> = status.tasks.iter().collect();
+    let mut tasks: Vec<&goodness_sched_ext::TaskTally> = status.tasks.iter().collect();
     tasks.sort_by_key(|task| std::cmp::Reverse(task.cpu_time_ns));
     if !tasks.is_empty() {
         text += "\n   thread  name              nice   share   CPU time     turns   wake-ups\n";
@@ -243,8 +243,8 @@ fn table(status: &Status) -> String {
             task.pid,
             goodness_report::figure::printable(&task.name),
             task.nice,
-            ext::share(task, &status.tasks),
-            ext::shown(task.cpu_time_ns),
+            goodness_sched_ext::share(task, &status.tasks),
+            goodness_sched_ext::shown(task.cpu_time_ns),
             task.turns,
             task.wakeups,
             if task.is_gone { "  ended" } else { "" },

@@ -5,38 +5,48 @@ macro_rules! say {
     ($($words:tt)*) => { crate::output::say(format_args!($($words)*)) };
 }
 
-mod analysis;
 mod bench;
-mod block_input;
+#[cfg(feature = "live")]
 mod calibrate;
 mod compare;
+#[cfg(feature = "live")]
 mod conform;
+#[cfg(feature = "live")]
 mod doctor;
+#[cfg(feature = "live")]
 mod elevate;
 mod failure;
 mod input;
-mod lab;
 mod list;
+#[cfg(feature = "live")]
 mod live;
+#[cfg(feature = "manual")]
+mod manual;
+#[cfg(not(feature = "live"))]
+mod not_built;
 mod output;
 mod patience;
+#[cfg(feature = "live")]
 mod play;
 mod progress;
+#[cfg(feature = "live")]
 mod race;
+#[cfg(feature = "live")]
 mod race_part;
+#[cfg(feature = "live")]
 mod record;
-mod recorded;
 mod run;
-mod shipped;
-mod standstill;
 mod study;
 mod summarise;
 mod threads;
 mod verify;
-mod watchdog;
+mod watching;
+mod words;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, exit};
+#[cfg(not(feature = "live"))]
+use not_built::{calibrate, conform, doctor, elevate, live, play, race, record};
 use std::process::ExitCode;
 
 /// How good is this scheduler, for this work, on this machine?
@@ -54,9 +64,9 @@ const FIRST_STEPS: &str = "\
 First steps:
   goodness compare                          the shipped recording under the standard field of schedulers
   goodness compare mixed -p eevdf -p o1     a built-in workload under two of them
-  sudo goodness record -o my.ftrace.zst -d 5s    five seconds of this machine
-  goodness verify my.ftrace.zst             how faithfully its replay repeats the recording
-  goodness compare my.ftrace.zst            which scheduler suits it
+  sudo goodness record -o my.ftrace.gz -d 5s     five seconds of this machine
+  goodness verify my.ftrace.gz              how faithfully its replay repeats the recording
+  goodness compare my.ftrace.gz             which scheduler suits it
   goodness play examples/02-nice.toml -d 5s      the same work as real threads, under this kernel's scheduler
   goodness race spin-nice                   a race on this machine's own kernel; see goodness race --help
   goodness doctor                           what works here, and what to install
@@ -68,7 +78,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdic
 enum Command {
     /// Rank schedulers on the same work, with intervals and verdicts.
     Compare(compare::Compare),
-    /// One policy, one run, in detail.
+    /// Run one policy once, in detail.
     Run(run::Run),
     /// Simulate a scenario, play it on the running kernel, and say how far the two agree.
     Conform(conform::Conform),
@@ -76,11 +86,11 @@ enum Command {
     Play(play::Play),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
-    /// How faithfully a replay repeats its recording, metric by metric.
+    /// Measure how faithfully a replay repeats its recording.
     Verify(verify::Verify),
-    /// What a trace holds, read in constant memory.
+    /// Summarise a trace, in constant memory.
     Summarise(summarise::Summarise),
-    /// What there is: policies, workloads, recordings, machines, metrics, formats, studies.
+    /// List policies, elevators, devices, workloads, recordings, machines, metrics, formats, studies.
     List(list::List),
     /// Reproduce published results, side by side with their numbers.
     Study(study::Conduct),
@@ -88,17 +98,22 @@ enum Command {
     Elevate(Box<elevate::Elevate>),
     /// Measure what scheduling costs on this machine, for --machine.
     Calibrate(calibrate::Calibrate),
-    /// What a decision costs, and how it grows with tasks and CPUs.
+    /// Time decisions of policies and elevators.
     Bench(bench::Bench),
     /// Let a policy decide for real threads of this machine (root; Linux with sched_ext).
     Live(live::Live),
     /// Race real servers under what this machine's kernel offers.
     Race(race::Race),
-    /// What works on this machine, what to install, and what killed commands have left.
+    /// Check what works on this machine, and undo what killed commands have left.
     Doctor(doctor::Doctor),
     /// What a race runs of this program itself.
+    #[cfg(feature = "live")]
     #[command(hide = true, name = goodness_race::part::Parts::COMMAND)]
     RacePart(race_part::RacePart),
+    /// Man pages and completions, for packages.
+    #[cfg(feature = "manual")]
+    #[command(hide = true)]
+    Manual(manual::Manual),
 }
 
 impl Command {
@@ -126,7 +141,10 @@ impl Command {
             Command::Live(live) => live.run(),
             Command::Race(race) => race.run(),
             Command::Doctor(doctor) => doctor.run(),
+            #[cfg(feature = "live")]
             Command::RacePart(part) => part.run(),
+            #[cfg(feature = "manual")]
+            Command::Manual(manual) => manual.run(<Arguments as clap::CommandFactory>::command()),
         }
     }
 }

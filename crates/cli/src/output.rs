@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use goodness::Timelines;
 use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Outputs that `compare` and `run` share.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Outputs {
-    /// Write the results as JSON (schema goodness.report/1); `-` is standard output, and nothing else goes there.
+    /// Write the results as JSON (schema goodness.report/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write a self-contained page.
@@ -30,9 +31,10 @@ impl Outputs {
         check(input, &[(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")])
     }
 
-    /// Whether timelines are needed.
-    pub fn wants_timelines(&self) -> bool {
-        self.html.is_some() || self.perfetto.is_some()
+    /// The schedules that are needed, of `slices` each.
+    pub fn timelines(&self, slices: usize) -> Timelines {
+        let is_wanted = self.html.is_some() || self.perfetto.is_some();
+        Timelines { slices: if is_wanted { slices } else { 0 }, with_queues: self.perfetto.is_some() }
     }
 
     /// Shows the report and writes the files asked for.

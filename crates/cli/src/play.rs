@@ -1,13 +1,15 @@
 //! `goodness play`: the work as real threads, under the scheduler of the running kernel.
 
 use crate::failure::{Failure, exit};
-use crate::input::{Input, InputOptions, open};
 use crate::output;
+use crate::watching::Watching;
 use clap::Args;
-use goodness_core::{CpuId, Seed, Span, WorkloadSource};
-use goodness_live::cpu_list::CpuList;
-use goodness_live::player::{self, PlayClass, PlayError, Played, PlayedTask};
+use goodness::play::Part;
+use goodness::{OpenOptions, Progress, Work};
+use goodness_core::{CpuId, Span};
+use goodness_play::{PlayClass, Played, PlayedTask};
 use goodness_report::{atomic, figure};
+use goodness_sys::cpu_list::CpuList;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +32,7 @@ Exit codes: 0 played, 2 it cannot be played here (the sentence says what to do),
 pub struct Play {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
     input: String,
-    /// How long, warm-up included. By default what the file says.
+    /// Duration, warm-up included; the file's own by default.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
     /// The CPUs that tasks may use; CPU n of the file is the n-th of them. By default those of this command.
@@ -39,13 +41,13 @@ pub struct Play {
     /// The class of tasks that ask for none. By default that of this command; ext is the policy that is loaded.
     #[arg(long, value_enum, value_name = "CLASS")]
     policy_class: Option<ClassChoice>,
-    /// Where chance begins; the simulator gives the same lengths with the same seed.
+    /// Random seed; the simulator draws the same lengths from the same seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Accept rt-app keys that are not honoured, and name them.
     #[arg(long)]
     lenient: bool,
-    /// Write the results as JSON (schema goodness.play/1); `-` is standard output, and nothing else goes there.
+    /// Write the results as JSON (schema goodness.play/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -71,8 +73,9 @@ impl Play {
     pub fn run(&self) -> Result<u8, Failure> {
         output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(length).transpose()?;
-        let options = InputOptions { lenient: self.lenient, ..InputOptions::default() };
-        let input = open(&self.input, &options, self.seed)?;
+        let options = OpenOptions { lenient: self.lenient, ..OpenOptions::default() };
+        let watching = Watching::new();
+        let input = goodness::open(&self.input, &options, &|progress: Progress| watching.tell(progress))?;
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
         let cpus = self.cpus.as_ref().map(playable).transpose()?;
         let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
@@ -105,7 +108,7 @@ impl Play {
         })
     }
 
-    fn print(&self, played: &Played, input: &Input) {
+    fn print(&self, played: &Played, input: &Work) {
         let cpus: Vec<String> = played.cpus.iter().map(u32::to_string).collect();
         let class = format!("{}, CPU {}", played.class, cpus.join(","));
         say!("{} played for {} ({class}), seed {}", self.input, Span(played.measured_ns), self.seed);
@@ -136,32 +139,8 @@ impl Play {
     }
 }
 
-/// What is played of an input.
-pub struct Part {
-    /// Where chance begins: the lengths are those of the first run of a simulation with this seed.
-    pub seed: u64,
-    /// How long, where not as long as the input says.
-    pub duration: Option<Span>,
-    /// The class of tasks that ask for none.
-    pub class: PlayClass,
-    /// The CPUs that tasks may use, where not all of this command.
-    pub cpus: Option<Vec<CpuId>>,
-}
-
-impl Part {
-    /// Plays it.
-    ///
-    /// # Errors
-    /// Work that cannot be played, what needs root.
-    pub fn play(self, input: &Input) -> Result<Played, Failure> {
-        let seed = Seed(self.seed).stream("replication", 0);
-        let options = player::Options { duration: self.duration, class: self.class, seed, cpus: self.cpus };
-        player::play(input.source.build(seed, 0), options).map_err(|error| refusal(&error, &*input.source))
-    }
-}
-
 /// What the reader of the table should know.
-fn remarks(played: &Played, input: &Input) -> Vec<String> {
+fn remarks(played: &Played, input: &Work) -> Vec<String> {
     let mut all = input.details.warnings.clone();
     let (has, cpus) = (input.machine.cpu_count(), played.cpus.len());
     if has != cpus {
@@ -197,7 +176,7 @@ fn class(choice: ClassChoice) -> PlayClass {
 /// CPUs as typed: some that this command may use.
 fn playable(listed: &CpuList) -> Result<Vec<CpuId>, Failure> {
     let cpus: Vec<CpuId> = listed.0.iter().copied().map(CpuId).collect();
-    let mine = player::playable_cpus();
+    let mine = goodness_play::playable_cpus();
     match cpus.iter().find(|cpu| !mine.contains(cpu)) {
         None => Ok(cpus),
         Some(cpu) => {
@@ -216,17 +195,5 @@ pub fn length(text: &str) -> Result<Span, Failure> {
     if span == Span::ZERO {
         return Err(Failure::usage("--duration: a play needs some time, such as 5s"));
     }
-    goodness_workload::soundness::duration(span).map_err(|why| Failure::usage(format!("--duration: {why}")))
-}
-
-/// An error of the player with the place in the file.
-fn refusal(error: &PlayError, source: &dyn WorkloadSource) -> Failure {
-    let place = match error.task() {
-        Some(task) => source.place_of(task),
-        None if error.is_refusal() => source.place_of_storage(),
-        None => None,
-    };
-    let place = place.unwrap_or_else(|| source.name().to_string());
-    let sentence = format!("{place}: {error}");
-    if error.is_refusal() { Failure::usage(sentence) } else { Failure::other(sentence) }
+    goodness_work::soundness::duration(span).map_err(|why| Failure::usage(format!("--duration: {why}")))
 }

@@ -1,19 +1,20 @@
 //! `goodness race`: real servers under what this machine's kernel offers.
 
 mod beside;
-mod page;
 mod show;
 
 use crate::failure::{Failure, exit};
-use crate::{input, output};
+use crate::output;
 use clap::Args;
 use goodness_core::Seed;
 use goodness_core::registry::suggest;
+use goodness_race::beside::{self as oracle, Beside, Oracle};
 use goodness_race::config::{self, RaceFile};
 use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};
 use goodness_race::part::Parts;
-use goodness_race::{arm, load, shipped};
+use goodness_race::{arm, load, page, shipped};
 use goodness_report::atomic;
+use goodness_work::text_file;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::path::{Path, PathBuf};
 
@@ -27,13 +28,13 @@ use std::path::{Path, PathBuf};
 pub struct Race {
     /// A race file, the name of a shipped race, or `list`.
     race: String,
-    /// Blocks at most, in place of the file's.
+    /// Most blocks, in place of the file's.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: Option<u32>,
-    /// What order and work are drawn from, in place of the file's.
+    /// Random seed of order and work, in place of the file's.
     #[arg(long)]
     seed: Option<u64>,
-    /// Write the results as JSON (schema goodness.race/1); `-` is standard output, and nothing else goes there.
+    /// Write the results as JSON (schema goodness.race/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write a self-contained page.
@@ -43,7 +44,7 @@ pub struct Race {
     /// `goodness calibrate`) or, without FILE, on this machine as measured before the race.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     predict: Option<String>,
-    /// Say what would be run and changed, and do nothing.
+    /// Print what would be run and changed, and do nothing.
     #[arg(long)]
     dry_run: bool,
 }
@@ -93,7 +94,9 @@ impl Race {
             return possible.map(|()| code);
         }
         possible?;
-        let oracle = self.predict.as_deref().map(|machine| beside::Oracle::ask(machine, &file, &parts)).transpose()?;
+        let folder = tempfile::tempdir().map_err(|why| Failure::other(format!("no private folder: {why}")))?;
+        let oracle = self.predict.as_deref().map(|machine| Oracle::ask(machine, &file, &parts, folder.path()));
+        let oracle = oracle.transpose()?;
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
@@ -115,7 +118,7 @@ impl Race {
                 )));
             }
             _ => {
-                let (_, text) = input::read_text(&self.race)?;
+                let text = text_file::read(&self.race, text_file::WORK_MAX).map_err(Failure::usage)?;
                 config::read(&self.race, &text).map_err(Failure::usage)?
             }
         };
@@ -124,8 +127,8 @@ impl Race {
         Ok(file)
     }
 
-    fn deliver(&self, outcome: &Outcome, predictions: &[beside::Beside]) -> Result<(), Failure> {
-        let json = || beside::json(outcome, predictions);
+    fn deliver(&self, outcome: &Outcome, predictions: &[Beside]) -> Result<(), Failure> {
+        let json = || oracle::json(outcome, predictions);
         let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         if to_stdout {
             say!("{}", json());
@@ -178,6 +181,7 @@ fn tell(bar: &ProgressBar, plan: &Plan, progress: Progress) {
             let name = &plan.arms[arm].name;
             bar.println(format!("\"{name}\" is run again: others used {used} % of the machine"));
         }
+        Progress::LeftAlone(what) => bar.suspend(|| eprintln!("{what}")),
         Progress::Looked { blocks, open } => bar.println(format!("after {blocks} blocks {open} comparisons are open")),
     }
 }

@@ -3,9 +3,9 @@
 use crate::failure::{Failure, exit};
 use clap::Args;
 use goodness_core::Span;
-use goodness_live::cpu_list::CpuList;
-use goodness_live::record::{Exit, Options, Progress, Recorded, record};
+use goodness_record::{Exit, Options, Progress, Recorded, record};
 use goodness_report::atomic;
+use goodness_sys::cpu_list::CpuList;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ use std::time::Duration;
 Examples:
   sudo goodness record -d 5s                                what runs anyway, for five seconds
   sudo goodness record --comm apache2 -- ab -n 10000 -c 32 http://127.0.0.1/
-  goodness verify recording.ftrace.zst && goodness compare recording.ftrace.zst
+  goodness verify recording.ftrace.gz && goodness compare recording.ftrace.gz
 
 Exit codes: 0 recorded, 1 something failed, 2 it cannot be recorded here (the sentence says what to do).")]
 pub struct Record {
-    /// Where the recording goes.
-    #[arg(short, long, default_value = "recording.ftrace.zst")]
+    /// File to write.
+    #[arg(short, long, default_value = "recording.ftrace.gz")]
     output: PathBuf,
-    /// How long at most (10 s without a command).
+    /// Longest duration (10s without a command).
     #[arg(short, long)]
     duration: Option<String>,
     /// A server that runs already and belongs to the work, by process name; may be repeated.

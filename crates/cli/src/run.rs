@@ -1,14 +1,14 @@
 //! `goodness run`: one policy, one run, in detail.
 
-use crate::analysis::{Circumstances, report};
-use crate::compare::{check_names, command_line};
+use crate::compare::{check_names, circumstances};
 use crate::failure::{Failure, exit};
-use crate::input::{Input, InputOptions, open};
-use crate::lab::{Plan, RunResult};
+use crate::input::InputOptions;
 use crate::output::{self, Outputs};
+use crate::watching::Watching;
+use crate::words::{self, command_line};
 use clap::Args;
+use goodness::{Contender, Plan, PolicySpec, Progress, Timelines, Work, shipped};
 use goodness_core::{CpuId, Span};
-use goodness_lab::{Contender, ElevatorSpec, PolicySpec};
 use goodness_report::Timeline;
 use goodness_report::model::Details;
 use goodness_report::timeline::Slice;
@@ -16,29 +16,40 @@ use goodness_report::timeline::Slice;
 /// Slices that a detailed run keeps.
 const TIMELINE_CAP: usize = 2_000_000;
 
-/// One policy, one run, in detail: metrics, latency by task, and on request the history and the map of the schedule.
+/// Run one policy once, in detail: metrics, latency by task, and on request the history and the map of the schedule.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness run mixed -p eevdf                                metrics and tasks of one run
+  goodness run mixed -p o1 --timehist 20                     the first 20 stints
+  goodness run mixed -p rr --map                             switches: a column per CPU, a letter per task
+  goodness run mariadb-sysbench-16 --perfetto run.perfetto
+
+Exit codes: 0 ran, 1 failure, 2 bad input, 4 a checker was violated.")]
 pub struct Run {
-    /// What to run, as in `goodness compare`.
+    /// Input, as in `goodness compare`.
     input: Option<String>,
-    /// The policy, with settings: eevdf:base_slice=3ms. By default eevdf, or what recorded the recording.
+    /// Policy, with settings: eevdf:base_slice=3ms. By default eevdf, or the policy that made the recording.
     #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
     policy: Option<String>,
-    /// The elevator of the disks, with settings: bfq:low_latency=off. By default mq-deadline.
+    /// Elevator of the disks, with settings: bfq:low_latency=off. By default mq-deadline.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Option<String>,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Which replication of a comparison to show.
+    /// Replication of a comparison to show, from 0.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
     replication: u32,
-    /// Print the first N stints: when, where, who, how long it had waited and how long it ran.
+    /// Print the first N stints: time, CPU, task, wait and run time.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     timehist: Option<usize>,
-    /// Print the first N switches as a map: one column a CPU, one letter a task.
+    /// Print the first N switches as a map: one column per CPU, one letter per task.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     map: Option<usize>,
+    /// Report the time that simulating took, the one figure that differs from run to run.
+    #[arg(long)]
+    timing: bool,
     #[command(flatten)]
     options: InputOptions,
     #[command(flatten)]
@@ -51,33 +62,22 @@ impl Run {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
-        let named = self.input.as_deref().unwrap_or(crate::shipped::DEFAULT);
+        let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         self.outputs.check(named)?;
         check_names(&self.policy, &self.elevator)?;
-        let input = open(named, &self.options, self.seed)?;
-        let contenders = [Contender { policy: self.policy(&input)?, elevator: self.elevator(&input)? }];
-        let words = self.options.words(named);
-        let plan = Plan {
-            machine: &input.machine,
-            words: &words,
-            source: &*input.source,
-            seed: self.seed,
-            runs: 1,
-            first: self.replication,
-            contenders: &contenders,
-            timeline_cap: TIMELINE_CAP,
-            with_queues: self.outputs.perfetto.is_some(),
-        };
-        let mut arms = plan.conduct()?;
-        let details = Details { command: Some(command_line()), ..input.details.clone() };
-        let fidelity = input.recorded.map(|r| r.fidelity);
-        let circumstances = Circumstances { input: input.about, fidelity, details };
-        let report = report(&plan, &arms, circumstances)?;
-        let timelines: Vec<Timeline> = arms[0].runs[0].timeline.take().into_iter().collect();
+        let input = self.options.words(named);
+        let said = |refusal| words::failure(&refusal, &input);
+        let watching = Watching::new();
+        let watch = |progress: Progress| watching.tell(progress);
+        let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
+        let mut runs = self.plan(&work)?.run(&watch).map_err(said)?;
+        let details = Details { command: Some(command_line()), ..work.details };
+        let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
+        let timelines = runs.take_timelines();
         self.outputs.deliver(&report, &timelines)?;
         let quiet = self.outputs.json.as_deref().is_some_and(|p| p.as_os_str() == "-");
         if let (Some(timeline), false) = (timelines.first(), quiet) {
-            self.print_schedule(timeline, &arms[0].runs[0]);
+            self.print_schedule(timeline, runs.arms[0].decisions);
         }
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {}", v.checker, v.message))),
@@ -85,20 +85,21 @@ impl Run {
         }
     }
 
-    fn policy(&self, input: &Input) -> Result<PolicySpec, Failure> {
-        match (&self.policy, &input.recorded) {
-            (Some(text), _) => crate::lab::policy(text),
-            (None, Some(recorded)) => Ok(recorded.policy.clone()),
-            (None, None) => crate::lab::policy("eevdf"),
-        }
-    }
-
-    fn elevator(&self, input: &Input) -> Result<Option<ElevatorSpec>, Failure> {
+    fn plan<'a>(&self, work: &'a Work) -> Result<Plan<'a>, Failure> {
         let named: Vec<String> = self.elevator.iter().cloned().collect();
-        Ok(crate::compare::elevators(&named, input)?.into_iter().next())
+        let policy = self.policy.as_deref().map_or_else(|| work.standard_policy(), PolicySpec::parse)?;
+        let contender = Contender { policy, elevator: work.elevators(&named)?.into_iter().next() };
+        Ok(Plan {
+            seed: self.seed,
+            runs: 1,
+            first: self.replication,
+            timelines: Timelines { slices: TIMELINE_CAP, with_queues: self.outputs.perfetto.is_some() },
+            timing: self.timing,
+            ..Plan::of(work, vec![contender])
+        })
     }
 
-    fn print_schedule(&self, timeline: &Timeline, run: &RunResult) {
+    fn print_schedule(&self, timeline: &Timeline, decisions: u64) {
         let mut slices: Vec<&Slice> = timeline.slices.iter().collect();
         slices.sort_by_key(|s| (s.start, s.cpu));
         if let Some(count) = self.timehist {
@@ -108,11 +109,7 @@ impl Run {
             print_map(&slices, timeline, count);
         }
         if self.timehist.is_none() && self.map.is_none() {
-            say!(
-                "{} stints, {} decisions; --timehist lists them, --map draws them",
-                slices.len(),
-                run.outcome.decisions
-            );
+            say!("{} stints, {decisions} decisions; --timehist lists them, --map draws them", slices.len());
         }
     }
 }

@@ -1,34 +1,42 @@
 //! `goodness study`: published results, reproduced side by side.
 
-use crate::compare::quoted;
 use crate::failure::{Failure, exit};
-use crate::input::{self, InputOptions};
+use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
 use goodness_core::registry::nearest;
 use goodness_report::{atomic, figure};
 use goodness_study::html::{Page, published};
 use goodness_study::{Findings, Lab, Own, Published, STUDIES, Sensitivity, Study, Verdict, own, sensitivity};
+use goodness_work::text_file;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
 ///
-/// Without a name, or with `list`: what studies there are. `all` conducts every one. A path conducts a study of one's
-/// own, see docs/studies.md. A verdict is `reproduced` (within the
-/// tolerance shown), `direction` (the same side, another size), `not reproduced`, or `unpublished`.
+/// Without a name, or with `list`, the studies are listed. `all` conducts every one. A path conducts a study of your
+/// own (docs/studies/own.md). A verdict is `reproduced` (within the tolerance shown), `direction` (the same side,
+/// another size), `not reproduced` or `unpublished`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness study list                           the studies there are
+  goodness study travis-1998                    one, with its page
+  goodness study all --quick                    all, without the sensitivity analysis
+  goodness study examples/06-a-textbook-table   one of your own
+
+Exit codes: 0 conducted, 1 failure, 2 bad input, 4 a checker was violated.")]
 pub struct Conduct {
     /// Name of a study, `list` or `all`; or the path of a TOML file, or of a folder with a published.toml.
     #[arg(default_value = "list")]
     name: String,
-    /// Replications of each run; the study's own number by default.
+    /// Replications of each run. By default the study's own number.
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     runs: Option<u32>,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Do not ask which inferred parameters the verdicts hang on, which takes most of the time.
+    /// Skip the sensitivity analysis, which takes most of the run time.
     #[arg(long)]
     quick: bool,
     /// Write the rows as JSON (schema goodness.study/1; an array of them for `all`); `-` is standard output.
@@ -79,11 +87,10 @@ impl Conduct {
     /// Conducts the study in the file or the folder `path`.
     fn conduct_own(&self, path: &str) -> Result<u8, Failure> {
         let file = if Path::new(path).is_dir() { Path::new(path).join("published.toml") } else { path.into() };
-        let (_, text) = input::read_text(&file.to_string_lossy())?;
-        let folder = file.parent().unwrap_or(Path::new(""));
-        let open = |run: &str, machine: Option<&str>| self.open_beside(folder, run, machine);
-        let own = Own::read(&file.to_string_lossy(), &text, &open).map_err(Failure::usage)?;
-        let name = name_of(&file);
+        let named = file.to_string_lossy();
+        let text = text_file::read(&named, text_file::WORK_MAX).map_err(Failure::usage)?;
+        let own = Own::read(&named, &text).map_err(Failure::usage)?;
+        let name = own::name_of(&file);
         let conduct = |lab: &Lab| own.conduct(lab);
         let study = Study {
             name: &name,
@@ -96,17 +103,6 @@ impl Conduct {
             conduct: &conduct,
         };
         self.conduct_each(&[study], std::slice::from_ref(&own.published))
-    }
-
-    /// Opens what a study of one's own names; a file is looked for in its folder first.
-    fn open_beside(&self, folder: &Path, run: &str, machine: Option<&str>) -> Result<own::Input, String> {
-        let beside = |text: &str| {
-            let path = folder.join(text);
-            if path.is_file() { path.to_string_lossy().into_owned() } else { text.into() }
-        };
-        let options = InputOptions { machine: machine.map(beside), ..InputOptions::default() };
-        let opened = input::open(&beside(run), &options, self.seed).map_err(|failure| failure.sentence)?;
-        Ok(own::Input { work: opened.source, machine: opened.machine })
     }
 
     /// Conducts `studies`, each with what was published.
@@ -216,27 +212,9 @@ impl Conduct {
     }
 
     fn as_json(&self, one: &Conducted) -> Value {
-        json!({
-            "schema": "goodness.study/1",
-            "study": one.study.name,
-            "source": one.study.source,
-            "seed": self.seed,
-            "runs": self.runs.unwrap_or(one.study.runs),
-            "conclusion": one.findings.conclusion,
-            "rows": one.findings.rows,
-            "parameters": one.study.parameters.iter().map(|p| json!({
-                "name": p.name, "unit": p.unit, "value": p.value, "low": p.low, "high": p.high, "because": p.because
-            })).collect::<Vec<_>>(),
-            "sensitivity": one.sensitivity,
-        })
+        let runs = self.runs.unwrap_or(one.study.runs);
+        one.study.document(&one.findings, one.sensitivity.as_ref(), self.seed, runs)
     }
-}
-
-/// What a study in `file` is called: as the file, or as its folder where the file has the name that all have.
-fn name_of(file: &Path) -> String {
-    let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
-    let folder = full.parent().and_then(Path::file_name).filter(|_| full.ends_with("published.toml"));
-    folder.or(full.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn unknown(name: &str) -> Failure {

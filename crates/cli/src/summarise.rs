@@ -2,15 +2,23 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
-use crate::shipped;
+use crate::watching::Watching;
 use clap::Args;
+use goodness::{Progress, shipped};
 use goodness_core::Span;
 use goodness_trace::{Summary, TraceError, summarise};
 
-/// What a trace holds: events, tasks, length, losses and repairs. Memory does not grow with the file.
+/// Summarise a trace: events, tasks, length, losses and repairs. Memory does not grow with the file.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness summarise my.ftrace.gz
+  zstdcat big.ftrace.zst | goodness summarise -   from standard input
+  goodness summarise apache-ab-c32-1cpu --json    a shipped recording
+
+Exit codes: 0 summarised, 2 bad input.")]
 pub struct Summarise {
-    /// The trace; `-` is standard input.
+    /// Trace; `-` for standard input.
     trace: String,
     /// Print JSON.
     #[arg(long)]
@@ -24,7 +32,9 @@ impl Summarise {
     /// A trace that cannot be used.
     pub fn run(&self) -> Result<u8, Failure> {
         let bad = |error: TraceError| Failure::usage(error.to_string());
-        let summary = shipped::open(&self.trace).and_then(summarise).map_err(bad)?;
+        let watching = Watching::new();
+        let watch = |progress: Progress| watching.tell(progress);
+        let summary = shipped::open(&self.trace, &watch).and_then(summarise).map_err(bad)?;
         if self.json {
             say!("{}", serde_json::to_string_pretty(&summary).expect("plain values serialise"));
         } else {

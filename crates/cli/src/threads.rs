@@ -33,7 +33,8 @@ fn wanted(asked: Option<&str>, cores: usize) -> Result<usize, String> {
         Ok(0) => Ok(cores),
         Ok(number) if number <= most => Ok(number),
         _ => Err(format!(
-            "{VARIABLE}={text}: a whole number in 0 ..= {most} is needed on these {cores} cores; unset it for one thread \
+            "{VARIABLE}={text}: a whole number in 0 ..= {most} is needed on these {cores} cores; unset it for one \
+                thread \
              a core"
         )),
     }

@@ -1,30 +1,37 @@
 //! `goodness verify`: how faithfully a replay repeats its recording.
 
 use crate::failure::{Failure, exit};
-use crate::input::{InputOptions, Verified, verified};
-use crate::output;
-use crate::recorded::Recorded;
+use crate::input::InputOptions;
+use crate::watching::Watching;
+use crate::{output, words};
 use clap::Args;
+use goodness::{Plan, Progress, shipped};
 use goodness_report::figure;
-use goodness_report::model::{Fidelity, FidelityMetric};
+use goodness_report::model::{Details, Fidelity, FidelityMetric};
 use serde_json::{Value, json};
 
-/// How faithfully a replay repeats its recording, metric by metric.
+/// Measure how faithfully a replay repeats its recording, metric by metric.
 ///
 /// The recording is replayed under the policy of the kernel that recorded it, and both are measured by the same code.
-/// Metrics with a promised bound are marked when they miss it, and when the recording does not show them. Exit code with
-/// --strict: 1 if one misses, 3 if none does but one was not measured.
+/// Metrics with a promised bound are marked when they miss it, and when the recording does not show them.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness verify                         all shipped recordings
+  goodness verify my.ftrace.gz            your own
+  goodness verify my.ftrace.gz --strict   for scripts: fail if a bound is missed
+
+Exit codes: 0 verified, 2 bad input; with --strict 1 if a metric misses its bound, 3 if none does but one was not measured.")]
 pub struct Verify {
     /// Recordings; all shipped ones by default.
     traces: Vec<String>,
     /// Print JSON: one `fidelity` object for each trace.
     #[arg(long)]
     json: bool,
-    /// Fail when a metric misses its promised bound.
+    /// Fail if a metric misses its promised bound.
     #[arg(long)]
     strict: bool,
-    /// Where chance begins.
+    /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -37,13 +44,13 @@ impl Verify {
     /// # Errors
     /// Traces that cannot be used; with `--strict`, a metric beyond its bound.
     pub fn run(&self) -> Result<u8, Failure> {
-        let shipped: Vec<String> = crate::shipped::RECORDINGS.iter().map(|r| r.name.to_string()).collect();
+        let shipped: Vec<String> = shipped::RECORDINGS.iter().map(|r| r.name.to_string()).collect();
         let traces = if self.traces.is_empty() { &shipped } else { &self.traces };
         let mut results = Vec::new();
         for trace in traces {
-            let (recorded, Verified { fidelity, .. }) = verified(trace, &self.options, self.seed)?;
+            let (fidelity, details) = self.verify(trace)?;
             if !self.json {
-                print(trace, &fidelity, &recorded);
+                print(trace, &fidelity, &details);
             }
             results.push((trace.clone(), fidelity));
         }
@@ -67,6 +74,20 @@ impl Verify {
     }
 }
 
+impl Verify {
+    /// Replays a recording under the policy that made it: a plan without contenders.
+    fn verify(&self, trace: &str) -> Result<(Fidelity, Details), Failure> {
+        let input = self.options.words(trace);
+        let said = |refusal| words::failure(&refusal, &input);
+        let watching = Watching::new();
+        let watch = |progress: Progress| watching.tell(progress);
+        let work = goodness::open_recording(trace, &self.options.read()?, &watch).map_err(said)?;
+        let plan = Plan { seed: self.seed, ..Plan::of(&work, Vec::new()) };
+        let runs = plan.run(&watch).map_err(said)?;
+        Ok((runs.fidelity.expect("a recording's plan states its error"), work.details))
+    }
+}
+
 fn misses(metric: &FidelityMetric) -> bool {
     metric.keeps_promise() == Some(false)
 }
@@ -76,9 +97,9 @@ fn is_open(metric: &FidelityMetric) -> bool {
     metric.tolerance.is_some() && metric.keeps_promise().is_none()
 }
 
-fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
+fn print(trace: &str, fidelity: &Fidelity, details: &Details) {
     say!("{trace}, replayed under {}", fidelity.policy);
-    for warning in &recorded.warnings {
+    for warning in &details.warnings {
         say!("  note: {warning}");
     }
     let mut table = output::table();
@@ -101,7 +122,7 @@ fn print(trace: &str, fidelity: &Fidelity, recorded: &Recorded) {
     }
     output::align_right(&mut table, 1..5);
     say!("{table}");
-    let listed = recorded.repairs.iter().chain(&recorded.unknowns).filter(|c| c.count > 0);
+    let listed = details.repairs.iter().chain(&details.unknowns).filter(|c| c.count > 0);
     for counted in listed {
         say!("  {:>8}  {}", counted.count, counted.what);
     }

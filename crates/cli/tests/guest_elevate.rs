@@ -1,7 +1,7 @@
 //! `goodness elevate` on a running kernel: to be run as root where there is ublk and nothing to lose, which is a guest
 //! (`scripts/test-guest elevate`). Elsewhere every test says that it was skipped.
 
-use goodness_live::elevate::verify::{self, Acknowledged, Load};
+use goodness_ublk::verify::{self, Acknowledged, Load};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -195,7 +195,7 @@ fn every_elevator_serves_reads_writes_and_flushes_without_breaking_a_rule() {
     if !is_guest() {
         return;
     }
-    for about in goodness_io::ALL {
+    for about in goodness_elevators::ALL {
         let backing = disk("each");
         let server = Server::before(about.name, &backing, &["--depth", "4"]);
         let written = run(&load(&server.device, 600, 32));
@@ -266,7 +266,8 @@ fn space_is_given_back_and_reads_as_zeroes() {
     assert!(blocks() <= full - 1024, "{} blocks after, {full} before", blocks());
     assert!(shell(&format!("dd if={device} bs=64k count=8 2> /dev/null | cmp -n 524288 - /dev/zero")));
     assert!(shell(&format!(
-        "dd if={device} bs=64k skip=8 count=8 2> /dev/null > /tmp/half; dd if=/bin/busybox bs=64k skip=8 count=8 2> /dev/null | cmp - /tmp/half"
+        "dd if={device} bs=64k skip=8 count=8 2> /dev/null > /tmp/half; dd if=/bin/busybox bs=64k skip=8 count=8 2> \
+            /dev/null | cmp - /tmp/half"
     )));
     server.stop();
 }

@@ -1,4 +1,4 @@
-//! What tasks do: a behaviour answers, step by step, what its task wants next. Hosts perform the steps.
+//! Behaviours: a behaviour answers, step by step, what its task wants next. Hosts perform the steps.
 
 use crate::rng::Rng;
 use crate::storage::IoStep;
@@ -9,7 +9,7 @@ use crate::time::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u32);
 
-/// How a channel behaves.
+/// Kind of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
     /// A counting semaphore: a wake that finds nobody waiting is kept for the next who waits.
@@ -28,7 +28,7 @@ pub struct LockId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BehaviourId(pub u32);
 
-/// What a task does next.
+/// A task's next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Use this much CPU time.
@@ -73,9 +73,9 @@ pub enum Step {
     Exit,
 }
 
-/// What a behaviour sees when asked for its next step.
+/// The view of a behaviour that is asked for its next step.
 pub struct StepContext<'a> {
-    /// When the previous step was complete.
+    /// Time at which the previous step was complete.
     pub now: Time,
     /// Whose step it is.
     pub task: TaskId,

@@ -3,7 +3,7 @@
 use crate::request::{Operation, Request, RequestId};
 use crate::time::{Span, Time};
 
-/// What a device says of itself to the block layer.
+/// A device's facts, for the block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceFacts {
     /// Capacity in sectors.
@@ -12,11 +12,11 @@ pub struct DeviceFacts {
     pub depth: u32,
     /// Hardware queues.
     pub queues: u16,
-    /// Whether seeking costs.
+    /// True if seeking costs.
     pub rotational: bool,
     /// Largest transfer of one command, in sectors.
     pub sectors_max: u32,
-    /// Whether a completed write may still be lost: flushes and durable writes mean something.
+    /// True if a completed write may still be lost: flushes and durable writes then have a meaning.
     pub volatile_cache: bool,
 }
 
@@ -27,21 +27,21 @@ pub struct Service {
     pub op: Operation,
     /// Its size in sectors.
     pub sectors: u32,
-    /// Whether it began where the last one of its operation ended.
+    /// True if it began where the last one of its operation ended.
     pub is_sequential: bool,
     /// From issue to completion.
     pub span: Span,
 }
 
-/// What a device was seen to do: enough for one that takes as long.
+/// A device's behaviour as it was measured: enough for a model that takes as long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSample {
-    /// What it is taken to say of itself.
+    /// Facts that the model gives of itself.
     pub facts: DeviceFacts,
     /// Commands it serves at a time. With 1 the times are times of service; with the depth at which they were seen they
     /// include waiting in the device.
     pub servers: u32,
-    /// What it took how long for.
+    /// Service times by operation.
     pub services: Vec<Service>,
 }
 
@@ -49,14 +49,15 @@ pub struct DeviceSample {
 ///
 /// Every request that was started completes exactly once. A device may complete in another order than it was given.
 pub trait Device: Send {
-    /// What it says of itself; never changes.
+    /// Its facts; they never change.
     fn facts(&self) -> DeviceFacts;
 
-    /// The device gets a request. There are fewer than [`DeviceFacts::depth`] in it already. It must not complete within
-    /// this call, but may at the same instant.
+    /// The device gets a request. There are fewer than [`DeviceFacts::depth`] in it already. It must not complete
+    /// within this call, but may at the same instant.
     fn start(&mut self, now: Time, id: RequestId, request: &Request);
 
-    /// When [`Device::advance`] must be called next: the next completion, or a change inside. [`Time::NEVER`] if nothing
+    /// Time at which [`Device::advance`] must be called next: the next completion, or a change inside. [`Time::NEVER`]
+    /// if nothing
     /// is under way.
     fn next_event(&self) -> Time;
 

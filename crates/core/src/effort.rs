@@ -1,4 +1,4 @@
-//! What a decision looked at. Policies count elements; the host's machine turns them into time.
+//! Effort of a decision. Policies count the elements they examine; the host's machine turns them into time.
 
 use std::cell::Cell;
 
@@ -43,7 +43,7 @@ impl EffortMeter {
         cell.set(cell.get().saturating_add(elements));
     }
 
-    /// What was reported since the last call, by kind in the order of [`Effort::ALL`].
+    /// Effort reported since the last call, by kind in the order of [`Effort::ALL`].
     #[inline]
     pub fn take(&self) -> [u32; 4] {
         [self.0[0].take(), self.0[1].take(), self.0[2].take(), self.0[3].take()]

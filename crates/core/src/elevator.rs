@@ -1,11 +1,12 @@
 //! The elevator: a pure state machine that decides in which order waiting requests go to a device.
 
+use crate::registry::Typed;
 use crate::request::{HwQueue, Io, QueueFacts, RequestId, RequestTable, Submitter};
 use crate::rng::Seed;
 use crate::time::Time;
-use crate::tunable::Tunables;
+use crate::tunable::{Tunable, TunableError, Tunables, Values};
 
-/// What an elevator sees during one call. Nothing else exists for it.
+/// An elevator's view during one call. Nothing else exists for it.
 #[derive(Clone, Copy)]
 pub struct IoContext<'a> {
     /// The time of the event.
@@ -27,22 +28,22 @@ pub struct IoContext<'a> {
 ///                    allows_merge, merged ↺   └ absorbed: another request swallowed it; it is gone
 /// ```
 ///
-/// The layer finds requests that a piece of I/O could join (by their ends and starts), checks place, direction and size,
-/// and asks; the elevator never searches for merges. After `insert`, `complete` and `timer` the layer calls `dispatch`
-/// as long as the device takes more and the answer is not `None`, unless the queue is plugged.
+/// The layer finds requests that a piece of I/O could join (by their ends and starts), checks place, direction and
+/// size, and asks; the elevator never searches for merges. After `insert`, `complete` and `timer` the layer calls
+/// `dispatch` as long as the device takes more and the answer is not `None`, unless the queue is plugged.
 pub trait Elevator {
-    /// Which merges it takes part in.
+    /// Merges it takes part in.
     fn merges(&self) -> Merges {
         Merges::All
     }
 
-    /// Whether `io` may join `request`, which waits here and ends or begins where `io` begins or ends.
+    /// True if `io` may join `request`, which waits here and ends or begins where `io` begins or ends.
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {
         let _ = (cx, request, io);
         true
     }
 
-    /// Whether `survivor` may swallow `absorbed`, which begins where it ends; both wait here. Unless an elevator says
+    /// True if `survivor` may swallow `absorbed`, which begins where it ends; both wait here. Unless an elevator says
     /// otherwise: where a piece of I/O like each may join the other.
     fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         self.allows_merge(cx, survivor, &cx.requests[absorbed].as_io())
@@ -55,8 +56,8 @@ pub trait Elevator {
         let _ = (cx, request, side, before);
     }
 
-    /// `survivor` has swallowed `absorbed`, which began where it ended. Both waited here; `absorbed` must leave every list.
-    /// The survivor's `inserted` is the earlier of both already.
+    /// `survivor` has swallowed `absorbed`, which began where it ended. Both waited here; `absorbed` must leave every
+    /// list. The survivor's `inserted` is the earlier of both already.
     fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
         self.remove(cx, absorbed);
         let _ = survivor;
@@ -65,19 +66,20 @@ pub trait Elevator {
     /// Takes a waiting request off every list.
     fn remove(&mut self, cx: &IoContext, request: RequestId);
 
-    /// Whether a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of its hardware
+    /// Tells if a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of its
+    /// hardware
     /// queue in blk-mq. The layer's own limit is [`QueueFacts::requests_each`].
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
         let _ = (cx, io, used);
         Allocate::AsUsual
     }
 
-    /// A request begins to wait here; it is never a flush, which passes by every elevator. The answer says whether a plugged
-    /// queue should run at once.
+    /// A request begins to wait here; it is never a flush, which passes by every elevator. The answer says whether a
+    /// plugged queue should run at once.
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run;
 
-    /// Chooses what `queue` of the device gets next and takes it off the lists. `None`: nothing waits, or it is better to
-    /// wait; then `next_timer` must say until when, unless a completion or an arrival ends the waiting.
+    /// Chooses what `queue` of the device gets next and takes it off the lists. `None`: nothing waits, or it is better
+    /// to wait; then `next_timer` must say until when, unless a completion or an arrival ends the waiting.
     fn dispatch(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId>;
 
     /// The device has completed a request that `dispatch` returned. `cx.in_flight` no longer counts it.
@@ -85,7 +87,7 @@ pub trait Elevator {
         let _ = (cx, request);
     }
 
-    /// When [`Elevator::timer`] should be called next, if ever. Asked after each call that may change it.
+    /// Time at which [`Elevator::timer`] should be called next, if ever. Asked after each call that may change it.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -100,15 +102,15 @@ pub trait Elevator {
         let _ = (cx, submitter);
     }
 
-    /// Whether requests wait here.
+    /// True if requests wait here.
     fn has_work(&self) -> bool;
 }
 
-/// Which merges an elevator takes part in.
+/// The merges that an elevator takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merges {
-    /// A piece of I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] knows; two
-    /// requests never unite.
+    /// A piece of I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`]
+    /// knows; two requests never unite.
     Newest,
     /// Only behind the request that was last merged or inserted.
     LastOnly,
@@ -118,7 +120,7 @@ pub enum Merges {
     All,
 }
 
-/// Where a request grew.
+/// The end at which a request grew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Before its first sector.
@@ -127,7 +129,7 @@ pub enum Side {
     Back,
 }
 
-/// Whether a slot may be taken for a piece of I/O.
+/// The answer to a request for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocate {
     /// The layer's own limit decides.
@@ -138,17 +140,17 @@ pub enum Allocate {
     Wait,
 }
 
-/// Whether a plugged queue should run.
+/// The answer to an insertion: run a plugged queue now, or later.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
-    /// When the layer unplugs it.
+    /// Run it when the layer unplugs it.
     WhenUnplugged,
     /// Now.
     Now,
 }
 
-/// Which block layer an elevator was written for.
+/// The block layer for which an elevator was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Single queue with plugging by device, up to Linux 4.20.
@@ -157,7 +159,7 @@ pub enum Layer {
     MultiQueue,
 }
 
-/// What an elevator says of itself.
+/// An elevator's entry in the list: name, summary, source, layer.
 #[derive(Clone, Copy, Debug)]
 pub struct ElevatorAbout {
     /// The registered name: the file's name with `-` for `_`.
@@ -171,24 +173,71 @@ pub struct ElevatorAbout {
 }
 
 /// An elevator that can be made by name.
-pub trait RegisteredElevator: Elevator + Send + Sized {
-    /// What it says of itself.
+pub trait RegisteredElevator: Elevator + Send + Sized + 'static {
+    /// Its entry in the list.
     const ABOUT: ElevatorAbout;
     /// Its tunables.
     type Settings: Tunables + Send;
-    /// How many requests the layer should allow; `facts` has its default.
+    /// Number of requests the layer should allow; `facts` has its default.
     fn requests(settings: &Self::Settings, facts: &QueueFacts) -> u32 {
         let _ = settings;
         facts.requests
     }
     /// An elevator for a queue.
     fn new(facts: &QueueFacts, settings: Self::Settings, seed: Seed) -> Self;
+    /// Its line in the registry.
+    const ENTRY: ElevatorEntry = ElevatorEntry {
+        about: &Self::ABOUT,
+        tunables: Self::Settings::spec,
+        values: |typed| Self::Settings::made(typed).map(|settings| settings.values()),
+        make: |facts, requests, typed, seed| {
+            Self::Settings::made(typed).map(|settings| MadeElevator::of::<Self>(facts, requests, settings, seed))
+        },
+    };
+}
+
+/// A line of the registry of elevators.
+pub struct ElevatorEntry {
+    /// The elevator's entry in the list.
+    pub about: &'static ElevatorAbout,
+    /// Its tunables.
+    pub tunables: fn() -> &'static [Tunable],
+    /// All tunables with their values, once the settings typed are made.
+    pub values: fn(&Typed) -> Result<Values, TunableError>,
+    /// Makes the elevator for a queue, with settings as typed; see [`MadeElevator::of`].
+    pub make: fn(QueueFacts, Option<u32>, &Typed, Seed) -> Result<MadeElevator, TunableError>,
+}
+
+/// An elevator ready to run: the trait object, what it says of itself, and its queue.
+pub struct MadeElevator {
+    /// Its entry in the list.
+    pub about: &'static ElevatorAbout,
+    /// The queue, with as many requests as the elevator asks for.
+    pub facts: QueueFacts,
+    /// The state machine.
+    pub elevator: Box<dyn Elevator + Send>,
+}
+
+impl MadeElevator {
+    /// Elevator `E` for a queue. `facts.requests` is the layer's default, `requests` what the user fixed it to; where
+    /// it is `None`, the elevator decides.
+    #[must_use]
+    pub fn of<E: RegisteredElevator>(
+        mut facts: QueueFacts,
+        requests: Option<u32>,
+        settings: E::Settings,
+        seed: Seed,
+    ) -> MadeElevator {
+        facts.requests = requests.unwrap_or_else(|| E::requests(&settings, &facts)).max(1);
+        let elevator = Box::new(E::new(&facts, settings, seed));
+        MadeElevator { about: E::ENTRY.about, facts, elevator }
+    }
 }
 
 /// A body of code to run with an elevator chosen by name.
 pub trait ElevatorVisitor {
-    /// What it returns.
+    /// Result of the visit.
     type Output;
     /// Runs with elevator `E`.
-    fn visit<E: RegisteredElevator + 'static>(self) -> Self::Output;
+    fn visit<E: RegisteredElevator>(self) -> Self::Output;
 }

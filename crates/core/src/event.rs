@@ -16,7 +16,7 @@ pub enum WakeSource {
     Interrupt,
 }
 
-/// How the task that left a CPU left it.
+/// Reason for which a task left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Off {
     /// Still runnable: preempted, slice over.
@@ -32,7 +32,7 @@ pub enum Off {
 }
 
 impl Off {
-    /// Whether the task still wants a CPU.
+    /// True if the task still wants a CPU.
     #[must_use]
     pub const fn is_runnable(self) -> bool {
         matches!(self, Off::Preempted | Off::Yielded)
@@ -108,8 +108,8 @@ impl From<Effort> for Overhead {
 /// A station on the way of block I/O. `Queued` and `Done` are of a piece of I/O, the others of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IoStage {
-    /// A piece of I/O reached the block layer. What it becomes part of, one of the next three says at the same instant, or
-    /// later if it waits for a slot.
+    /// A piece of I/O reached the block layer. What it becomes part of, one of the next three says at the same instant,
+    /// or later if it waits for a slot.
     Queued,
     /// It joined a waiting request behind its last sector.
     BackMerged,
@@ -132,17 +132,17 @@ pub enum IoStage {
 pub struct IoEvent {
     /// Where.
     pub disk: DiskId,
-    /// What happened.
+    /// Stage that the request reached.
     pub stage: IoStage,
     /// The operation.
     pub op: Operation,
-    /// Whether somebody waits for it.
+    /// True if somebody waits for it.
     pub sync: bool,
     /// The request; meaningless for [`IoStage::Queued`].
     pub request: RequestId,
     /// For [`IoStage::Absorbed`] the request that swallowed it and ended where it begins; otherwise the request itself.
     pub survivor: RequestId,
-    /// Who asked.
+    /// The submitter.
     pub submitter: Submitter,
     /// First sector, of the piece of I/O for `Queued`, the merges and `Done`, of the request otherwise.
     pub sector: u64,
@@ -157,16 +157,16 @@ pub struct IoEvent {
 pub enum Event {
     /// A task began to exist; it is not runnable yet.
     Fork {
-        /// Who created it, where that is known.
+        /// The task that created it, where that is known.
         parent: Option<TaskId>,
         /// The new task.
         child: TaskId,
     },
     /// A blocked or new task became runnable. Emitted once per wait, at the first waking.
     Wakeup {
-        /// Who became runnable.
+        /// The task that became runnable.
         task: TaskId,
-        /// Who caused it; `None` for interrupts, timers, and the start of a run.
+        /// The task that caused it; `None` for interrupts, timers, and the start of a run.
         waker: Option<TaskId>,
         /// On whose runqueue it goes.
         cpu: CpuId,
@@ -177,11 +177,11 @@ pub enum Event {
     Switch {
         /// Where.
         cpu: CpuId,
-        /// Who ran; `None` for idle.
+        /// The task that ran; `None` for idle.
         prev: Option<TaskId>,
-        /// How `prev` left; meaningless when `prev` is `None`.
+        /// Reason for which `prev` left; meaningless when `prev` is `None`.
         off: Off,
-        /// Who runs now; `None` for idle.
+        /// The task that runs now; `None` for idle.
         next: Option<TaskId>,
     },
     /// A task changed its CPU while runnable or at its wake-up.
@@ -199,7 +199,7 @@ pub enum Event {
         cpu: CpuId,
         /// For what.
         kind: Overhead,
-        /// How long.
+        /// Duration.
         span: Span,
     },
     /// A task ended. A `Switch` with [`Off::Exited`] comes at the same instant, after it.
@@ -209,7 +209,7 @@ pub enum Event {
     },
     /// One request of a modelled service was served, or one cycle of a task's programme is complete.
     Served {
-        /// Who served it.
+        /// The task that was served.
         task: TaskId,
         /// Since it arrived.
         latency: Span,
@@ -222,17 +222,31 @@ pub enum Event {
 pub trait Observer {
     /// One event; `at` never goes backwards.
     fn observe(&mut self, at: Time, event: &Event);
+
+    /// Several events in a row, as hosts hand them over.
+    #[inline]
+    fn observe_all(&mut self, events: &[(Time, Event)]) {
+        for (at, event) in events {
+            self.observe(*at, event);
+        }
+    }
 }
 
 impl Observer for () {
     #[inline]
     fn observe(&mut self, _: Time, _: &Event) {}
+    #[inline]
+    fn observe_all(&mut self, _: &[(Time, Event)]) {}
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
     #[inline]
     fn observe(&mut self, at: Time, event: &Event) {
         (**self).observe(at, event);
+    }
+    #[inline]
+    fn observe_all(&mut self, events: &[(Time, Event)]) {
+        (**self).observe_all(events);
     }
 }
 
@@ -243,6 +257,12 @@ impl<O: Observer> Observer for Option<O> {
             observer.observe(at, event);
         }
     }
+    #[inline]
+    fn observe_all(&mut self, events: &[(Time, Event)]) {
+        if let Some(observer) = self {
+            observer.observe_all(events);
+        }
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -250,6 +270,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn observe(&mut self, at: Time, event: &Event) {
         self.0.observe(at, event);
         self.1.observe(at, event);
+    }
+    #[inline]
+    fn observe_all(&mut self, events: &[(Time, Event)]) {
+        self.0.observe_all(events);
+        self.1.observe_all(events);
     }
 }
 

@@ -21,7 +21,7 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// How far apart two CPUs are; also the levels of the scheduling domains.
+/// Distance between two CPUs; also the levels of the scheduling domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Hardware threads of one core.
@@ -39,7 +39,7 @@ impl Level {
     pub const ALL: [Level; 4] = [Level::Smt, Level::Cache, Level::Node, Level::Machine];
 }
 
-/// Where a CPU sits. Equal numbers mean shared hardware.
+/// Place of a CPU in the topology. Equal numbers mean shared hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
     /// Core it belongs to.
@@ -52,12 +52,12 @@ pub struct Cpu {
     pub capacity: u32,
 }
 
-/// What the host charges for its own work, all of it zero in an ideal machine.
+/// Costs that the host charges for its own work, all of them zero in an ideal machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Switching from one task to another, CPU time of the CPU that switches.
     pub switch: Span,
-    /// What a switch costs more when the address space changes.
+    /// Extra cost of a switch to another address space.
     pub address_space: Span,
     /// Waking a task, CPU time of the waker.
     pub wakeup: Span,
@@ -69,7 +69,7 @@ pub struct Costs {
     /// switched out; it goes on with its own work until then.
     pub preempt: Span,
     /// From a task's call to sleep for a time until it is switched out, CPU time of the task. The timer runs already.
-    /// What blocking costs otherwise is part of `switch`.
+    /// Extra cost of blocking; the rest is part of `switch`.
     pub sleep: Span,
     /// The interrupt that ends a sleep, CPU time of who runs there and, as clocks count it, part of its burst: a burst
     /// goes on meanwhile but ends no sooner than the interrupt, and other work of the host waits.
@@ -87,7 +87,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Whether a switch costs nothing: itself, and by the caches the next task finds.
+    /// True if a switch costs nothing: neither itself, nor by the caches the next task finds.
     #[must_use]
     pub fn switching_is_free(&self) -> bool {
         self.switch == Span::ZERO
@@ -106,7 +106,7 @@ pub struct Machine {
     pub hz: u32,
     /// Time of the first tick; the following ones come every 1/HZ.
     pub first_tick: Span,
-    /// What things cost.
+    /// Costs of the host's own work.
     pub costs: Costs,
     cpus: Vec<Cpu>,
     /// For each level and CPU, the index of its group in `groups`.
@@ -187,7 +187,7 @@ impl Machine {
         (0..self.cpus.len() as u32).map(CpuId)
     }
 
-    /// Where `cpu` sits.
+    /// Place of `cpu` in the topology.
     #[must_use]
     pub fn cpu(&self, cpu: CpuId) -> &Cpu {
         &self.cpus[cpu.index()]

@@ -6,7 +6,7 @@ use crate::machine::{CpuId, Machine};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
 
-/// What a policy sees during one call. Nothing else exists for it.
+/// A policy's view during one call. Nothing else exists for it.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The time of the event.
@@ -15,7 +15,7 @@ pub struct Context<'a> {
     pub machine: &'a Machine,
     /// All tasks; read only.
     pub tasks: &'a TaskTable,
-    /// Where the policy reports what it examined.
+    /// Meter to which the policy reports the elements it examined.
     pub effort: &'a EffortMeter,
 }
 
@@ -75,7 +75,8 @@ pub trait CpuPolicy {
         None
     }
 
-    /// When [`CpuPolicy::timer`] should be called next, if ever. Asked after each event that concerned the policy.
+    /// Time at which [`CpuPolicy::timer`] should be called next, if ever. Asked after each event that concerned the
+    /// policy.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -90,7 +91,7 @@ pub trait CpuPolicy {
 /// The CPU the task last ran on if its affinity allows it, else the first that it allows.
 ///
 /// # Panics
-/// When the affinity names no CPU of the machine; hosts refuse such tasks.
+/// If the affinity names no CPU of the machine; hosts refuse such tasks.
 #[inline]
 #[must_use]
 pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
@@ -101,15 +102,15 @@ pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
     cx.machine.cpu_ids().find(|c| it.affinity.contains(*c)).expect("a task's affinity names a CPU of the machine")
 }
 
-/// Why a task joins a runqueue.
+/// Reason for which a task joins a runqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueue {
     /// It was just created by `parent` (`None`: by the host, at its start time).
     Fork {
-        /// Who created it.
+        /// The task that created it.
         parent: Option<TaskId>,
     },
-    /// What it waited for happened.
+    /// The task was woken: the event it waited for happened.
     Wakeup {
         /// The task that woke it; `None` for interrupts and timers.
         waker: Option<TaskId>,
@@ -132,7 +133,7 @@ pub enum Enqueue {
     Restored,
 }
 
-/// Why a queued task leaves its runqueue.
+/// Reason for which a queued task leaves its runqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dequeue {
     /// To another CPU's runqueue.
@@ -143,7 +144,7 @@ pub enum Dequeue {
     Kill,
 }
 
-/// Why a task is charged.
+/// Reason for which a task is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The timer interrupt; the task is still running.
@@ -156,14 +157,14 @@ pub enum Stop {
     Yielded,
     /// It waits for something.
     Blocked {
-        /// Whether the sleep can be interrupted by a signal (`S`) or not (`D`).
+        /// True if a signal can interrupt the sleep (`S`), false if not (`D`).
         interruptible: bool,
     },
     /// It ended.
     Exited,
 }
 
-/// How `balance` came to be called.
+/// Occasion on which `balance` is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
     /// The CPU found nothing to run.
@@ -175,7 +176,7 @@ pub enum Idle {
 /// The task to run next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// Who runs.
+    /// The task to run.
     pub task: TaskId,
     /// CPU time until the host stops it with `SliceEnd`; `None`: the policy counts ticks or does not care.
     pub timeslice: Option<Span>,
@@ -184,15 +185,15 @@ pub struct Pick {
 /// A proposed migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
-    /// Who moves.
+    /// The task to move.
     pub task: TaskId,
-    /// Where it is queued or running.
+    /// The CPU where it is queued or running.
     pub from: CpuId,
-    /// Where it goes.
+    /// The CPU it goes to.
     pub to: CpuId,
 }
 
-/// Whether a CPU must choose again.
+/// The answer to an event: the CPU that must choose again, if any.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resched {

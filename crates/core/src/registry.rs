@@ -1,12 +1,12 @@
-//! Policies by name: one name comparison per run, direct calls afterwards.
+//! Policies by name: a table of what is registered, and how each is made as a trait object.
 
 use crate::machine::Machine;
 use crate::policy::CpuPolicy;
 use crate::rng::Seed;
 use crate::time::Span;
-use crate::tunable::Tunables;
+use crate::tunable::{Tunable, TunableError, Tunables, Values};
 
-/// What a policy says of itself.
+/// A policy's entry in the list: name, summary, source, needs.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The registered name: the file's name with `-` for `_`, or with a version behind it where one file holds
@@ -16,11 +16,11 @@ pub struct About {
     pub summary: &'static str,
     /// Paper, kernel version or specification section.
     pub source: &'static str,
-    /// What it needs of its host.
+    /// Its needs of a host.
     pub needs: Needs,
 }
 
-/// What a policy needs of its host beyond the verbs.
+/// A policy's needs of its host beyond the verbs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// `charge(Tick)` at the machine's HZ while a task runs.
@@ -33,25 +33,69 @@ pub struct Needs {
     pub global_lock: bool,
 }
 
+/// Settings as typed: names and values.
+pub type Typed = [(String, String)];
+
 /// A policy that can be made by name.
-pub trait Registered: CpuPolicy + Sized {
-    /// What it says of itself.
+pub trait Registered: CpuPolicy + Sized + 'static {
+    /// Its entry in the list.
     const ABOUT: About;
-    /// A kernel that throws this policy out when a task was runnable for longer than this and did not run. Hosts report it;
-    /// the schedule goes on.
+    /// A kernel that throws this policy out when a task was runnable for longer than this and did not run. Hosts report
+    /// it; the schedule goes on.
     const WATCHDOG: Option<Span> = None;
     /// Its tunables.
     type Settings: Tunables;
     /// A policy for this machine.
     fn new(machine: &Machine, settings: Self::Settings, seed: Seed) -> Self;
+    /// Its line in the registry.
+    const ENTRY: PolicyEntry = PolicyEntry {
+        about: &Self::ABOUT,
+        watchdog: Self::WATCHDOG,
+        tunables: Self::Settings::spec,
+        values: |typed| Self::Settings::made(typed).map(|settings| settings.values()),
+        make: |machine, typed, seed| {
+            Self::Settings::made(typed).map(|settings| MadePolicy::of::<Self>(machine, settings, seed))
+        },
+    };
+}
+
+/// A line of the registry of policies.
+pub struct PolicyEntry {
+    /// The policy's entry in the list.
+    pub about: &'static About,
+    /// As [`Registered::WATCHDOG`].
+    pub watchdog: Option<Span>,
+    /// Its tunables.
+    pub tunables: fn() -> &'static [Tunable],
+    /// All tunables with their values, once the settings typed are made.
+    pub values: fn(&Typed) -> Result<Values, TunableError>,
+    /// Makes the policy for a machine, with settings as typed, in a run with this seed.
+    pub make: fn(&Machine, &Typed, Seed) -> Result<MadePolicy, TunableError>,
+}
+
+/// A policy ready to run: the trait object, and what it says of itself.
+pub struct MadePolicy {
+    /// Its entry in the list.
+    pub about: &'static About,
+    /// The state machine.
+    pub policy: Box<dyn CpuPolicy>,
+}
+
+impl MadePolicy {
+    /// Policy `P` in a run with `seed`, from which its own stream of random numbers derives.
+    #[must_use]
+    pub fn of<P: Registered>(machine: &Machine, settings: P::Settings, seed: Seed) -> MadePolicy {
+        let policy = Box::new(P::new(machine, settings, seed.stream("policy", 0)));
+        MadePolicy { about: P::ENTRY.about, policy }
+    }
 }
 
 /// A body of code to run with a policy chosen by name.
 pub trait Visitor {
-    /// What it returns.
+    /// Result of the visit.
     type Output;
     /// Runs with policy `P`.
-    fn visit<P: Registered + 'static>(self) -> Self::Output;
+    fn visit<P: Registered>(self) -> Self::Output;
 }
 
 /// Longer words are compared with no name: nobody means one of them, and comparing takes their product of steps.
@@ -78,7 +122,7 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     names.into_iter().filter_map(effort).min_by_key(|(is_part, distance, _)| (*is_part, *distance)).map(|found| found.2)
 }
 
-/// What a sentence about an unknown name ends with: the nearest name, or all of them where none is near and they are
+/// Ending of a sentence about an unknown name: the nearest name, or all of them where none is near and they are
 /// few.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
@@ -114,7 +158,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// Declares a registry of CPU policies: the modules, `ALL`, [`Visitor`] dispatch by name (`with_policy`) and `tunables_of`.
+/// Declares a registry of CPU policies: the modules, `ALL`, and `entry`, which finds a line by its name.
 /// A module may hold several policies that share one implementation.
 ///
 /// ```text
@@ -123,39 +167,38 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[macro_export]
 macro_rules! cpu_policies {
     ($($list:tt)*) => {
-        $crate::registry! { [About, Registered, Visitor, with_policy] $($list)* }
+        $crate::registry! { [About, Registered, PolicyEntry, Visitor, with_policy] $($list)* }
     };
 }
 
-/// Declares a registry of elevators: the modules, `ALL`, [`ElevatorVisitor`](crate::ElevatorVisitor) dispatch by name
-/// (`with_elevator`) and `tunables_of`. Written as `cpu_policies!` is.
+/// Declares a registry of elevators: the modules, `ALL`, and `entry`. Written as `cpu_policies!` is.
 #[macro_export]
 macro_rules! elevators {
     ($($list:tt)*) => {
-        $crate::registry! { [ElevatorAbout, RegisteredElevator, ElevatorVisitor, with_elevator] $($list)* }
+        $crate::registry! { [ElevatorAbout, RegisteredElevator, ElevatorEntry, ElevatorVisitor, with_elevator] $($list)* }
     };
 }
 
-/// What `cpu_policies!` and `elevators!` have in common.
+/// Common part of `cpu_policies!` and `elevators!`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! registry {
-    (@flat [$about:ident, $registered:ident, $visitor:ident, $with:ident] [$($module:ident :: $entry:ident,)*]) => {
+    (@flat [$about:ident, $registered:ident, $entry_type:ident, $visitor:ident, $with:ident] [$($module:ident :: $entry:ident,)*]) => {
         /// Everything registered, in the order of the registry.
         pub const ALL: &[&$crate::$about] = &[$(&<$module::$entry as $crate::$registered>::ABOUT),*];
+
+        const ENTRIES: &[$crate::$entry_type] = &[$(<$module::$entry as $crate::$registered>::ENTRY),*];
+
+        /// The line of the registry for `name`; `None` if nothing has that name.
+        #[must_use]
+        pub fn entry(name: &str) -> Option<&'static $crate::$entry_type> {
+            ENTRIES.iter().find(|entry| entry.about.name == name)
+        }
 
         /// Runs `visitor` with what is called `name`; `None` if nothing has that name.
         pub fn $with<V: $crate::$visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == <$module::$entry as $crate::$registered>::ABOUT.name {
                 return Some(visitor.visit::<$module::$entry>());
-            })*
-            None
-        }
-
-        /// The tunables of what is called `name`; `None` if nothing has that name.
-        pub fn tunables_of(name: &str) -> Option<&'static [$crate::Tunable]> {
-            $(if name == <$module::$entry as $crate::$registered>::ABOUT.name {
-                return Some(<<$module::$entry as $crate::$registered>::Settings as $crate::Tunables>::spec());
             })*
             None
         }

@@ -22,7 +22,7 @@ impl RequestId {
     }
 }
 
-/// Who asks: the process that elevators keep queues and statistics for. Dense numbers from the host.
+/// Submitter: the process that elevators keep queues and statistics for. Dense numbers from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Submitter(pub u32);
 
@@ -48,7 +48,7 @@ impl HwQueue {
     }
 }
 
-/// What is to be done.
+/// Operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// Sectors to memory.
@@ -57,12 +57,12 @@ pub enum Operation {
     Write,
     /// The sectors' contents are no longer needed.
     Discard,
-    /// What was acknowledged becomes durable; has no sectors.
+    /// Make acknowledged writes durable; has no sectors.
     Flush,
 }
 
 impl Operation {
-    /// Which of two ways it goes where reads are kept apart from all others: 0 for reads, 1 for what changes the medium.
+    /// Index of the direction where reads are kept apart from all others: 0 for reads, 1 for what changes the medium.
     #[inline]
     #[must_use]
     pub const fn direction(self) -> usize {
@@ -105,7 +105,7 @@ pub struct IoPriority {
 }
 
 impl IoPriority {
-    /// What a task of nice 0 has that never called ionice.
+    /// Priority of a task of nice 0 that never called ionice.
     pub const DEFAULT: IoPriority = IoPriority { class: IoClass::BestEffort, level: 4 };
 
     /// The priority that follows from nice where ionice was not called: level (nice + 20) / 5 of best effort.
@@ -122,17 +122,17 @@ pub struct Io {
     pub op: Operation,
     /// First sector.
     pub sector: u64,
-    /// How many sectors; 0 for flushes only.
+    /// Number of sectors; 0 for flushes only.
     pub sectors: u32,
-    /// Whether somebody waits for it: reads, and writes flagged synchronous.
+    /// True if somebody waits for it: reads, and writes flagged synchronous.
     pub sync: bool,
     /// Durable when it completes, past any write cache (FUA).
     pub durable: bool,
-    /// Whether it may be merged.
+    /// True if it may be merged.
     pub mergeable: bool,
-    /// Who asks.
+    /// The submitter.
     pub submitter: Submitter,
-    /// How urgent.
+    /// Its priority.
     pub priority: IoPriority,
     /// The CPU on which it was submitted: it chooses the software queue.
     pub cpu: u16,
@@ -177,14 +177,15 @@ impl Io {
         self.sector + self.sectors as u64
     }
 
-    /// Whether the kernel counts it as synchronous: every read, and what is flagged so.
+    /// True if the kernel counts it as synchronous: every read, and what is flagged so.
     #[inline]
     #[must_use]
     pub const fn counts_as_sync(&self) -> bool {
         self.sync || matches!(self.op, Operation::Read)
     }
 
-    /// Whether it can be asked of something with `sectors` sectors: a flush has none of its own, everything else some, all of
+    /// True if it can be asked of a device with `sectors` sectors: a flush has none of its own, everything else some,
+    /// all of
     /// them there.
     #[must_use]
     pub fn fits(&self, sectors: u64) -> bool {
@@ -203,29 +204,29 @@ pub struct Request {
     pub op: Operation,
     /// First sector.
     pub sector: u64,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u32,
-    /// How many pieces of memory it gathers: one for each piece of I/O.
+    /// Number of pieces of memory it gathers: one for each piece of I/O.
     pub segments: u16,
-    /// Whether somebody waits for it.
+    /// True if somebody waits for it.
     pub sync: bool,
     /// Durable when it completes.
     pub durable: bool,
-    /// Whether more may be merged into it.
+    /// True if more may be merged into it.
     pub mergeable: bool,
-    /// Who asked first.
+    /// The first submitter.
     pub submitter: Submitter,
-    /// How urgent.
+    /// Its priority.
     pub priority: IoPriority,
     /// The software queue it came by.
     pub cpu: u16,
     /// The hardware queue it will go by.
     pub queue: HwQueue,
-    /// When its slot was taken: latencies that include waiting for the elevator count from here.
+    /// Time its slot was taken: latencies that include waiting for the elevator count from here.
     pub allocated: Time,
-    /// When the elevator got it. After a merge of two requests the survivor has the earlier of both.
+    /// Time the elevator got it. After a merge of two requests the survivor has the earlier of both.
     pub inserted: Time,
-    /// When the device got it; [`Time::NEVER`] before.
+    /// Time the device got it; [`Time::NEVER`] before.
     pub issued: Time,
 }
 
@@ -276,14 +277,14 @@ impl Request {
         }
     }
 
-    /// Whether the kernel counts it as synchronous: every read, and what is flagged so.
+    /// True if the kernel counts it as synchronous: every read, and what is flagged so.
     #[inline]
     #[must_use]
     pub const fn counts_as_sync(&self) -> bool {
         self.sync || self.is_read()
     }
 
-    /// Whether it is a read.
+    /// True for a read.
     #[inline]
     #[must_use]
     pub const fn is_read(&self) -> bool {
@@ -327,7 +328,7 @@ impl RequestTable {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -355,7 +356,7 @@ impl std::ops::IndexMut<RequestId> for RequestTable {
     }
 }
 
-/// What an elevator may know of the queue it serves.
+/// An elevator's view of the queue it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFacts {
     /// Timer interrupts per second: the resolution of kernel timers.
@@ -366,12 +367,12 @@ pub struct QueueFacts {
     pub queues: u16,
     /// CPUs that submit; each has a software queue.
     pub cpus: u16,
-    /// Whether seeking costs.
+    /// True if seeking costs.
     pub rotational: bool,
     /// Capacity in sectors.
     pub sectors: u64,
-    /// Requests that may wait and be under way: for each direction in the single-queue layer; in blk-mq the sum over the
-    /// hardware queues, which share it evenly.
+    /// Requests that may wait and be under way: for each direction in the single-queue layer; in blk-mq the sum over
+    /// the hardware queues, which share it evenly.
     pub requests: u32,
 }
 
@@ -391,7 +392,8 @@ impl QueueFacts {
         Span(1_000_000_000 / self.hz as u64)
     }
 
-    /// `span` in whole jiffies, rounded up, as the kernel turns milliseconds into timers: only no time at all is 0 jiffies.
+    /// `span` in whole jiffies, rounded up, as the kernel turns milliseconds into timers: only no time at all is 0
+    /// jiffies.
     #[inline]
     #[must_use]
     pub const fn jiffies_up(&self, span: Span) -> u64 {

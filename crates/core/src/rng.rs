@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// Where a stream of chance begins. Streams of different names are independent.
+/// Random seed of a stream. Streams of different names are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(pub u64);
 
@@ -42,7 +42,7 @@ impl Rng {
     /// An even draw from `0..bound`.
     ///
     /// # Panics
-    /// When `bound` is 0.
+    /// If `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "a draw needs at least one outcome");

@@ -1,6 +1,7 @@
-//! What a workload finds on its machine besides CPUs: disks, volumes made of them, files, and memory for their pages.
+//! Storage of a workload's machine: disks, volumes made of them, files, and memory for their pages.
 //!
-//! Plain data: whoever runs the workload builds the devices and the block layer, under the elevator that is being judged.
+//! Plain data: whoever runs the workload builds the devices and the block layer, under the elevator that is being
+//! judged.
 
 use crate::device::DeviceSample;
 use crate::request::{DiskId, IoPriority, Operation, SECTOR_BYTES};
@@ -24,7 +25,7 @@ pub struct DiskSpec {
     pub name: String,
     /// The device by its registered name, with settings: `atlas-10k:depth=4`.
     pub device: String,
-    /// What it was seen to do, where the device takes as long as that; `device` is then a name for people.
+    /// Measured service times, where the device takes as long as that; `device` is then a name for people.
     pub sample: Option<Arc<DeviceSample>>,
     /// Its elevator, with settings, where the work fixes it; `None`: the one that is being judged.
     pub elevator: Option<String>,
@@ -33,15 +34,15 @@ pub struct DiskSpec {
 /// Part of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Which disk.
+    /// The disk.
     pub disk: DiskId,
     /// First sector.
     pub sector: u64,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u64,
 }
 
-/// How pieces make a volume.
+/// Layout of a volume's pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One after the other: a partition, or LVM's default.
@@ -65,14 +66,14 @@ pub enum Layout {
 pub struct VolumeSpec {
     /// Name for people.
     pub name: String,
-    /// How the pieces make it.
+    /// Layout of the pieces.
     pub layout: Layout,
     /// The pieces.
     pub pieces: Vec<Piece>,
 }
 
 impl VolumeSpec {
-    /// How many sectors it has, if [`VolumeSpec::check`] allows it. Sums that are too large stay at the largest number.
+    /// Number of its sectors, if [`VolumeSpec::check`] allows it. Sums that are too large stay at the largest number.
     #[must_use]
     pub fn sectors(&self) -> u64 {
         let all = || self.pieces.iter().map(|piece| piece.sectors);
@@ -86,7 +87,7 @@ impl VolumeSpec {
         }
     }
 
-    /// Whether the pieces can make it.
+    /// Checks that the pieces can make the volume.
     ///
     /// # Errors
     /// A sentence that says what is missing.
@@ -112,7 +113,7 @@ impl VolumeSpec {
         self.check_overlap()
     }
 
-    /// Whether each sector of a disk is in one piece at most.
+    /// Checks that each sector of a disk is in one piece at most.
     fn check_overlap(&self) -> Result<(), String> {
         let mut pieces: Vec<Piece> = self.pieces.clone();
         pieces.sort_unstable_by_key(|piece| (piece.disk, piece.sector));
@@ -137,7 +138,7 @@ pub struct FileSpec {
     pub volume: VolumeId,
     /// First sector of the room in which it lies.
     pub sector: u64,
-    /// How long it is.
+    /// Length in pages.
     pub pages: u32,
     /// The pages of a piece, and how many times the file's size the room is in which the pieces lie in chance order;
     /// `None`: in one piece.
@@ -160,46 +161,46 @@ pub struct StorageSpec {
 /// A step of a task that concerns storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoStep {
-    /// Ask for sectors of a volume, past the page cache, and go on. Pieces asked for in a row, without a step between them
-    /// that takes time, are plugged together.
+    /// Ask for sectors of a volume, past the page cache, and go on. Pieces asked for in a row, without a step between
+    /// them that takes time, are plugged together.
     Submit {
-        /// Which volume.
+        /// The volume.
         volume: VolumeId,
         /// What.
         op: Operation,
         /// First sector of the volume.
         sector: u64,
-        /// How many.
+        /// Number of sectors.
         sectors: u32,
-        /// Whether a write counts as one that somebody waits for. Reads always do.
+        /// True if a write counts as one that somebody waits for. Reads always do.
         sync: bool,
     },
     /// Wait uninterruptibly until at most so many of the pieces that this task asked for are under way.
     Await {
-        /// How many may remain.
+        /// Number that may remain.
         at_most: u32,
     },
     /// Read pages of a file through the page cache; waits until they are in memory.
     Read {
-        /// Which file.
+        /// The file.
         file: FileId,
         /// First page.
         page: u32,
-        /// How many; what lies past the end of the file is left out.
+        /// Number of pages; those past the end of the file are left out.
         pages: u32,
     },
     /// Write over whole pages of a file in the page cache; waits while too much of memory is dirty.
     Write {
-        /// Which file.
+        /// The file.
         file: FileId,
         /// First page.
         page: u32,
-        /// How many; what lies past the end of the file is left out.
+        /// Number of pages; those past the end of the file are left out.
         pages: u32,
     },
     /// Wait until all that was written to the file is durable (fsync).
     Sync {
-        /// Which file.
+        /// The file.
         file: FileId,
     },
     /// Change one's own I/O priority (ionice); `None`: as it follows from nice.

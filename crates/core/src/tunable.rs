@@ -22,6 +22,9 @@ pub struct Tunable {
     pub range: String,
 }
 
+/// Tunables and their values, as they would be typed.
+pub type Values = Vec<(&'static str, String)>;
+
 /// Settings of a policy: a struct made by [`tunables!`](crate::tunables).
 pub trait Tunables: Clone + Default + fmt::Debug {
     /// The tunables, in order of declaration; the version profile first.
@@ -159,7 +162,7 @@ impl<T: TunableValue> TunableValue for Option<T> {
 
 /// Range check used by [`tunables!`](crate::tunables).
 pub trait WithinRange<B> {
-    /// Whether the value lies in `low..=high`.
+    /// True if the value lies in `low..=high`.
     fn within(&self, low: &B, high: &B) -> bool;
 }
 
@@ -312,7 +315,7 @@ mod tests {
             min_granularity: Option<Span> = None, in Span::from_us(100) => Span::from_ms(10);
             /// Runnable tasks beyond which the period stretches.
             nr_latency: u64 = 8, in 1 => 64;
-            /// Whether children run first.
+            /// Run children first.
             child_runs_first: bool = false;
         }
     }

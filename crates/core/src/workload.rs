@@ -10,7 +10,7 @@ use crate::time::{Span, Time};
 /// years), and even a scheduler's every tick of it can be simulated in minutes.
 pub const HORIZON_MAX: Span = Span::from_s(24 * 3600);
 
-/// What a task waits for besides a timer.
+/// An event that a task waits for, besides a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Awaited {
     /// A wake on a channel.
@@ -19,7 +19,7 @@ pub enum Awaited {
     Lock(LockId),
 }
 
-/// When a task comes into being.
+/// Beginning of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The host creates it at this time. Tasks of equal time start in the order of the list.
@@ -34,13 +34,13 @@ pub enum Start {
 pub struct TaskSpec {
     /// Name for people; need not be unique.
     pub name: String,
-    /// When it begins.
+    /// Its beginning.
     pub start: Start,
     /// Class, nice, affinity and so on. `task.cpu` is where it counts as having run last.
     pub task: Task,
-    /// What it does.
+    /// Its behaviour.
     pub behaviour: Box<dyn Behaviour>,
-    /// Whether the task belongs to what is being judged, or is competing load from outside.
+    /// True if the task belongs to what is being judged; false for competing load from outside.
     pub judged: bool,
 }
 
@@ -48,9 +48,10 @@ pub struct TaskSpec {
 pub struct Outsider {
     /// Name for people; need not be unique.
     pub name: String,
-    /// When it begins.
+    /// Its beginning.
     pub start: Time,
-    /// What it does. It may sleep, wait on channels, wake (tasks see an interrupt) and exit; anything else ends the run
+    /// Its behaviour. It may sleep, wait on channels, wake (tasks see an interrupt) and exit; anything else ends the
+    /// run
     /// with an error.
     pub behaviour: Box<dyn Behaviour>,
 }
@@ -63,13 +64,13 @@ pub type Remarks = Box<dyn FnOnce() -> Vec<String> + Send>;
 pub struct Workload {
     /// The tasks; a [`BehaviourId`](crate::BehaviourId) is an index in this list.
     pub tasks: Vec<TaskSpec>,
-    /// Who acts from outside the machine.
+    /// Outsiders: actors that are not on the machine.
     pub outside: Vec<Outsider>,
     /// The kind of each channel, by number.
     pub channels: Vec<ChannelKind>,
-    /// How many locks there are.
+    /// Number of locks.
     pub locks: u32,
-    /// When the run ends at the latest; `None`: when every task has ended.
+    /// Latest end of the run; `None`: when every task has ended.
     pub horizon: Option<Time>,
     /// Measurements begin here.
     pub warmup: Span,
@@ -78,7 +79,7 @@ pub struct Workload {
     pub timer_slack: Span,
     /// Disks, volumes and files; empty where nobody does I/O.
     pub storage: StorageSpec,
-    /// What the work says of itself once the run has ended, for the report.
+    /// Remarks of the work once the run has ended, for the report.
     pub remarks: Option<Remarks>,
 }
 
@@ -86,7 +87,7 @@ pub struct Workload {
 pub trait WorkloadSource: Sync {
     /// Name for reports.
     fn name(&self) -> &str;
-    /// What differs between replications, one sentence for the report.
+    /// One sentence on how replications differ, for the report.
     fn what_varies(&self) -> &str;
     /// The work of replication `replication` (0, 1, …); equal arguments give equal work.
     fn build(&self, seed: Seed, replication: u32) -> Workload;
@@ -97,13 +98,13 @@ pub trait WorkloadSource: Sync {
         u64::from(task.0) + 1
     }
 
-    /// Where a task is written down, for messages: `x.toml, line 3`. `None` where it is not in a file.
+    /// Place in a file where a task is written down, for messages: `x.toml, line 3`. `None` where it is not in a file.
     fn place_of(&self, task: TaskId) -> Option<String> {
         let _ = task;
         None
     }
 
-    /// Where its first disk is written down, for messages. `None` where it has none, or is not in a file.
+    /// Place where its first disk is written down, for messages. `None` where it has none, or is not in a file.
     fn place_of_storage(&self) -> Option<String> {
         None
     }
@@ -114,12 +115,12 @@ pub trait WorkloadSource: Sync {
         None
     }
 
-    /// Whether it has a disk whose elevator it leaves open.
+    /// True if it has a disk whose elevator it leaves open.
     fn asks_for_elevator(&self) -> bool {
         false
     }
 
-    /// Whether it is in order that tasks still wait when nobody can act any more. A recording may end before what
+    /// True if tasks may still wait when nobody can act any more. A recording may end before what
     /// its tasks waited for; work that someone wrote should not.
     fn may_end_waiting(&self) -> bool {
         false

@@ -9,9 +9,9 @@
 //!                                              └─▶ channel ─▶ LUN (programming) ─▶ done   (otherwise, and durable writes)
 //! ```
 //!
-//! Channels and interface serve in order of readiness; a LUN can sense its next page while the last one is on the channel.
-//! Pages are mapped one by one (`mapping`); a LUN whose free blocks run out collects (`collect`). Departures and
-//! inferences are listed in `docs/devices.md`.
+//! Channels and interface serve in order of readiness; a LUN can sense its next page while the last one is on the
+//! channel. Pages are mapped one by one (`mapping`); a LUN whose free blocks run out collects (`collect`). Departures
+//! and inferences are listed in `docs/devices.md`.
 
 mod age;
 mod array;

@@ -1,6 +1,7 @@
 //! null: every command takes the same time, however many are under way.
 //!
-//! What Linux's null_blk with timed completions does. It shows what the block layer and the elevator cost by themselves.
+//! What Linux's null_blk with timed completions does. It shows what the block layer and the elevator cost by
+//! themselves.
 
 use crate::registry::{DeviceKind, read};
 use goodness_core::{Device, DeviceFacts, Request, RequestId, Span, Time, Tunables};

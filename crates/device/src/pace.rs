@@ -1,10 +1,11 @@
 //! The pace of a device: how fast its own time went, window by window.
 //!
-//! A disk shared with others, or one whose CPUs are, is slow for a while and then stalls whatever it has: all that is under way
-//! is late together. A draw for each request by itself cannot say that. So what was seen is parted in two ([`part`]): the
+//! A disk shared with others, or one whose CPUs are, is slow for a while and then stalls whatever it has: all that is
+//! under way is late together. A draw for each request by itself cannot say that. So what was seen is parted in two
+//! ([`part`]): the
 //! *speed* of each window, which is the mean of what its requests went at against the mean time of their kind, and the
-//! *work* of each request, which is its time counted at those speeds. Played back, the windows pass one by one in real time, in
-//! the order in which they were seen, and a request is done when its work is.
+//! *work* of each request, which is its time counted at those speeds. Played back, the windows pass one by one in real
+//! time, in the order in which they were seen, and a request is done when its work is.
 //!
 //! Not modelled: that a device may be slow because of what it is asked for.
 
@@ -28,8 +29,9 @@ pub struct Stay {
     pub until: Time,
 }
 
-/// Parts `runs`, each of them requests that were seen one after the other, into the speeds of windows of length `window`, per
-/// mille, and the work of each request. What a kind of request takes on average is taken of all runs together.
+/// Parts `runs`, each of them requests that were seen one after the other, into the speeds of windows of length
+/// `window`, per mille, and the work of each request. What a kind of request takes on average is taken of all runs
+/// together.
 ///
 /// # Panics
 /// When `window` is zero.

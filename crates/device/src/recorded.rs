@@ -1,15 +1,15 @@
 //! recorded: service times drawn from those that a device was seen to take.
 //!
-//! A sample is sorted into classes: operation, size (by powers of two) and whether a request began where the last one of its
-//! operation ended. A request's time is one of those of its class, each as likely. What has no sample takes from the
-//! nearest class (the same operation and the next size, then the other kind of succession, then reads for writes and
-//! writes for reads); discards and flushes without any take no time.
+//! A sample is sorted into classes: operation, size (by powers of two) and whether a request began where the last one
+//! of its operation ended. A request's time is one of those of its class, each as likely. What has no sample takes from
+//! the nearest class (the same operation and the next size, then the other kind of succession, then reads for writes
+//! and writes for reads); discards and flushes without any take no time.
 //!
-//! Slow times may hang together: with a [`Pace`] the times are work, which is done at the speed that the device was seen to have
-//! window by window, from a random window on, and all that is under way is late together.
+//! Slow times may hang together: with a [`Pace`] the times are work, which is done at the speed that the device was
+//! seen to have window by window, from a random window on, and all that is under way is late together.
 //!
-//! Not modelled: what a time depends on beyond class and pace, such as distance, load and the request before. It is no entry
-//! of the registry, because it cannot be made without a sample.
+//! Not modelled: what a time depends on beyond class and pace, such as distance, load and the request before. It is no
+//! entry of the registry, because it cannot be made without a sample.
 
 use crate::pace::Pace;
 pub use goodness_core::Service;
@@ -48,8 +48,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// A device that says `facts` of itself and serves `servers` commands at a time. With 1 a sample is taken for times of
-    /// service; with the depth at which the sample was seen, for times that include waiting in the device.
+    /// A device that says `facts` of itself and serves `servers` commands at a time. With 1 a sample is taken for times
+    /// of service; with the depth at which the sample was seen, for times that include waiting in the device.
     ///
     /// # Errors
     /// A sentence: no read and no write in the sample, or no server.

@@ -133,8 +133,8 @@ fn amplification(over_provision: u64) -> f64 {
     drive.wear().since(&before).amplification() as f64 / 1000.0
 }
 
-/// a / (a + W(-a e^-a)) with a = 1 + spare and Lambert's W: what cleaning in order of writing amplifies (Desnoyers 2012).
-/// Greedy cleaning is never worse, and the better the fewer pages a block has.
+/// a / (a + W(-a e^-a)) with a = 1 + spare and Lambert's W: what cleaning in order of writing amplifies (Desnoyers
+/// 2012). Greedy cleaning is never worse, and the better the fewer pages a block has.
 fn cleaning_in_order(over_provision: u64) -> f64 {
     let a = 1.0 + over_provision as f64 / 100.0;
     let target = -a * (-a).exp();

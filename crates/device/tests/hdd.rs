@@ -28,9 +28,9 @@ fn addresses(drive: &Hdd, rng: &mut Rng) -> u64 {
     rng.below(drive.facts().sectors / 8 - 1) * 8
 }
 
-/// T-HDD-3, over 40 000 reads: the sheet's means are of a thousand, whose mean rotation is known to 0.055 ms only (a third
-/// of a revolution over the root of 1000). Half a revolution is 2.993 ms, so its 2.91 is 1.5 deviations low, and its 9.27
-/// with it.
+/// T-HDD-3, over 40 000 reads: the sheet's means are of a thousand, whose mean rotation is known to 0.055 ms only (a
+/// third of a revolution over the root of 1000). Half a revolution is 2.993 ms, so its 2.91 is 1.5 deviations low, and
+/// its 9.27 with it.
 #[test]
 fn random_reads_take_9_27_ms_of_which_5_54_are_seeks_and_half_a_revolution_rotation() {
     let (mut disk, mut rng, reads) = (atlas(|_| ()), Seed(11).rng(), 40_000);

@@ -1,5 +1,5 @@
-//! The presets against the published drive files, and the models against the answers of the drives themselves. Needs the
-//! folder of drive files beside the repository; says SKIPPED without it.
+//! The presets against the published drive files, and the models against the answers of the drives themselves. Needs
+//! the folder of drive files beside the repository; says SKIPPED without it.
 
 mod common;
 
@@ -142,8 +142,8 @@ fn buffer_bus_and_overheads_are_as_published() {
     }
 }
 
-/// The gap is counted from the completion: counted from the start, a request would have been sent before the one before it
-/// was answered, and a slow answer would lengthen the gap.
+/// The gap is counted from the completion: counted from the start, a request would have been sent before the one before
+/// it was answered, and a slow answer would lengthen the gap.
 #[test]
 fn the_gap_between_measured_requests_counts_from_the_completion() {
     let Some(sent) = measured("cheetah4LP") else { return };
@@ -166,8 +166,8 @@ fn demerit_of(file: &str, device: &str) -> Option<f64> {
     Some(demerit(&real, &replay(&mut *drive, &sent)))
 }
 
-/// DiskSim's own demerits are 0.268 and 0.318 ms (specs/io-schedulers.md section 11.1): the first is beaten, the second missed by a tenth
-/// at most.
+/// DiskSim's own demerits are 0.268 and 0.318 ms (specs/io-schedulers.md section 11.1): the first is beaten, the second
+/// missed by a tenth at most.
 #[test]
 fn response_times_are_about_as_close_to_the_drives_as_disksims() {
     let Some(atlas) = demerit_of("atlas10k", "atlas-10k") else { return };

@@ -30,8 +30,8 @@ impl File {
         File(vec![Extent { page: 0, pages, sector }])
     }
 
-    /// `pages` pages in pieces of `piece` pages, which lie in chance order in the room from `sector` that the file would
-    /// fill `spread` times.
+    /// `pages` pages in pieces of `piece` pages, which lie in chance order in the room from `sector` that the file
+    /// would fill `spread` times.
     #[must_use]
     pub fn fragmented(sector: u64, pages: u32, piece: u32, spread: u32, rng: &mut Rng) -> File {
         let pieces = pages.div_ceil(piece.max(1)).max(1);
@@ -59,8 +59,8 @@ impl File {
         self.0.last().map_or(0, |last| last.page + last.pages)
     }
 
-    /// The runs of sectors that hold `pages` pages from `first`: (sector, sectors) in the order of the pages. Pages past
-    /// the end have none.
+    /// The runs of sectors that hold `pages` pages from `first`: (sector, sectors) in the order of the pages. Pages
+    /// past the end have none.
     pub fn runs(&self, first: u32, pages: u32) -> impl Iterator<Item = (u64, u32)> + '_ {
         let end = first.saturating_add(pages);
         let from = self.0.partition_point(|extent| extent.page + extent.pages <= first);

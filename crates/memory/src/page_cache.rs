@@ -1,8 +1,9 @@
 //! The page cache: which pages of files are in memory, which are dirty, and which are on their way.
 //!
-//! Two lists, as in Linux: a page enters the inactive one and moves to the active one when it is used again, so that one
-//! long read does not push out what is used often. Dirty pages are written back by the flusher when they are more than a
-//! share of memory or older than a span, in the order of the file's pages; writers wait while they are more than a larger share.
+//! Two lists, as in Linux: a page enters the inactive one and moves to the active one when it is used again, so that
+//! one long read does not push out what is used often. Dirty pages are written back by the flusher when they are more
+//! than a share of memory or older than a span, in the order of the file's pages; writers wait while they are more than
+//! a larger share.
 
 use crate::transfers::{Direction, Transfer, TransferId, Transfers};
 use goodness_core::{FileId, Span, Time};
@@ -167,8 +168,8 @@ impl PageCache {
         self.unclean() > self.limits.dirty
     }
 
-    /// `reader` reads pages `first .. end`, and pages up to `ahead` should come too. Appends the fetches to make to `out` and says
-    /// for how many fetches the reader waits: 0 if its pages are all there.
+    /// `reader` reads pages `first .. end`, and pages up to `ahead` should come too. Appends the fetches to make to
+    /// `out` and says for how many fetches the reader waits: 0 if its pages are all there.
     pub fn read(
         &mut self,
         file: FileId,
@@ -215,7 +216,8 @@ impl PageCache {
         id
     }
 
-    /// For how many fetches of pages `first .. end` `waiter` waits, from now on: a page on its way cannot be written over.
+    /// For how many fetches of pages `first .. end` `waiter` waits, from now on: a page on its way cannot be written
+    /// over.
     pub fn wait_for_fetches(&mut self, file: FileId, first: u32, end: u32, waiter: u32) -> u32 {
         let mut waits = 0;
         for page in first..end {
@@ -276,8 +278,9 @@ impl PageCache {
         }
     }
 
-    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits. Where
-    /// [`Synced::again`] is set, ask once more when they are done: pages that are being written were written over since.
+    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits.
+    /// Where [`Synced::again`] is set, ask once more when they are done: pages that are being written were written over
+    /// since.
     pub fn sync(&mut self, file: FileId, waiter: u32, out: &mut Vec<TransferId>) -> Synced {
         let redirtied = |page: u32| {
             let slot = self.table[&key(file, page)];

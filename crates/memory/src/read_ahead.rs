@@ -1,8 +1,8 @@
-//! Read-ahead of one open file, as Linux does it since 2.6.23: a window that doubles while reading is sequential, and is
-//! fetched when the reader meets the mark in the window before, so that the disk works while the reader does.
+//! Read-ahead of one open file, as Linux does it since 2.6.23: a window that doubles while reading is sequential, and
+//! is fetched when the reader meets the mark in the window before, so that the disk works while the reader does.
 //!
-//! Source: the kernel's documented behaviour of on-demand read-ahead. Left out: context read-ahead of interleaved readers
-//! of one open file, and the shrinking of windows under memory pressure.
+//! Source: the kernel's documented behaviour of on-demand read-ahead. Left out: context read-ahead of interleaved
+//! readers of one open file, and the shrinking of windows under memory pressure.
 
 /// The state of one open file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// What should be in memory when `count` pages from `first` are read, in pages `first ..` the answer, or further on:
-    /// the page after the last to look at. `max` is the largest window; the file has `pages` pages.
+    /// What should be in memory when `count` pages from `first` are read, in pages `first ..` the answer, or further
+    /// on: the page after the last to look at. `max` is the largest window; the file has `pages` pages.
     pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> u32 {
         let end = first.saturating_add(count).min(pages);
         let is_sequential = first == self.expected || first.checked_add(1) == Some(self.expected);

@@ -194,6 +194,18 @@ impl PerTaskHistograms {
         }
     }
 
+    /// The block of counts that a value with this place of `task` falls into; 0 if it has none yet.
+    #[inline]
+    pub fn block(&self, task: TaskId, place: Place) -> u32 {
+        self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % OCTAVES])
+    }
+
+    /// Loads a [block](Self::block) into the CPU's caches.
+    #[inline]
+    pub fn load(&self, block: u32) -> u32 {
+        self.pool.get((block as usize).wrapping_sub(1)).map_or(0, |counts| counts[0])
+    }
+
     /// The first value of an octave.
     #[cold]
     fn record_first(&mut self, task: TaskId, octave: usize, sub: usize) {

@@ -14,6 +14,7 @@ pub(crate) mod mark {
 
 /// What is known of one task. `T` is what the tracker's owner keeps beside it, on the same cache line.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct TaskTrack<T> {
     /// When it entered its present state; for a queued task, when it became runnable or lost its CPU.
     pub since: Time,

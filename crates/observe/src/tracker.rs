@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use crate::track::mark;
 pub use crate::track::{Began, Ended, Switched, TaskTrack};
 use crate::waiting::{Sets, Waiting};
-use goodness_core::{CpuId, Off, PerTask, State, TaskId, Time};
+use goodness_core::{CpuId, Event, Off, PerTask, State, TaskId, Time};
 
 /// The state of the machine after the events so far.
 #[derive(Clone, Debug)]
@@ -265,6 +265,13 @@ impl<T> Tracker<T> {
         self.tasks.iter_mut()
     }
 
+    /// How many tasks were ever heard of.
+    #[inline]
+    #[must_use]
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// When `task` was first woken.
     #[must_use]
     pub fn arrived(&self, task: TaskId) -> Option<Time> {
@@ -289,6 +296,16 @@ impl<T> Tracker<T> {
     #[must_use]
     pub fn running(&self) -> u64 {
         self.running.len() as u64 - u64::from(self.waiting.idle_cpus())
+    }
+
+    /// Loads what a block of events is about into the CPU's caches, all at once: one event after the other would wait for
+    /// its own task. Of a switch it is the task that begins; the other one is still at hand.
+    pub fn load(&self, events: &[(Time, Event)]) -> u64 {
+        let about = events.iter().filter_map(|(_, event)| match *event {
+            Event::Wakeup { task, .. } | Event::Switch { next: Some(task), .. } => self.task(task),
+            _ => None,
+        });
+        about.fold(0, |loaded, track| loaded ^ track.since.ns())
     }
 
     /// Whether `task` may run on `cpu`.
@@ -379,6 +396,6 @@ mod tests {
 
     #[test]
     fn a_metrics_task_fits_one_cache_line() {
-        assert!(size_of::<TaskTrack<crate::metrics::TaskAccount>>() <= 64);
+        assert_eq!(size_of::<TaskTrack<crate::metrics::TaskAccount>>(), 64);
     }
 }

@@ -23,6 +23,12 @@ pub type Checkers = Watch<false, true>;
 /// Measures a run and holds it against all invariants.
 pub type MetricsAndCheckers = Watch<true, true>;
 
+/// Tasks up to which all that is kept of them stays in the CPU's caches anyway.
+const FITS_INTO_CACHES: usize = 4_096;
+
+/// Events whose tasks are loaded at a time: a quarter of a first-level cache.
+const EVENTS_LOADED: usize = 128;
+
 impl Metrics {
     /// Measures a machine of `cpus` CPUs from the warm-up instant `from`. `subjects` are the tasks known
     /// beforehand, by task number.
@@ -131,6 +137,32 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         end
     }
 
+    /// Loads what `events` need into the CPU's caches: first the tasks, then the distributions that their waits go into.
+    #[inline(never)]
+    fn load(&self, events: &[(Time, Event)]) {
+        let mut blocks = [0; EVENTS_LOADED];
+        for events in events.chunks(EVENTS_LOADED) {
+            let mut loaded = self.tracker.load(events);
+            for ((at, event), block) in events.iter().zip(&mut blocks) {
+                *block = match *event {
+                    Event::Switch { next: Some(task), .. } if MEASURE => self.block_of_wait(*at, task),
+                    _ => 0,
+                };
+            }
+            for block in &blocks {
+                loaded ^= self.measures.load_block(*block);
+            }
+            std::hint::black_box(loaded);
+        }
+    }
+
+    /// The block of counts that the wait of `task` falls into if it ends at `at`.
+    #[inline]
+    fn block_of_wait(&self, at: Time, task: TaskId) -> u32 {
+        let wait = self.tracker.task(task).map_or(Span::ZERO, |track| at.since(track.since));
+        self.measures.block_of_wait(task, wait)
+    }
+
     /// Lets the time up to `at` pass in the state reached; a clock that goes back stays where it was.
     #[inline(always)]
     fn pass(&mut self, at: Time) {
@@ -154,7 +186,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         !CHECK || self.rules.exists(self.now, cpu, &self.tracker)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn wakeup(&mut self, at: Time, task: TaskId, cpu: CpuId) {
         self.pass(at);
         if !self.exists(cpu) {
@@ -168,6 +200,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
+    #[inline(never)]
     fn wakeup_of_any_kind(&mut self, task: TaskId, cpu: CpuId) {
         let at = self.now;
         if CHECK {
@@ -179,7 +212,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn switch(&mut self, at: Time, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
         self.pass(at);
         if !self.exists(cpu) {
@@ -203,6 +236,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
     }
 
     /// What [`Self::switch`] does, also from and to idle, with restricted tasks, and where the stream is wrong.
+    #[inline(never)]
     fn switch_of_any_kind(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
         let running = self.tracker.running_on(cpu);
         if CHECK {
@@ -345,13 +379,21 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
 }
 
 impl<const MEASURE: bool, const CHECK: bool> Observer for Watch<MEASURE, CHECK> {
-    // Inlined always: the host emits each kind of event in a place of its own, where the match vanishes.
-    #[inline(always)]
+    #[inline]
     fn observe(&mut self, at: Time, event: &Event) {
-        match *event {
-            Event::Wakeup { task, cpu, .. } => self.wakeup(at, task, cpu),
-            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, prev, off, next),
-            _ => self.follow(at, event),
+        self.observe_all(&[(at, *event)]);
+    }
+
+    fn observe_all(&mut self, events: &[(Time, Event)]) {
+        if events.len() > 1 && self.tracker.task_count() > FITS_INTO_CACHES {
+            self.load(events);
+        }
+        for (at, event) in events {
+            match *event {
+                Event::Wakeup { task, cpu, .. } => self.wakeup(*at, task, cpu),
+                Event::Switch { cpu, prev, off, next } => self.switch(*at, cpu, prev, off, next),
+                _ => self.follow(*at, event),
+            }
         }
     }
 }

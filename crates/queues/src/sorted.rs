@@ -1,8 +1,9 @@
-//! A sorted order whose items lie in blocks of at most 32, side by side; an ordered tree finds the block. Items are ordered
-//! by a signed key, then by insertion.
+//! A sorted order whose items lie in blocks of at most 32, side by side; an ordered tree finds the block. Items are
+//! ordered by a signed key, then by insertion.
 //!
-//! Where a [`Tree`] of single items guesses wrong at most of its levels, a search in a block has no branch, and the tree of
-//! blocks changes only when a block becomes full or empty. It knows no ranks and no minima: for those take the tree.
+//! Where a [`Tree`] of single items guesses wrong at most of its levels, a search in a block has no branch, and the
+//! tree of blocks changes only when a block becomes full or empty. It knows no ranks and no minima: for those take the
+//! tree.
 //!
 //! ```
 //! use goodness_queues::{Blocks, Sorted};

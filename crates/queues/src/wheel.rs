@@ -255,15 +255,23 @@ impl<T: Copy> Wheel<T> {
     }
 
     /// Takes the next entry if its time is `limit` or before, as [`Wheel::peek_until`].
+    #[inline]
     pub fn pop_until(&mut self, limit: u64) -> Option<(Key, T)> {
         if self.current.is_empty()
             && self.late.is_empty()
             && let Some(slot) = self.fine.first()
-            && let Some(node) = self.arena.get(self.fine.heads[slot] as usize)
+            && let at = self.fine.heads[slot]
+            && let Some(node) = self.arena.get(at as usize)
             && node.next == NONE
         {
-            return self.pop_single(slot, limit);
+            return self.pop_single(slot, at, limit);
         }
+        self.pop_of_many(limit)
+    }
+
+    /// As [`Wheel::pop_until`], whatever the next slot holds.
+    #[inline(never)]
+    fn pop_of_many(&mut self, limit: u64) -> Option<(Key, T)> {
         let key = self.peek_until(limit)?;
         let due = match self.current.last() {
             Some(due) if due.key == key => self.current.pop(),
@@ -277,9 +285,8 @@ impl<T: Copy> Wheel<T> {
     }
 
     /// Takes the only entry of the first fine slot, which is the next of all, if its time is `limit` or before.
-    #[inline]
-    fn pop_single(&mut self, slot: usize, limit: u64) -> Option<(Key, T)> {
-        let at = self.fine.heads[slot];
+    #[inline(always)]
+    fn pop_single(&mut self, slot: usize, at: u32, limit: u64) -> Option<(Key, T)> {
         let Node { key, item, .. } = self.arena[at as usize];
         if key.time > limit {
             self.not_before = key.time;

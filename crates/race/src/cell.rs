@@ -8,7 +8,7 @@
 //! makes groups in version 1's cpu hierarchy only when one of its arms sets a weight, and then for all its arms.
 
 use crate::place::Role;
-use goodness_live::restore::{Action, MARK, Restore, Undo};
+use goodness_restore::{Action, MARK, Restore, Undo};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,9 +111,14 @@ impl Cell {
         let v2 = at.weights() == Some(Weights::Version2);
         if let Some(root) = &at.unified {
             let control = root.join("cgroup.subtree_control");
-            if weights && v2 && !lists(&control, "cpu") {
-                cell.undo.push(restore.before(&Action::Put { file: control.clone(), value: "-cpu".into() })?);
-                fs::write(&control, "+cpu").map_err(|why| named(&control, &why))?;
+            if weights && v2 {
+                // Also when it is on already: whoever turned it on would turn it off under this race.
+                restore.own(&control)?;
+                if !lists(&control, "cpu") {
+                    let off = Action::Put { file: control.clone(), value: "-cpu".into(), written: None };
+                    cell.undo.push(restore.before(&off)?);
+                    fs::write(&control, "+cpu").map_err(|why| named(&control, &why))?;
+                }
             }
             cell.group(&root.join(&name), restore)?;
             cell.weighed = (weights && v2).then(|| root.join(&name));
@@ -176,7 +181,8 @@ mod tests {
     #[test]
     fn both_versions_are_found_among_the_mounts() {
         let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
-                      cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\nx\n";
+                      cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 \
+                      0\nx\n";
         let found = Hierarchies::of(mounts);
         assert_eq!(found.cpu, Some(PathBuf::from("/sys/fs/cgroup/cpu,cpuacct")));
         assert_eq!(found.unified, Some(PathBuf::from("/sys/fs/cgroup/unified")));

@@ -6,11 +6,15 @@
 
 pub mod arm;
 pub mod bench;
+pub mod beside;
 pub mod cell;
 pub mod client;
 pub mod config;
+pub mod doctor;
 pub mod engine;
 pub mod load;
+pub mod measure;
+pub mod page;
 pub mod part;
 pub mod place;
 pub mod predict;

@@ -1,7 +1,7 @@
 //! Where a run happens: a private folder, and the conditions under which its processes start.
 
-use goodness_live::process::Conditions;
-use goodness_live::restore::{Action, Restore, Undo, process_start};
+use goodness_restore::{Action, Restore, Undo, process_start};
+use goodness_sys::process::Conditions;
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -15,12 +15,12 @@ use crate::arm::Arm;
 use crate::load::{self, LoadError};
 use crate::part::Parts;
 use crate::place::{Place, Role};
+use goodness::{PolicySpec, Replication, Trial};
 use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Seed, Span, Workload, WorkloadSource};
-use goodness_lab::{PolicySpec, Trial};
-use goodness_live::process::{self, Conditions};
 use goodness_observe::Measured;
-use goodness_workload::experiment::Experiment;
-use goodness_workload::models::BuiltIn;
+use goodness_sys::process::{self, Conditions};
+use goodness_work::experiment::Experiment;
+use goodness_work::models::BuiltIn;
 
 /// The policy that stands for this kernel's fair class.
 pub const POLICY: &str = "eevdf";
@@ -105,10 +105,11 @@ pub fn predict(question: &Question) -> Result<Vec<Prediction>, String> {
     let [server, client] = [Role::Server, Role::Client].map(|role| conditions(question, role));
     let mut sums = vec![0.0; model.measures.len()];
     for replication in 0..RUNS {
-        let seed = question.seed.stream("prediction", u64::from(replication));
-        let mut work = model.work.build(seed, replication);
+        let replication = Replication::of(question.seed.0, replication);
+        let mut work = model.work.build(replication.seed, replication.number);
         arrange(&mut work, question.machine, &model, &server, &client);
-        let measured = simulate(question.machine, question.arm.policy().unwrap_or(POLICY), work, seed)?;
+        let machine = replication.machine(question.machine);
+        let measured = simulate(&machine, question.arm.policy().unwrap_or(POLICY), work, replication.seed)?;
         for (sum, (name, source)) in sums.iter_mut().zip(&model.measures) {
             *sum += source.value(&measured).ok_or_else(|| format!("the simulation did not measure {name}"))?;
         }
@@ -130,11 +131,9 @@ impl Source {
 }
 
 fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Result<Measured, String> {
-    let mut machine = machine.clone();
-    machine.first_tick = Span(1 + seed.stream("tick phase", 0).rng().below(machine.tick().0));
     let policy = PolicySpec::parse(policy)?;
-    let trial = Trial { policy: &policy, elevator: None, machine: &machine, work, seed, recorder: None };
-    let run = goodness_lab::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;
+    let trial = Trial { policy: &policy, elevator: None, machine, work, seed, recorder: None };
+    let run = goodness::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;
     match run.checked.violations.first() {
         Some(violation) => Err(format!("the simulation violated {}: {}", violation.checker, violation.sentence)),
         None => Ok(run.measured),
@@ -262,7 +261,7 @@ fn spin(question: &Question, hogs: Option<&str>) -> Result<Model, String> {
 mod tests {
     use super::*;
     use crate::arm::{self, To, Value};
-    use goodness_workload::machine::parse_machine;
+    use goodness_work::machine::parse_machine;
 
     fn arm(settings: &[(&str, Value)]) -> Arm {
         let settings = settings.iter().map(|(key, value)| arm::read(key, value).expect("a setting")).collect();

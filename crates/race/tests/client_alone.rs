@@ -87,8 +87,9 @@ fn a_stall_is_seen_by_every_request_that_arrives_during_it() {
     });
     let open = Settings { pattern: Pattern::Open, rate: 1000, ..settings(port) };
     let all = measured(&Settings { warmup: Span::ZERO, duration: Span::from_ms(500), ..open });
-    // A fifth of the arrivals fall into the stall, and a tenth of all into its first half: they wait 50 ms and more. Sent
-    // one by one when a connection is free, only four of 500 would seem slow, and p95 would be that of an idle server.
+    // A fifth of the arrivals fall into the stall, and a tenth of all into its first half: they wait 50 ms and more.
+    // Sent one by one when a connection is free, only four of 500 would seem slow, and p95 would be that of an idle
+    // server.
     assert!(value(&all, "request_latency_p95") > 40e6, "{all:?}");
     assert!(value(&all, "request_latency_p50") < 20e6, "{all:?}");
 }

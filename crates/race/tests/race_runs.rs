@@ -1,13 +1,13 @@
 //! Races on this machine with the load that needs nothing: equals stay equal, a planted difference is found, and a race
 //! that is killed anywhere leaves the machine as it was.
 
-use goodness_live::restore::{self, Restore};
 use goodness_race::cell::Hierarchies;
 use goodness_race::config;
 use goodness_race::engine::{Outcome, RaceError, race};
 use goodness_race::load;
 use goodness_race::part::Parts;
-use goodness_report::stats::compare::Verdict;
+use goodness_restore::Restore;
+use goodness_stats::compare::Verdict;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -105,7 +105,7 @@ fn state(pid: u32) -> BTreeMap<String, String> {
         state.insert(file.display().to_string(), fs::read_to_string(&file).unwrap_or_default());
     }
     let found = Hierarchies::find();
-    let folders = [Some("/var/tmp".into()), found.unified, found.cpu, Some(restore::folder())];
+    let folders = [Some("/var/tmp".into()), found.unified, found.cpu, Some(goodness_restore::folder())];
     for folder in folders.into_iter().flatten() {
         let mine = |name: &String| name.starts_with(&format!("goodness-{pid}-"));
         let names = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -184,7 +184,7 @@ fn killed_everywhere(guard: &str) -> u64 {
         let begun = Instant::now();
         loop {
             if guard == "guard killed" {
-                restore::find().into_iter().for_each(|left| drop(left.undo()));
+                goodness_restore::find().into_iter().for_each(|left| drop(left.undo()));
             }
             let now = state(pid);
             if now == before {
@@ -242,7 +242,8 @@ fn an_arm_that_this_machine_does_not_have_is_refused_before_anything_runs() {
 #[test]
 fn a_measure_that_the_load_does_not_give_ends_the_race_after_its_first_block() {
     let _alone = alone();
-    let text = "blocks = 1000\nwarmup = 0\nstop = \"never\"\nmeasures = [\"cpu_tmie\"]\n[load]\nuse = \"spin\"\nwork = 1\n\
+    let text = "blocks = 1000\nwarmup = 0\nstop = \"never\"\nmeasures = [\"cpu_tmie\"]\n[load]\nuse = \"spin\"\nwork = \
+        1\n\
                 [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n";
     let why = try_to_run(text).err().map(|why| why.to_string()).expect("refused");
     assert!(why.contains("cpu_tmie") && why.contains("the nearest is \"cpu_time\""), "{why}");

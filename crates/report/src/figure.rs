@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits and a unit of fitting size.
 
-/// What stands where nothing was measured.
+/// Text for a value that was not measured.
 pub const NOT_MEASURED: &str = "–";
 
 /// Characters of a task's name that text shows; kernels keep 15, files and other systems may give more. JSON and HTML
@@ -76,8 +76,8 @@ pub fn ratio_interval([low, high]: [f64; 2]) -> String {
     format!("{}…{}", plain_ratio(low), plain_ratio(high))
 }
 
-/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more. What two samples leave open is a
-/// power of ten, not a row of digits.
+/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more. What two samples leave open is
+/// a power of ten, not a row of digits.
 fn plain_ratio(ratio: f64) -> String {
     match ratio.abs() {
         size if (0.1..10.0).contains(&size) => format!("{ratio:.2}"),

@@ -25,7 +25,7 @@ const MAIN: &str = include_str!("../web/main.js");
 /// The page. `timelines` may hold none, some or all of the policies' schedules.
 ///
 /// # Panics
-/// When the page's own template names a part that does not exist, which its tests rule out.
+/// If the page's own template names a part that does not exist, which its tests rule out.
 #[must_use]
 pub fn render(report: &Report, timelines: &[Timeline]) -> String {
     let script = SCRIPTS.join("\n") + "\n" + MAIN;
@@ -47,6 +47,7 @@ fn part(mark: &str, report: &Report, timelines: &[Timeline], script: &str) -> St
         "title" => escape(&format!("{} – goodness", report.input.name)),
         "generator" => escape(&format!("goodness {}", report.goodness.version)),
         "ranked-by" => escape(report.ranked_by().unwrap_or_default()),
+        "conclusion" => escape(&report.conclusion()),
         "style" => STYLE.into(),
         "script" => script.into(),
         "script-hash" => format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes()))),

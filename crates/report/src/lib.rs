@@ -4,7 +4,8 @@
 //! show it. A [`Timeline`] is the schedule of one run, kept apart because it is large; [`html`] and
 //! [`perfetto`] show it.
 
-pub mod atomic;
+pub mod chart;
+mod conclusion;
 pub mod figure;
 pub mod html;
 pub mod json;
@@ -13,9 +14,10 @@ pub mod model;
 mod pack;
 pub mod perfetto;
 mod ranking;
-pub mod stats;
 pub mod text;
 pub mod timeline;
 
+/// Writes them to files that appear whole or not at all.
+pub use goodness_output as atomic;
 pub use model::Report;
 pub use timeline::Timeline;

@@ -1,4 +1,4 @@
-//! What a comparison found, in the shape and order of the schema `goodness.report/1`.
+//! The result of a comparison, in the shape and order of the schema `goodness.report/1`.
 //!
 //! The schema is the contract with scripts: fields are added, never renamed or moved. What only people need
 //! (notes, distributions, the command to reproduce) sits in [`Details`] and in
@@ -6,8 +6,8 @@
 //! `None`, written `null`; it is never 0.
 
 use crate::keyed::{self, Keyed};
-pub use crate::stats::compare::Verdict;
 pub use goodness_observe::Better;
+pub use goodness_stats::compare::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the schema.
@@ -18,9 +18,9 @@ pub const SCHEMA: &str = "goodness.report/1";
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// Which program wrote this.
+    /// The program that wrote this.
     pub goodness: Build,
-    /// What was run.
+    /// The input of the runs.
     pub input: Input,
     /// On what it was run.
     pub machine: MachineSummary,
@@ -30,7 +30,7 @@ pub struct Report {
     pub runs_per_policy: u32,
     /// Simulated time of one replication, in ns.
     pub simulated_ns: u64,
-    /// How well the replay repeats the recording; `None` where the input is no recording.
+    /// Distance of the replay from the recording; `None` where the input is no recording.
     pub fidelity: Option<Fidelity>,
     /// One entry for each policy, in the order they were asked for.
     pub policies: Vec<PolicyReport>,
@@ -48,7 +48,7 @@ pub struct Build {
     pub commit: Option<String>,
 }
 
-/// What kind of thing was run.
+/// Kind of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
@@ -79,7 +79,7 @@ impl InputKind {
     }
 }
 
-/// What was run.
+/// Input of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// Its kind.
@@ -103,7 +103,7 @@ pub struct MachineSummary {
     pub hz: u32,
 }
 
-/// How well a replay under the policy that recorded the trace repeats the recording.
+/// Distance of a replay, under the policy that recorded the trace, from the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// The policy that stood in for the recording kernel's.
@@ -133,7 +133,7 @@ pub struct FidelityMetric {
     pub tolerance: Option<f64>,
 }
 
-/// What one policy did.
+/// Results of one policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyReport {
     /// Registered name: `eevdf`.
@@ -141,7 +141,7 @@ pub struct PolicyReport {
     /// All tunables with the values used, in order of declaration.
     #[serde(with = "keyed")]
     pub settings: Vec<Setting>,
-    /// Whether the others are compared with this one.
+    /// True if the others are compared with this one.
     pub is_reference: bool,
     /// One entry for each metric.
     #[serde(with = "keyed")]
@@ -150,7 +150,8 @@ pub struct PolicyReport {
     pub tasks: Vec<TaskReport>,
     /// Scheduling decisions over all replications.
     pub decisions: Option<u64>,
-    /// Real time the simulation took over all replications, in ns. The only figure that is not reproducible.
+    /// Real time the simulation took over all replications, in ns; `None` unless it was asked for: it is the only figure that
+    /// is not the same every time.
     pub simulation_wall_ns: Option<u64>,
     /// Invariants that were broken; a run with an entry here proves nothing.
     pub violations: Vec<Violation>,
@@ -201,7 +202,7 @@ pub struct VsReference {
     pub ratio: Option<f64>,
     /// 95 % confidence interval of the ratio, low and high.
     pub ci95: Option<[f64; 2]>,
-    /// What the comparison says.
+    /// Verdict of the comparison.
     pub verdict: Verdict,
 }
 
@@ -285,14 +286,14 @@ pub const QUANTILES: [f64; 37] = [
     1.0,
 ];
 
-/// What people need beyond the schema.
+/// Text for readers, beyond the schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
     /// The command line that makes this report again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What differs between replications, one sentence.
+    /// One sentence on how replications differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_varies: Option<String>,
     /// The metric that ranks the policies.
@@ -301,7 +302,7 @@ pub struct Details {
     /// One sentence for each metric, for those who meet its name for the first time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricAbout>,
-    /// What policies and elevators do by themselves and to each other, where several of both were run.
+    /// Effects of policies and elevators by themselves and on each other, where several of both were run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
     /// Sentences about the work.
@@ -313,10 +314,10 @@ pub struct Details {
     /// Sentences to read before believing a number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What was repaired in the recording.
+    /// Repairs made to the recording.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Counted>,
-    /// What the recording does not tell.
+    /// Gaps of the recording.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknowns: Vec<Counted>,
 }
@@ -324,7 +325,7 @@ pub struct Details {
 /// Main effects and interaction of two crossed factors in one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effects {
-    /// Which metric.
+    /// Name of the metric.
     pub metric: String,
     /// Each factor's levels against its first, then what a pair does beyond both.
     pub rows: Vec<EffectRow>,
@@ -357,12 +358,12 @@ pub struct MetricAbout {
 pub struct Counted {
     /// What, as a phrase that follows a number: `switches without a wake-up`.
     pub what: String,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
 impl FidelityMetric {
-    /// Whether the error lies within what is promised; `None` where nothing is promised or the recording itself does not
+    /// True if the error lies within the promise; `None` where nothing is promised or the recording itself does not
     /// show the metric. Where it does and the error is not known, the promise is not kept.
     #[must_use]
     pub fn keeps_promise(&self) -> Option<bool> {
@@ -417,7 +418,7 @@ impl Default for Report {
 }
 
 impl Details {
-    /// Whether there is nothing to say.
+    /// True if there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Details::default()

@@ -6,7 +6,7 @@
 //! its trace processor reads them. Field numbers are those of `protos/perfetto/trace/perfetto_trace.proto`;
 //! `tests/python/check_perfetto.py` reads the result with Perfetto's own Python package.
 //!
-//! What the format cannot say: a wake-up in the very nanosecond in which the task fell asleep is shown as a
+//! The format cannot express one case: a wake-up in the very nanosecond in which the task fell asleep is shown as a
 //! sleep up to the switch-in.
 
 use crate::pack::put_varint;

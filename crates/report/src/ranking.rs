@@ -1,4 +1,4 @@
-//! Who comes first, in which metric, and what each policy is called.
+//! The ranking: its metric, its order, and the name of each policy in it.
 
 use crate::model::{Better, MetricSummary, PolicyReport, Report};
 use std::cmp::Ordering;
@@ -44,7 +44,7 @@ impl Report {
         names
     }
 
-    /// Whether any policy has a value for the metric.
+    /// True if any policy has a value for the metric.
     #[must_use]
     pub fn is_measured(&self, metric: &str) -> bool {
         self.policies.iter().any(|p| p.metric(metric).is_some_and(|m| m.value.is_some()))

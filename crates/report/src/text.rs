@@ -8,7 +8,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, Conte
 
 /// Tasks shown of one policy; the JSON and the HTML report hold them all.
 const TASKS_SHOWN: usize = 12;
-/// How the metrics begin that share out the time of scheduling.
+/// Prefix of the metrics that share out the time of scheduling.
 const PARTS: &str = "scheduler_share_";
 /// Spaces between columns.
 const GAP: u16 = 2;
@@ -20,6 +20,7 @@ const NARROWEST: u16 = 60;
 pub fn render(report: &Report, width: u16, colour: bool) -> String {
     let page = Page { report, width: width.max(NARROWEST), colour, labels: report.labels() };
     let parts = [
+        page.conclusion(),
         page.head(),
         page.violations(),
         page.ranking(),
@@ -44,6 +45,14 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// The answer; where nothing was measured, the ranking's place says so.
+    fn conclusion(&self) -> String {
+        match self.report.ranked_by().map(|_| self.report.conclusion()) {
+            Some(sentence) if !sentence.is_empty() => self.strong(&self.wrap(&sentence, "")),
+            _ => String::new(),
+        }
+    }
+
     fn head(&self) -> String {
         let r = self.report;
         let runs = match r.runs_per_policy {
@@ -147,7 +156,7 @@ impl Page<'_> {
         format!("{}\n{}\n{}", self.strong("Other metrics"), trimmed(&table), self.wrap(&format!("{legend}{more}"), ""))
     }
 
-    /// What policies and elevators do by themselves and to each other.
+    /// Effects of policies and elevators by themselves and on each other.
     fn effects(&self) -> String {
         let Some(effects) = &self.report.details.effects else { return String::new() };
         let mut table = self.table(&["factor", "level", "ratio, 95 %"]);
@@ -160,7 +169,7 @@ impl Page<'_> {
         format!("{title}\n{}\n{}", trimmed(&table), self.wrap(rule, ""))
     }
 
-    /// Where the CPU time of scheduling went, as a profile would show it; nothing on a machine where it is free.
+    /// Shares of scheduling in CPU time, as a profile would show them; empty on a machine where scheduling is free.
     fn scheduling(&self) -> String {
         let value = |policy: &PolicyReport, name: &str| policy.metric(name).and_then(|m| m.value);
         let spent = |name: &&str| self.report.policies.iter().any(|p| value(p, name).is_some_and(|v| v > 0.0));

@@ -12,19 +12,19 @@ pub struct Slice {
     pub task: TaskId,
     /// Where.
     pub cpu: CpuId,
-    /// When it was switched in.
+    /// Time of the switch-in.
     pub start: u64,
-    /// When it was switched out, or when the recording of the timeline ended.
+    /// Time of the switch-out, or the end of the recorded timeline.
     pub end: u64,
-    /// How long it had been runnable when it was switched in.
+    /// Time it had been runnable when it was switched in.
     pub waited: u64,
-    /// What woke it since its previous slice; `None` when it was not woken, for example after a preemption.
+    /// The wake-up since its previous slice; `None` without one, for example after a preemption.
     pub woken: Option<Woken>,
-    /// How it left; `None` when it was still running at the end.
+    /// Reason of the switch-out; `None` while it still ran at the end.
     pub off: Option<Off>,
 }
 
-/// What ended a task's wait.
+/// The event that ended a task's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// Another task, in its own context.
@@ -40,7 +40,7 @@ pub struct QueueLength {
     pub at: u64,
     /// Where.
     pub cpu: CpuId,
-    /// How many.
+    /// Number of tasks.
     pub tasks: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Timeline {
     pub slices: Vec<Slice>,
     /// Changes of the queues' lengths in order of time; empty unless asked for.
     pub queues: Vec<QueueLength>,
-    /// Where the timeline ends, in ns: the end of the run, or the moment the cap was reached.
+    /// End of the timeline, in ns: the end of the run, or the moment the cap was reached.
     pub end: u64,
     /// Slices after the cap was reached, which are not shown.
     pub left_out: u64,

@@ -61,9 +61,12 @@ fn line<'a>(text: &'a str, containing: &str) -> &'a str {
 fn the_best_comes_first_with_interval_ratio_and_verdict_and_the_unmeasured_last() {
     let text = text::render(&report(), 120, false);
     let places: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("#  policy")).skip(1).take(5).collect();
-    let first = line(&text, "better");
+    let first = line(&text, "0.81× 0.70…0.91");
     assert!(text.contains("Ranking by wakeup_latency_p99 (lower is better)"));
-    assert!(line(&text, "1.20 ms").starts_with("1  a-policy"), "{text}");
+    assert!(text.starts_with(
+        "a-policy-with-a-name-far-too-long-for-any-terminal cuts wakeup latency p99 from 1.50 ms to 1.20 ms"
+    ));
+    assert!(line(&text, "1.08…1.32 ms").starts_with("1  a-policy"), "{text}");
     assert!(line(&text, "0.81× 0.70…0.91").contains("1.08…1.32 ms"), "{first}");
     assert!(line(&text, "reference").contains("eevdf"));
     let last = places.iter().rfind(|l| !l.is_empty()).unwrap();

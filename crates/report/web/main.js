@@ -14,13 +14,12 @@ function labelsOf(report) {
   });
 }
 
-function drawHead(report, labels) {
+function drawHead(report) {
   byId("title").textContent = report.input.name || report.input.kind;
   const runs = report.runs_per_policy === 1 ? "1 run" : `${report.runs_per_policy} runs`;
   byId("lead").textContent = `${report.policies.length} ${report.policies.length === 1 ? "policy" : "policies"}, ${runs} of ` +
     `${showTime(report.simulated_ns)} each, on ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"} at ` +
     `${report.machine.hz} Hz (${report.machine.name}). Seed ${report.seed}.`;
-  byId("conclusion").textContent = conclude(report, labels, rankedBy(report));
   byId("colophon").textContent = `Made by goodness ${report.goodness.version}. This file is complete: it loads nothing.`;
 }
 
@@ -60,8 +59,8 @@ function setUpSchedule(report, labels) {
 
 function showSchedule(view, schedule, name) {
   const cut = schedule.leftOut ? ` It ends at ${showTime(schedule.end)}, where the limit of slices was reached; ${schedule.leftOut.toLocaleString("en")} later ones are not shown.` : "";
-  byId("schedule-about").textContent = `First run, ${schedule.total.toLocaleString("en")} slices. A row is a CPU, a colour a task name. ` +
-    `Where slices are narrower than a pixel, height is how busy the CPU was and colour is the longest of them.${cut}`;
+  byId("schedule-about").textContent = `First run, ${schedule.total.toLocaleString("en")} slices. One row per CPU, one colour per task name. ` +
+    `Zoomed out, bar height is utilisation and colour the longest slice.${cut}`;
   const options = [...new Set(schedule.tasks.map((t) => t.name))].slice(0, 200);
   byId("schedule-tasks").replaceChildren(...options.map((value) => el("option", { value })));
   view.show(schedule, name);
@@ -73,7 +72,7 @@ const remove = (id) => byId(id).remove();
 async function start() {
   const report = JSON.parse(byId("report").textContent);
   const labels = labelsOf(report);
-  drawHead(report, labels);
+  drawHead(report);
   drawNotices(report, labels);
   setUpRanking(report, labels);
   if (metricNames(report).length) drawMetrics(report, labels);

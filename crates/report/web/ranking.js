@@ -184,15 +184,17 @@ function drawReproduce(report, labels) {
 }
 
 function drawSettings(report, labels, box) {
+  const timed = report.policies.some((policy) => policy.simulation_wall_ns !== null);
   const rows = report.policies.map((policy, index) => el("tr", { class: policy.is_reference ? "reference" : null },
     el("th", { scope: "row", class: "name" }, breakable(labels[index])),
     el("td", {}, Object.entries(policy.settings).map(([k, v]) => `${k}=${v}`).join(", ") || "no tunables"),
     el("td", { class: "number" }, policy.decisions === null ? NOT_MEASURED : policy.decisions.toLocaleString("en")),
-    el("td", { class: "number" }, showTime(policy.simulation_wall_ns))));
-  const head = [headCell("policy"), headCell("settings"), headCell("decisions", "number"), headCell("simulated in", "number")];
+    ...(timed ? [el("td", { class: "number" }, showTime(policy.simulation_wall_ns))] : [])));
+  const head = [headCell("policy"), headCell("settings"), headCell("decisions", "number"),
+    ...(timed ? [headCell("simulated in", "number")] : [])];
   const scroll = el("div", { class: "scroll" });
   box.append(el("h3", {}, "Settings"), scroll);
-  putScrollable(scroll, "Settings", table("All tunables with the values used, and what the simulation took.", head, rows));
+  putScrollable(scroll, "Settings", table("All tunables with the values used.", head, rows));
 }
 
 function drawNotices(report, labels) {
@@ -204,20 +206,4 @@ function drawNotices(report, labels) {
   if (report.input.lost_events) {
     box.append(el("p", { class: "notice" }, `The recording lost ${report.input.lost_events.toLocaleString("en")} events.`));
   }
-}
-
-/** One sentence: what the ranking metric says. */
-function conclude(report, labels, name) {
-  const reference = report.policies.findIndex((p) => p.is_reference);
-  if (!name) return "Nothing that could rank the policies was measured.";
-  if (reference < 0 || report.policies.length < 2) return "";
-  const better = ranked(report, name).filter((i) => {
-    const p = report.policies[i];
-    return !p.violations.length && p.metrics[name]?.vs_reference?.verdict === "better";
-  });
-  const of = (i) => report.policies[i].metrics[name].vs_reference;
-  if (!better.length) return `In ${name}, no policy is better than ${labels[reference]} beyond doubt.`;
-  const interval = of(better[0]).ci95 ? `, 95 % interval ${showRatioInterval(of(better[0]).ci95)}` : "";
-  const others = better.length > 1 ? ` ${better.length - 1} more ${better.length > 2 ? "are" : "is"} better, too.` : "";
-  return `In ${name}, ${labels[better[0]]} is better than ${labels[reference]}: ${showRatio(of(better[0]).ratio)} of its value${interval}.${others}`;
 }

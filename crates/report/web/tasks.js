@@ -59,7 +59,7 @@ class Tasks {
     const sign = this.ascending ? 1 : -1;
     const order = (a, b) => {
       const [x, y] = [of(a), of(b)];
-      // What was not measured comes last whichever way the column is sorted.
+      // Values that were not measured come last, whichever way the column is sorted.
       if (x === null || y === null) return (x === null) - (y === null) || a.id - b.id;
       return sign * (typeof x === "string" ? x.localeCompare(y) : x - y) || a.id - b.id;
     };

@@ -1,4 +1,4 @@
-//! When the burst or slice of what runs on each CPU ends: one time for each CPU, and the earliest of all at hand.
+//! Ends of bursts and slices: one time for each CPU, and the earliest of all at hand.
 //!
 //! A tournament over the CPUs. Setting a time costs at most one comparison a level, none on one CPU, and an
 //! overtaken time leaves nothing behind, as it would in a queue. Equal times leave in the order they were set.
@@ -68,7 +68,7 @@ impl Bursts {
         self.first = (self.keys[first as usize].0, CpuId(first));
     }
 
-    /// Who comes up from `node`: a CPU itself, or the winner of an inner match.
+    /// The CPU that comes up from `node`: the CPU itself, or the winner of an inner match.
     #[inline]
     fn contender(&self, node: usize) -> u32 {
         match node.checked_sub(self.keys.len()) {

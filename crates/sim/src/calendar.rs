@@ -1,7 +1,15 @@
-//! What is to come: a timing wheel of entries. The ends of bursts are not among them, see [`crate::bursts`].
+//! The calendar: a timing wheel of entries. The ends of bursts are not among them, see [`crate::bursts`].
 
 use goodness_core::{CpuId, TaskId, Time};
 use goodness_queues::Wheel;
+
+/// Classes of entries of one instant, in the order they are served. The ends of bursts come after all of them.
+pub mod class {
+    pub const WAKE: u8 = 0;
+    pub const TICK: u8 = 1;
+    pub const SLACK: u8 = 2;
+    pub const RESCHEDULE: u8 = 3;
+}
 
 /// Something that will happen. A timer's stamp tells whether it was overtaken by events.
 #[derive(Clone, Copy, Debug)]

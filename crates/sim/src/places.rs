@@ -1,4 +1,4 @@
-//! Where tasks wait for each other: channels and locks.
+//! Places where tasks wait for each other: channels and locks.
 
 use goodness_core::{Awaited, Channel, ChannelKind, LockId, TaskId};
 use goodness_queues::{Links, List};
@@ -27,7 +27,7 @@ pub struct Places {
     links: Links,
 }
 
-/// What asking to wait comes to.
+/// Result of asking to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// A kept wake was there: go on.
@@ -46,12 +46,12 @@ impl Places {
         Places { channels, locks: vec![Lock::default(); locks as usize], links }
     }
 
-    /// Whether the channel exists.
+    /// True if the channel exists.
     pub fn has_channel(&self, channel: Channel) -> bool {
         (channel.0 as usize) < self.channels.len()
     }
 
-    /// Whether the lock exists.
+    /// True if the lock exists.
     pub fn has_lock(&self, lock: LockId) -> bool {
         (lock.0 as usize) < self.locks.len()
     }
@@ -98,7 +98,7 @@ impl Places {
         false
     }
 
-    /// Who waits for what: channels first, then locks, each in the order of their numbers and queues.
+    /// Waiting tasks and what they wait for: channels first, then locks, each in the order of their numbers and queues.
     pub fn waiting(&self) -> Vec<(TaskId, Awaited)> {
         let channels = self.channels.iter().enumerate().map(|(n, c)| (Awaited::Channel(Channel(n as u32)), &c.waiters));
         let locks = self.locks.iter().enumerate().map(|(n, l)| (Awaited::Lock(LockId(n as u32)), &l.waiters));

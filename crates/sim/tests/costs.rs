@@ -1,9 +1,9 @@
-//! What the host's own work costs: who pays, and what the observer is told.
+//! Costs of the host's own work: the CPU that pays, and the events that the observer is told.
 
 mod lab;
 
 use goodness_core::*;
-use goodness_cpu::{fifo::Fifo, o1::O1, rr::RoundRobin};
+use goodness_policies::{fifo::Fifo, o1::O1, rr::RoundRobin};
 use lab::{MS, one_cpu, run, schedule, task, workload};
 
 /// `cpus` CPUs that share a cache, and these costs.

@@ -3,7 +3,7 @@
 mod lab;
 
 use goodness_core::*;
-use goodness_cpu::{fifo::Fifo, rr::RoundRobin};
+use goodness_policies::{fifo::Fifo, rr::RoundRobin};
 use goodness_sim::{Blame, End, Options, simulate};
 use lab::{MS, one_cpu, programme, run, schedule, task, workload};
 
@@ -120,7 +120,7 @@ fn a_change_of_affinity_moves_the_running_task() {
 fn a_task_that_never_uses_time_is_stopped_with_a_sentence() {
     let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Wake(Channel(0)));
     let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[ChannelKind::Condition], 0);
-    let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
+    let fault = simulate::<Fifo>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
     assert!(fault.sentence.contains("without using time"), "{fault}");
     assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(TaskId(0))));
 }
@@ -136,7 +136,7 @@ fn a_run_in_which_nobody_can_act_any_more_ends_quietly() {
 #[test]
 fn a_policy_that_answers_what_cannot_be_is_to_blame_itself() {
     let work = || workload(vec![task(&[Step::Sleep(MS(1)), Step::Compute(MS(1))])], &[], 0);
-    let fault = simulate::<Inventor, _>(&one_cpu(), NoSettings::default(), work(), &mut (), Options::default());
+    let fault = simulate::<Inventor>(&one_cpu(), NoSettings::default(), work(), &mut (), Options::default());
     let fault = fault.unwrap_err();
     assert_eq!((fault.blame, fault.task), (Blame::Policy, None));
     assert!(fault.sentence.contains("picked task 99, which does not exist"), "{fault}");
@@ -272,7 +272,7 @@ fn a_cpu_that_picked_meanwhile_owes_no_preemption() {
 fn a_run_in_which_time_stands_still_is_stopped_with_a_sentence() {
     let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Yield);
     let work = workload(vec![TaskSpec { behaviour: spin, ..task(&[]) }], &[], 0);
-    let fault = simulate::<Fifo, _>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
+    let fault = simulate::<Fifo>(&one_cpu(), Default::default(), work, &mut (), Options::default()).unwrap_err();
     assert!(fault.sentence.contains("took no time"), "{fault}");
     assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(TaskId(0))));
 }
@@ -290,7 +290,7 @@ fn who_is_outside_wakes_by_interrupt_and_needs_no_cpu() {
     // Sends at 3 ms, is answered when the server is done, and sends again 5 ms later, whatever the CPU does.
     let client = [Step::Interrupt(request), Step::Wait(answer), Step::Sleep(MS(5)), Step::Interrupt(request)];
     work.outside.push(outside(3_000_000, &client));
-    let slice = goodness_cpu::rr::Settings { timeslice: MS(4) };
+    let slice = goodness_policies::rr::Settings { timeslice: MS(4) };
     let (events, outcome) = run::<RoundRobin>(&Machine::flat(1, 100).unwrap(), slice, work);
     assert_eq!(schedule(&events), "a 0..0  b 0..4  a 4..6  b 6..14  a 14..15  b 15..23");
     assert_eq!((outcome.reason, outcome.end), (End::Finished, Time(23_000_000)));
@@ -301,7 +301,7 @@ fn who_is_outside_may_not_use_a_cpu() {
     let mut work = workload(vec![task(&[Step::Compute(MS(1))])], &[], 0);
     work.outside.push(outside(0, &[Step::Compute(MS(1))]));
     let machine = Machine::flat(1, 100).unwrap();
-    let fault = simulate::<Fifo, _>(&machine, Default::default(), work, &mut (), Options::default()).unwrap_err();
+    let fault = simulate::<Fifo>(&machine, Default::default(), work, &mut (), Options::default()).unwrap_err();
     assert!(fault.sentence.contains("\"client\", who is outside the machine, asked for Compute"), "{fault}");
 }
 

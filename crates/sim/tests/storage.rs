@@ -1,8 +1,9 @@
 //! Tasks and disks on one clock: who waits, for how long, and what stays in memory.
 
-use goodness_block::{QueueOptions, Storage, by_name};
+use goodness_block::{Disk, Queue, QueueOptions, Storage, by_name};
 use goodness_core::{
-    Event, FileId, FileSpec, IoStage, IoStep, Layout, Machine, Operation, Piece, Seed, Span, Start, Step, StepContext,
+    Elevator, ElevatorAbout, Event, FileId, FileSpec, HwQueue, IoContext, IoStage, IoStep, Layer, Layout, Machine,
+    MadePolicy, Operation, Piece, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Span, Start, Step, StepContext,
     StorageSpec, Task, TaskSpec, Time, VolumeId, VolumeSpec, Workload,
 };
 use goodness_sim::{Blame, Fault, Options, Outcome, simulate_with};
@@ -32,9 +33,11 @@ type Programme = Box<dyn Iterator<Item = Step> + Send>;
 
 fn try_run(device: &str, elevator: &str, programmes: Vec<Programme>) -> (Result<Outcome, Fault>, Vec<(Time, Event)>) {
     let device = goodness_device::by_name(device, Seed(1)).unwrap();
-    let sectors = device.facts().sectors.min(1 << 24);
-    let disk = by_name(elevator, &QueueOptions { hz: 1000, ..QueueOptions::default() }, device).unwrap();
-    let storage = spec(sectors);
+    try_run_on(by_name(elevator, &QueueOptions { hz: 1000, ..QueueOptions::default() }, device).unwrap(), programmes)
+}
+
+fn try_run_on(disk: Box<dyn Disk>, programmes: Vec<Programme>) -> (Result<Outcome, Fault>, Vec<(Time, Event)>) {
+    let storage = spec(disk.facts().sectors.min(1 << 24));
     let disks = Storage::new(vec![disk], &storage.volumes).unwrap();
     let task = |(index, mut steps): (usize, Programme)| TaskSpec {
         name: format!("t{index}"),
@@ -47,10 +50,8 @@ fn try_run(device: &str, elevator: &str, programmes: Vec<Programme>) -> (Result<
     let work = Workload { tasks, storage, horizon: Some(Time(60_000 * MS)), ..Workload::default() };
     let machine = Machine::flat(2, 1000).unwrap();
     let mut seen: Vec<(Time, Event)> = Vec::new();
-    let settings = goodness_cpu::fifo::Settings::default();
-    let options = Options::default();
-    let outcome =
-        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, Some(disks), &mut seen, options);
+    let policy = fifo(&machine);
+    let outcome = simulate_with(&machine, policy, work, Some(disks), &mut seen, Options::default());
     (outcome, seen)
 }
 
@@ -64,7 +65,7 @@ fn submit(sector: u64) -> Step {
 
 const AWAIT_ALL: Step = Step::Io(IoStep::Await { at_most: 0 });
 
-/// When each task ended.
+/// End of each task.
 fn ends(seen: &[(Time, Event)]) -> Vec<u64> {
     let mut ends = vec![0; 8];
     for (at, event) in seen {
@@ -77,6 +78,10 @@ fn ends(seen: &[(Time, Event)]) -> Vec<u64> {
 
 fn count(seen: &[(Time, Event)], stage: IoStage) -> usize {
     seen.iter().filter(|(_, event)| matches!(event, Event::Io(io) if io.stage == stage)).count()
+}
+
+fn fifo(machine: &Machine) -> MadePolicy {
+    MadePolicy::of::<goodness_policies::fifo::Fifo>(machine, Default::default(), Seed(1))
 }
 
 #[test]
@@ -214,11 +219,8 @@ fn what_does_not_exist_is_the_works_fault() {
             judged: true,
         }
     };
-    let settings = goodness_cpu::fifo::Settings::default();
     let work = Workload { tasks: vec![steps(submit(0))], ..Workload::default() };
-    let fault =
-        simulate_with::<goodness_cpu::fifo::Fifo, _>(&machine, settings, work, None, &mut (), Options::default())
-            .unwrap_err();
+    let fault = simulate_with(&machine, fifo(&machine), work, None, &mut (), Options::default()).unwrap_err();
     assert!(fault.to_string().contains("no disk"), "{fault}");
 }
 
@@ -259,4 +261,44 @@ fn waiting_for_a_device_that_takes_no_time_for_ever_is_the_works_fault() {
     let fault = outcome.unwrap_err();
     assert_eq!((fault.blame, fault.task), (Blame::Workload, Some(goodness_core::TaskId(0))));
     assert!(fault.sentence.contains("steps in a row without using time"), "{fault}");
+}
+
+goodness_core::tunables! {
+    pub struct NoSettings {}
+}
+
+/// Dispatches its first request again and again.
+struct Repeater(Option<RequestId>);
+
+impl RegisteredElevator for Repeater {
+    const ABOUT: ElevatorAbout =
+        ElevatorAbout { name: "repeater", summary: "Repeats.", source: "This test", layer: Layer::MultiQueue };
+    type Settings = NoSettings;
+    fn new(_: &QueueFacts, _: NoSettings, _: Seed) -> Repeater {
+        Repeater(None)
+    }
+}
+
+impl Elevator for Repeater {
+    fn remove(&mut self, _: &IoContext, _: RequestId) {}
+    fn insert(&mut self, _: &IoContext, request: RequestId) -> Run {
+        self.0.get_or_insert(request);
+        Run::WhenUnplugged
+    }
+    fn dispatch(&mut self, _: &IoContext, _: HwQueue) -> Option<RequestId> {
+        self.0
+    }
+    fn has_work(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+#[test]
+fn an_elevator_that_dispatches_a_request_twice_ends_the_run_with_a_sentence() {
+    let device = goodness_device::by_name("null:latency=1ms", Seed(1)).unwrap();
+    let disk = Queue::of::<Repeater>(NoSettings {}, &QueueOptions::default(), device);
+    let programme = vec![submit(0), submit(800), AWAIT_ALL];
+    let fault = try_run_on(Box::new(disk), vec![Box::new(programme.into_iter())]).0.unwrap_err();
+    assert_eq!(fault.blame, Blame::Policy);
+    assert_eq!(fault.sentence, "repeater dispatched request 0, which does not wait: the device has it");
 }

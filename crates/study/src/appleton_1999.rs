@@ -4,8 +4,8 @@
 
 use crate::{Chart, Findings, Lab, Line, Parameter, Point, Run, Study, Trial};
 use goodness_core::{Overhead, Span};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -28,7 +28,8 @@ pub const STUDY: Study<'static> = Study {
             value: 2.0,
             low: 1.8,
             high: 2.2,
-            because: "From 395.8 switches a second: each burst ends with one, an eighth more preempt, and 0.714 s of bursts fit \
+            because: "From 395.8 switches a second: each burst ends with one, an eighth more preempt, and 0.714 s of \
+                bursts fit \
                       into a second.",
         },
         Parameter {
@@ -37,7 +38,8 @@ pub const STUDY: Study<'static> = Study {
             value: 0.0,
             low: 0.0,
             high: 0.6,
-            because: "Nothing published: share of the CPU used by programmes of a second or so, such as searches behind the pages.",
+            because: "Nothing published: share of the CPU used by programmes of a second or so, such as searches \
+                behind the pages.",
         },
         Parameter {
             name: "network",
@@ -89,16 +91,20 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
             "CPU time spent searching and recalculating",
             "share",
             crate::Estimate::of(&all(&|run| Ok(run.deciding()))?).as_ref(),
-            "What the benchmark measures hardly matters here: two or three tasks are searched, four hundred times a second.",
+            "What the benchmark measures hardly matters here: two or three tasks are searched, four hundred times a \
+                second.",
         ),
     ];
-    let conclusion = "The benchmark keeps forty tasks runnable at every switch; the site had two or three. A search that is \
+    let conclusion = "The benchmark keeps forty tasks runnable at every switch; the site had two or three. A search \
+        that is \
         linear in runnable tasks costs little where few are runnable, however many there are.";
     Ok(Findings { rows, charts: vec![chart(&runs)], conclusion: conclusion.into() })
 }
 
-const RECALCULATIONS: &str = "Ticks are recalculated when all who are runnable have spent theirs. Short requests hardly ever \
-    do; with long programmes on half of the CPU it is one in a few hundred (see the parameter), so the site seems to have run \
+const RECALCULATIONS: &str = "Ticks are recalculated when all who are runnable have spent theirs. Short requests \
+    hardly ever \
+    do; with long programmes on half of the CPU it is one in a few hundred (see the parameter), so the site seems to \
+    have run \
     some.";
 
 /// The site as the parameters describe it.

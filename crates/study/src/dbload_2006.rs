@@ -1,13 +1,13 @@
 //! The database load of 2006: cfq before anticipatory before deadline, and what decides.
 //!
-//! Claim: `specs/io-schedulers.md` section 1. The ranking is what was published; sizes are a goal at best. The central values below have
-//! the reasons stated and are not moved to meet a ranking. One published number is an input: cfq's time, from which the CPU time of a
-//! page follows; what as and deadline need is then predicted.
+//! Claim: `specs/io-schedulers.md` section 1. The ranking is what was published; sizes are a goal at best. The central
+//! values below have the reasons stated and are not moved to meet a ranking. One published number is an input: cfq's
+//! time, from which the CPU time of a page follows; what as and deadline need is then predicted.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::Machine;
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -32,7 +32,8 @@ const PARAMETERS: &[Parameter] = &[
         value: 10_500.0,
         low: 1000.0,
         high: 12_000.0,
-        because: "Input: with it the whole load takes the 25 908 s that cfq took. It is 0.26 ms for each of 40 rows, to convert, send \
+        because: "Input: with it the whole load takes the 25 908 s that cfq took. It is 0.26 ms for each of 40 rows, \
+            to convert, send \
                   and insert with its indexes.",
     },
     Parameter {
@@ -49,7 +50,8 @@ const PARAMETERS: &[Parameter] = &[
         value: 16.0,
         low: 4.0,
         high: 32.0,
-        because: "73 GB came from files that fitted beside the system on 8 GB, or into the 4 GB that the volumes left free.",
+        because: "73 GB came from files that fitted beside the system on 8 GB, or into the 4 GB that the volumes left \
+            free.",
     },
     Parameter {
         name: "threads",
@@ -65,7 +67,8 @@ const PARAMETERS: &[Parameter] = &[
         value: 64.0,
         low: 1.0,
         high: 128.0,
-        because: "MaxDB 7.6's default of DATA_IO_BLOCK_COUNT; 1 is what its default SIMULATE_VECTORIO makes of volumes that are opened \
+        because: "MaxDB 7.6's default of DATA_IO_BLOCK_COUNT; 1 is what its default SIMULATE_VECTORIO makes of volumes \
+            that are opened \
                   past the page cache, which by default they are not.",
     },
     Parameter {
@@ -102,7 +105,8 @@ const PARAMETERS: &[Parameter] = &[
     },
     switch(
         "buffered",
-        "MaxDB 7.6 opens volumes so that a write returns when it is on the disk; 1: through the page cache, with a sync at the end.",
+        "MaxDB 7.6 opens volumes so that a write returns when it is on the disk; 1: through the page cache, with a \
+            sync at the end.",
     ),
     switch("unflagged", "2.6.16 marks a task that writes synchronously; 1: elevators take its writes for background."),
     switch("write_cache", "Servers of the time ran SCSI drives with the write cache off; 1: on."),
@@ -201,11 +205,16 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-const CONCLUSION: &str = "With cfq's time as the one input, the loads of as and deadline take 8 and 14 % less than published: most of \
-    the time of a table is CPU time, so the elevator moves the load by a few per cent, as in the article, but in another order. Pagers \
-    write runs of pages with two threads a volume, each run waited for, to disks that take 64 commands; who holds nothing back is \
-    first (deadline, noop, cfq version 2, as without anticipation), as loses a per cent by letting out one run at a time, and cfq with \
-    slices five by waiting for a thread while others' runs are there. Where less is CPU time or one thread writes, the differences are \
+const CONCLUSION: &str = "With cfq's time as the one input, the loads of as and deadline take 8 and 14 % less than \
+    published: most of \
+    the time of a table is CPU time, so the elevator moves the load by a few per cent, as in the article, but in \
+    another order. Pagers \
+    write runs of pages with two threads a volume, each run waited for, to disks that take 64 commands; who holds \
+    nothing back is \
+    first (deadline, noop, cfq version 2, as without anticipation), as loses a per cent by letting out one run at a \
+    time, and cfq with \
+    slices five by waiting for a thread while others' runs are there. Where less is CPU time or one thread writes, the \
+    differences are \
     larger; the search for what verdicts hang on lists where the whole order holds, if anywhere.";
 
 /// T-SAP-1 to T-SAP-3.
@@ -225,14 +234,21 @@ fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
         lab.row(
             "as.cfq",
             &loads.ratio("as", "cfq"),
-            "cfq leaves the disk to one I/O thread and waits for its next write; the disk has one command and nothing to order.",
+            "cfq leaves the disk to one I/O thread and waits for its next write; the disk has one command and nothing \
+                to order.",
         )?,
         lab.row(
             "deadline.as",
             &loads.ratio("deadline", "as"),
-            "Deadline hands every write to the disk at once, which takes whatever comes round first; as lets out one at a time.",
+            "Deadline hands every write to the disk at once, which takes whatever comes round first; as lets out one \
+                at a time.",
         )?,
-        lab.row("as.cfq2", &loads.ratio("as", "cfq-v2"), "Version 2 waits for nobody, so the disk sees all that there is.")?,
+        lab.row(
+            "as.cfq2",
+            &loads.ratio("as", "cfq-v2"),
+            "Version 2 waits for nobody, so the disk sees all that there \
+            is.",
+        )?,
         lab.row(
             "deadline.cfq2",
             &loads.ratio("deadline", "cfq-v2"),
@@ -242,7 +258,12 @@ fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
         lab.row("order2", &order("cfq-v2"), "Likewise, with version 2 first.")?,
         lab.row("band.as", &loads.ratio("as", "cfq"), "A goal; as the first row.")?,
         lab.row("band.deadline", &loads.ratio("deadline", "cfq"), "A goal; as the first row.")?,
-        lab.row("antic", &nearer, "Without anticipation the reads and synchronous writes of as go out as deadline's do.")?,
+        lab.row(
+            "antic",
+            &nearer,
+            "Without anticipation the reads and synchronous writes of as go out as deadline's \
+            do.",
+        )?,
     ])
 }
 
@@ -258,7 +279,8 @@ fn magnitude(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
         lab.row(
             &format!("table.{elevator}"),
             &times,
-            "cfq's whole load is the input from which the CPU time of a page follows; a part of the load hangs more on its largest table.",
+            "cfq's whole load is the input from which the CPU time of a page follows; a part of the load hangs more on \
+                its largest table.",
         )
     };
     ["cfq", "as", "deadline"].into_iter().map(row).collect()
@@ -277,13 +299,15 @@ fn mechanism(loads: &Loads) -> Result<Vec<Row>, String> {
             "time of a write",
             "ns",
             "io_write_latency_mean",
-            "One command at a time costs most of a revolution each; of several the disk takes the one that comes round first.",
+            "One command at a time costs most of a revolution each; of several the disk takes the one that comes round \
+                first.",
         ),
         (
             "distance from one request to the next",
             "sectors",
             "seek_distance",
-            "cfq goes from volume to volume with every thread it serves; as stays nearest, and gains less than it loses.",
+            "cfq goes from volume to volume with every thread it serves; as stays nearest, and gains less than it \
+                loses.",
         ),
     ];
     let mut rows = Vec::new();

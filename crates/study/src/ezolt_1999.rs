@@ -6,8 +6,8 @@
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::{Machine, Span};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -133,8 +133,9 @@ fn at_a_rate(lab: &Lab, machine: &Machine, rows: &mut Vec<Row>) -> Result<(), St
 
 /// The longest queue of vmstat and who was blocked then: at least so many requests were under way.
 const CONNECTIONS: u32 = 112;
-const AT_A_RATE: &str = "So many a second as the published switches tell, over 112 connections: either few wait and a fifth is idle, or \
-                         the search has filled the CPU and nothing is; a mean between is that of the time until it tips.";
+const AT_A_RATE: &str = "Requests arrive at the rate that the published switches imply, over 112 connections. At this rate the server is \
+                         bistable: the mean mixes a state with short queues and a fifth idle with one in which the search \
+                         fills the CPU.";
 
 fn machine(lab: &Lab) -> Result<Machine, String> {
     let mut machine = parse_machine("alpha-1999")?;

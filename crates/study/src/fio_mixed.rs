@@ -9,6 +9,7 @@ mod jobs;
 mod model;
 
 use crate::{Estimate, Findings, Lab, Parameter, Row, Study};
+use goodness::Replication;
 use goodness_block::{Drive, QueueOptions, Storage, by_name};
 use goodness_core::{DeviceFacts, Seed, Span, Time};
 use jobs::{CPUS, JOBS, Load};
@@ -41,7 +42,7 @@ pub const STUDY: Study<'static> = Study {
 const SECTORS: u64 = 1 << 21;
 /// Length of a run: that of a measured round, because bfq takes a while to know its processes.
 const LENGTH: Time = Time(4_000_000_000);
-/// Requests that the measured device takes at a time (TAGS of the example `fio_mixed` of crates/live).
+/// Requests that the measured device takes at a time (TAGS of the example `fio_mixed` of crates/kernel/ublk).
 const TAGS: u32 = 4;
 /// Requests that may wait with an elevator: what the kernel gives a device that says 128.
 const REQUESTS: u32 = 256;
@@ -147,7 +148,7 @@ fn fit(lab: &Lab, place: &str, service: &str) -> Result<Model, String> {
 
 /// All replications under `elevator`.
 fn run(lab: &Lab, elevator: &str, model: &Model) -> Result<Seen, String> {
-    let of = |replication: u32| one(lab, elevator, model, Seed(lab.seed).stream("replication", u64::from(replication)));
+    let of = |replication: u32| one(lab, elevator, model, Replication::of(lab.seed, replication).seed);
     let loads = (0..lab.runs).into_par_iter().map(of).collect::<Result<Vec<Load>, String>>()?;
     let rate = |load: &Load, job: usize| load.latencies[job].len() as f64 * 1e9 / LENGTH.0 as f64;
     let total = |load: &Load| (0..JOBS.len()).map(|job| rate(load, job)).sum::<f64>();

@@ -27,8 +27,10 @@ impl Page<'_> {
         let mut page = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n<title>{name} – goodness</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n<main>\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             img-src data:\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{name} – \
+             goodness</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n<main>\n\
              <h1>{name}</h1>\n<p class=\"question\">{}</p>\n<p>Source: {}</p>\n<p>{}</p>\n",
             chart::STYLE,
             escape(self.study.question),
@@ -47,13 +49,16 @@ impl Page<'_> {
 
     fn rows(&self, page: &mut String) {
         page.push_str(
-            "<h2>Published and simulated</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>quantity<th class=\"number\">published\
-             <th class=\"number\">simulated<th class=\"number\">95 % interval<th>tolerance<th>verdict<th>why</tr></thead>\n<tbody>\n",
+            "<h2>Published and simulated</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>quantity<th \
+                class=\"number\">published\
+             <th class=\"number\">simulated<th class=\"number\">95 % \
+             interval<th>tolerance<th>verdict<th>why</tr></thead>\n<tbody>\n",
         );
         for row in &self.findings.rows {
             let _ = writeln!(
                 page,
-                "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td>{}<td class=\"{}\">{}<td>{}</tr>",
+                "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td \
+                    class=\"number\">{}<td>{}<td class=\"{}\">{}<td>{}</tr>",
                 escape(&row.quantity),
                 escape(&published(row)),
                 escape(&figure::show(row.simulated, &row.unit)),
@@ -71,11 +76,15 @@ impl Page<'_> {
         if self.study.parameters.is_empty() {
             return;
         }
-        page.push_str("<h2>What had to be inferred</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>parameter<th class=\"number\">value<th class=\"number\">plausible<th>because</tr></thead>\n<tbody>\n");
+        page.push_str(
+            "<h2>What had to be inferred</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>parameter<th \
+            class=\"number\">value<th class=\"number\">plausible<th>because</tr></thead>\n<tbody>\n",
+        );
         for Parameter { name, unit, value, low, high, because } in self.study.parameters {
             let _ = writeln!(
                 page,
-                "<tr><th scope=\"row\">{name}<td class=\"number\">{value} {unit}<td class=\"number\">{low}…{high}<td>{}</tr>",
+                "<tr><th scope=\"row\">{name}<td class=\"number\">{value} {unit}<td \
+                    class=\"number\">{low}…{high}<td>{}</tr>",
                 escape(because)
             );
         }
@@ -86,7 +95,8 @@ impl Page<'_> {
         let Some(found) = self.sensitivity else { return };
         let _ = writeln!(
             page,
-            "<h2>What the verdicts hang on</h2>\n<p>{} other points of the inferred parameters were tried; {} verdicts held at all of them.</p>",
+            "<h2>What the verdicts hang on</h2>\n<p>{} other points of the inferred parameters were tried; {} verdicts \
+                held at all of them.</p>",
             found.points, found.steady
         );
         if found.flips.is_empty() {

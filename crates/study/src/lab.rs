@@ -1,11 +1,11 @@
 //! Runs what a study asks for, in replications with paired seeds, and gives it its parameters.
 
 use crate::{Estimate, Number, Parameter, Published, Row, Study};
-use goodness_core::{Machine, Overhead, Seed, Span, WorkloadSource};
-use goodness_lab::{ElevatorSpec, PolicySpec};
+use goodness::{Contender, Plan, Progress, Refusal, RunResult};
+use goodness_core::{Machine, Overhead, WorkloadSource};
 use goodness_observe::Measured;
 use goodness_sim::Outcome;
-use rayon::prelude::*;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,7 +34,7 @@ pub struct Trial<'a> {
     pub work: &'a dyn WorkloadSource,
 }
 
-/// One replication.
+/// One replication, as far as a study asks for it.
 pub struct Run {
     /// What the metrics say.
     pub measured: Measured,
@@ -123,37 +123,37 @@ impl<'a> Lab<'a> {
         Ok(Row::new(self.published(key)?, Estimate::of(values).as_ref(), note))
     }
 
-    /// All replications of a trial, in order. Equal replications of different trials have equal seeds.
+    /// All replications of a trial, in order: the same as those of any other plan of the library with this seed.
     ///
     /// # Errors
-    /// An unknown policy or setting; a violated checker or a fault, with policy and seed.
+    /// An unknown policy or setting; a violated checker or a fault, with policy and replication.
     pub fn run(&self, trial: &Trial) -> Result<Vec<Run>, String> {
-        let one = |replication: u32| {
-            let result = self.one(trial, replication);
-            (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1);
-            result
+        let contenders = vec![Contender::parse(trial.policy)?];
+        let plan = Plan {
+            seed: self.seed,
+            runs: self.runs,
+            may_end_waiting: true,
+            ..Plan::on(trial.work, trial.machine, contenders)
         };
-        (0..self.runs).into_par_iter().map(one).collect()
+        let watch = |_: Progress| {
+            (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+            ControlFlow::Continue(())
+        };
+        let all = plan.run_each(&watch, kept).map_err(|why| match &why.again {
+            Some(again) => {
+                format!("{} on {}, replication {}: {why}", trial.policy, trial.work.name(), again.replication)
+            }
+            None => why.to_string(),
+        })?;
+        Ok(all.into_iter().flatten().collect())
     }
+}
 
-    fn one(&self, trial: &Trial, replication: u32) -> Result<Run, String> {
-        let seed = Seed(self.seed).stream("replication", u64::from(replication));
-        let mut machine = trial.machine.clone();
-        if replication > 0 {
-            machine.first_tick = Span(1 + seed.stream("tick phase", 0).rng().below(machine.tick().0));
-        }
-        let (policy, elevator) = trial.policy.split_once('+').map_or((trial.policy, None), |(a, b)| (a, Some(b)));
-        let policy = PolicySpec::parse(policy)?;
-        let elevator = elevator.map(ElevatorSpec::parse).transpose()?;
-        let work = trial.work.build(seed, replication);
-        let names = work.tasks.iter().map(|task| task.name.clone()).collect();
-        let elevator = elevator.as_ref();
-        let ask = goodness_lab::Trial { policy: &policy, elevator, machine: &machine, work, seed, recorder: None };
-        let place = || format!("{} on {}, replication {replication}", trial.policy, trial.work.name());
-        let run = goodness_lab::run(ask).map_err(|fault| format!("{}: {fault}", place()))?;
-        match run.checked.violations.first() {
-            Some(violation) => Err(format!("{}: {} violated: {}", place(), violation.checker, violation.sentence)),
-            None => Ok(Run { measured: run.measured, outcome: run.outcome, names }),
-        }
+/// What a study keeps of a run that no checker objects to.
+fn kept(run: RunResult) -> Result<Run, Refusal> {
+    let names = run.tasks.into_iter().map(|task| task.name).collect();
+    match run.checked.violations.first() {
+        Some(found) => Err(Refusal::violated(format!("{} violated: {}", found.checker, found.sentence))),
+        None => Ok(Run { measured: run.measured, outcome: run.outcome, names }),
     }
 }

@@ -5,7 +5,6 @@
 //! verdicts hang on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
-pub mod chart;
 mod dbload_2006;
 mod ezolt_1999;
 mod fio_mixed;
@@ -21,12 +20,14 @@ pub mod sensitivity;
 mod travis_1998;
 pub mod verdict;
 
-pub use chart::{Chart, Line, Point};
+pub use goodness_report::chart::{self, Chart, Line, Point};
 pub use lab::{Lab, Run, Trial};
 pub use own::Own;
 pub use published::{Against, Number, Published, Tolerance};
 pub use sensitivity::{Flip, Sensitivity};
 pub use verdict::{Estimate, Row, Verdict};
+
+use serde_json::{Value, json};
 
 /// Something that had to be inferred, because no source states it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,6 +79,29 @@ pub struct Findings {
     pub charts: Vec<Chart>,
     /// What the numbers mean together, a few sentences.
     pub conclusion: String,
+}
+
+impl Study<'_> {
+    /// What came out as JSON, in the schema `goodness.study/1`.
+    #[must_use]
+    pub fn document(&self, found: &Findings, sensitivity: Option<&Sensitivity>, seed: u64, runs: u32) -> Value {
+        let parameter = |it: &Parameter| {
+            json!({
+                "name": it.name, "unit": it.unit, "value": it.value, "low": it.low, "high": it.high, "because": it.because
+            })
+        };
+        json!({
+            "schema": "goodness.study/1",
+            "study": self.name,
+            "source": self.source,
+            "seed": seed,
+            "runs": runs,
+            "conclusion": found.conclusion,
+            "rows": found.rows,
+            "parameters": self.parameters.iter().map(parameter).collect::<Vec<_>>(),
+            "sensitivity": sensitivity,
+        })
+    }
 }
 
 /// Every study, in the order of the documents.

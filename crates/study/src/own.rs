@@ -23,12 +23,12 @@
 
 use crate::published::{self, Says};
 use crate::{Against, Estimate, Findings, Lab, Number, Published, Row, Run, Trial};
+use goodness::{OpenOptions, PolicySpec, Refusal, Work, unwatched};
 use goodness_core::registry::suggest;
-use goodness_core::{Machine, WorkloadSource};
-use goodness_lab::PolicySpec;
 use goodness_observe::METRICS;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use toml::Spanned;
 
 /// Replications where the file does not say.
@@ -64,17 +64,6 @@ pub struct Divisor {
     pub metric: Option<String>,
 }
 
-/// Something that can be run.
-pub struct Input {
-    /// The work.
-    pub work: Box<dyn WorkloadSource>,
-    /// On what.
-    pub machine: Machine,
-}
-
-/// Opens an input by its text and that of its machine.
-pub type Open<'a> = &'a dyn Fn(&str, Option<&str>) -> Result<Input, String>;
-
 /// A study of one's own.
 pub struct Own {
     /// The question it answers.
@@ -86,7 +75,7 @@ pub struct Own {
     /// What was published.
     pub published: Published,
     conclusion: String,
-    inputs: BTreeMap<String, Input>,
+    inputs: BTreeMap<String, Work>,
     asked: Vec<Asked>,
 }
 
@@ -135,11 +124,11 @@ enum How {
 }
 
 impl Own {
-    /// Reads the file called `file`.
+    /// Reads the file called `file`, which holds `text`, and what it names: a file is looked for beside it first.
     ///
     /// # Errors
     /// One sentence with file and line: no TOML, an unknown key, input, policy or metric, a number that states nothing.
-    pub fn read(file: &str, text: &str, open: Open) -> Result<Own, String> {
+    pub fn read(file: &str, text: &str) -> Result<Own, String> {
         let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
         let place = |offset| published::place(file, text, offset);
         let runs = match runs {
@@ -152,7 +141,7 @@ impl Own {
         for (name, one) in input {
             let at = place(one.span().start);
             let InputText { run, machine } = one.into_inner();
-            let opened = open(&run, machine.as_deref()).map_err(|why| format!("{at}: input {name}: {why}"))?;
+            let opened = open_beside(file, &run, machine).map_err(|why| format!("{at}: input {name}: {why}"))?;
             inputs.insert(name, opened);
         }
         let (mut published, places) = Published::checked(file, text, number)?;
@@ -179,8 +168,27 @@ impl Own {
     }
 }
 
+/// What a study in `file` is called: as the file, or as its folder where the file has the name that all have.
+#[must_use]
+pub fn name_of(file: &Path) -> String {
+    let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
+    let folder = full.parent().and_then(Path::file_name).filter(|_| full.ends_with("published.toml"));
+    folder.or(full.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Opens what the study in `file` names.
+fn open_beside(file: &str, run: &str, machine: Option<String>) -> Result<Work, Refusal> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let beside = |text: String| {
+        let path = folder.join(&text);
+        if path.is_file() { path.to_string_lossy().into_owned() } else { text }
+    };
+    let options = OpenOptions { machine: machine.map(beside), ..OpenOptions::default() };
+    goodness::open(&beside(run.into()), &options, &unwatched)
+}
+
 /// What `number` asks for. An order is stated as a direction, for the row.
-fn how(number: &mut Number, inputs: &BTreeMap<String, Input>) -> Result<How, String> {
+fn how(number: &mut Number, inputs: &BTreeMap<String, Work>) -> Result<How, String> {
     let measure = number.measure.clone().ok_or("it needs measure = { policy = \"…\", metric = \"…\" }")?;
     let metric = metric_named(&measure.metric)?;
     let input = input_named(measure.input.as_deref(), inputs)?;
@@ -219,10 +227,10 @@ fn how(number: &mut Number, inputs: &BTreeMap<String, Input>) -> Result<How, Str
 fn metric_named(name: &str) -> Result<&'static str, String> {
     let found = METRICS.iter().find(|metric| metric.name == name).map(|metric| metric.name);
     let near = || suggest(name, METRICS.iter().map(|metric| metric.name));
-    found.ok_or_else(|| format!("there is no metric \"{name}\"; {}. See `goodness list metrics`.", near()))
+    found.ok_or_else(|| format!("there is no metric \"{name}\"; {}", near()))
 }
 
-fn input_named<'a>(name: Option<&'a str>, inputs: &'a BTreeMap<String, Input>) -> Result<&'a str, String> {
+fn input_named<'a>(name: Option<&'a str>, inputs: &'a BTreeMap<String, Work>) -> Result<&'a str, String> {
     match name {
         Some(name) if inputs.contains_key(name) => Ok(name),
         Some(name) => {
@@ -290,8 +298,8 @@ impl<'a> Runs<'a> {
         let index = match made {
             Some(index) => index,
             None => {
-                let Input { work, machine } = &self.own.inputs[input];
-                let runs = self.lab.run(&Trial { policy, machine, work: work.as_ref() })?;
+                let work = &self.own.inputs[input];
+                let runs = self.lab.run(&Trial { policy, machine: &work.machine, work: &*work.source })?;
                 self.made.push((input, policy, runs));
                 self.made.len() - 1
             }

@@ -1,14 +1,15 @@
-//! Panasyuk's measurements of November 2009: quanta by priority under Haiku's scheduler, his fair proposal and three add-ons, and
-//! what deciding costs with a thousand and with four thousand threads.
+//! Panasyuk's measurements of November 2009: quanta by priority under Haiku's scheduler, his fair proposal and three
+//! add-ons, and what deciding costs with a thousand and with four thousand threads.
 //!
-//! The schedulers are built from what is known of them (specs 7); nothing is set here. Overhead is measured on the machine at hand.
+//! The schedulers are built from what is known of them (specs 7); nothing is set here. Overhead is measured on the
+//! machine at hand.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Point, Row, Run, Study, Trial};
+use goodness::PolicySpec;
 use goodness_bench::quanta;
 use goodness_core::{Seed, Span, Task, WorkloadSource};
-use goodness_lab::PolicySpec;
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -40,7 +41,8 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     for level in LEVELS {
         let note = match level {
             "p5" => {
-                "Each occupied level halves a thread's share, which gives 9.7 here; the published 4 is 1.8 standard errors below."
+                "Each occupied level halves a thread's share, which gives 9.7 here; the published 4 is 1.8 standard \
+                    errors below."
             }
             _ => "A level is elected by its threads, halved for each occupied level above.",
         };
@@ -54,8 +56,10 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     findings.rows.extend(load_b(lab)?);
     findings.rows.extend(overhead(lab)?);
     findings.charts = vec![chart(lab, &original, &fair)?];
-    findings.conclusion = "Haiku's rule lets the first and the last thread of a level run and rarely looks below it, so 20 threads at p20 \
-        took 96 % of the CPU from 980 others. Electing a level by its threads, halved for each level above, keeps the order of priorities and \
+    findings.conclusion = "Haiku's rule lets the first and the last thread of a level run and rarely looks below it, \
+        so 20 threads at p20 \
+        took 96 % of the CPU from 980 others. Electing a level by its threads, halved for each level above, keeps the \
+        order of priorities and \
         starves nobody; it costs a few steps for each occupied level, however many threads there are."
         .into();
     Ok(findings)
@@ -102,8 +106,10 @@ fn overhead(lab: &Lab) -> Result<Vec<Row>, String> {
     };
     let share = |ns: f64| ns / QUANTUM.0 as f64;
     let (small, large, original) = (cost("haiku-fair", "a")?, cost("haiku-fair", "b")?, cost("haiku-2009", "b")?);
-    let note = "Measured on the machine at hand, which differs from run to run and is faster than one of 2009; the number of threads does not matter.";
-    let cheap = "Measured on the machine at hand. Haiku's ordered list is walked at every insertion, past all threads of the same priority; the fair scheduler appends to its level.";
+    let note = "Measured on the machine at hand, which differs from run to run and is faster than one of 2009; the \
+        number of threads does not matter.";
+    let cheap = "Measured on the machine at hand. Haiku's ordered list is walked at every insertion, past all threads \
+        of the same priority; the fair scheduler appends to its level.";
     Ok(vec![
         lab.row("overhead.1000", &[share(small)], note)?,
         lab.row("overhead.4095", &[share(large)], note)?,

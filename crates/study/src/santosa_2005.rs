@@ -2,8 +2,8 @@
 
 use crate::{Chart, Estimate, Lab, Line, Parameter, Point, Row, Run, Trial};
 use goodness_core::{Machine, Span};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// What a switch costs in cold caches, in both studies.
 pub const CACHE_REFILL: Parameter = Parameter {
@@ -78,7 +78,8 @@ impl Schedulers {
     }
 }
 
-/// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench print.
+/// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench
+/// print.
 pub fn total(run: &Run) -> f64 {
     let is_client = |name: &str| name.starts_with("ab-") || name.starts_with("sysbench-");
     let clients = run.measured.tasks.iter().filter(|task| is_client(&run.names[task.task.index()]));

@@ -1,13 +1,13 @@
 //! Apache under `ab` on one CPU: O(1) against staircase in completion, latency and scalability.
 //!
-//! The set-up is lost. One published time, that of staircase (on, off), says what a request costs; one worst case, that of
-//! O(1), says how many connections there were; how a request divides between `ab` and the server and how many processes
-//! waited are parameters. All else follows from the mechanism.
+//! The set-up is lost. One published time, that of staircase (on, off), says what a request costs; one worst case, that
+//! of O(1), says how many connections there were; how a request divides between `ab` and the server and how many
+//! processes waited are parameters. All else follows from the mechanism.
 
 use crate::santosa_2005::*;
 use crate::{Estimate, Findings, Lab, Parameter, Row, Run, Study};
 use goodness_core::Machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -22,7 +22,8 @@ pub const STUDY: Study<'static> = Study {
             value: 10_000.0,
             low: 5_000.0,
             high: 20_000.0,
-            because: "Lost; 10 000 is what the article's sysbench run had (see santosa-2005-mysql). Their cost together is \
+            because: "Lost; 10 000 is what the article's sysbench run had (see santosa-2005-mysql). Their cost \
+                together is \
                       the published 16.423 s, whatever their number.",
         },
         Parameter {
@@ -31,8 +32,10 @@ pub const STUDY: Study<'static> = Study {
             value: 256.0,
             low: 8.0,
             high: 512.0,
-            because: "Lost. Of the tested thread counts, 2 to 256, the one at which O(1)'s max - min is seconds, as published \
-                      (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is seconds in some runs with ab_share \
+            because: "Lost. Of the tested thread counts, 2 to 256, the one at which O(1)'s max - min is seconds, as \
+                published \
+                      (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is seconds in some runs with \
+                      ab_share \
                       0.2, and never with 0.15 or 0.3. The sysbench run had 8; the text speaks of 512 once.",
         },
         Parameter {
@@ -41,7 +44,8 @@ pub const STUDY: Study<'static> = Study {
             value: 8.0,
             low: 0.0,
             high: 20.0,
-            because: "Idle server processes beyond those with a connection: Apache 2.0 keeps 5 to 10, distributions kept up \
+            because: "Idle server processes beyond those with a connection: Apache 2.0 keeps 5 to 10, distributions \
+                kept up \
                       to 20 and started 8 (general knowledge).",
         },
         Parameter {
@@ -50,8 +54,10 @@ pub const STUDY: Study<'static> = Study {
             value: 0.0,
             low: 0.0,
             high: 1.0,
-            because: "From a half on, Apache has just been started, with 5 processes, and starts more in the first seconds. The \
-                      article repeated its runs, and Apache ends one idle process a second, so most runs found them all.",
+            because: "From a half on, Apache has just been started, with 5 processes, and starts more in the first \
+                seconds. The \
+                      article repeated its runs, and Apache ends one idle process a second, so most runs found them \
+                      all.",
         },
         Parameter {
             name: "pause",
@@ -59,7 +65,8 @@ pub const STUDY: Study<'static> = Study {
             value: 0.0,
             low: 0.0,
             high: 140.0,
-            because: "From the end of a run to the beginning of the next, in which Apache ends one idle process a second until 10 \
+            because: "From the end of a run to the beginning of the next, in which Apache ends one idle process a \
+                second until 10 \
                       are left (MaxSpareServers). A script makes no pause, a person some.",
         },
         Parameter {
@@ -68,7 +75,8 @@ pub const STUDY: Study<'static> = Study {
             value: 150.0,
             low: 150.0,
             high: 256.0,
-            because: "Server processes at most: 150 is what httpd.conf of Apache 1.3 and 2.0 says as shipped, 256 the limit that \
+            because: "Server processes at most: 150 is what httpd.conf of Apache 1.3 and 2.0 says as shipped, 256 the \
+                limit that \
                       is compiled in and what Red Hat's packages say.",
         },
         Parameter {
@@ -77,7 +85,8 @@ pub const STUDY: Study<'static> = Study {
             value: 0.2,
             low: 0.1,
             high: 0.35,
-            because: "Part of the CPU time that ab takes, system calls included: 0.20 in the recordings apache-ab-c4-1cpu and \
+            because: "Part of the CPU time that ab takes, system calls included: 0.20 in the recordings \
+                apache-ab-c4-1cpu and \
                       apache-ab-c32-1cpu, whose pages are compressed; what the article's page took is lost.",
         },
         CACHE_REFILL,
@@ -121,20 +130,25 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     }
     findings.rows.extend(scalability_rows(lab, &scaling)?);
     findings.charts.push(scaling.chart("Apache: runtime by number of connections"));
-    findings.conclusion = "A closed loop of equal requests on one busy CPU takes the same time under any scheduler, up to \
-        what it switches and what the network drops. With 256 connections Apache's 150 processes leave 106 of them in a \
+    findings.conclusion =
+        "A closed loop of equal requests on one busy CPU takes the same time under any scheduler, up \
+        to \
+        what it switches and what the network drops. With 256 connections Apache's 150 processes leave 106 of them in \
+        a \
         backlog of 128, and a scheduler that lets ab work undisturbed lets it open more than the rest of the backlog \
         takes: Linux drops them, and they come again after 3 s, 6 s more, 12 s more. Under O(1) that happens when ab \
         begins and still counts as interactive; in compute mode, which delays preemption by 10 ms, it happens all the \
-        time, and the last connections come again to an idle CPU: the worst case is very bad, and the run takes longest. \
+        time, and the last connections come again to an idle CPU: the worst case is very bad, and the run takes \
+        longest. \
         Under staircase a process that wakes preempts ab, so nothing is dropped and the worst case is a round. The \
         article's 3.7 s for staircase need a connection dropped there too. 95 % of the requests wait a round under \
         either, so who has the lowest 95 % - min is decided by a percent of the shortest one."
-        .into();
+            .into();
     Ok(findings)
 }
 
-/// `ab`, or `outside` its like on another machine, with `clients` connections against as many processes and the spare ones.
+/// `ab`, or `outside` its like on another machine, with `clients` connections against as many processes and the spare
+/// ones.
 fn work(lab: &Lab, clients: u32, who: &str) -> Result<BuiltIn, String> {
     let workers = clients + lab.parameter("spare").round() as u32;
     let workers = workers.min(lab.parameter("max_clients").round() as u32);
@@ -166,12 +180,14 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
         lab.row(
             "tprcr.size",
             &by(off, o1, total),
-            "The CPU is never idle under either, so only the cost of switches can differ: equal, as the article concludes.",
+            "The CPU is never idle under either, so only the cost of switches can differ: equal, as the article \
+                concludes.",
         )?,
         lab.row(
             "tprcr.sign",
             &by(off, o1, total),
-            "While those that O(1) dropped are away, fewer wait and processes wait for work: a few more switches. With 32 \
+            "While those that O(1) dropped are away, fewer wait and processes wait for work: a few more switches. With \
+                32 \
              connections O(1) is faster in some runs (see there).",
         )?,
         lab.row(
@@ -182,7 +198,8 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
         lab.row(
             "modes.compute",
             &by(compute, off, total),
-            "What ab opens in a stint of 10 ms that nobody preempts overruns the backlog; who is dropped comes again after 3, 9 \
+            "What ab opens in a stint of 10 ms that nobody preempts overruns the backlog; who is dropped comes again \
+                after 3, 9 \
              or 21 s, the last ones to an idle CPU.",
         )?,
     ];
@@ -199,30 +216,35 @@ fn latency(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
         lab.row(
             "worst.size",
             &by(off, o1, worst),
-            "One round against 3 s and a round: the distance is larger than published, because staircase drops nobody here.",
+            "One round against 3 s and a round: the distance is larger than published, because staircase drops nobody \
+                here.",
         )?,
         lab.row(
             "worst.sign",
             &by(off, o1, worst),
-            "O(1) lets ab, which begins as an interactive task, open more than the backlog takes; under staircase who wakes \
+            "O(1) lets ab, which begins as an interactive task, open more than the backlog takes; under staircase who \
+                wakes \
              preempts it.",
         )?,
         lab.row(
             "worst.o1",
             &each(o1, worst),
-            "An input: it says that connections were dropped, so that there were 256. One that comes again after 3 s; some that \
+            "An input: it says that connections were dropped, so that there were 256. One that comes again after 3 s; \
+                some that \
              needed 9 s would make the published mean.",
         )?,
         lab.row(
             "worst.off",
             &each(off, worst),
-            "One round of all connections. With 30 s between two runs Apache has ended so many processes that staircase \
+            "One round of all connections. With 30 s between two runs Apache has ended so many processes that \
+                staircase \
              drops some too, and it is 3.2 s.",
         )?,
         lab.row(
             "major.sign",
             &by(off, o1, major),
-            "All requests are alike and 95 % of them wait one round under either; the shortest is a little shorter under \
+            "All requests are alike and 95 % of them wait one round under either; the shortest is a little shorter \
+                under \
              O(1), while some are away.",
         )?,
         lab.row(
@@ -252,7 +274,8 @@ fn fewer(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
     let of = |clients, policy| run(lab, machine, policy, &work(lab, clients, "ab")?);
     let (o1, off) = (of(SOME, O1)?, of(SOME, OFF_OFF)?);
     let (few, few_off, few_compute) = (of(FEW, O1)?, of(FEW, OFF_OFF)?, of(FEW, OFF_ON)?);
-    let expired = "In some runs ab and the processes stop counting as interactive, and somebody waits in the expired array for \
+    let expired = "In some runs ab and the processes stop counting as interactive, and somebody waits in the expired \
+        array for \
                    seconds; with ab at 15 % or 30 % of the CPU never.";
     let one = Estimate::of(&each(&o1, worst));
     Ok(vec![
@@ -287,7 +310,8 @@ fn scalability_rows(lab: &Lab, scaling: &Scaling) -> Result<Vec<Row>, String> {
         lab.row(
             "scale.rises",
             &scaling.ratio((OFF_OFF, 256), (OFF_OFF, 16)),
-            "With 256 connections 150 processes never wait for work, which saves switches; what grows with processes on a real \
+            "With 256 connections 150 processes never wait for work, which saves switches; what grows with processes \
+                on a real \
              machine, memory and cache misses, is not in the model.",
         )?,
         lab.row("scale.64", &scaling.ratio((OFF_OFF, 64), (O1, 64)), same)?,
@@ -297,6 +321,11 @@ fn scalability_rows(lab: &Lab, scaling: &Scaling) -> Result<Vec<Row>, String> {
             &scaling.scalability_ratio(256, OFF_OFF, O1),
             "As for 128, but for the switches while O(1)'s dropped connections are away.",
         )?,
-        lab.row("scale.modes", &scaling.scalability_ratio(128, OFF_OFF, ON_OFF), "No request outlasts the first stair.")?,
+        lab.row(
+            "scale.modes",
+            &scaling.scalability_ratio(128, OFF_OFF, ON_OFF),
+            "No request outlasts the first \
+            stair.",
+        )?,
     ])
 }

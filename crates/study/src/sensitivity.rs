@@ -1,6 +1,6 @@
-//! Which inferred parameters a verdict hangs on: each at both ends of its range, the corners that the study names, then some
-//! random points of the whole box, all with the seeds and the replications of the study itself. Charts and rows of what nobody published are left
-//! out there, for no verdict hangs on them.
+//! Which inferred parameters a verdict hangs on: each at both ends of its range, the corners that the study names, then
+//! some random points of the whole box, all with the seeds and the replications of the study itself. Charts and rows of
+//! what nobody published are left out there, for no verdict hangs on them.
 
 use crate::{Findings, Lab, Parameter, Row, Study, Verdict};
 use goodness_core::Seed;
@@ -67,8 +67,8 @@ fn flips(before: &[Row], after: &[Row], at: &str) -> Vec<Flip> {
 
 type PointOf<'a> = Vec<(&'a Parameter, f64)>;
 
-/// One at a time, corners, then a Latin hypercube: each parameter's range is cut into as many parts as there are points, and
-/// each part is used once.
+/// One at a time, corners, then a Latin hypercube: each parameter's range is cut into as many parts as there are
+/// points, and each part is used once.
 fn points<'a>(parameters: &'a [Parameter], corners: &[&str], seed: u64) -> Vec<PointOf<'a>> {
     let mut points = Vec::new();
     for it in parameters {

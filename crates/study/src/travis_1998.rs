@@ -5,8 +5,8 @@
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::{Machine, Span};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// The study.
 pub const STUDY: Study<'static> = Study {
@@ -38,7 +38,8 @@ pub const STUDY: Study<'static> = Study {
             value: 0.53,
             low: 0.2,
             high: 1.0,
-            because: "Nothing published: taken to cost as much as a searched task, since both touch one task structure.",
+            because: "Nothing published: taken to cost as much as a searched task, since both touch one task \
+                structure.",
         },
         Parameter {
             name: "others",
@@ -46,7 +47,8 @@ pub const STUDY: Study<'static> = Study {
             value: 40.0,
             low: 20.0,
             high: 80.0,
-            because: "Nothing published: sleeping processes of a workstation of that time, which a recalculation touches.",
+            because: "Nothing published: sleeping processes of a workstation of that time, which a recalculation \
+                touches.",
         },
         Parameter {
             name: "nt_switch",
@@ -133,7 +135,8 @@ fn cause(key: &str, contexts: u32) -> &'static str {
         ("patched", ..=10) => "Few tasks are searched; what the caches keep of them is not modelled.",
         ("nt", 2) => "The model has no caches: two contexts that fit into them switch faster than four on NT.",
         ("nt", 40) => {
-            "The head of the best queue is taken, whatever the number; what forty threads push out of the caches is not modelled."
+            "The head of the best queue is taken, whatever the number; what forty threads push out of the caches is \
+                not modelled."
         }
         ("nt", _) => "The head of the best queue is taken, whatever the number.",
         _ => "Each switch looks at every runnable task.",

@@ -2,8 +2,8 @@
 
 use crate::published::{Number, Says};
 use goodness_report::figure;
-use goodness_report::stats::Confidence;
-use goodness_report::stats::summary::summarise;
+use goodness_stats::Confidence;
+use goodness_stats::summary::summarise;
 use serde::Serialize;
 
 /// What the runs say about a quantity.

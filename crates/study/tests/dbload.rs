@@ -1,8 +1,8 @@
 //! The database load of 2006: what the model does, and what the study finds.
 
 use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
 
 /// Tables and pages of one part in a thousand.
 const TABLES: u64 = 44;
@@ -39,7 +39,8 @@ fn every_table_is_saved_once_and_everybody_goes_home() {
 
 #[test]
 fn all_pages_reach_the_volumes_and_half_as_many_the_log() {
-    // Besides: a sixteenth read from the export files, a converter and a restart page for each savepoint, log pages rounded up.
+    // Besides: a sixteenth read from the export files, a converter and a restart page for each savepoint, log pages
+    // rounded up.
     let moved = pages_moved(&load("cpu=1ms", "noop")) / PAGES;
     assert!((1.56..1.62).contains(&moved), "{moved}");
     let without_log = pages_moved(&load("log=0", "noop")) / PAGES;
@@ -90,13 +91,15 @@ fn the_published_ranking_does_not_follow_in_the_central_case_at_any_scale() {
     let verdict = |start: &str| row(&findings, start).verdict;
     let value = |start: &str| row(&findings, start).simulated.unwrap();
     assert_eq!(verdict("load time, as by cfq with slices"), Verdict::NotReproduced);
-    assert_eq!(verdict("load time, deadline by as"), Verdict::NotReproduced);
+    assert_eq!(verdict("smaller step of the ranking cfq with slices"), Verdict::NotReproduced);
+    let second = value("load time, deadline by as");
+    assert!((0.97..1.03).contains(&second), "a tie, where 1.06 was published: {second}");
     assert_eq!(verdict("as without antic_expire"), Verdict::Reproduced, "T-SAP-3");
     for elevator in ["cfq with slices", "as", "deadline"] {
         assert_eq!(verdict(&format!("time for each table, {elevator}")), Verdict::Reproduced);
     }
     for scale in [1600, 100] {
-        assert!(value(&format!("load time, as by cfq, one table in {scale}")) < 0.98, "one in {scale}");
+        assert!(value(&format!("load time, as by cfq, one table in {scale}")) < 1.0, "one in {scale}");
         assert!(value(&format!("load time, deadline by as, one table in {scale}")) < 1.0, "one in {scale}");
     }
     assert!(value("cfq: requests waited") > 5.0 * value("as: requests waited"), "cfq waits, and so loses");

@@ -1,8 +1,6 @@
 //! A study of one's own: what it measures, and what it refuses.
 
-use goodness_study::{Lab, Own, Row, Study, Verdict, own::Input};
-use goodness_workload::machine::parse_machine;
-use goodness_workload::models::BuiltIn;
+use goodness_study::{Lab, Own, Row, Study, Verdict};
 
 const HEAD: &str = r#"question = "Who waits?"
 source = "a test"
@@ -12,16 +10,12 @@ run = "hogs:tasks=3,duration=3s"
 
 "#;
 
-fn open(run: &str, machine: Option<&str>) -> Result<Input, String> {
-    Ok(Input { work: Box::new(BuiltIn::parse(run)?), machine: parse_machine(machine.unwrap_or("ideal"))? })
-}
-
 fn number(key: &str, rest: &str) -> String {
     format!("[[number]]\nkey = \"{key}\"\nquantity = \"{key}\"\nwhere = \"nowhere\"\n{rest}\n\n")
 }
 
 fn conduct(text: &str) -> Result<Vec<Row>, String> {
-    let own = Own::read("mine.toml", text, &open)?;
+    let own = Own::read("mine.toml", text)?;
     let conduct = |lab: &Lab| own.conduct(lab);
     let study = Study {
         name: "mine",

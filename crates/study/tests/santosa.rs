@@ -2,7 +2,7 @@
 
 use goodness_core::Machine;
 use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
-use goodness_workload::models::BuiltIn;
+use goodness_work::models::BuiltIn;
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
@@ -58,7 +58,6 @@ fn mysql_completes_alike_and_o1_wins_the_major_and_staircase_the_worst_latency()
         &findings,
         &[
             "140.4485",
-            "O(1) completes",
             "average time of a request, O(1)",
             "worst case lower by a fifth",
             "lowest 95 %",
@@ -66,6 +65,8 @@ fn mysql_completes_alike_and_o1_wins_the_major_and_staircase_the_worst_latency()
             "16 by 2",
         ],
     );
+    let sign = row(&findings, "O(1) completes").simulated.unwrap();
+    assert!((1.0..1.001).contains(&sign), "a tie but for a ten-thousandth, which four runs do not decide: {sign}");
 }
 
 fn served(work: &str) -> Run {

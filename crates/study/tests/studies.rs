@@ -63,7 +63,8 @@ fn travis_1998_grows_on_linux_and_stays_flat_on_nt() {
 
 #[test]
 fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
-    // dbload-2006 asks its other points on a smaller load, which its page says: values differ, and its own tests judge it.
+    // dbload-2006 asks its other points on a smaller load, which its page says: values differ, and its own tests judge
+    // it.
     for study in STUDIES.iter().filter(|study| !study.parameters.is_empty() && study.name != "dbload-2006") {
         let published = Published::read(study.name, study.published).unwrap();
         let mut lab = Lab::new(study, &published, 1, &|_| ());

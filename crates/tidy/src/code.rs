@@ -93,12 +93,12 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether the byte at `at` continues a word.
+/// True if the byte at `at` continues a word.
 fn joins_word(bytes: &[u8], at: usize) -> bool {
     at > 0 && is_word(bytes[at - 1])
 }
 
-/// Where `word` stands in `code`, not as a part of a longer word.
+/// Places of `word` in `code`, not as a part of a longer word.
 pub fn places<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let bytes = code.as_bytes();
     let first_joins = word.bytes().next().is_some_and(is_word);

@@ -2,6 +2,7 @@
 //! a bad piece of text. `cargo test -p goodness-tidy` holds the repository against all of them.
 
 pub mod code;
+pub mod modules;
 pub mod rules;
 pub mod tree;
 

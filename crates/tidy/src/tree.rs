@@ -17,7 +17,7 @@ const LARGEST: u64 = 1 << 20;
 pub struct Source {
     /// Path from the root of the repository, with `/`.
     pub path: String,
-    /// What it holds.
+    /// Its text.
     pub text: String,
     /// For Rust, the text with comments and literals blanked; otherwise empty.
     pub code: String,
@@ -31,7 +31,7 @@ impl Source {
         Source { path: path.into(), text: text.into(), code }
     }
 
-    /// Whether it is Rust.
+    /// True for Rust files.
     #[must_use]
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
@@ -59,7 +59,7 @@ pub struct Finding {
     pub path: String,
     /// The line, from 1; 0 if it concerns the file as a whole.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// The defect, and the remedy.
     pub sentence: String,
 }
 
@@ -80,7 +80,7 @@ impl Tree {
     /// Reads the repository at `root`.
     ///
     /// # Errors
-    /// When a folder or a file cannot be read.
+    /// A folder or a file that cannot be read.
     pub fn read(root: &Path) -> std::io::Result<Tree> {
         let mut files = Vec::new();
         let mut folders = vec![root.to_path_buf()];

@@ -26,14 +26,14 @@ fn the_repository_keeps_the_house_rules() {
 
 #[test]
 fn every_policy_is_listed_and_has_its_page_and_its_golden_schedule() {
-    let registered: Vec<&str> = goodness_cpu::ALL.iter().map(|about| about.name).collect();
+    let registered: Vec<&str> = goodness_policies::ALL.iter().map(|about| about.name).collect();
     let said: Vec<String> = incomplete_policies(&repository(), &registered).iter().map(ToString::to_string).collect();
     assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
 }
 
 #[test]
 fn every_elevator_is_listed_and_has_its_page() {
-    let registered: Vec<&str> = goodness_io::ALL.iter().map(|about| about.name).collect();
+    let registered: Vec<&str> = goodness_elevators::ALL.iter().map(|about| about.name).collect();
     let said: Vec<String> = incomplete_elevators(&repository(), &registered).iter().map(ToString::to_string).collect();
     assert!(said.is_empty(), "{} findings\n{}", said.len(), said.join("\n"));
 }
@@ -60,7 +60,7 @@ fn is_one_sentence(text: &str) -> bool {
     begins && text.ends_with('.') && !ends_inside
 }
 
-/// What is wrong with a list of tunables, besides their defaults.
+/// Faults of a list of tunables, besides their defaults.
 fn wrong_with(spec: &[Tunable]) -> Vec<String> {
     let mut names = BTreeSet::new();
     let mut wrong = Vec::new();
@@ -91,7 +91,7 @@ fn refused_defaults<S: Tunables>() -> Vec<String> {
     S::spec().iter().filter_map(refused).collect()
 }
 
-/// What is wrong with a description, and with the tunables.
+/// Faults of a description, and of the tunables.
 fn wrong_with_entry<S: Tunables>(summary: &str, source: &str) -> Vec<String> {
     let mut wrong = wrong_with(S::spec());
     wrong.extend(refused_defaults::<S>());
@@ -108,22 +108,24 @@ struct Look;
 
 impl Visitor for Look {
     type Output = Vec<String>;
-    fn visit<P: Registered + 'static>(self) -> Vec<String> {
+    fn visit<P: Registered>(self) -> Vec<String> {
         wrong_with_entry::<P::Settings>(P::ABOUT.summary, P::ABOUT.source)
     }
 }
 
 impl ElevatorVisitor for Look {
     type Output = Vec<String>;
-    fn visit<E: RegisteredElevator + 'static>(self) -> Vec<String> {
+    fn visit<E: RegisteredElevator>(self) -> Vec<String> {
         wrong_with_entry::<E::Settings>(E::ABOUT.summary, E::ABOUT.source)
     }
 }
 
 #[test]
 fn every_policy_every_elevator_and_every_tunable_is_described() {
-    let policies = goodness_cpu::ALL.iter().map(|about| (about.name, goodness_cpu::with_policy(about.name, Look)));
-    let elevators = goodness_io::ALL.iter().map(|about| (about.name, goodness_io::with_elevator(about.name, Look)));
+    let policies =
+        goodness_policies::ALL.iter().map(|about| (about.name, goodness_policies::with_policy(about.name, Look)));
+    let elevators =
+        goodness_elevators::ALL.iter().map(|about| (about.name, goodness_elevators::with_elevator(about.name, Look)));
     let mut said = Vec::new();
     for (name, wrong) in policies.chain(elevators) {
         let wrong = wrong.expect("what is listed is found");

@@ -49,7 +49,8 @@ fn report<R: BlockReader>(what: &str, open: impl Fn() -> R) {
         let seconds = cpu_before.zip(cpu_ns()).map_or(wall, |(before, after)| (after - before) as f64 / 1e9);
         let about = trace.about();
         println!(
-            "{what}: {:.0} MB/s and {:.2} M events/s of CPU time ({:.0} MB/s of wall time), {} events, {} with a response",
+            "{what}: {:.0} MB/s and {:.2} M events/s of CPU time ({:.0} MB/s of wall time), {} events, {} with a \
+                response",
             about.bytes as f64 / 1e6 / seconds,
             about.records as f64 / 1e6 / seconds,
             about.bytes as f64 / 1e6 / wall,

@@ -59,17 +59,20 @@ fn made_up(bytes: usize) -> Vec<u8> {
             let time = |at: u64| format!("{:>5}.{:09}", at / 1_000_000_000, at % 1_000_000_000);
             let _ = writeln!(
                 text,
-                "          <idle>-0       [{cpu:03}] dNh4. {}: sched_waking: comm=apache2 pid={pid} prio=120 target_cpu={cpu:03}",
+                "          <idle>-0       [{cpu:03}] dNh4. {}: sched_waking: comm=apache2 pid={pid} prio=120 \
+                    target_cpu={cpu:03}",
                 time(at)
             );
             let _ = writeln!(
                 text,
-                "          <idle>-0       [{cpu:03}] d..2. {}: sched_switch: prev_comm=swapper/{cpu} prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=apache2 next_pid={pid} next_prio=120",
+                "          <idle>-0       [{cpu:03}] d..2. {}: sched_switch: prev_comm=swapper/{cpu} prev_pid=0 \
+                    prev_prio=120 prev_state=R ==> next_comm=apache2 next_pid={pid} next_prio=120",
                 time(at + 700)
             );
             let _ = writeln!(
                 text,
-                "         apache2-{pid:<7} [{cpu:03}] d..2. {}: sched_switch: prev_comm=apache2 prev_pid={pid} prev_prio=120 prev_state=S ==> next_comm=swapper/{cpu} next_pid=0 next_prio=120",
+                "         apache2-{pid:<7} [{cpu:03}] d..2. {}: sched_switch: prev_comm=apache2 prev_pid={pid} \
+                    prev_prio=120 prev_state=S ==> next_comm=swapper/{cpu} next_pid=0 next_prio=120",
                 time(at + 2_000)
             );
             at += 3_001;

@@ -2,36 +2,40 @@
 //! of libtraceevent's plugin (trace-cmd, perf). Fields are taken from the end, since only names may hold spaces,
 //! `=`, `:` or brackets, and names come first.
 
-use crate::left::Left;
-use crate::raw::{Party, RawWhat};
+use crate::event::{Context, Wake};
+use crate::line::{Content, LineEvent, NamedTask};
+use crate::prev_state::PrevState;
 use crate::scan::{cpu_number, last_pair, signed, split_last, thread_id};
 use crate::tasks::Comm;
+use goodness_core::CpuId;
 
-/// What the event called `name` says; `Some(RawWhat::Other)` for events that are not about scheduling, `None` when
-/// a scheduling event's fields cannot be read.
-pub(crate) fn event(name: &[u8], args: &[u8]) -> Option<RawWhat> {
+/// What the event called `name` says; [`Content::Other`] for events that are not about scheduling, `None` when a
+/// scheduling event's fields cannot be read. `context` is the line's.
+pub(crate) fn event(name: &[u8], args: &[u8], context: Context) -> Option<Content> {
     let args = args.trim_ascii_end();
-    match name {
-        b"sched_switch" => switch(args),
-        b"sched_waking" => wake(args, |who, target| RawWhat::Waking { who, target }),
-        b"sched_wakeup" => wake(args, |who, target| RawWhat::Wakeup { who, target }),
-        b"sched_wakeup_new" => wake(args, |who, target| RawWhat::WakeupNew { who, target }),
-        b"sched_process_fork" => fork(args),
-        b"sched_process_exec" => exec(args),
-        b"sched_process_exit" => Fields::read(args).map(|f| RawWhat::Exit { who: f.who }),
+    let event = match name {
+        b"sched_switch" => switch(args)?,
+        b"sched_waking" => return wake(args, context, LineEvent::Waking),
+        b"sched_wakeup" => return wake(args, context, LineEvent::Wakeup),
+        b"sched_wakeup_new" => return wake(args, context, LineEvent::WakeupNew),
+        b"sched_process_fork" => fork(args)?,
+        b"sched_process_exec" => exec(args)?,
+        b"sched_process_exit" => LineEvent::Exit { task: Fields::read(args)?.task },
         b"sched_migrate_task" => {
             let fields = Fields::read(args)?;
-            Some(RawWhat::Migrate { who: fields.who, from: fields.orig?, to: fields.dest? })
+            LineEvent::Migrate { task: fields.task, from: CpuId(fields.orig?), to: CpuId(fields.dest?) }
         }
-        b"tracing_mark_write" | b"print" => Some(RawWhat::Marker(String::from_utf8_lossy(args).into())),
-        _ => Some(RawWhat::Other),
-    }
+        b"tracing_mark_write" | b"print" => return Some(Content::Marker(String::from_utf8_lossy(args).into())),
+        _ => return Some(Content::Other),
+    };
+    Some(Content::Sched(event))
 }
 
 /// Fields shared by the events that name one task.
 #[derive(Default)]
 struct Fields {
-    who: Party,
+    task: NamedTask,
+    prio: i16,
     target: Option<u32>,
     orig: Option<u32>,
     dest: Option<u32>,
@@ -49,11 +53,11 @@ impl Fields {
             let (key, value) = last_pair(&mut rest)?;
             match key {
                 b"pid" => {
-                    fields.who.pid = thread_id(value)?;
-                    fields.who.comm = Comm::new(rest.strip_prefix(b"comm=")?);
+                    let comm = Comm::new(rest.strip_prefix(b"comm=")?);
+                    fields.task = NamedTask { pid: thread_id(value)?, comm };
                     return Some(fields);
                 }
-                b"prio" => fields.who.prio = signed(value)?,
+                b"prio" => fields.prio = signed(value)?,
                 b"target_cpu" => fields.target = Some(cpu_number(value)?),
                 b"orig_cpu" => fields.orig = Some(cpu_number(value)?),
                 b"dest_cpu" => fields.dest = Some(cpu_number(value)?),
@@ -74,7 +78,7 @@ impl Fields {
             } else if let Some(value) = token.strip_prefix(b"success=") {
                 fields.failed = value == b"0";
             } else {
-                fields.who = party(rest)?;
+                (fields.task, fields.prio) = task_and_prio(rest)?;
                 return Some(fields);
             }
             rest = before.trim_ascii_end();
@@ -83,32 +87,40 @@ impl Fields {
 }
 
 /// `comm:pid [prio]`.
-fn party(text: &[u8]) -> Option<Party> {
+fn task_and_prio(text: &[u8]) -> Option<(NamedTask, i16)> {
     let (front, prio) = split_last(text, b" [")?;
     let (comm, id) = split_last(front, b":")?;
-    Some(Party {
-        pid: thread_id(id)?,
-        prio: signed(prio.strip_suffix(b"]")?)?,
-        comm: Comm::new(comm.trim_ascii_start()),
-    })
+    let task = NamedTask { pid: thread_id(id)?, comm: Comm::new(comm.trim_ascii_start()) };
+    Some((task, signed(prio.strip_suffix(b"]")?)?))
 }
 
-fn switch(args: &[u8]) -> Option<RawWhat> {
+fn switch(args: &[u8]) -> Option<LineEvent> {
     if !args.starts_with(b"prev_comm=") {
         let (prev, next) = split_last(args, b" ==> ")?;
         let (prev, state) = split_last(prev, b" ")?;
-        return Some(RawWhat::Switch { prev: party(prev)?, next: party(next)?, left: Left::parse(state)? });
+        let prev_state = PrevState::parse(state)?;
+        let ((prev, prev_prio), (next, next_prio)) = (task_and_prio(prev)?, task_and_prio(next)?);
+        return Some(LineEvent::Switch {
+            prev: not_idle(prev),
+            next: not_idle(next),
+            prev_prio,
+            next_prio,
+            prev_state,
+        });
     }
-    let (prev, next) = split_last(args, b" ==> next_comm=")?;
-    let (mut prev, mut next) = (prev, next);
-    let to_prio = signed(expect(&mut next, b"next_prio")?)?;
-    let to_pid = thread_id(expect(&mut next, b"next_pid")?)?;
-    let to = Party { pid: to_pid, prio: to_prio, comm: Comm::new(next) };
-    let left = Left::parse(expect(&mut prev, b"prev_state")?)?;
-    let from_prio = signed(expect(&mut prev, b"prev_prio")?)?;
-    let from_pid = thread_id(expect(&mut prev, b"prev_pid")?)?;
-    let from = Party { pid: from_pid, prio: from_prio, comm: Comm::new(prev.strip_prefix(b"prev_comm=")?) };
-    Some(RawWhat::Switch { prev: from, next: to, left })
+    let (mut prev, mut next) = split_last(args, b" ==> next_comm=")?;
+    let next_prio = signed(expect(&mut next, b"next_prio")?)?;
+    let next_pid = thread_id(expect(&mut next, b"next_pid")?)?;
+    let prev_state = PrevState::parse(expect(&mut prev, b"prev_state")?)?;
+    let prev_prio = signed(expect(&mut prev, b"prev_prio")?)?;
+    let prev_pid = thread_id(expect(&mut prev, b"prev_pid")?)?;
+    let prev = NamedTask { pid: prev_pid, comm: Comm::new(prev.strip_prefix(b"prev_comm=")?) };
+    let next = NamedTask { pid: next_pid, comm: Comm::new(next) };
+    Some(LineEvent::Switch { prev: not_idle(prev), next: not_idle(next), prev_prio, next_prio, prev_state })
+}
+
+fn not_idle(task: NamedTask) -> Option<NamedTask> {
+    (task.pid != 0).then_some(task)
 }
 
 /// The last pair's value when its key is `key`.
@@ -118,56 +130,73 @@ fn expect<'a>(text: &mut &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     (found == key).then_some(value)
 }
 
-fn wake(args: &[u8], make: fn(Party, u32) -> RawWhat) -> Option<RawWhat> {
+fn wake(args: &[u8], context: Context, make: fn(Wake<NamedTask, ()>) -> LineEvent) -> Option<Content> {
     let fields = Fields::read(args)?;
     if fields.failed {
-        return Some(RawWhat::Other);
+        return Some(Content::Other);
     }
     // The idle task is never woken.
-    if fields.who.pid == 0 {
+    if fields.task.pid == 0 {
         return None;
     }
-    Some(make(fields.who, fields.target?))
+    let wake = Wake { task: fields.task, current: (), target: CpuId(fields.target?), prio: fields.prio, context };
+    Some(Content::Sched(make(wake)))
 }
 
-fn fork(args: &[u8]) -> Option<RawWhat> {
+fn fork(args: &[u8]) -> Option<LineEvent> {
     let mut rest = args;
     let (mut key, mut value) = last_pair(&mut rest)?;
     while key != b"child_pid" {
         (key, value) = last_pair(&mut rest)?;
     }
     let child = thread_id(value)?;
-    let (parent, child_comm) = split_last(rest, b" child_comm=")?;
-    let mut parent_text = parent;
-    let parent = thread_id(expect(&mut parent_text, b"pid")?)?;
-    let parent_comm = Comm::new(parent_text.strip_prefix(b"comm=")?);
-    Some(RawWhat::Fork { parent, parent_comm, child, child_comm: Comm::new(child_comm) })
+    let (mut parent, child_comm) = split_last(rest, b" child_comm=")?;
+    let parent_pid = thread_id(expect(&mut parent, b"pid")?)?;
+    let parent = NamedTask { pid: parent_pid, comm: Comm::new(parent.strip_prefix(b"comm=")?) };
+    let child = NamedTask { pid: child, comm: Comm::new(child_comm) };
+    Some(LineEvent::Fork { parent: not_idle(parent), child })
 }
 
-fn exec(args: &[u8]) -> Option<RawWhat> {
+fn exec(args: &[u8]) -> Option<LineEvent> {
     let mut rest = args;
     let old_pid = thread_id(expect(&mut rest, b"old_pid")?)?;
-    let new_pid = thread_id(expect(&mut rest, b"pid")?)?;
+    let pid = thread_id(expect(&mut rest, b"pid")?)?;
     let path = rest.strip_prefix(b"filename=")?;
     let name = split_last(path, b"/").map_or(path, |(_, name)| name);
-    Some(RawWhat::Exec { pid: new_pid, old_pid, comm: Comm::new(name) })
+    Some(LineEvent::Exec { task: NamedTask { pid: old_pid, comm: Comm::new(name) }, pid })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn who(pid: u32, prio: i16, comm: &str) -> Party {
-        Party { pid, prio, comm: Comm::new(comm.as_bytes()) }
+    fn event(name: &[u8], args: &[u8]) -> Option<Content> {
+        super::event(name, args, Context::Unknown)
+    }
+
+    fn task(pid: u32, comm: &str) -> NamedTask {
+        NamedTask { pid, comm: Comm::new(comm.as_bytes()) }
+    }
+
+    fn waking(task: NamedTask, target: u32) -> Content {
+        Content::Sched(LineEvent::Waking(Wake {
+            task,
+            current: (),
+            target: CpuId(target),
+            prio: 120,
+            context: Context::Unknown,
+        }))
     }
 
     #[test]
     fn both_renderings_of_a_switch_say_the_same() {
-        let expected = RawWhat::Switch {
-            prev: who(9, 120, "a:b c=1"),
-            next: who(0, 120, "swapper/0"),
-            left: Left::UNINTERRUPTIBLE,
-        };
+        let expected = Content::Sched(LineEvent::Switch {
+            prev: Some(task(9, "a:b c=1")),
+            next: None,
+            prev_prio: 120,
+            next_prio: 120,
+            prev_state: PrevState::UNINTERRUPTIBLE,
+        });
         let kernel =
             b"prev_comm=a:b c=1 prev_pid=9 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120";
         assert_eq!(event(b"sched_switch", kernel), Some(expected.clone()));
@@ -178,40 +207,47 @@ mod tests {
     fn names_may_look_like_fields() {
         let text =
             b"prev_comm=prev_pid=1 prev_pid=9 prev_prio=-1 prev_state=R+ ==> next_comm=x ==> y next_pid=3 next_prio=0";
-        let expected =
-            RawWhat::Switch { prev: who(9, -1, "prev_pid=1"), next: who(3, 0, "x ==> y"), left: Left::PREEMPTED };
-        assert_eq!(event(b"sched_switch", text), Some(expected));
+        let expected = LineEvent::Switch {
+            prev: Some(task(9, "prev_pid=1")),
+            next: Some(task(3, "x ==> y")),
+            prev_prio: -1,
+            next_prio: 0,
+            prev_state: PrevState::PREEMPTED,
+        };
+        assert_eq!(event(b"sched_switch", text), Some(Content::Sched(expected)));
         let text = b"comm=pid=4 [x] pid=5 prio=120 target_cpu=001";
-        let expected = RawWhat::Waking { who: who(5, 120, "pid=4 [x]"), target: 1 };
-        assert_eq!(event(b"sched_waking", text), Some(expected));
+        assert_eq!(event(b"sched_waking", text), Some(waking(task(5, "pid=4 [x]"), 1)));
     }
 
     #[test]
     fn wakings_of_all_ages_are_read() {
-        let expected = RawWhat::Wakeup { who: who(5, 120, "x"), target: 3 };
+        let expected = waking(task(5, "x"), 3);
         for text in [
             "comm=x pid=5 prio=120 target_cpu=003",
             "comm=x pid=5 prio=120 success=1 target_cpu=003",
             "x:5 [120] success=1 CPU:003",
             "x:5 [120] CPU:003",
         ] {
-            assert_eq!(event(b"sched_wakeup", text.as_bytes()), Some(expected.clone()), "{text}");
+            assert_eq!(event(b"sched_waking", text.as_bytes()), Some(expected.clone()), "{text}");
         }
-        assert_eq!(event(b"sched_wakeup", b"x:5 [120] success=0 CPU:003"), Some(RawWhat::Other));
+        assert_eq!(event(b"sched_wakeup", b"x:5 [120] success=0 CPU:003"), Some(Content::Other));
     }
 
     #[test]
     fn life_events_are_read() {
-        let fork =
-            RawWhat::Fork { parent: 1, parent_comm: Comm::new(b"init"), child: 21, child_comm: Comm::new(b"init") };
-        assert_eq!(event(b"sched_process_fork", b"comm=init pid=1 child_comm=init child_pid=21"), Some(fork));
-        let exec = RawWhat::Exec { pid: 7, old_pid: 8, comm: Comm::new(b"ls") };
-        assert_eq!(event(b"sched_process_exec", b"filename=/usr/bin/ls pid=7 old_pid=8"), Some(exec));
-        let exit = RawWhat::Exit { who: who(7, 120, "ls") };
-        assert_eq!(event(b"sched_process_exit", b"comm=ls pid=7 prio=120"), Some(exit.clone()));
-        assert_eq!(event(b"sched_process_exit", b"comm=ls pid=7 prio=120 group_dead=true"), Some(exit));
-        let moved = RawWhat::Migrate { who: who(7, 120, "ls"), from: 0, to: 1 };
-        assert_eq!(event(b"sched_migrate_task", b"comm=ls pid=7 prio=120 orig_cpu=0 dest_cpu=1"), Some(moved));
+        let read = |name: &[u8], text: &[u8]| match event(name, text) {
+            Some(Content::Sched(event)) => event,
+            other => panic!("{}: {other:?}", text.escape_ascii()),
+        };
+        let fork = LineEvent::Fork { parent: Some(task(1, "init")), child: task(21, "init") };
+        assert_eq!(read(b"sched_process_fork", b"comm=init pid=1 child_comm=init child_pid=21"), fork);
+        let exec = LineEvent::Exec { task: task(8, "ls"), pid: 7 };
+        assert_eq!(read(b"sched_process_exec", b"filename=/usr/bin/ls pid=7 old_pid=8"), exec);
+        let exit = LineEvent::Exit { task: task(7, "ls") };
+        assert_eq!(read(b"sched_process_exit", b"comm=ls pid=7 prio=120"), exit);
+        assert_eq!(read(b"sched_process_exit", b"comm=ls pid=7 prio=120 group_dead=true"), exit);
+        let moved = LineEvent::Migrate { task: task(7, "ls"), from: CpuId(0), to: CpuId(1) };
+        assert_eq!(read(b"sched_migrate_task", b"comm=ls pid=7 prio=120 orig_cpu=0 dest_cpu=1"), moved);
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub enum TraceError {
     },
     /// Times are counts without a unit.
     #[error(
-        "{path}, line {line}: the times are clock counts, not seconds; record with a clock in time units (for ftrace: echo mono > trace_clock)"
+        "{path}, line {line}: the times are clock counts, not seconds; record with a clock in time units (for ftrace: \
+            echo mono > trace_clock)"
     )]
     NotSeconds {
         /// The path as given.
@@ -55,7 +56,8 @@ pub enum TraceError {
     },
     /// Every time is negative or overflows.
     #[error(
-        "{path}, line {line}: the time is negative or cannot be held in 64-bit nanoseconds, and no line has a usable one; record with the clock mono"
+        "{path}, line {line}: the time is negative or cannot be held in 64-bit nanoseconds, and no line has a usable \
+            one; record with the clock mono"
     )]
     ImpossibleTime {
         /// The path as given.
@@ -65,7 +67,8 @@ pub enum TraceError {
     },
     /// It holds events, but no switch.
     #[error(
-        "{path}, line {line}: no sched_switch event up to here, the last line; record at least sched_switch and sched_waking ({how})"
+        "{path}, line {line}: no sched_switch event up to here, the last line; record at least sched_switch and \
+            sched_waking ({how})"
     )]
     NoSwitches {
         /// The path as given.
@@ -77,7 +80,8 @@ pub enum TraceError {
     },
     /// It holds switches, but none in a known rendering.
     #[error(
-        "{path}: no sched_switch event can be read; {count} scheduling events are in a rendering that is not read, first at line {line}; print them without -R or --raw ({how})"
+        "{path}: no sched_switch event can be read; {count} scheduling events are in a rendering that is not read, \
+            first at line {line}; print them without -R or --raw ({how})"
     )]
     UnreadableEvents {
         /// The path as given.
@@ -91,7 +95,9 @@ pub enum TraceError {
     },
     /// Too much of it is far out of order.
     #[error(
-        "{path}, line {line}: {count} of {events} events stand more than {window} lines behind where their time belongs, and at most {most} in 100 may: the lines are shuffled or reversed, or several recordings are joined; sort the lines by their time, or read each recording by itself"
+        "{path}, line {line}: {count} of {events} events stand more than {window} lines behind where their time \
+            belongs, and at most {most} in 100 may: the lines are shuffled or reversed, or several recordings are \
+            joined; sort the lines by their time, or read each recording by itself"
     )]
     OutOfOrder {
         /// The path as given.

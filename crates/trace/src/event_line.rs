@@ -1,33 +1,51 @@
 //! What becomes of a line once its front is read: the part that all text formats share.
 
 use crate::args;
+use crate::line::{Content, EventLine, Parsed};
 use crate::prefix::{Prefix, Unusable, name_and_args};
-use crate::raw::{Parsed, Raw, RawWhat};
 use crate::repairs::Repair;
+use crate::scan::{split_last, thread_id};
 use crate::tasks::Comm;
 
-/// Who a line belongs to: name, thread id, process.
-pub(crate) struct Who<'a> {
+/// The task that a line belongs to: name, thread id, process.
+pub(crate) struct LineTask<'a> {
     pub comm: &'a [u8],
     pub pid: Option<u32>,
     pub tgid: Option<u32>,
 }
 
+/// `comm-tid`, perhaps followed by `(tgid)`. The last dash before the number separates.
+pub(crate) fn comm_and_ids(text: &[u8]) -> LineTask<'_> {
+    let mut rest = text;
+    let mut tgid = None;
+    if let Some(inside) = rest.strip_suffix(b")")
+        && let Some((before, number)) = split_last(inside, b"(")
+        && number.trim_ascii().iter().all(|b| b.is_ascii_digit() || *b == b'-')
+    {
+        tgid = thread_id(number.trim_ascii());
+        rest = before.trim_ascii_end();
+    }
+    match split_last(rest, b"-") {
+        Some((comm, id)) if thread_id(id).is_some() => LineTask { comm, pid: thread_id(id), tgid },
+        _ => LineTask { comm: rest, pid: None, tgid },
+    }
+}
+
 /// An event line of a format that writes `who` its own way.
-pub(crate) fn event_line<'a>(found: &Prefix<'a>, who: &Who<'a>) -> Parsed {
+pub(crate) fn event_line<'a>(found: &Prefix<'a>, who: &LineTask<'a>) -> Parsed {
     let Some((name, fields)) = name_and_args(found.event) else {
         // A function-trace line has no colon; it still shows who ran.
-        return Parsed::Event(raw(found, who, RawWhat::Other));
+        return Parsed::Event(line(found, who, Content::Other));
     };
-    match args::event(name, fields) {
-        Some(what) => Parsed::Event(raw(found, who, what)),
+    match args::event(name, fields, found.context) {
+        Some(content) => Parsed::Event(line(found, who, content)),
         None => Parsed::Unreadable(Repair::UnreadableEvent),
     }
 }
 
-fn raw(found: &Prefix<'_>, who: &Who<'_>, what: RawWhat) -> Raw {
+fn line(found: &Prefix<'_>, who: &LineTask<'_>, content: Content) -> EventLine {
     let known = !who.comm.starts_with(b"<") && who.pid.is_some_and(|p| p > 0);
-    Raw {
+    EventLine {
         at: found.at,
         line: 0,
         cpu: found.cpu,
@@ -36,7 +54,7 @@ fn raw(found: &Prefix<'_>, who: &Who<'_>, what: RawWhat) -> Raw {
         comm: if known { Comm::new(who.comm) } else { Comm::default() },
         context: found.context,
         resched: found.resched,
-        what,
+        content,
     }
 }
 
@@ -52,9 +70,9 @@ pub(crate) fn unusable(why: Unusable) -> Parsed {
 
 /// The event that `text` is in `format`.
 #[cfg(test)]
-pub(crate) fn event_in(format: &crate::formats::Format, text: &str) -> Raw {
+pub(crate) fn event_in(format: &crate::format::Format, text: &str) -> EventLine {
     match (format.line)(text.as_bytes(), &mut crate::metadata::Metadata::default()) {
-        Parsed::Event(raw) => raw,
+        Parsed::Event(line) => line,
         other => panic!("{text}: {other:?}"),
     }
 }

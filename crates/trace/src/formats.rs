@@ -1,25 +1,7 @@
 //! The list of trace formats. Adding one is a file and a line in [`FORMATS`].
 
-use crate::metadata::Metadata;
-use crate::raw::Parsed;
+use crate::format::Format;
 use crate::{ftrace, perf_script, trace_cmd};
-
-/// One trace format.
-#[derive(Clone, Copy)]
-pub struct Format {
-    /// Registered name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// What is read of it.
-    pub reads: &'static str,
-    /// How to record it.
-    pub how_to_record: &'static str,
-    /// Whether a line shows that the text is in this format.
-    pub(crate) recognises: fn(&[u8]) -> bool,
-    /// Reads one line. Header lines go to the metadata.
-    pub(crate) line: fn(&[u8], &mut Metadata) -> Parsed,
-}
 
 /// Every format, in the order in which they are tried on each line.
 pub const FORMATS: &[Format] = &[perf_script::FORMAT, trace_cmd::FORMAT, ftrace::FORMAT];
@@ -40,7 +22,7 @@ pub(crate) fn remedy(head: &[u8]) -> String {
     if head.starts_with(b"\x17\x08\x44tracing") {
         return "It is trace-cmd's binary file: print it with `trace-cmd report -t -l FILE` and read that".into();
     }
-    "Record one with `goodness record`, or see `goodness list formats`".into()
+    "Record one, or print it in one of these formats".into()
 }
 
 #[cfg(test)]

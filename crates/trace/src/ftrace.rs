@@ -7,15 +7,15 @@
 //!
 //! Process and flags columns are optional. The latency format is read too.
 
-use crate::event_line::{Who, event_line, unusable};
-use crate::formats::Format;
+use crate::event_line::{comm_and_ids, event_line, unusable};
+use crate::format::Format;
 use crate::latency::latency;
+use crate::line::Parsed;
 use crate::lost::lost_line;
 use crate::metadata::{HeaderLine, Metadata};
 use crate::prefix::{Unusable, name_and_args, prefix};
-use crate::raw::Parsed;
 use crate::repairs::Repair;
-use crate::scan::{number, split_last, thread_id};
+use crate::scan::{number, split_last};
 
 /// The entry in the list of formats.
 pub(crate) const FORMAT: Format = Format {
@@ -33,7 +33,7 @@ fn recognises(line: &[u8]) -> bool {
     line.starts_with(b"# tracer:")
         || line.starts_with(b"# goodness: ")
         || line.starts_with(b"# entries-in-buffer")
-        || prefix(line).is_ok_and(|found| who(found.who).pid.is_some() && name_and_args(found.event).is_some())
+        || prefix(line).is_ok_and(|found| comm_and_ids(found.who).pid.is_some() && name_and_args(found.event).is_some())
         || matches!(prefix(line), Err(Unusable::NotSeconds | Unusable::ImpossibleTime))
         || latency(line).is_some()
 }
@@ -43,25 +43,8 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
         return header(line, about);
     }
     match prefix(line) {
-        Ok(found) => event_line(&found, &who(found.who)),
+        Ok(found) => event_line(&found, &comm_and_ids(found.who)),
         Err(why) => rare(line, why),
-    }
-}
-
-/// `comm-tid`, perhaps followed by `(tgid)`. The last dash before the number separates.
-pub(crate) fn who(text: &[u8]) -> Who<'_> {
-    let mut rest = text;
-    let mut tgid = None;
-    if let Some(inside) = rest.strip_suffix(b")")
-        && let Some((before, number)) = split_last(inside, b"(")
-        && number.trim_ascii().iter().all(|b| b.is_ascii_digit() || *b == b'-')
-    {
-        tgid = thread_id(number.trim_ascii());
-        rest = before.trim_ascii_end();
-    }
-    match split_last(rest, b"-") {
-        Some((comm, id)) if thread_id(id).is_some() => Who { comm, pid: thread_id(id), tgid },
-        _ => Who { comm: rest, pid: None, tgid },
     }
 }
 
@@ -117,12 +100,12 @@ fn buffer_counts(text: &[u8], about: &mut Metadata) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Context, Wake};
     use crate::event_line::event_in;
-    use crate::raw::{Raw, RawWhat};
-    use crate::record::Context;
+    use crate::line::{Content, EventLine, LineEvent};
     use crate::tasks::Comm;
 
-    fn event(text: &str) -> Raw {
+    fn event(text: &str) -> EventLine {
         event_in(&FORMAT, text)
     }
 
@@ -141,7 +124,7 @@ mod tests {
             let raw = event(&format!("{columns}{WAKING}"));
             assert_eq!((raw.cpu, raw.current, raw.tgid), (1, Some(9081), tgid), "{columns}");
             assert_eq!((raw.context, raw.at, raw.comm), (context, at, Comm::new(b"dpkg-deb")), "{columns}");
-            assert!(matches!(raw.what, RawWhat::Waking { who, target: 1 } if who.pid == 9080));
+            assert!(matches!(raw.content, Content::Sched(LineEvent::Waking(wake)) if wake.task.pid == 9080));
         }
     }
 
@@ -153,7 +136,7 @@ mod tests {
             ));
             assert_eq!(raw.current, Some(12), "{name}");
             assert!(
-                matches!(raw.what, RawWhat::Waking { who, .. } if who.comm == Comm::new(name.as_bytes())),
+                matches!(raw.content, Content::Sched(LineEvent::Waking(Wake { task, .. })) if task.comm == Comm::new(name.as_bytes())),
                 "{name}"
             );
         }
@@ -162,7 +145,7 @@ mod tests {
     #[test]
     fn a_lost_line_names_its_cpu() {
         let raw = event("CPU:1 [LOST 412 EVENTS]");
-        assert_eq!((raw.cpu, raw.what), (1, RawWhat::Lost { count: 412 }));
+        assert_eq!((raw.cpu, raw.content), (1, Content::Sched(LineEvent::Lost { count: 412 })));
     }
 
     #[test]
@@ -181,6 +164,6 @@ mod tests {
     #[test]
     fn a_marker_keeps_its_text() {
         let raw = event("  bash-9 [000] .....  1.000000: tracing_mark_write: hello = [x]: y");
-        assert_eq!(raw.what, RawWhat::Marker("hello = [x]: y".into()));
+        assert_eq!(raw.content, Content::Marker("hello = [x]: y".into()));
     }
 }

@@ -3,9 +3,9 @@
 use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
 use std::io::{self, Write};
 
-/// How a task is shown.
+/// How a task is labelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct TaskLabel {
     /// Its name; cut to 15 bytes, line ends become `?`.
     pub name: String,
     /// Its kernel priority: 0–99 real time, 100–139 nice −20 … +19.
@@ -23,16 +23,16 @@ struct Place {
 /// no place in ftrace text and are left out, and so is block I/O: this is a scheduling trace.
 pub struct FtraceWriter<'a, W: Write> {
     to: W,
-    shown: &'a [Shown],
+    labels: &'a [TaskLabel],
     running: Vec<Option<TaskId>>,
     places: Vec<Place>,
     failed: Option<io::Error>,
 }
 
 impl<'a, W: Write> FtraceWriter<'a, W> {
-    /// A writer for a machine of `cpus` CPUs. Tasks beyond `shown` are called `task-N` and have priority 120.
-    pub fn new(to: W, cpus: usize, shown: &'a [Shown]) -> Self {
-        let mut writer = FtraceWriter { to, shown, running: vec![None; cpus], places: Vec::new(), failed: None };
+    /// A writer for a machine of `cpus` CPUs. Tasks beyond `labels` are called `task-N` and have priority 120.
+    pub fn new(to: W, cpus: usize, labels: &'a [TaskLabel]) -> Self {
+        let mut writer = FtraceWriter { to, labels, running: vec![None; cpus], places: Vec::new(), failed: None };
         let head = format!("# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:{cpus}\n#\n");
         writer.write(&head);
         writer
@@ -68,10 +68,10 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
     }
 
     /// `comm`, `pid`, `prio`.
-    fn shown(&self, task: Option<TaskId>, cpu: CpuId) -> (String, u32, i16) {
+    fn label(&self, task: Option<TaskId>, cpu: CpuId) -> (String, u32, i16) {
         let Some(task) = task else { return (format!("swapper/{}", cpu.0), 0, 120) };
         let (name, prio) =
-            self.shown.get(task.index()).map_or((format!("task-{}", task.0), 120), |s| (s.name.clone(), s.prio));
+            self.labels.get(task.index()).map_or((format!("task-{}", task.0), 120), |s| (s.name.clone(), s.prio));
         let clean: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         let end = (0..=clean.len().min(15)).rev().find(|at| clean.is_char_boundary(*at)).unwrap_or(0);
         (clean[..end].to_string(), task.0 + 1, prio)
@@ -79,7 +79,7 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
 
     fn line(&mut self, at: Time, cpu: CpuId, flags: &str, event: &str) {
         let who = self.runs(cpu);
-        let (name, pid, _) = self.shown(who, cpu);
+        let (name, pid, _) = self.label(who, cpu);
         let name = if who.is_none() { "<idle>".into() } else { name };
         let (s, ns) = (at.ns() / 1_000_000_000, at.ns() % 1_000_000_000);
         let text = format!("{name:>16}-{pid:<7} [{:03}] {flags} {s:>5}.{ns:09}: {event}\n", cpu.0);
@@ -87,7 +87,7 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
     }
 
     fn named(&self, task: TaskId, cpu: CpuId) -> String {
-        let (comm, pid, prio) = self.shown(Some(task), cpu);
+        let (comm, pid, prio) = self.label(Some(task), cpu);
         format!("comm={comm} pid={pid} prio={prio}")
     }
 
@@ -103,8 +103,8 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
         if let Some(slot) = self.running.get_mut(cpu.index()) {
             *slot = prev;
         }
-        let (from, from_pid, from_prio) = self.shown(prev, cpu);
-        let (to, to_pid, to_prio) = self.shown(next, cpu);
+        let (from, from_pid, from_prio) = self.label(prev, cpu);
+        let (to, to_pid, to_prio) = self.label(next, cpu);
         let event = format!(
             "sched_switch: prev_comm={from} prev_pid={from_pid} prev_prio={from_prio} prev_state={state} ==> \
              next_comm={to} next_pid={to_pid} next_prio={to_prio}"
@@ -134,8 +134,8 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
     fn fork(&mut self, at: Time, parent: Option<TaskId>, child: TaskId) {
         let cpu = parent.map_or(CpuId(0), |p| self.place(p).cpu);
         self.place(child).forked = true;
-        let (by, by_pid, _) = self.shown(parent, cpu);
-        let (comm, pid, _) = self.shown(Some(child), cpu);
+        let (by, by_pid, _) = self.label(parent, cpu);
+        let (comm, pid, _) = self.label(Some(child), cpu);
         let event = format!("sched_process_fork: comm={by} pid={by_pid} child_comm={comm} child_pid={pid}");
         self.line(at, cpu, ".....", &event);
     }

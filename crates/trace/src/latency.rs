@@ -6,19 +6,18 @@
 //!
 //! The time is in microseconds, or in seconds as trace-cmd's `-l` has it. Names are cut to 8 bytes, hence not learned.
 
-use crate::event_line::Who;
-use crate::ftrace::who;
+use crate::event_line::{LineTask, comm_and_ids};
 use crate::prefix::{LONGEST_PREFIX, Prefix, flags};
 use crate::scan::{Stamp, cpu_number, number, split_last, stamp};
 use memchr::memmem;
 
 /// The front of a line in the latency format, if it is in it.
-pub(crate) fn latency(line: &[u8]) -> Option<(Prefix<'_>, Who<'_>)> {
+pub(crate) fn latency(line: &[u8]) -> Option<(Prefix<'_>, LineTask<'_>)> {
     let front = &line[..line.len().min(LONGEST_PREFIX)];
     memmem::find_iter(front, b": ").find_map(|colon| up_to(line, colon))
 }
 
-fn up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, Who<'_>)> {
+fn up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, LineTask<'_>)> {
     let front = match &line[..colon] {
         // How long it took is marked behind the unit.
         [rest @ .., b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$'] => rest,
@@ -36,7 +35,7 @@ fn up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, Who<'_>)> {
     let digits = place.iter().take_while(|b| b.is_ascii_digit()).count();
     let cpu = cpu_number(&place[..digits])?;
     let (context, resched) = flags(&place[digits..])?;
-    let mut who = who(names.trim_ascii());
+    let mut who = comm_and_ids(names.trim_ascii());
     who.comm = b"<cut>";
     let event = line[colon + 1..].trim_ascii_start();
     Some((Prefix { who: names, cpu, at, context, resched, event }, who))
@@ -44,9 +43,9 @@ fn up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, Who<'_>)> {
 
 #[cfg(test)]
 mod tests {
+    use crate::event::Context;
     use crate::event_line::event_in;
     use crate::ftrace::FORMAT;
-    use crate::record::Context;
 
     const WAKING: &str = "sched_waking: comm=dpkg-deb pid=9080 prio=120 target_cpu=001";
 

@@ -2,8 +2,14 @@
 //!
 //! ```text
 //!  file or pipe ─▶ compress ─▶ lines ─▶ format ─▶ reorder ─▶ repair ─▶ Sink (streaming) or Recording (in memory)
-//!                                                                              Recording ─▶ events ─▶ Observer
+//!                                       EventLine                     Record
+//!                                                                     Recording ─▶ observe ─▶ Observer
 //! ```
+//!
+//! One enum says what happened, [`SchedEvent`]: in an `EventLine` tasks are named as written, in a [`Record`] by
+//! number. A [`Sink`] sees one record after the other, in memory that does not grow with the trace. A [`Recording`]
+//! keeps them: 40 bytes an event, at most 90 while it grows. Metrics read it as the events of a run
+//! ([`Recording::observe`]), replay reads the records themselves.
 //!
 //! Real traces are imperfect. What can be repaired is repaired and counted ([`Repairs`]); what cannot be used
 //! is left out and counted; only a trace without any usable part is refused, in one sentence ([`TraceError`]).
@@ -11,43 +17,49 @@
 mod args;
 pub mod block;
 mod compress;
+mod cpus_seen;
 mod error;
+mod event;
 mod event_line;
-mod events;
+mod format;
 mod formats;
 mod ftrace;
 mod ftrace_write;
 mod latency;
-mod left;
+mod line;
 mod lines;
 mod lost;
 mod metadata;
+mod observe;
 mod perf_script;
+mod place_repairs;
 mod prefix;
-mod raw;
+mod prev_state;
 mod read;
-mod record;
 mod recording;
 mod reorder;
 mod repair;
 mod repairs;
 mod scan;
-mod settle;
+mod sink;
 mod summary;
 mod tasks;
 mod trace_cmd;
+mod zstd;
 
 pub use compress::Input;
 pub use error::TraceError;
-pub use formats::{FORMATS, Format};
-pub use ftrace_write::{FtraceWriter, Shown};
-pub use left::Left;
+pub use event::{Context, Marker, Origin, Record, SchedEvent, Wake};
+pub use format::Format;
+pub use formats::FORMATS;
+pub use ftrace_write::{FtraceWriter, TaskLabel};
 pub use metadata::{
     Attributes, Command, Cpus, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable, Window,
 };
-pub use read::{Outcome, Sink, load, load_input, read};
-pub use record::{Context, Marker, Origin, Record, Wake, What};
+pub use prev_state::PrevState;
+pub use read::{TraceFacts, load, load_input, read};
 pub use recording::Recording;
 pub use repairs::{Count, Repair, Repairs};
+pub use sink::Sink;
 pub use summary::{Summary, summarise};
 pub use tasks::{Comm, Entry, PID_MAX, Tasks};

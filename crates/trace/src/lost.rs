@@ -1,12 +1,12 @@
 //! Lines about lost events, which carry no time.
 
-use crate::raw::{Raw, RawWhat};
-use crate::record::Context;
+use crate::event::Context;
+use crate::line::{Content, EventLine, LineEvent};
 use crate::scan::{cpu_number, number};
 use crate::tasks::Comm;
 
 /// `CPU:1 [LOST 412 EVENTS]`, as ftrace and trace-cmd write it.
-pub(crate) fn lost_line(line: &[u8]) -> Option<Raw> {
+pub(crate) fn lost_line(line: &[u8]) -> Option<EventLine> {
     cpu_and_count(line).map(|(cpu, count)| lost_event(cpu, count))
 }
 
@@ -24,8 +24,8 @@ fn cpu_and_count(line: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// A loss; its time is filled in by the reader, since the line has none.
-pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
-    Raw {
+pub(crate) fn lost_event(cpu: u32, count: u32) -> EventLine {
+    EventLine {
         at: u64::MAX,
         line: 0,
         cpu,
@@ -34,7 +34,7 @@ pub(crate) fn lost_event(cpu: u32, count: u32) -> Raw {
         comm: Comm::default(),
         context: Context::Unknown,
         resched: false,
-        what: RawWhat::Lost { count },
+        content: Content::Sched(LineEvent::Lost { count }),
     }
 }
 

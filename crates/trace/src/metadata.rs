@@ -13,7 +13,8 @@ fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) ->
 pub struct Metadata {
     /// Registered name of the format.
     pub format: &'static str,
-    /// CPUs of the machine, as the header says; else one more than the highest that wrote a line.
+    /// CPUs of the machine, as the header says, and at least one more than the highest that wrote a line or that a
+    /// wake-up or a migration names.
     pub cpus: u32,
     /// The recording's own description, for files of `goodness record`.
     pub recording: Option<Header>,

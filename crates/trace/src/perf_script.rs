@@ -7,12 +7,12 @@
 //!
 //! Name, thread id, process id and period are optional (`-F`); CPU, time and event are needed. Callchains are skipped.
 
-use crate::event_line::{Who, event_line, unusable};
-use crate::formats::Format;
+use crate::event_line::{LineTask, event_line, unusable};
+use crate::format::Format;
+use crate::line::Parsed;
 use crate::lost::lost_event;
 use crate::metadata::Metadata;
 use crate::prefix::{Unusable, prefix};
-use crate::raw::Parsed;
 use crate::scan::{number, split_last, thread_id};
 use memchr::memmem;
 
@@ -74,17 +74,17 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
 }
 
 /// `comm tid` or `comm pid/tid`, each part optional.
-fn who(text: &[u8]) -> Who<'_> {
+fn who(text: &[u8]) -> LineTask<'_> {
     let (comm, ids) = split_last(text, b" ").unwrap_or((b"", text));
     let comm = comm.trim_ascii_end();
     if let Some((pid, tid)) = split_last(ids, b"/")
         && let (Some(pid), Some(tid)) = (thread_id(pid), thread_id(tid))
     {
-        return Who { comm, pid: Some(tid), tgid: Some(pid) };
+        return LineTask { comm, pid: Some(tid), tgid: Some(pid) };
     }
     match thread_id(ids) {
-        Some(tid) => Who { comm, pid: Some(tid), tgid: None },
-        None => Who { comm: text, pid: None, tgid: None },
+        Some(tid) => LineTask { comm, pid: Some(tid), tgid: None },
+        None => LineTask { comm: text, pid: None, tgid: None },
     }
 }
 
@@ -135,14 +135,15 @@ fn split_once(text: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
     use crate::event_line::event_in;
-    use crate::raw::{Raw, RawWhat};
+    use crate::line::{Content, EventLine, LineEvent};
     use crate::tasks::Comm;
 
-    fn event(text: &str) -> Raw {
+    fn event(text: &str) -> EventLine {
         event_in(&FORMAT, text)
     }
 
-    const SWITCH: &str = "sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=my ab next_pid=841 next_prio=120";
+    const SWITCH: &str = "sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> \
+        next_comm=my ab next_pid=841 next_prio=120";
 
     #[test]
     fn all_choices_of_columns_are_read() {
@@ -157,10 +158,15 @@ mod tests {
             assert!(recognises(text.as_bytes()), "{text}");
             let raw = event(&text);
             assert_eq!((raw.cpu, raw.current, raw.tgid, raw.at), (1, pid, tgid, at), "{text}");
-            assert!(matches!(raw.what, RawWhat::Switch { next, .. } if next.comm == Comm::new(b"my ab")), "{text}");
+            assert!(
+                matches!(raw.content, Content::Sched(LineEvent::Switch { next: Some(next), .. }) if next.comm == Comm::new(b"my ab")),
+                "{text}"
+            );
         }
         let pretty = event("ab 840 [001] 1.000000: sched:sched_switch: ab:840 [120] S ==> swapper/1:0 [120]");
-        assert!(matches!(pretty.what, RawWhat::Switch { prev, .. } if prev.pid == 840));
+        assert!(
+            matches!(pretty.content, Content::Sched(LineEvent::Switch { prev: Some(prev), .. }) if prev.pid == 840)
+        );
     }
 
     #[test]
@@ -188,6 +194,6 @@ mod tests {
     #[test]
     fn a_loss_keeps_its_time_and_number() {
         let raw = event("ab   840 [001]  1042.218400: PERF_RECORD_LOST lost 123");
-        assert_eq!((raw.at, raw.what), (1_042_218_400_000, RawWhat::Lost { count: 123 }));
+        assert_eq!((raw.at, raw.content), (1_042_218_400_000, Content::Sched(LineEvent::Lost { count: 123 })));
     }
 }

@@ -1,7 +1,7 @@
 //! What stands before an event on a line: who, which CPU, flags, time. The three text formats share all of it
 //! except how `who` is written.
 
-use crate::record::Context;
+use crate::event::Context;
 use crate::scan::{Stamp, cpu_number, stamp};
 use memchr::memchr;
 

@@ -1,7 +1,7 @@
 //! A whole trace in memory, repaired and in order of time.
 
+use crate::event::{Marker, Record};
 use crate::metadata::Metadata;
-use crate::record::{Marker, Record};
 use crate::repairs::Repairs;
 use crate::tasks::Tasks;
 use goodness_core::{Span, Time};

@@ -1,6 +1,6 @@
 //! Puts lines in order of time within a window, as when the buffers of several CPUs were merged wrongly.
 
-use crate::raw::Raw;
+use crate::line::EventLine;
 use crate::repairs::{Repair, Repairs};
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(crate) trait Timed {
     fn place(&self) -> u64;
 }
 
-impl Timed for Raw {
+impl Timed for EventLine {
     fn at(&self) -> u64 {
         self.at
     }
@@ -31,7 +31,7 @@ impl Timed for Raw {
 }
 
 /// Holds lines back until nothing earlier can come.
-pub(crate) struct Reorder<T = Raw> {
+pub(crate) struct Reorder<T = EventLine> {
     held: VecDeque<T>,
     /// Time of the line taken in last.
     previous: u64,
@@ -48,28 +48,28 @@ impl<T> Default for Reorder<T> {
 impl<T: Timed> Reorder<T> {
     /// Takes a line in; gives the earliest one out when the window is full.
     #[inline]
-    pub fn push(&mut self, mut raw: T, repairs: &mut Repairs) -> Option<T> {
-        if raw.at() < self.given {
-            repairs.add(Repair::ClockBackwards, 1, raw.place());
-            raw.set_at(self.given);
-        } else if raw.at() < self.previous {
-            repairs.add(Repair::OutOfOrder, 1, raw.place());
+    pub fn push(&mut self, mut line: T, repairs: &mut Repairs) -> Option<T> {
+        if line.at() < self.given {
+            repairs.add(Repair::ClockBackwards, 1, line.place());
+            line.set_at(self.given);
+        } else if line.at() < self.previous {
+            repairs.add(Repair::OutOfOrder, 1, line.place());
         }
-        self.previous = raw.at();
-        if self.held.back().is_none_or(|last| last.at() <= raw.at()) {
-            self.held.push_back(raw);
+        self.previous = line.at();
+        if self.held.back().is_none_or(|last| last.at() <= line.at()) {
+            self.held.push_back(line);
         } else {
-            let place = self.held.partition_point(|held| held.at() <= raw.at());
-            self.held.insert(place, raw);
+            let place = self.held.partition_point(|held| held.at() <= line.at());
+            self.held.insert(place, line);
         }
         if self.held.len() > WINDOW { self.pop() } else { None }
     }
 
     /// Gives the earliest line out.
     pub fn pop(&mut self) -> Option<T> {
-        let raw = self.held.pop_front()?;
-        self.given = raw.at();
-        Some(raw)
+        let line = self.held.pop_front()?;
+        self.given = line.at();
+        Some(line)
     }
 
     /// Time of the line taken in last, for lines that carry no time.
@@ -81,8 +81,8 @@ impl<T: Timed> Reorder<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::RawWhat;
-    use crate::record::Context;
+    use crate::event::Context;
+    use crate::line::Content;
     use crate::tasks::Comm;
 
     fn order(times: impl Iterator<Item = u64>) -> (Vec<u64>, Repairs) {
@@ -90,7 +90,7 @@ mod tests {
         let mut repairs = Repairs::default();
         let mut out = Vec::new();
         for (line, at) in times.enumerate() {
-            let raw = Raw {
+            let line = EventLine {
                 at,
                 line: line as u64 + 1,
                 cpu: 0,
@@ -99,12 +99,12 @@ mod tests {
                 comm: Comm::default(),
                 context: Context::Unknown,
                 resched: false,
-                what: RawWhat::Other,
+                content: Content::Other,
             };
-            out.extend(reorder.push(raw, &mut repairs).map(|r| r.at));
+            out.extend(reorder.push(line, &mut repairs).map(|r| r.at));
         }
-        while let Some(raw) = reorder.pop() {
-            out.push(raw.at);
+        while let Some(line) = reorder.pop() {
+            out.push(line.at);
         }
         (out, repairs)
     }

@@ -2,11 +2,12 @@
 
 mod missing_switch;
 
-use crate::left::Left;
-use crate::raw::{Party, Raw, RawWhat};
-use crate::read::Sink;
-use crate::record::{Marker, Origin, Record, Wake, What};
+use crate::cpus_seen::CpusSeen;
+use crate::event::{Marker, Origin, Record, SchedEvent, Wake};
+use crate::line::{Content, EventLine, LineEvent, NamedTask};
+use crate::prev_state::PrevState;
 use crate::repairs::{Repair, Repairs};
+use crate::sink::Sink;
 use crate::tasks::{Comm, Tasks};
 use goodness_core::{CpuId, TaskId, Time};
 
@@ -72,7 +73,7 @@ pub(crate) struct Repairer {
     /// Whether the trace has wakings at all.
     pub wakings: u64,
     pub switches: u64,
-    pub highest_cpu: Option<u32>,
+    pub cpus_seen: CpusSeen,
 }
 
 impl Repairer {
@@ -85,43 +86,26 @@ impl Repairer {
             records: 0,
             wakings: 0,
             switches: 0,
-            highest_cpu: None,
+            cpus_seen: CpusSeen::default(),
         }
     }
 
     /// One line, in order of time.
-    pub fn line(&mut self, raw: Raw, sink: &mut impl Sink) {
-        let slot = raw.cpu as usize;
-        let (at, resched) = (raw.at, raw.resched);
+    pub fn line(&mut self, line: EventLine, sink: &mut impl Sink) {
+        let slot = line.cpu as usize;
+        let (at, resched) = (line.at, line.resched);
         if slot >= self.cpus.len() {
             self.cpus.resize(slot + 1, CpuState::default());
         }
-        self.highest_cpu = self.highest_cpu.max(Some(raw.cpu));
-        match raw.what {
-            RawWhat::Switch { prev, next, left } => self.switch(&raw, prev, next, left, sink),
-            RawWhat::Lost { count } => {
-                self.repairs.add(Repair::LostEvents, u64::from(count.max(1)), raw.line);
-                if let Some(Some(task)) = self.cpus[slot].running.take() {
-                    self.states[task.index()].standing = Standing::Unknown;
-                    self.states[task.index()].left = (raw.at, self.records + 1);
-                }
-                self.emit(raw.at, raw.cpu, What::Lost { count }, sink);
+        self.cpus_seen.wrote(line.cpu);
+        match line.content {
+            Content::Sched(event) => self.event(&line, event, sink),
+            Content::Marker(ref text) => {
+                let task = self.see_current(&line, sink);
+                sink.marker(Marker { at: Time(at), cpu: CpuId(line.cpu), task, text: text.to_string() });
             }
-            RawWhat::Waking { who, target } => {
-                let current = self.see_current(&raw, sink);
-                self.wake(&raw, (who, target), current, What::Waking, sink);
-            }
-            RawWhat::Wakeup { who, target } => {
-                let current = self.see_current(&raw, sink);
-                self.wake(&raw, (who, target), current, What::Wakeup, sink);
-            }
-            RawWhat::WakeupNew { who, target } => {
-                let current = self.see_current(&raw, sink);
-                self.wake(&raw, (who, target), current, What::WakeupNew, sink);
-            }
-            _ => {
-                let current = self.see_current(&raw, sink);
-                self.life(raw, current, sink);
+            Content::Other => {
+                self.see_current(&line, sink);
             }
         }
         let cpu = &mut self.cpus[slot];
@@ -130,42 +114,71 @@ impl Repairer {
         cpu.resched = resched;
     }
 
-    /// Fork, exec, exit, migration, markers.
-    fn life(&mut self, raw: Raw, current: Option<TaskId>, sink: &mut impl Sink) {
-        let (at, line, cpu) = (raw.at, raw.line, raw.cpu);
-        match raw.what {
-            RawWhat::Fork { parent, parent_comm, child, child_comm } => {
-                let parent = self.task(parent, parent_comm, at, line);
-                let child = self.fork(parent, child, child_comm, at, line);
-                if let Some(child) = child {
-                    self.emit(at, cpu, What::Fork { parent, child }, sink);
+    #[inline]
+    fn event(&mut self, line: &EventLine, event: LineEvent, sink: &mut impl Sink) {
+        match event {
+            SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state } => {
+                self.switch(line, (prev, prev_prio), (next, next_prio), prev_state, sink);
+            }
+            SchedEvent::Lost { count } => self.lost(line, count, sink),
+            SchedEvent::Waking(wake) => self.wake(line, wake, SchedEvent::Waking, sink),
+            SchedEvent::Wakeup(wake) => self.wake(line, wake, SchedEvent::Wakeup, sink),
+            SchedEvent::WakeupNew(wake) => self.wake(line, wake, SchedEvent::WakeupNew, sink),
+            SchedEvent::Fork { .. }
+            | SchedEvent::Exec { .. }
+            | SchedEvent::Exit { .. }
+            | SchedEvent::Migrate { .. } => {
+                self.see_current(line, sink);
+                if let Some(event) = self.life(line, event) {
+                    self.emit(line.at, line.cpu, event, sink);
                 }
             }
-            RawWhat::Exec { pid, old_pid, comm } => {
-                if let Some(task) = self.task(old_pid, Comm::default(), at, line) {
-                    if pid != old_pid {
-                        self.take_over(task, pid, old_pid, at);
-                    }
-                    self.tasks.name(task, comm, Time(at));
-                    self.emit(at, cpu, What::Exec { task }, sink);
+        }
+    }
+
+    fn lost(&mut self, line: &EventLine, count: u32, sink: &mut impl Sink) {
+        self.repairs.add(Repair::LostEvents, u64::from(count.max(1)), line.line);
+        if let Some(Some(task)) = self.cpus[line.cpu as usize].running.take() {
+            self.states[task.index()].standing = Standing::Unknown;
+            self.states[task.index()].left = (line.at, self.records + 1);
+        }
+        self.emit(line.at, line.cpu, SchedEvent::Lost { count }, sink);
+    }
+
+    /// Fork, exec, exit, migration; `None` for what concerns no task.
+    fn life(&mut self, line: &EventLine, event: LineEvent) -> Option<SchedEvent> {
+        let (at, number) = (line.at, line.line);
+        match event {
+            SchedEvent::Fork { parent, child } => {
+                let parent = parent.and_then(|parent| self.task(parent, at, number));
+                let child = self.fork(parent, child, at, number)?;
+                Some(SchedEvent::Fork { parent, child })
+            }
+            SchedEvent::Exec { task: NamedTask { pid: old_pid, comm }, pid } => {
+                let task = self.task(NamedTask { pid: old_pid, comm: Comm::default() }, at, number)?;
+                if pid != old_pid {
+                    self.take_over(task, pid, old_pid, at);
                 }
+                self.tasks.name(task, comm, Time(at));
+                Some(SchedEvent::Exec { task, pid })
             }
-            RawWhat::Exit { who } => {
-                if let Some(task) = self.task(who.pid, who.comm, at, line) {
-                    self.states[task.index()].exiting = true;
-                    self.tasks.entry(task).ended = Some(Time(at));
-                    self.emit(at, cpu, What::Exit { task }, sink);
-                }
+            SchedEvent::Exit { task } => {
+                let task = self.task(task, at, number)?;
+                self.states[task.index()].exiting = true;
+                self.tasks.entry(task).ended = Some(Time(at));
+                Some(SchedEvent::Exit { task })
             }
-            RawWhat::Migrate { who, from, to } => {
-                if let Some(task) = self.task(who.pid, who.comm, at, line) {
-                    self.emit(at, cpu, What::Migrate { task, from: CpuId(from), to: CpuId(to) }, sink);
-                }
+            SchedEvent::Migrate { task, from, to } => {
+                self.cpus_seen.named(from.0);
+                self.cpus_seen.named(to.0);
+                let task = self.task(task, at, number)?;
+                Some(SchedEvent::Migrate { task, from, to })
             }
-            RawWhat::Marker(text) => {
-                sink.marker(Marker { at: Time(at), cpu: CpuId(cpu), task: current, text: text.into() });
-            }
-            _ => {}
+            SchedEvent::Switch { .. }
+            | SchedEvent::Waking(_)
+            | SchedEvent::Wakeup(_)
+            | SchedEvent::WakeupNew(_)
+            | SchedEvent::Lost { .. } => None,
         }
     }
 
@@ -180,7 +193,8 @@ impl Repairer {
         self.tasks.give(pid, Some(task));
     }
 
-    fn fork(&mut self, parent: Option<TaskId>, pid: u32, comm: Comm, at: u64, line: u64) -> Option<TaskId> {
+    fn fork(&mut self, parent: Option<TaskId>, child: NamedTask, at: u64, line: u64) -> Option<TaskId> {
+        let NamedTask { pid, comm } = child;
         if pid == 0 {
             return None;
         }
@@ -205,8 +219,9 @@ impl Repairer {
         Some(child)
     }
 
-    /// The task that has thread id `pid` now; a new one if nobody has, or its last owner is gone. `None` for 0.
-    fn task(&mut self, pid: u32, comm: Comm, at: u64, line: u64) -> Option<TaskId> {
+    /// The task that has this thread id now; a new one if nobody has, or its last owner is gone. `None` for 0.
+    fn task(&mut self, named: NamedTask, at: u64, line: u64) -> Option<TaskId> {
+        let NamedTask { pid, comm } = named;
         if pid == 0 {
             return None;
         }
@@ -225,21 +240,23 @@ impl Repairer {
     /// A line about a wake-up in stage `make`.
     fn wake(
         &mut self,
-        raw: &Raw,
-        (who, target): (Party, u32),
-        current: Option<TaskId>,
-        make: fn(Wake) -> What,
+        line: &EventLine,
+        wake: Wake<NamedTask, ()>,
+        make: fn(Wake) -> SchedEvent,
         sink: &mut impl Sink,
     ) {
-        let Some(task) = self.task(who.pid, who.comm, raw.at, raw.line) else { return };
-        let what = make(Wake { task, current, target: CpuId(target), prio: who.prio, context: raw.context });
-        let waking = matches!(what, What::Waking(_));
+        let current = self.see_current(line, sink);
+        self.cpus_seen.named(wake.target.0);
+        let Some(task) = self.task(wake.task, line.at, line.line) else { return };
+        let Wake { target, prio, context, .. } = wake;
+        let event = make(Wake { task, current, target, prio, context });
+        let waking = matches!(event, SchedEvent::Waking(_));
         self.wakings += u64::from(waking);
-        if matches!(what, What::WakeupNew(_)) {
+        if matches!(event, SchedEvent::WakeupNew(_)) {
             self.tasks.entry(task).born = true;
         }
-        self.woken(raw.at, raw.line, task, waking);
-        self.emit(raw.at, raw.cpu, what, sink);
+        self.woken(line.at, line.line, task, waking);
+        self.emit(line.at, line.cpu, event, sink);
     }
 
     fn woken(&mut self, at: u64, line: u64, task: TaskId, waking: bool) {
@@ -262,43 +279,49 @@ impl Repairer {
         }
     }
 
-    fn switch(&mut self, raw: &Raw, prev: Party, next: Party, left: Left, sink: &mut impl Sink) {
+    fn switch(
+        &mut self,
+        line: &EventLine,
+        (prev, prev_prio): (Option<NamedTask>, i16),
+        (next, next_prio): (Option<NamedTask>, i16),
+        prev_state: PrevState,
+        sink: &mut impl Sink,
+    ) {
         self.switches += 1;
-        if prev.pid == next.pid {
-            self.repairs.add(Repair::SelfSwitch, 1, raw.line);
+        let (at, number, cpu) = (line.at, line.line, line.cpu);
+        if prev.map(|t| t.pid) == next.map(|t| t.pid) {
+            self.repairs.add(Repair::SelfSwitch, 1, number);
             return;
         }
-        let (at, line, cpu) = (raw.at, raw.line, raw.cpu);
-        let from = self.task(prev.pid, prev.comm, at, line);
-        self.learn_process(from, raw);
-        self.now_running(cpu, from, prev.prio, at, line, sink);
-        let to = self.task(next.pid, next.comm, at, line);
-        if let Some(task) = to {
-            self.arrive(task, cpu, at, line, sink);
+        let prev = prev.and_then(|prev| self.task(prev, at, number));
+        self.learn_process(prev, line);
+        self.now_running(cpu, prev, prev_prio, at, number, sink);
+        let next = next.and_then(|next| self.task(next, at, number));
+        if let Some(task) = next {
+            self.arrive(task, cpu, at, number, sink);
         }
-        if let Some(task) = from {
-            self.leave(task, left, at, line);
+        if let Some(task) = prev {
+            self.leave(task, prev_state, at, number);
         }
         let state = &mut self.cpus[cpu as usize];
-        state.running = Some(to);
-        state.prio = next.prio;
-        state.switched = Some((at, from));
-        let what = What::Switch { prev: from, next: to, prev_prio: prev.prio, next_prio: next.prio, left };
-        self.emit(at, cpu, what, sink);
+        state.running = Some(next);
+        state.prio = next_prio;
+        state.switched = Some((at, prev));
+        self.emit(at, cpu, SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state }, sink);
     }
 
-    fn leave(&mut self, task: TaskId, left: Left, at: u64, line: u64) {
+    fn leave(&mut self, task: TaskId, prev_state: PrevState, at: u64, line: u64) {
         let after = self.records + 1;
         let state = &mut self.states[task.index()];
         state.left = (at, after);
         let recent = state.woken.is_some_and(|(woken, _)| at - woken <= EARLY_NS);
-        if state.woken_early && (left.is_runnable() || left.is_dead() || !recent) {
+        if state.woken_early && (prev_state.is_runnable() || prev_state.is_dead() || !recent) {
             state.woken_early = false;
             self.repairs.add(Repair::RepeatedWaking, 1, line);
         }
-        state.standing = if left.is_runnable() {
+        state.standing = if prev_state.is_runnable() {
             Standing::Runnable
-        } else if left.is_dead() {
+        } else if prev_state.is_dead() {
             let ended = &mut self.tasks.entry(task).ended;
             *ended = ended.or(Some(Time(at)));
             Standing::Gone
@@ -325,14 +348,14 @@ impl Repairer {
     }
 
     /// Who ran on the CPU of a line that is no switch.
-    fn see_current(&mut self, raw: &Raw, sink: &mut impl Sink) -> Option<TaskId> {
-        let state = self.cpus[raw.cpu as usize];
-        let Some(pid) = raw.current else {
+    fn see_current(&mut self, line: &EventLine, sink: &mut impl Sink) -> Option<TaskId> {
+        let state = self.cpus[line.cpu as usize];
+        let Some(pid) = line.current else {
             return state.running.flatten();
         };
         let owner = self.tasks.owner(pid);
         let gone = owner.is_some_and(|t| self.states[t.index()].standing == Standing::Gone);
-        let switching = state.switched.is_some_and(|(at, who)| raw.at - at <= SWITCHING_NS && who == owner);
+        let switching = state.switched.is_some_and(|(at, who)| line.at - at <= SWITCHING_NS && who == owner);
         if pid > 0 && (gone || switching && state.running.is_some_and(|r| r != owner)) {
             return owner;
         }
@@ -341,20 +364,21 @@ impl Repairer {
         }
         // A name at the front of a line may be stale; it counts only for who has none.
         let unnamed = owner.is_none_or(|t| self.tasks.entry(t).comm.is_empty());
-        let current = self.task(pid, if unnamed { raw.comm } else { Comm::default() }, raw.at, raw.line);
-        self.learn_process(current, raw);
-        self.now_running(raw.cpu, current, 0, raw.at, raw.line, sink);
+        let comm = if unnamed { line.comm } else { Comm::default() };
+        let current = self.task(NamedTask { pid, comm }, line.at, line.line);
+        self.learn_process(current, line);
+        self.now_running(line.cpu, current, 0, line.at, line.line, sink);
         current
     }
 
-    fn learn_process(&mut self, task: Option<TaskId>, raw: &Raw) {
-        if let (Some(task), Some(tgid)) = (task, raw.tgid) {
+    fn learn_process(&mut self, task: Option<TaskId>, line: &EventLine) {
+        if let (Some(task), Some(tgid)) = (task, line.tgid) {
             self.tasks.entry(task).tgid = Some(tgid);
         }
     }
 
-    fn emit(&mut self, at: u64, cpu: u32, what: What, sink: &mut impl Sink) {
-        sink.record(&Record { at: Time(at), cpu: CpuId(cpu), what, origin: Origin::Recorded }, &self.tasks);
+    fn emit(&mut self, at: u64, cpu: u32, event: SchedEvent, sink: &mut impl Sink) {
+        sink.record(&Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Recorded }, &self.tasks);
         self.records += 1;
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::compress::Input;
 use crate::error::TraceError;
+use crate::event::{Context, Marker, Origin, Record, SchedEvent};
 use crate::metadata::Metadata;
-use crate::read::{Sink, read};
-use crate::record::{Context, Marker, Origin, Record, What};
+use crate::read::read;
 use crate::repairs::Repairs;
+use crate::sink::Sink;
 use crate::tasks::Tasks;
 use goodness_core::Time;
 use serde::Serialize;
@@ -68,19 +69,19 @@ impl Sink for Summary {
             return;
         }
         self.events += 1;
-        match record.what {
-            What::Switch { .. } => self.switches += 1,
-            What::Waking(wake) => {
+        match record.event {
+            SchedEvent::Switch { .. } => self.switches += 1,
+            SchedEvent::Waking(wake) => {
                 self.wakings += 1;
                 self.wakings_hard_irq += u64::from(wake.context == Context::HardIrq);
                 self.wakings_soft_irq += u64::from(wake.context == Context::SoftIrq);
             }
-            What::Wakeup(_) | What::WakeupNew(_) => self.wakeups += 1,
-            What::Fork { .. } => self.forks += 1,
-            What::Exec { .. } => self.execs += 1,
-            What::Exit { .. } => self.exits += 1,
-            What::Migrate { .. } => self.migrations += 1,
-            What::Lost { count } => {
+            SchedEvent::Wakeup(_) | SchedEvent::WakeupNew(_) => self.wakeups += 1,
+            SchedEvent::Fork { .. } => self.forks += 1,
+            SchedEvent::Exec { .. } => self.execs += 1,
+            SchedEvent::Exit { .. } => self.exits += 1,
+            SchedEvent::Migrate { .. } => self.migrations += 1,
+            SchedEvent::Lost { count } => {
                 self.events -= 1;
                 self.lost_events += u64::from(count.max(1));
             }

@@ -8,14 +8,13 @@
 //! Fields come in the kernel's own rendering or in that of its plugins. With `-l`, the flags column is there, which
 //! separates interrupts from tasks.
 
-use crate::event_line::{event_line, unusable};
-use crate::formats::Format;
-use crate::ftrace::who;
+use crate::event_line::{comm_and_ids, event_line, unusable};
+use crate::format::Format;
 use crate::latency::latency;
+use crate::line::Parsed;
 use crate::lost::lost_line;
 use crate::metadata::Metadata;
 use crate::prefix::prefix;
-use crate::raw::Parsed;
 use crate::scan::number;
 use memchr::memmem;
 
@@ -42,7 +41,7 @@ fn recognises(line: &[u8]) -> bool {
 fn line(line: &[u8], about: &mut Metadata) -> Parsed {
     match prefix(line) {
         Ok(found) => {
-            let mut who = who(found.who);
+            let mut who = comm_and_ids(found.who);
             if memmem::find(who.comm, b": ").is_some() {
                 // A buffer's name stands before the thread's; other lines name the thread alone.
                 who.comm = b"<buffer>";
@@ -80,12 +79,12 @@ fn is_remark(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Context;
     use crate::event_line::event_in;
-    use crate::left::Left;
-    use crate::raw::{Raw, RawWhat};
-    use crate::record::Context;
+    use crate::line::{Content, EventLine, LineEvent};
+    use crate::prev_state::PrevState;
 
-    fn event(text: &str) -> Raw {
+    fn event(text: &str) -> EventLine {
         event_in(&FORMAT, text)
     }
 
@@ -93,13 +92,15 @@ mod tests {
     fn both_renderings_with_and_without_flags_are_read() {
         for text in [
             "          <idle>-0     [001]  1042.218400: sched_switch:         swapper/1:0 [120] R ==> ab:840 [120]",
-            "          <idle>-0     [001] d..2.  1042.218400: sched_switch:   prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ab next_pid=840 next_prio=120",
-            "          <idle>-0       [001] 1042.218400000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0x0 ==> next_comm=ab next_pid=840 next_prio=120",
+            "          <idle>-0     [001] d..2.  1042.218400: sched_switch:   prev_comm=swapper/1 prev_pid=0 \
+                prev_prio=120 prev_state=R ==> next_comm=ab next_pid=840 next_prio=120",
+            "          <idle>-0       [001] 1042.218400000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 \
+                prev_state=0x0 ==> next_comm=ab next_pid=840 next_prio=120",
         ] {
             let raw = event(text);
             assert_eq!((raw.at, raw.cpu, raw.current), (1_042_218_400_000, 1, Some(0)), "{text}");
             assert!(
-                matches!(raw.what, RawWhat::Switch { prev, next, left } if prev.pid == 0 && next.pid == 840 && left == Left::RUNNABLE),
+                matches!(raw.content, Content::Sched(LineEvent::Switch { prev: None, next: Some(next), prev_state: PrevState::RUNNABLE, .. }) if next.pid == 840),
                 "{text}"
             );
         }
@@ -117,6 +118,6 @@ mod tests {
             assert_eq!(line(text.as_bytes(), &mut about), Parsed::Nothing, "{text}");
         }
         assert_eq!(about.cpus, 2);
-        assert_eq!(event("CPU:1 [EVENTS DROPPED]").what, RawWhat::Lost { count: 0 });
+        assert_eq!(event("CPU:1 [EVENTS DROPPED]").content, Content::Sched(LineEvent::Lost { count: 0 }));
     }
 }

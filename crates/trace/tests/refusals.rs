@@ -71,7 +71,8 @@ fn clock_counts_and_impossible_times_are_named_with_their_line() {
 
 #[test]
 fn perf_lines_without_cpu_say_how_to_print_them() {
-    let text = "ab 840 1.000000: sched:sched_switch: prev_comm=ab prev_pid=840 prev_prio=120 prev_state=S ==> next_comm=x next_pid=1 next_prio=120\n";
+    let text = "ab 840 1.000000: sched:sched_switch: prev_comm=ab prev_pid=840 prev_prio=120 prev_state=S ==> \
+        next_comm=x next_pid=1 next_prio=120\n";
     let message = refusal(text.as_bytes());
     assert!(message.contains("do not name the CPU") && message.contains("-F comm,pid,tid,cpu"), "{message}");
 }

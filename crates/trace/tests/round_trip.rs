@@ -4,7 +4,7 @@ mod common;
 
 use common::{events, load};
 use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
-use goodness_trace::{FtraceWriter, Shown};
+use goodness_trace::{FtraceWriter, TaskLabel};
 use proptest::prelude::*;
 
 const CPUS: usize = 3;
@@ -113,9 +113,9 @@ proptest! {
         }
         steps.into_iter().for_each(|step| machine.step(step));
 
-        let shown: Vec<Shown> =
-            (0..300).map(|n| Shown { name: format!("task {n}: [a]=b-{n}"), prio: 100 + n % 40 }).collect();
-        let mut writer = FtraceWriter::new(Vec::new(), CPUS, &shown);
+        let labels: Vec<TaskLabel> =
+            (0..300).map(|n| TaskLabel { name: format!("task {n}: [a]=b-{n}"), prio: 100 + n % 40 }).collect();
+        let mut writer = FtraceWriter::new(Vec::new(), CPUS, &labels);
         machine.emitted.iter().for_each(|(at, event)| writer.observe(*at, event));
         let text = writer.finish().expect("memory");
         let trace = load(&text).expect("what was written is a trace");

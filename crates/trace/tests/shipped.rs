@@ -3,7 +3,7 @@
 mod common;
 
 use common::assert_consistent;
-use goodness_trace::{Input, Origin, Recording, Repair, What, load, summarise};
+use goodness_trace::{Input, Origin, Recording, Repair, SchedEvent, load, summarise};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn shipped() -> Vec<PathBuf> {
 fn switched_to(recording: &Recording) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();
     for record in &recording.records {
-        if let (What::Switch { next: Some(task), .. }, Origin::Recorded) = (record.what, record.origin) {
+        if let (SchedEvent::Switch { next: Some(task), .. }, Origin::Recorded) = (record.event, record.origin) {
             let pid = recording.tasks.get(task).expect("a task of this recording").pid;
             *counts.entry(pid).or_default() += 1;
         }

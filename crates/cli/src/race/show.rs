@@ -2,12 +2,12 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
-use goodness_live::restore;
 use goodness_race::cell::Hierarchies;
 use goodness_race::config::RaceFile;
-use goodness_race::engine::{self, Measured, Outcome, Stopped};
+use goodness_race::engine::{self, Outcome, Stopped};
+use goodness_race::measure::{swept, unit};
 use goodness_report::figure;
-use goodness_report::stats::compare::Verdict;
+use goodness_report::model::Verdict;
 
 /// Blocks whose order a dry run shows.
 const SHOWN: u32 = 5;
@@ -36,7 +36,7 @@ pub fn plan(file: &RaceFile) -> Result<u8, Failure> {
         "…\n\nAlso made and removed: a private folder below {}, cgroups called goodness-PID-server and",
         plan.below.display()
     );
-    say!("goodness-PID-client, and a journal in {}. Nothing was done.", restore::folder().display());
+    say!("goodness-PID-client, and a journal in {}. Nothing was done.", goodness_restore::folder().display());
     match engine::check(plan) {
         Ok(()) => Ok(exit::OK),
         Err(why) => Err(Failure::usage(why.to_string())),
@@ -62,11 +62,6 @@ pub fn outcome(found: &Outcome) {
     }
     say!("");
     conclude(found);
-}
-
-/// A measure of a sweep: what is behind its name is the number of connections, threads or contexts.
-pub fn swept(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once('_').filter(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The names, those of a sweep as one: `time_to_finish_4…256`.
@@ -113,11 +108,6 @@ fn table(found: &Outcome, name: &str) -> comfy_table::Table {
     table
 }
 
-/// The unit as figures know it.
-pub fn unit(measured: &Measured) -> &'static str {
-    if measured.unit == "1" { "ratio" } else { measured.unit }
-}
-
 fn conclude(found: &Outcome) {
     let open = found.verdicts().filter(|(_, _, verdict)| *verdict == Verdict::Inconclusive).count();
     match (found.verdicts().count(), open) {
@@ -128,7 +118,7 @@ fn conclude(found: &Outcome) {
         }
     }
     say!(
-        "Differences below {} do not count. Intervals are as wide as {} looks and all comparisons together demand",
+        "Differences below {} do not count. Intervals are corrected for {} looks and all comparisons",
         figure::percent(Some(found.margin)),
         found.looks.len()
     );

@@ -14,11 +14,13 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// specs/cpu-schedulers.md 12: the watchdog of sched_ext lets a task wait for 30 s; 1501 others with slices of 20 ms take longer.
+/// specs/cpu-schedulers.md 12: the watchdog of sched_ext lets a task wait for 30 s; 1501 others with slices of 20 ms
+/// take longer.
 #[test]
 fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the_time() {
     let here = folder();
-    let work = "duration = \"31s\"\nmachine = \"ideal\"\n[[task]]\nname = \"hog\"\ncount = 1502\nprogram = [ { compute = \"forever\" } ]\n";
+    let work = "duration = \"31s\"\nmachine = \"ideal\"\n[[task]]\nname = \"hog\"\ncount = 1502\nprogram = [ { compute \
+        = \"forever\" } ]\n";
     std::fs::write(here.path().join("crowd.toml"), work).expect("a file");
     let said = |policy: &str| {
         let output = goodness(here.path(), &["run", "crowd.toml", "-p", policy]);

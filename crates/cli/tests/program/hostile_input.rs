@@ -31,6 +31,25 @@ fn turns(count: u64) -> Vec<String> {
 }
 
 #[test]
+fn a_trace_of_which_one_cpu_was_kept_is_measured_and_says_so() {
+    let here = folder();
+    let waking = "a-777 [001] d..2. 0.000500: sched_waking: comm=a pid=4242 prio=120 target_cpu=003\n";
+    std::fs::write(here.path().join("one-cpu.txt"), format!("# tracer: nop\n{waking}{}", turns(40).concat())).unwrap();
+    for words in [
+        &["summarise", "one-cpu.txt"][..],
+        &["verify", "one-cpu.txt"],
+        &["run", "one-cpu.txt", "-p", "rr"],
+        &["compare", "one-cpu.txt", "-p", "rr", "-p", "fifo", "--runs", "2", "--no-html"],
+    ] {
+        let output = goodness(here.path(), words);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {said}");
+        let flat: Vec<&str> = said.split_whitespace().collect();
+        assert!(flat.join(" ").contains("CPU 3, which wrote no line"), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn a_programme_that_never_uses_time_is_bad_input_and_no_policys_fault() {
     let here = folder();
     let fine = "[[task]]\nname = \"fine\"\nprogram = [ { compute = \"1ms\" }, { sleep = \"9ms\" } ]\n";
@@ -223,16 +242,31 @@ fn disks_files_and_devices_that_cannot_be_are_refused_where_they_stand() {
 
 #[test]
 fn a_text_without_an_end_is_refused_and_not_collected() {
-    for command in ["race", "play", "run"] {
+    for command in if cfg!(feature = "live") { &["race", "play", "run"][..] } else { &["run"] }.iter().copied() {
         let file = if command == "race" { "/dev/zero" } else { "endless.toml" };
         let here = folder();
         std::os::unix::fs::symlink("/dev/zero", here.path().join("endless.toml")).unwrap();
-        refused(here.path(), &[command, file], &["is longer than 64 MiB"]);
+        refused(here.path(), &[command, file], &["is a device", "name a file"]);
     }
 }
 
+#[cfg(feature = "live")]
 #[test]
 fn a_log_of_a_live_run_is_an_ordinary_file() {
     let here = folder();
     refused(here.path(), &["live", "replay", "/dev/zero"], &["/dev/zero", "no ordinary file", "live --log"]);
+}
+
+#[test]
+fn a_machine_file_is_small_and_no_device() {
+    let here = folder();
+    std::os::unix::fs::symlink("/dev/zero", here.path().join("endless.toml")).unwrap();
+    std::fs::write(here.path().join("long.toml"), "# a machine of many words\n".repeat(50_000)).unwrap();
+    refused(here.path(), &["run", "mixed", "--machine", "endless.toml"], &["endless.toml is a device", "name a file"]);
+    refused(here.path(), &["run", "mixed", "--machine", "long.toml"], &["long.toml is longer than 1 MiB"]);
+    refused(here.path(), &["study", "endless.toml"], &["is a device"]);
+    for name in ["endless.json", "endless.fio"] {
+        std::os::unix::fs::symlink("/dev/zero", here.path().join(name)).unwrap();
+        refused(here.path(), &["run", name], &["is a device"]);
+    }
 }

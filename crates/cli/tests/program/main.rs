@@ -1,14 +1,23 @@
 //! The program from outside: every file runs the binary and looks at what it prints, writes and answers.
 
 mod block_io;
+#[cfg(feature = "live")]
 mod calibrate;
 mod commands;
 mod common;
+#[cfg(feature = "live")]
 mod elevate;
 mod examples;
 mod hostile_input;
+#[cfg(not(feature = "live"))]
+mod not_built;
+#[cfg(feature = "live")]
 mod play;
+#[cfg(feature = "live")]
 mod race;
+#[cfg(feature = "live")]
 mod race_beside;
+#[cfg(feature = "live")]
 mod record_block;
+mod same_bytes;
 mod study;

@@ -2,7 +2,8 @@
 
 use crate::common::{folder, goodness, refused, text};
 
-const TINY: &str = "blocks = 2\nwarmup = 0\noutside_load = \"100%\"\nmeasures = [\"cpu_time\"]\n[load]\nuse = \"spin\"\nwork = 1\n\
+const TINY: &str = "blocks = 2\nwarmup = 0\noutside_load = \"100%\"\nmeasures = [\"cpu_time\"]\n[load]\nuse \
+    = \"spin\"\nwork = 1\n\
                     [[arm]]\nname = \"a\"\n[[arm]]\nname = \"b <i>\"\nnice = 1\n";
 
 #[test]

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use std::process::Command;
 
-const RACE: &str = "name = \"x\"\nblocks = 2\nwarmup = 0\nstop = \"never\"\noutside_load = \"100%\"\n[load]\nuse = \"spin\"\n\
+const RACE: &str = "name = \"x\"\nblocks = 2\nwarmup = 0\nstop = \"never\"\noutside_load = \"100%\"\n[load]\nuse \
+    = \"spin\"\n\
                     work = 40\nhogs = 4\n[[arm]]\nname = \"as it is\"\n[[arm]]\nname = \"nice\"\nnice = 10\n\
                     [[arm]]\nname = \"variable\"\nenv = { A = 1 }\n";
 

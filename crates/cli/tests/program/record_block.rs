@@ -1,7 +1,8 @@
-//! Block I/O recorded on a loop device of our own, and replayed. Needs root and a tracefs; says loudly when it is skipped.
+//! Block I/O recorded on a loop device of our own, and replayed. Needs root and a tracefs; says loudly when it is
+//! skipped.
 
 use crate::common::{folder, goodness, text};
-use goodness_live::disks::LoopDisk;
+use goodness_ublk::disks::LoopDisk;
 use serde_json::Value;
 
 /// Pieces that the load reads, and writes.

@@ -1,5 +1,5 @@
-//! Garbage collection: the valid units of the block with the fewest are moved to another one of the same LUN, row by row,
-//! and the block is erased.
+//! Garbage collection: the valid units of the block with the fewest are moved to another one of the same LUN, row by
+//! row, and the block is erased.
 
 use super::Flash;
 use super::lun::Work;

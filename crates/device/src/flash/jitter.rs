@@ -63,8 +63,8 @@ fn exponential(x: f64) -> f64 {
     (0..6).fold(sum, |power, _| power * power)
 }
 
-/// Values of a standard normal variable, one from the middle of each of [`FACTORS`] equally likely parts: the density is
-/// added up in small steps.
+/// Values of a standard normal variable, one from the middle of each of [`FACTORS`] equally likely parts: the density
+/// is added up in small steps.
 fn quantiles() -> impl Iterator<Item = f64> {
     const STEP: f64 = 1.0 / 4096.0;
     let density = |z: f64| exponential(-z * z / 2.0);

@@ -1,7 +1,7 @@
 //! One LUN: what it does, what was interrupted, and what waits for it.
 //!
-//! Reads and programs of the host go first come, first served; with suspension reads go first. Collection that is forced
-//! takes turns with the host; other collection runs only while nothing waits.
+//! Reads and programs of the host go first come, first served; with suspension reads go first. Collection that is
+//! forced takes turns with the host; other collection runs only while nothing waits.
 
 use super::mapping::NONE;
 use goodness_core::{Span, Time};

@@ -1,7 +1,7 @@
 //! Where each unit of the capacity lies: in the write buffer, in flash, or nowhere.
 //!
-//! Both tables start as zeros, which mean "as written in order before the run" and are worked out on demand. A full drive
-//! is so made without touching its tables, and uses memory only for what the run writes.
+//! Both tables start as zeros, which mean "as written in order before the run" and are worked out on demand. A full
+//! drive is so made without touching its tables, and uses memory only for what the run writes.
 
 use super::settings::Geometry;
 
@@ -37,7 +37,8 @@ pub(crate) struct Mapping {
     backward: Vec<u32>,
     /// By block.
     valid: Vec<u32>,
-    /// By LUN and by [`Search`]: units that became invalid, less those that must before a search can succeed. Positive: search.
+    /// By LUN and by [`Search`]: units that became invalid, less those that must before a search can succeed. Positive:
+    /// search.
     stale: Vec<[i64; 2]>,
     start: Initial,
 }
@@ -178,7 +179,8 @@ impl Mapping {
         place
     }
 
-    /// What slot `slot` held for `unit` was programmed at `place`: valid unless it was overwritten or discarded meanwhile.
+    /// What slot `slot` held for `unit` was programmed at `place`: valid unless it was overwritten or discarded
+    /// meanwhile.
     pub fn settle(&mut self, geometry: &Geometry, unit: u32, slot: u32, place: u32) {
         let is_current = self.forward[unit as usize] == BUFFERED | slot;
         self.program(geometry, is_current.then_some(unit), place);

@@ -1,7 +1,7 @@
 //! What may be set of a flash drive, the presets, and the plain numbers that follow from both.
 //!
-//! Sources: the parameter sets of MQSim, FEMU and NVMeVirt, `specs/io-schedulers.md` section 12. What a preset takes from
-//! elsewhere or infers is said where it is built.
+//! Sources: the parameter sets of MQSim, FEMU and NVMeVirt, `specs/io-schedulers.md` section 12. What a preset takes
+//! from elsewhere or infers is said where it is built.
 
 use goodness_core::{SECTOR_BYTES, Span};
 
@@ -136,8 +136,8 @@ impl Settings {
         }
     }
 
-    /// FEMU's black-box drive: 8 channels of 8 LUNs, 4 KiB pages, 40/200/2000 us, no buffer to complete from, no cost of
-    /// controller or channel (a channel and an interface of 10^6 MB/s), collection at 75 % and 95 % of blocks used.
+    /// FEMU's black-box drive: 8 channels of 8 LUNs, 4 KiB pages, 40/200/2000 us, no buffer to complete from, no cost
+    /// of controller or channel (a channel and an interface of 10^6 MB/s), collection at 75 % and 95 % of blocks used.
     #[must_use]
     pub fn femu() -> Settings {
         Settings {
@@ -211,7 +211,8 @@ impl Geometry {
         let needed = units.div_ceil(luns * block_units) + forced + 3 + scattered;
         if units == 0 || blocks < needed {
             return Err(format!(
-                "each LUN has {blocks} blocks and needs {needed} (data, two being written, some kept free and some to collect); \
+                "each LUN has {blocks} blocks and needs {needed} (data, two being written, some kept free and some to \
+                    collect); \
                  set sectors or over_provision larger, or fold, pages_per_block or collect_forced smaller"
             ));
         }

@@ -1,5 +1,6 @@
 //! Who has the arm: the next command, a write that completed early, or read-ahead until somebody comes.
 
+use super::cache::Dirty;
 use super::drive::{Event, Hdd, Held};
 use super::plan::Cost;
 use super::queue::{Waiting, pick};
@@ -44,43 +45,36 @@ impl Hdd {
         self.reading = None;
     }
 
-    /// Gives the arm to the next command, or to a write that completed early: to those when a write waits for room, or a
-    /// flush for them.
+    /// Gives the arm to the next command, or to a write that completed early.
     pub(super) fn dispatch(&mut self, now: u64) {
         if self.held != Held::Free || (self.waiting.is_empty() && self.cache.dirty.is_empty()) {
             return;
         }
         self.stop_reading(now);
-        let forced = !self.blocked.is_empty() || !self.flushes.is_empty();
-        if self.waiting.is_empty() || (forced && !self.cache.dirty.is_empty()) {
-            let number = self.pick_dirty(now);
-            self.sweep.address = self.cache.dirty[number].start;
-            self.begin_destage(now, number);
-            return;
+        let (policy, limit) = (self.parameters.policy, self.parameters.age_limit.ns());
+        self.destages = self.waiting.is_empty() || (!self.destages && self.wants_destage(now));
+        if self.destages {
+            self.candidates.clear();
+            self.candidates.extend(self.cache.dirty.iter().enumerate().map(|(number, dirty)| dirty.waiting(number)));
+            let turn = &mut self.destages_for_age;
+            let next = pick(&self.candidates, policy, limit, now, &mut self.sweep, turn, &self.mechanics).unwrap_or(0);
+            self.sweep.address = self.candidates[next].address;
+            return self.begin_destage(now, next);
         }
-        let p = &self.parameters;
-        let next = pick(&self.waiting, p.policy, p.age_limit.ns(), now, &mut self.sweep, &self.mechanics);
-        let Waiting { slot, address, write, .. } = self.waiting.swap_remove(next.unwrap_or(0));
+        let turn = &mut self.serves_for_age;
+        let next = pick(&self.waiting, policy, limit, now, &mut self.sweep, turn, &self.mechanics).unwrap_or(0);
+        let Waiting { slot, address, write, .. } = self.waiting.swap_remove(next);
         self.sweep.address = address;
         if write { self.begin_write(now, slot) } else { self.begin_read(now, slot, address) }
     }
 
-    /// The extent to write next, by the drive's policy.
-    fn pick_dirty(&mut self, now: u64) -> usize {
-        let waiting = self.cache.dirty.iter().enumerate().map(|(number, dirty)| Waiting {
-            slot: number as u32,
-            address: dirty.start,
-            arm: dirty.arm,
-            angle: dirty.angle,
-            arrived: dirty.movable,
-            movable: dirty.movable,
-            turn: dirty.newest,
-            write: true,
-        });
-        self.candidates.clear();
-        self.candidates.extend(waiting);
-        let p = &self.parameters;
-        pick(&self.candidates, p.policy, p.age_limit.ns(), now, &mut self.sweep, &self.mechanics).unwrap_or(0)
+    /// True if a write that completed early has to reach the media although commands wait: a write waits for its room,
+    /// a flush waits for it, or it is older than the age limit.
+    fn wants_destage(&self, now: u64) -> bool {
+        let limit = self.parameters.age_limit.ns();
+        let overdue = |dirty: &Dirty| now.saturating_sub(dirty.movable) > limit;
+        let wanted = !self.blocked.is_empty() || !self.flushes.is_empty() || self.cache.dirty.iter().any(overdue);
+        wanted && !self.cache.dirty.is_empty()
     }
 
     pub(super) fn arm_free(&mut self, now: u64) {

@@ -1,6 +1,7 @@
 //! The segmented buffer of a drive: read segments, and writes that completed early.
 
 use super::geometry::Arm;
+use super::queue::Waiting;
 
 /// A read segment: consecutive addresses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +35,23 @@ pub struct Dirty {
     pub angle: u64,
     /// Whether it is being written.
     pub under_way: bool,
+}
+
+impl Dirty {
+    /// The extent, with this number, as a candidate for the arm.
+    #[must_use]
+    pub fn waiting(&self, number: usize) -> Waiting {
+        Waiting {
+            slot: number as u32,
+            address: self.start,
+            arm: self.arm,
+            angle: self.angle,
+            arrived: self.movable,
+            movable: self.movable,
+            turn: self.oldest,
+            write: true,
+        }
+    }
 }
 
 /// What a read finds.
@@ -101,8 +119,8 @@ impl Cache {
         self.segments[number].used = self.turn;
     }
 
-    /// Empties and gives the segment to use next: an empty one, or the one unused for longest; `keep` only if there is no
-    /// other.
+    /// Empties and gives the segment to use next: an empty one, or the one unused for longest; `keep` only if there is
+    /// no other.
     pub fn take(&mut self, keep: Option<usize>) -> usize {
         let order = |number: &usize| {
             let segment = &self.segments[*number];
@@ -153,8 +171,9 @@ impl Cache {
         true
     }
 
-    /// Whether extents still wait, or are written, that hold a write numbered up to `turn`. An extent counts by its oldest
-    /// write: a flush may wait for a newer one that joined it, and never completes before an older one is on the media.
+    /// Whether extents still wait, or are written, that hold a write numbered up to `turn`. An extent counts by its
+    /// oldest write: a flush may wait for a newer one that joined it, and never completes before an older one is on the
+    /// media.
     #[must_use]
     pub fn holds_writes_until(&self, turn: u64) -> bool {
         self.dirty.iter().any(|dirty| dirty.oldest <= turn)

@@ -69,6 +69,12 @@ pub struct Hdd {
     /// Flushes that wait for writes.
     pub(super) flushes: Vec<u32>,
     pub(super) sweep: Sweep,
+    /// True if the last access was for a write that completed early.
+    pub(super) destages: bool,
+    /// True if the last command served was chosen for its age.
+    pub(super) serves_for_age: bool,
+    /// True if the last write that completed early was chosen for its age.
+    pub(super) destages_for_age: bool,
     pub(super) plan: Plan,
     /// The segment that read-ahead fills.
     pub(super) reading: Option<usize>,
@@ -116,6 +122,9 @@ impl Hdd {
             blocked: VecDeque::with_capacity(depth),
             flushes: Vec::with_capacity(depth),
             sweep: Sweep::default(),
+            destages: false,
+            serves_for_age: false,
+            destages_for_age: false,
             plan: Plan::default(),
             reading: None,
             held: Held::Free,

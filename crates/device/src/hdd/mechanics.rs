@@ -70,7 +70,8 @@ impl Mechanics {
         self.passing((place.index + place.skew) % place.slots, place.slots)
     }
 
-    /// Nanoseconds from the end of a move of `move_time` nanoseconds, begun where the phase is `phase`, until `angle` passes.
+    /// Nanoseconds from the end of a move of `move_time` nanoseconds, begun where the phase is `phase`, until `angle`
+    /// passes.
     #[inline]
     #[must_use]
     pub fn rotation(&self, phase: u64, move_time: u64, angle: u64) -> u64 {

@@ -1,5 +1,5 @@
-//! What the heads will do: the stretches of addresses that pass under them, and when. Everything is computed at once when
-//! an access begins; whoever interrupts it asks how far it got.
+//! What the heads will do: the stretches of addresses that pass under them, and when. Everything is computed at once
+//! when an access begins; whoever interrupts it asks how far it got.
 
 use super::geometry::Arm;
 use super::mechanics::Mechanics;
@@ -72,8 +72,8 @@ impl Plan {
         (self.arm, self.end, self.next, self.manner) = (arm, at, start, manner);
     }
 
-    /// Goes on to address `limit`; what lies before `wanted` is wanted, the rest is read-ahead. Nothing is written before
-    /// nanosecond `data_ready`.
+    /// Goes on to address `limit`; what lies before `wanted` is wanted, the rest is read-ahead. Nothing is written
+    /// before nanosecond `data_ready`.
     pub fn extend(&mut self, m: &Mechanics, wanted: u64, limit: u64, data_ready: u64) -> Cost {
         let mut cost = Cost::default();
         let mut first = self.chunks.is_empty();
@@ -192,8 +192,8 @@ impl Plan {
         ready
     }
 
-    /// The earliest nanosecond at which a bus that needs `per_sector` nanoseconds a sector can have sent `start..end` in
-    /// order. What the plan does not take is there already.
+    /// The earliest nanosecond at which a bus that needs `per_sector` nanoseconds a sector can have sent `start..end`
+    /// in order. What the plan does not take is there already.
     #[must_use]
     pub fn sent(&self, start: u64, end: u64, per_sector: u64) -> u64 {
         let mut sent = 0;

@@ -38,25 +38,24 @@ pub struct Sweep {
     pub address: u64,
     /// Whether a look sweep goes towards lower addresses.
     pub down: bool,
-    /// Whether the last command was served for its age.
-    pub for_age: bool,
 }
 
-/// The position in `waiting` of the command to serve at nanosecond `now`. When one is older than `age_limit` nanoseconds,
-/// every second command served is the oldest: every one would be service in order of arrival once the queue is longer than
-/// the limit, and stay so.
+/// The position in `waiting` of the command to serve at nanosecond `now`. When one is older than `age_limit`
+/// nanoseconds, every second command served is the oldest: every one would be service in order of arrival once the
+/// queue is longer than the limit, and stay so.
 pub fn pick(
     waiting: &[Waiting],
     policy: Policy,
     age_limit: u64,
     now: u64,
     sweep: &mut Sweep,
+    for_age: &mut bool,
     mechanics: &Mechanics,
 ) -> Option<usize> {
     let oldest = position(waiting, |w| w.turn)?;
     let aged = now.saturating_sub(waiting[oldest].arrived) > age_limit;
-    sweep.for_age = aged && !sweep.for_age;
-    if waiting.len() == 1 || sweep.for_age {
+    *for_age = aged && !*for_age;
+    if waiting.len() == 1 || *for_age {
         return Some(oldest);
     }
     let from = sweep.address;
@@ -137,7 +136,7 @@ mod tests {
         let mut left = waiting(&m, addresses);
         let mut sweep = Sweep { arm: m.geometry.locate(from).arm, address: from, ..Sweep::default() };
         let mut order = Vec::new();
-        while let Some(at) = pick(&left, policy, u64::MAX, 0, &mut sweep, &m) {
+        while let Some(at) = pick(&left, policy, u64::MAX, 0, &mut sweep, &mut false, &m) {
             let next = left.swap_remove(at);
             (sweep.arm, sweep.address) = (next.arm, next.address);
             order.push(next.address);
@@ -163,9 +162,9 @@ mod tests {
     fn the_oldest_is_served_every_second_time_once_it_is_older_than_the_limit() {
         let m = mechanics();
         let left = waiting(&m, &[90_000, 100]);
-        let mut sweep = Sweep::default();
-        assert_eq!(pick(&left, Policy::Sptf, 1000, 1000, &mut sweep, &m), Some(1));
-        assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &m), Some(0));
-        assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &m), Some(1), "every second time");
+        let (mut sweep, mut for_age) = (Sweep::default(), false);
+        assert_eq!(pick(&left, Policy::Sptf, 1000, 1000, &mut sweep, &mut for_age, &m), Some(1));
+        assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &mut for_age, &m), Some(0));
+        assert_eq!(pick(&left, Policy::Sptf, 1000, 1001, &mut sweep, &mut for_age, &m), Some(1), "every second time");
     }
 }

@@ -85,8 +85,8 @@ impl Hdd {
         done
     }
 
-    /// The extent that was being written is on the media: a read segment holds it from now on, where reads may be served
-    /// from it.
+    /// The extent that was being written is on the media: a read segment holds it from now on, where reads may be
+    /// served from it.
     pub(super) fn end_destage(&mut self) {
         let Some(number) = self.cache.dirty.iter().position(|dirty| dirty.under_way) else { return };
         let dirty = self.cache.dirty.swap_remove(number);

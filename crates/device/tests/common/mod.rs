@@ -65,7 +65,9 @@ pub struct Measured {
 pub fn measured(name: &str) -> Option<Vec<Measured>> {
     let packed = std::fs::File::open(disks()?.join(format!("{name}.measured.xz"))).expect("the measured answers open");
     let mut text = String::new();
-    liblzma::read::XzDecoder::new(packed).read_to_string(&mut text).expect("the measured answers unpack");
+    lzma_rust2::XzReader::new(std::io::BufReader::new(packed), false)
+        .read_to_string(&mut text)
+        .expect("the measured answers unpack");
     let line = |line: &str| {
         let word: Vec<&str> = line.split_whitespace().collect();
         let ns = |text: &str| (text.parse::<f64>().expect("a time") * 1000.0) as u64;
@@ -80,8 +82,8 @@ pub fn measured(name: &str) -> Option<Vec<Measured>> {
     Some(text.lines().filter(|text| !text.trim().is_empty()).map(line).collect())
 }
 
-/// Replays what was sent to a real drive, each request its gap after the completion of the one before; response times in
-/// nanoseconds.
+/// Replays what was sent to a real drive, each request its gap after the completion of the one before; response times
+/// in nanoseconds.
 pub fn replay(device: &mut dyn Device, sent: &[Measured]) -> Vec<u64> {
     let mut at = Time(1_000_000);
     let mut responses = Vec::with_capacity(sent.len());

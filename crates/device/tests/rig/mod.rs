@@ -18,8 +18,9 @@ impl Record {
     }
 }
 
-/// Keeps, from `start` on, up to `depth` requests under way until `next` has no more, and returns them in order of completion. Panics where
-/// the device breaks its contract: it completes what is not under way, goes back in time, or stops with work left.
+/// Keeps, from `start` on, up to `depth` requests under way until `next` has no more, and returns them in order of
+/// completion. Panics where the device breaks its contract: it completes what is not under way, goes back in time, or
+/// stops with work left.
 pub fn closed_loop(
     device: &mut (impl Device + ?Sized),
     start: Time,

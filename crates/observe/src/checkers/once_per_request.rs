@@ -1,5 +1,5 @@
-//! Every piece of I/O becomes part of one request, every request is dispatched and completed once, and no sector is lost or
-//! invented on the way: a request has the sectors with which it was inserted and those of what joined it.
+//! Every piece of I/O becomes part of one request, every request is dispatched and completed once, and no sector is
+//! lost or invented on the way: a request has the sectors with which it was inserted and those of what joined it.
 
 use super::Invariant;
 use goodness_core::{IoEvent, IoStage, RequestId};
@@ -103,8 +103,8 @@ impl OncePerRequest {
 }
 
 impl Disk {
-    /// The request of `event` grows or is absorbed: it must not be in the device. It may be in a plug, which is before it is
-    /// inserted.
+    /// The request of `event` grows or is absorbed: it must not be in the device. It may be in a plug, which is before
+    /// it is inserted.
     fn expect_outside(&mut self, event: &IoEvent, after: Option<Slot>) -> Option<String> {
         let stood = self.request(event.request).stands;
         let before = if stood == Slot::InDevice { Slot::Waiting } else { stood };
@@ -118,7 +118,8 @@ impl Disk {
         &mut self.requests[id.index()]
     }
 
-    /// What `event` is about joins request `id`, which waits, behind or before; one in a plug says all when it is inserted.
+    /// What `event` is about joins request `id`, which waits, behind or before; one in a plug says all when it is
+    /// inserted.
     fn grow(&mut self, event: &IoEvent, id: RequestId) -> Option<String> {
         let (number, stage) = (event.disk.0, event.stage);
         let (from, to) = (event.sector, event.sector + u64::from(event.sectors));
@@ -134,7 +135,8 @@ impl Disk {
             _ => {
                 let Request { start, end, .. } = *request;
                 return Some(format!(
-                    "disk {number}, request {}: {stage:?} of sectors {from} to {to}, which do not touch its {start} to {end}",
+                    "disk {number}, request {}: {stage:?} of sectors {from} to {to}, which do not touch its {start} to \
+                        {end}",
                     id.0
                 ));
             }

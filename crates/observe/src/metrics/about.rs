@@ -33,17 +33,18 @@ macro_rules! metrics {
     (@ [$($done:expr,)*]) => { &[$($done),*] };
     (@ [$($done:expr,)*] distribution $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {
         metrics!(@ [$($done,)*
-            metrics!(# concat!($name, "_mean"), $unit, $better, concat!("Mean of ", $what, ".")),
-            metrics!(# concat!($name, "_p50"), $unit, $better, concat!("Median of ", $what, ".")),
-            metrics!(# concat!($name, "_p95"), $unit, $better, concat!("95th percentile of ", $what, ".")),
-            metrics!(# concat!($name, "_p99"), $unit, $better, concat!("99th percentile of ", $what, ".")),
-            metrics!(# concat!($name, "_p999"), $unit, $better, concat!("99.9th percentile of ", $what, ".")),
-            metrics!(# concat!($name, "_max"), $unit, $better, concat!("Largest of ", $what, ".")),
+            metrics!(# concat!($name, "_mean"), $unit, $better, concat!("Mean ", $what, ".")),
+            metrics!(# concat!($name, "_p50"), $unit, $better, concat!("Median ", $what, ".")),
+            metrics!(# concat!($name, "_p95"), $unit, $better, concat!("p95 ", $what, ".")),
+            metrics!(# concat!($name, "_p99"), $unit, $better, concat!("p99 ", $what, ".")),
+            metrics!(# concat!($name, "_p999"), $unit, $better, concat!("p99.9 ", $what, ".")),
+            metrics!(# concat!($name, "_max"), $unit, $better, concat!("Largest ", $what, ".")),
         ] $($rest)*)
     };
     (@ [$($done:expr,)*] parts of $whole:literal { $($part:literal, $what:literal;)+ } $($rest:tt)*) => {
         metrics!(@ [$($done,)*
-            $(metrics!(# concat!($whole, "_", $part), "1", Lower, concat!("CPU time spent ", $what, ", over busy CPU time.")),)+
+            $(metrics!(# concat!($whole, "_", $part), "1", Lower, concat!("CPU time spent ", $what, ", over busy CPU \
+                time.")),)+
         ] $($rest)*)
     };
     (@ [$($done:expr,)*] $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {
@@ -56,19 +57,21 @@ macro_rules! metrics {
 
 /// Every metric of a CPU run, in the order of reports.
 pub const METRICS: &[About] = metrics!(@ []
-    distribution "wakeup_latency", "ns", Lower, "the time from the first waking of a wait to the switch-in that follows";
-    distribution "request_latency", "ns", Lower, "the time from a request's arrival to its completion";
+    distribution "wakeup_latency", "ns", Lower, "wake-up latency: from runnable to running";
+    distribution "request_latency", "ns", Lower, "request latency: from arrival to completion";
     "throughput", "1/s", Higher, "Requests served, or cycles of programmes completed, per second.";
     "completion_time", "ns", Lower, "Time from the start of measuring until the last judged task ended, if all did.";
     "turnaround", "ns", Lower, "Mean time from a judged task's first wake-up to its end, for tasks that ended.";
-    distribution "slice_length", "ns", Neither, "the time from a switch-in to the next switch-out";
-    "context_switches", "1", Neither, "How often a task left a CPU to another task or to idle.";
-    "involuntary_switches", "1", Neither, "How often a task that was still runnable left a CPU, preempted or yielding.";
-    "migrations", "1", Neither, "How often a task began a stint on another CPU than its previous one.";
-    "cpu_share", "1", Neither, "CPU time of the judged tasks as a share of the CPU time there was.";
-    "share_error", "1", Lower, "Sum of the judged tasks' deviations from their weighted fair share, over the sum of the shares.";
+    distribution "slice_length", "ns", Neither, "slice length: from switch-in to switch-out";
+    "context_switches", "1", Neither, "Switches from a task to another task or to idle.";
+    "involuntary_switches", "1", Neither, "Switches away from a task that was still runnable: preempted or yielding.";
+    "migrations", "1", Neither, "Moves of tasks to another CPU than the one they ran on last.";
+    "cpu_share", "1", Neither, "CPU time of the judged tasks as a share of all CPU time.";
+    "share_error", "1", Lower, "Sum of the judged tasks' deviations from their weighted fair share, over the sum of \
+        the shares.";
     "jain_index", "1", Higher, "Jain's fairness index of the judged tasks' CPU time over their weighted fair share.";
-    "scheduler_share", "1", Lower, "CPU time spent deciding, switching, waking, ticking and refilling caches, over busy CPU time.";
+    "scheduler_share", "1", Lower, "CPU time spent deciding, switching, waking, ticking and refilling caches, over \
+        busy CPU time.";
     parts of "scheduler_share" {
         "search", "looking at candidates";
         "recalculate", "recalculating counters";
@@ -80,20 +83,24 @@ pub const METRICS: &[About] = metrics!(@ []
         "refill", "refilling caches";
         "lock", "waiting for the lock of a runqueue";
     }
-    "idle_while_queued", "ns", Lower, "Time during which a CPU idled while a task waited that may run there.";
-    "runqueue_length_mean", "1", Neither, "Runnable tasks of a CPU, running one included: mean over time and CPUs.";
-    "runqueue_length_p99", "1", Neither, "Runnable tasks of a CPU, running one included: 99th percentile over time and CPUs.";
-    "runqueue_length_max", "1", Neither, "Runnable tasks of a CPU, running one included: largest number.";
-    distribution "io_latency", "ns", Lower, "the time from a piece of I/O's reaching the block layer to its being done";
-    distribution "io_read_latency", "ns", Lower, "the same time for reads";
-    distribution "io_write_latency", "ns", Lower, "the same time for writes and discards";
+    "idle_while_queued", "ns", Lower, "Time in which a CPU idled while a task that may run there waited.";
+    "runqueue_length_mean", "1", Neither, "Mean number of runnable tasks of a CPU, the running one included, over time \
+        and CPUs.";
+    "runqueue_length_p99", "1", Neither, "p99 number of runnable tasks of a CPU, the running one included, over time \
+        and CPUs.";
+    "runqueue_length_max", "1", Neither, "Largest number of runnable tasks of a CPU, the running one included.";
+    distribution "io_latency", "ns", Lower, "I/O latency: from reaching the block layer to completion";
+    distribution "io_read_latency", "ns", Lower, "I/O latency of reads";
+    distribution "io_write_latency", "ns", Lower, "I/O latency of writes and discards";
     "iops", "1/s", Higher, "Pieces of I/O done per second, as the disks see them: a mirror does each write twice.";
     "bandwidth", "bytes/s", Higher, "Bytes read and written per second, as the disks see them.";
-    "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next on a disk.";
+    "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next \
+        on a disk.";
     "merges", "1", Neither, "Pieces of I/O that joined a waiting request.";
     "starved", "1", Lower, "Requests that waited longer than a second to be dispatched, or were not dispatched at all.";
-    "disk_held", "1", Neither, "Share of the disks' time in which requests waited and the disk had none: plugged, anticipated, idled for.";
-    "utilisation", "1", Neither, "Share of the CPU time there was during which CPUs were not idle.";
+    "disk_held", "1", Neither, "Share of the disks' time in which requests waited and the disk had none: plugged, \
+        anticipated, idled for.";
+    "utilisation", "1", Neither, "Share of the CPU time in which CPUs were not idle.";
 );
 
 #[cfg(test)]

@@ -112,6 +112,18 @@ impl Measures {
         self.runnable(at, cpu, task, track);
     }
 
+    /// The block of counts that a wait of `task` of this length falls into.
+    #[inline]
+    pub fn block_of_wait(&self, task: TaskId, wait: Span) -> u32 {
+        self.wakeup.block(task, wait)
+    }
+
+    /// Loads such a block into the CPU's caches.
+    #[inline]
+    pub fn load_block(&self, block: u32) -> u64 {
+        self.wakeup.load(block)
+    }
+
     /// A task counts as runnable on `cpu` from now on.
     #[inline(always)]
     pub fn runnable(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {

@@ -35,6 +35,18 @@ impl WakeupLatency {
         track.own.longest_latency = track.own.longest_latency.max(latency.ns() + 1);
     }
 
+    /// The block of counts of `task` that this latency falls into.
+    #[inline]
+    pub fn block(&self, task: TaskId, latency: Span) -> u32 {
+        self.per_task.block(task, Place::of(latency.ns()))
+    }
+
+    /// Loads such a block into the CPU's caches.
+    #[inline]
+    pub fn load(&self, block: u32) -> u64 {
+        u64::from(self.per_task.load(block))
+    }
+
     /// A wait that began with a waking is not over at the end.
     pub fn cut_off(&mut self) {
         self.unfinished += 1;

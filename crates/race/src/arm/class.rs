@@ -3,7 +3,7 @@
 use super::{Kind, Setting, Value};
 use crate::cell::Hierarchies;
 use goodness_core::registry::suggest;
-use goodness_live::process::{Class, Conditions};
+use goodness_sys::process::{Class, Conditions};
 use std::path::Path;
 
 pub(super) const KIND: Kind = Kind {

@@ -1,10 +1,10 @@
-//! `cpus`: the CPUs that processes may use. A live policy leaves the first CPU to its daemon; a fair race gives the other arms
-//! the same CPUs with this.
+//! `cpus`: the CPUs that processes may use. A live policy leaves the first CPU to its daemon; a fair race gives the
+//! other arms the same CPUs with this.
 
 use super::{Kind, Setting, Value};
 use crate::cell::Hierarchies;
-use goodness_live::cpu_list::CpuList;
-use goodness_live::process::Conditions;
+use goodness_sys::cpu_list::CpuList;
+use goodness_sys::process::Conditions;
 
 pub(super) const KIND: Kind =
     Kind { key: "cpus", summary: "The CPUs that processes may use: numbers and ranges.", example: "\"0\"", read };
@@ -25,7 +25,7 @@ impl Setting for Cpus {
     }
 
     fn check(&self, _: &Hierarchies) -> Result<(), String> {
-        let here = goodness_live::process::usable_cpus();
+        let here = goodness_sys::process::usable_cpus();
         match self.0.iter().find(|cpu| !here.contains(cpu)) {
             None => Ok(()),
             Some(cpu) => Err(format!("CPU {cpu} is not there or not ours to use; there are {here:?}")),

@@ -1,4 +1,5 @@
-//! `elevator`: the I/O scheduler of a disk that the load made for the race, or that the race file names, with its tunables.
+//! `elevator`: the I/O scheduler of a disk that the load made for the race, or that the race file names, with its
+//! tunables.
 
 use super::{Kind, Setting, Stage, Value, below, writable};
 use crate::cell::Hierarchies;
@@ -7,7 +8,8 @@ use std::fs;
 
 pub(super) const KIND: Kind = Kind {
     key: "elevator",
-    summary: "The I/O scheduler of the race's own disk, with tunables; of another disk only if it is named with device.",
+    summary: "The I/O scheduler of the race's own disk, with tunables; of another disk only if it is named with \
+        device.",
     example: "{ use = \"mq-deadline\", read_expire = 100 }",
     read,
 };

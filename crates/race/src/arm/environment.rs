@@ -2,7 +2,7 @@
 
 use super::{Kind, Setting, Value};
 use crate::cell::Hierarchies;
-use goodness_live::process::Conditions;
+use goodness_sys::process::Conditions;
 
 pub(super) const KIND: Kind = Kind {
     key: "env",

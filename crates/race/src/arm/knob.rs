@@ -22,7 +22,8 @@ pub(super) const BASE_SLICE: Kind = Kind {
 
 pub(super) const PREEMPT: Kind = Kind {
     key: "preempt",
-    summary: "When the kernel may be preempted: none, voluntary, full or lazy, as far as it was built for it (debugfs).",
+    summary: "When the kernel may be preempted: none, voluntary, full or lazy, as far as it was built for it \
+        (debugfs).",
     example: "\"full\"",
     read: preempt,
 };

@@ -1,14 +1,14 @@
 //! `live`: a policy of this project on the running kernel, through sched_ext and `goodness live`.
 //!
-//! The policy is loaded for the run only, for the processes that ask for it: all that the load starts, servers and clients, begin
-//! in the class `SCHED_EXT`; everything else stays with the kernel's own scheduler. All of them, since the kernel runs that class
-//! only while its fair class has nothing for a CPU: a client that computes would keep the servers from running until the
-//! kernel throws the policy out.
+//! The policy is loaded for the run only, for the processes that ask for it: all that the load starts, servers and
+//! clients, begin in the class `SCHED_EXT`; everything else stays with the kernel's own scheduler. All of them, since
+//! the kernel runs that class only while its fair class has nothing for a CPU: a client that computes would keep the
+//! servers from running until the kernel throws the policy out.
 
 use super::{Kind, Setting, Stage, Value};
 use crate::cell::Hierarchies;
-use goodness_live::process::{Class, Conditions};
-use goodness_live::restore::{Action, Undo, process_start};
+use goodness_restore::{Action, Undo, process_start};
+use goodness_sys::process::{Class, Conditions};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -35,7 +35,7 @@ pub struct Company {
 
 impl Drop for Company {
     fn drop(&mut self) {
-        goodness_live::process::ask_to_end(self.daemon.id());
+        goodness_sys::process::ask_to_end(self.daemon.id());
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE && matches!(self.daemon.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(10));

@@ -15,9 +15,10 @@ mod slice;
 
 use crate::cell::Hierarchies;
 use crate::place::Role;
-use goodness_live::process::Conditions;
-use goodness_live::restore::{Restore, Undo};
+use goodness_restore::{Restore, Undo};
+use goodness_sys::process::Conditions;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A value in a race file.
@@ -86,9 +87,13 @@ impl<'a> Stage<'a> {
     /// A sentence with the file.
     pub fn put(&mut self, file: &Path, value: &str) -> Result<(), String> {
         let refused = |why: &dyn fmt::Display| format!("{} does not take \"{value}\": {why}", file.display());
-        self.undo.push(self.restore.put(file, value).map_err(|why| refused(&why))?);
+        self.undo.push(self.restore.put(file, value).map_err(|why| match why.kind() {
+            // Says what and who itself.
+            ErrorKind::ResourceBusy => why.to_string(),
+            _ => refused(&why),
+        })?);
         let now = std::fs::read_to_string(file).map_err(|why| refused(&why))?;
-        let now = goodness_live::restore::chosen(&now);
+        let now = goodness_restore::chosen(&now);
         if now == value { Ok(()) } else { Err(refused(&format!("it says \"{now}\" afterwards"))) }
     }
 }
@@ -118,7 +123,8 @@ pub trait Setting: fmt::Debug {
         let _ = conditions;
     }
 
-    /// The policy that decides during the run, if it brings one. That governs all processes of the load, whomever the arm is to.
+    /// The policy that decides during the run, if it brings one. That governs all processes of the load, whomever the
+    /// arm is to.
     fn policy(&self) -> Option<&str> {
         None
     }
@@ -230,7 +236,8 @@ impl Arm {
         let grouped = weights || at.unified_has_cpu();
         for setting in &self.settings {
             let lost = (grouped && setting.is_of_sessions()).then(|| {
-                "it acts only outside of groups of the cpu controller, and the processes of this race run in such groups"
+                "it acts only outside of groups of the cpu controller, and the processes of this race run in such \
+                    groups"
                     .to_string()
             });
             let answer = lost.map_or_else(|| setting.check(at), Err);

@@ -2,7 +2,7 @@
 
 use crate::load::LoadError;
 use goodness_core::choices;
-use goodness_live::forked::Forked;
+use goodness_sys::forked::Forked;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{PipeWriter, Read, Write};
 

@@ -1,7 +1,7 @@
 //! hackbench: groups of senders and receivers who pass small messages through pipes or sockets, until all have passed.
 //!
-//! When all are ready they start together; every sender writes `loops` messages to every receiver of its group. The time
-//! from the start to the last end is `completion_time`, what hackbench prints.
+//! When all are ready they start together; every sender writes `loops` messages to every receiver of its group. The
+//! time from the start to the last end is `completion_time`, what hackbench prints.
 
 use super::crowd::{self, Body, Contexts};
 use super::now;

@@ -1,9 +1,9 @@
 //! schbench: workers who are woken by a message thread, sleep for a moment, compute, and ask to be woken again.
 //!
-//! `wakeup_latency` is from the message thread's decision to wake a worker to the worker's running; `request_latency` from
-//! then to the end of the work, as in the tool. Unlike there a request computes for a given CPU time, so that it does not
-//! depend on caches and clock rate, no lock guards a CPU, and requests per second are not spread in bursts: workers ask for
-//! the next one themselves.
+//! `wakeup_latency` is from the message thread's decision to wake a worker to the worker's running; `request_latency`
+//! from then to the end of the work, as in the tool. Unlike there a request computes for a given CPU time, so that it
+//! does not depend on caches and clock rate, no lock guards a CPU, and requests per second are not spread in bursts:
+//! workers ask for the next one themselves.
 
 use super::{cpu_time, now};
 use crate::load::latency::latencies;

@@ -1,7 +1,8 @@
 //! Gregory Travis's benchmark of 1998: contexts that only yield, or a parent that creates contexts which end at once.
 //!
-//! All contexts share one CPU unless `pinned` is off. `yield_time` is what the original prints: elapsed time by the number
-//! of yields of all contexts together. A kernel may let the yielder go on; `switch_time` counts the switches there were.
+//! All contexts share one CPU unless `pinned` is off. `yield_time` is what the original prints: elapsed time by the
+//! number of yields of all contexts together. A kernel may let the yielder go on; `switch_time` counts the switches
+//! there were.
 
 use super::crowd::{self, Body, Contexts};
 use super::now;
@@ -9,7 +10,7 @@ use crate::load::sweep::swept;
 use crate::load::value::Counts;
 use crate::load::{Better, LoadError, Measure};
 use goodness_core::{Span, choices, tunables};
-use goodness_live::forked::Forked;
+use goodness_sys::forked::Forked;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::time::Duration;
 

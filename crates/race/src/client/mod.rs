@@ -1,12 +1,13 @@
 //! The client of web servers: closed loop or open loop, one thread, never blocked, with `CLOCK_MONOTONIC` in ns.
 //!
-//! *Closed loop*: each connection asks, waits for the answer, thinks, and asks again; a slow server gets fewer requests.
+//! *Closed loop*: each connection asks, waits for the answer, thinks, and asks again; a slow server gets fewer
+//! requests.
 //! *Open loop*: requests arrive at a rate whatever the server does, in exponentially distributed gaps. A request that
 //! finds all connections busy waits for one, and its latency counts from when it *arrived*, not from when it was sent:
 //! otherwise a server that stalls would hide all but one request of the stall (coordinated omission).
 //!
-//! What the client itself adds is in its figures: how late it noticed that a request was due (`client_delay_p99`) and the
-//! share of one CPU that it used (`client_cpu_share`). Against a server that answers from memory see
+//! What the client itself adds is in its figures: how late it noticed that a request was due (`client_delay_p99`) and
+//! the share of one CPU that it used (`client_cpu_share`). Against a server that answers from memory see
 //! `tests/client_alone.rs`.
 
 mod connection;

@@ -1,5 +1,5 @@
-//! Signals that end a race: what runs is stopped, everything is restored, and then the program ends. A second one ends it at
-//! once, and the guard restores.
+//! Signals that end a race: what runs is stopped, everything is restored, and then the program ends. A second one ends
+//! it at once, and the guard restores.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};

@@ -1,10 +1,10 @@
 //! What the blocks run so far say: each arm against the reference, in each measure.
 
 use crate::load::Better;
-use goodness_report::stats::compare::{Comparison, Direction, Settings, Verdict, compare};
-use goodness_report::stats::holm::holm;
-use goodness_report::stats::ratio::{Pairing, Ratio};
-use goodness_report::stats::{Confidence, measured_pairs};
+use goodness_stats::compare::{Comparison, Direction, Settings, Verdict, compare};
+use goodness_stats::holm::holm;
+use goodness_stats::ratio::{Pairing, Ratio};
+use goodness_stats::{Confidence, measured_pairs};
 
 /// The values of one measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,9 +40,9 @@ impl Judged {
     }
 }
 
-/// Judges all arms but `reference`. Those measures that decide share `level` by Holm's procedure, over arms and measures
-/// together; the others get intervals of that level and no correction. Differences below `margin` (0.01 is 1 %) do not
-/// matter.
+/// Judges all arms but `reference`. Those measures that decide share `level` by Holm's procedure, over arms and
+/// measures together; the others get intervals of that level and no correction. Differences below `margin` (0.01 is 1
+/// %) do not matter.
 #[must_use]
 pub fn judge(all: &[Series], reference: usize, margin: f64, level: Confidence) -> Vec<Judged> {
     let arms = all.first().map_or(0, |series| series.values.len());
@@ -79,15 +79,16 @@ fn direction(better: Better) -> Direction {
 mod tests {
     use super::*;
     use goodness_core::{Rng, Seed};
-    use goodness_report::stats::sequential::Looks;
+    use goodness_stats::sequential::Looks;
 
-    /// About normal, mean 0, standard deviation 1: the sum of twelve even draws (its tails are lighter than the normal's).
+    /// About normal, mean 0, standard deviation 1: the sum of twelve even draws (its tails are lighter than the
+    /// normal's).
     fn noise(rng: &mut Rng) -> f64 {
         (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0
     }
 
-    /// Values as of a real machine: blocks differ by 10 %, runs within a block by 3 %, and one run in twenty is half as long
-    /// again, because something else ran. Arms after the first take `factor` times as long.
+    /// Values as of a real machine: blocks differ by 10 %, runs within a block by 3 %, and one run in twenty is half as
+    /// long again, because something else ran. Arms after the first take `factor` times as long.
     fn block(arms: usize, factor: f64, rng: &mut Rng) -> Vec<f64> {
         let level = (0.10 * noise(rng)).exp();
         let run = |arm: usize| {

@@ -1,8 +1,8 @@
 //! The race itself: arms in random order within blocks, checked for outside load, ended early when the answer is clear.
 //!
-//! A block runs every arm once, in an order drawn anew, so that what changes slowly on the machine touches all arms alike;
-//! the runs of a block are compared with each other. The first blocks are dropped as warm-up. `docs/race.md` tells how it
-//! decides.
+//! A block runs every arm once, in an order drawn anew, so that what changes slowly on the machine touches all arms
+//! alike; the runs of a block are compared with each other. The first blocks are dropped as warm-up. `docs/race.md`
+//! tells how it decides.
 
 mod interrupt;
 mod judge;
@@ -22,9 +22,9 @@ use crate::cell::Hierarchies;
 use crate::load::{Load, LoadError};
 use crate::place::Place;
 use goodness_core::Seed;
-use goodness_live::restore::{self, Action, MARK, Restore, Undo};
-use goodness_report::stats::Confidence;
-use goodness_report::stats::sequential::Looks;
+use goodness_restore::{Action, MARK, Restore, Undo};
+use goodness_stats::Confidence;
+use goodness_stats::sequential::Looks;
 use interrupt::Interrupt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,8 @@ pub enum Progress {
         /// What was there.
         outside: Outside,
     },
+    /// A setting that somebody else has changed during the race, and that therefore was not restored.
+    LeftAlone(String),
     /// The race was looked at.
     Looked {
         /// Blocks so far.
@@ -135,45 +137,17 @@ struct Track<'a> {
 /// [`RaceError`]: an arm that this machine does not have, a load that fails, a signal.
 pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
     check(plan)?;
-    for left in restore::find() {
+    for left in goodness_restore::find() {
         left.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
         // What is stuck stays in its journal; `doctor` shows it.
         let _ = left.undo();
     }
     let mut track = Track::lay(plan)?;
-    // Declared after the track, so that it is gone before the private folder is removed.
-    let mut load = load;
-    tell(Progress::Preparing);
-    track.prepare(load.as_mut())?;
-    let begun = Instant::now();
-    let mut runs: Vec<Run> = Vec::new();
-    let looks = looks(plan);
-    let (mut looked, mut stopped, mut judged) = (Vec::new(), Stopped::Blocks, Vec::new());
-    for block in 0..plan.warmup + plan.blocks {
-        if plan.duration.is_some_and(|most| begun.elapsed() > most) {
-            stopped = Stopped::Duration;
-            break;
-        }
-        track.block(block, load.as_mut(), &mut runs, tell)?;
-        if block == 0 {
-            run::all_are_measured(plan, &runs).map_err(RaceError::Refused)?;
-        }
-        let counted = (block + 1).saturating_sub(plan.warmup) as usize;
-        if looks.at().contains(&counted) {
-            judged = look(plan, &runs, &looks, &mut looked, counted);
-            let open = judged.iter().filter(|one: &&(Judged, bool)| one.1 && one.0.is_open()).count();
-            tell(Progress::Looked { blocks: counted, open });
-            if open == 0 && plan.ends_early {
-                stopped = if counted < plan.blocks as usize { Stopped::Clear } else { Stopped::Blocks };
-                break;
-            }
-        }
-    }
-    let counted = runs.iter().filter(|run| run.block >= plan.warmup).count() / plan.arms.len();
-    if looked.last() != Some(&counted) {
-        judged = look(plan, &runs, &looks, &mut looked, counted);
-    }
-    Ok(Outcome::of(plan, &track.hierarchies, runs, judged, looked, stopped))
+    let restore = track.restore.clone();
+    let outcome = track.race(load, tell);
+    drop(track);
+    restore.left_alone().into_iter().for_each(|what| tell(Progress::LeftAlone(what)));
+    outcome
 }
 
 /// When the race is looked at.
@@ -215,8 +189,8 @@ fn needs_weights(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.needs_weights())
 }
 
-/// Sessions of their own, for every process and in all arms, only where an arm is about them: with autogroups, nice values
-/// count within a session only.
+/// Sessions of their own, for every process and in all arms, only where an arm is about them: with autogroups, nice
+/// values count within a session only.
 fn needs_sessions(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.is_of_sessions())
 }
@@ -227,9 +201,10 @@ impl<'a> Track<'a> {
         let interrupt = Interrupt::listen().map_err(|why| failed("signals cannot be listened for", &why))?;
         let restore = Restore::of_this_process().map_err(|why| {
             RaceError::Refused(format!(
-                "the restore journal in {} cannot be written ({why}), and nothing is changed without it; name a folder that \
+                "the restore journal in {} cannot be written ({why}), and nothing is changed without it; name a folder \
+                    that \
                  can be with XDG_STATE_HOME, or run as root",
-                restore::folder().display()
+                goodness_restore::folder().display()
             ))
         })?;
         let folder = plan.below.join(format!("{MARK}{}-race", std::process::id()));
@@ -241,6 +216,42 @@ impl<'a> Track<'a> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let (hierarchies, weights, sessions) = (Hierarchies::find(), needs_weights(plan), needs_sessions(plan));
         Ok(Track { plan, place, hierarchies, weights, sessions, _folder: undo, restore, interrupt, cpus })
+    }
+
+    /// Prepares the load and runs the blocks. The load is gone when this returns, before the private folder is removed.
+    fn race(&mut self, mut load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
+        let plan = self.plan;
+        tell(Progress::Preparing);
+        self.prepare(load.as_mut())?;
+        let begun = Instant::now();
+        let mut runs: Vec<Run> = Vec::new();
+        let looks = looks(plan);
+        let (mut looked, mut stopped, mut judged) = (Vec::new(), Stopped::Blocks, Vec::new());
+        for block in 0..plan.warmup + plan.blocks {
+            if plan.duration.is_some_and(|most| begun.elapsed() > most) {
+                stopped = Stopped::Duration;
+                break;
+            }
+            self.block(block, load.as_mut(), &mut runs, tell)?;
+            if block == 0 {
+                run::all_are_measured(plan, &runs).map_err(RaceError::Refused)?;
+            }
+            let counted = (block + 1).saturating_sub(plan.warmup) as usize;
+            if looks.at().contains(&counted) {
+                judged = look(plan, &runs, &looks, &mut looked, counted);
+                let open = judged.iter().filter(|one: &&(Judged, bool)| one.1 && one.0.is_open()).count();
+                tell(Progress::Looked { blocks: counted, open });
+                if open == 0 && plan.ends_early {
+                    stopped = if counted < plan.blocks as usize { Stopped::Clear } else { Stopped::Blocks };
+                    break;
+                }
+            }
+        }
+        let counted = runs.iter().filter(|run| run.block >= plan.warmup).count() / plan.arms.len();
+        if looked.last() != Some(&counted) {
+            judged = look(plan, &runs, &looks, &mut looked, counted);
+        }
+        Ok(Outcome::of(plan, &self.hierarchies, runs, judged, looked, stopped))
     }
 
     fn block(

@@ -5,9 +5,9 @@ use super::run::{self, Run};
 use super::{Judged, Plan, Series};
 use crate::cell::Hierarchies;
 use crate::load::Better;
-use goodness_report::stats::compare::{Comparison, Verdict};
-use goodness_report::stats::summary::mean;
-use goodness_report::stats::{Interval, measured};
+use goodness_stats::compare::{Comparison, Verdict};
+use goodness_stats::summary::mean;
+use goodness_stats::{Interval, measured};
 use serde::Serialize;
 
 /// Name and version of the schema. Fields are added, never renamed.

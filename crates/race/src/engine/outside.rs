@@ -33,7 +33,8 @@ impl CpuTimes {
         CpuTimes { own: own_ticks(&own).unwrap_or(0), ..CpuTimes::read(&stat) }
     }
 
-    /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, and guests, which user holds.
+    /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, and guests, which user
+    /// holds.
     fn read(stat: &str) -> CpuTimes {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
         let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();

@@ -7,7 +7,7 @@ use crate::cell::{Cell, Weights};
 use crate::load::{Load, Measure};
 use crate::place::Role;
 use goodness_core::registry::suggest;
-use goodness_live::process::Conditions;
+use goodness_sys::process::Conditions;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

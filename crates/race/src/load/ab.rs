@@ -1,6 +1,7 @@
 //! ApacheBench: run, and what it prints read.
 //!
-//! Percentiles come from its file of percentages, in microseconds; the largest time it gives in whole milliseconds only.
+//! Percentiles come from its file of percentages, in microseconds; the largest time it gives in whole milliseconds
+//! only.
 
 use super::latency::extremes;
 use super::process::Process;

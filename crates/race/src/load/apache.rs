@@ -1,7 +1,7 @@
 //! Apache 2.4, prefork and event, under the client of our own or `ab`.
 //!
-//! The server has a configuration of its own, four modules, one page, no access log; enough processes run from the start
-//! that none is started during a run. Started as root it serves as `nobody`, as it insists on another user.
+//! The server has a configuration of its own, four modules, one page, no access log; enough processes run from the
+//! start that none is started during a run. Started as root it serves as `nobody`, as it insists on another user.
 
 use super::ab;
 use super::process::Process;
@@ -30,11 +30,13 @@ tunables! {
     pub struct Settings {
         /// Who asks: the client of our own, or ApacheBench.
         client: Client = Client::Own;
-        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop); own client.
+        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop); own
+        /// client.
         pattern: client::Pattern = client::Pattern::Closed;
         /// Connections at a time.
         connections: u64 = 8, in 1 => 1024;
-        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind their names.
+        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind
+        /// their names.
         sweep: Counts = Counts::default();
         /// Mean time between an answer and the next request of the connection; own client, closed loop.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
@@ -233,7 +235,8 @@ impl Apache {
         let workers = self.settings.workers;
         let mpm = match self.mpm {
             "prefork" => format!(
-                "StartServers {}\nMinSpareServers 1\nMaxSpareServers {workers}\nServerLimit {workers}\nMaxRequestWorkers {workers}\n",
+                "StartServers {}\nMinSpareServers 1\nMaxSpareServers {workers}\nServerLimit \
+                    {workers}\nMaxRequestWorkers {workers}\n",
                 workers.min(self.settings.connections + SPARE)
             ),
             _ => {

@@ -1,10 +1,10 @@
-//! A bulk load of a database, after H. Kuehnemund (2006): 34 files by 5 loaders, on a loop device before which arms put I/O
-//! schedulers.
+//! A bulk load of a database, after H. Kuehnemund (2006): 34 files by 5 loaders, on a loop device before which arms put
+//! I/O schedulers.
 //!
-//! The tables lie on the raw device, as InnoDB's system tablespace, without a file system between; the log of transactions
-//! lies in the race's folder, as the original's had a volume of its own. Departures: MariaDB's `LOAD DATA` in place of R3load,
-//! megabytes in place of 73 GB, and pages are written back when memory is short and at the server's end, which is part of the
-//! time, where the original wrote all after each table.
+//! The tables lie on the raw device, as InnoDB's system tablespace, without a file system between; the log of
+//! transactions lies in the race's folder, as the original's had a volume of its own. Departures: MariaDB's `LOAD DATA`
+//! in place of R3load, megabytes in place of 73 GB, and pages are written back when memory is short and at the server's
+//! end, which is part of the time, where the original wrote all after each table.
 
 use super::mariadb_server::{DATABASE, Home, INSTALL, SERVER};
 use super::process::Process;
@@ -12,7 +12,7 @@ use super::{About, Better, Load, LoadError, Measure, Program, Registered};
 use crate::part::Parts;
 use crate::place::{Place, Role};
 use goodness_core::{Rng, Seed, tunables};
-use goodness_live::disks::LoopDisk;
+use goodness_ublk::disks::LoopDisk;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,8 @@ fn tables(settings: &Settings) -> String {
     for table in 0..settings.files {
         let _ = writeln!(
             text,
-            "CREATE TABLE {DATABASE}.t{table} (id INT PRIMARY KEY, code INT, words VARCHAR(180), KEY (code)) ENGINE=InnoDB;"
+            "CREATE TABLE {DATABASE}.t{table} (id INT PRIMARY KEY, code INT, words VARCHAR(180), KEY (code)) \
+                ENGINE=InnoDB;"
         );
     }
     text

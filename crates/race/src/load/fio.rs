@@ -7,7 +7,7 @@ use super::{About, Better, Load, LoadError, Measure, Program, Registered};
 use crate::part::Parts;
 use crate::place::{Place, Role};
 use goodness_core::{Seed, Span, choices, tunables};
-use goodness_live::disks::LoopDisk;
+use goodness_ublk::disks::LoopDisk;
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -192,8 +192,8 @@ fn numbered(each: Vec<Measure>) -> Vec<Measure> {
 mod tests {
     use super::*;
 
-    /// In the form of `fio --output-format=json`, 3.33: a job of random reads and two copies of one that writes, with the keys
-    /// that are read, and round figures so that sums can be seen.
+    /// In the form of `fio --output-format=json`, 3.33: a job of random reads and two copies of one that writes, with
+    /// the keys that are read, and round figures so that sums can be seen.
     const OUTPUT: &str = include_str!("../../tests/recorded/fio.json");
 
     fn value(all: &[Measure], name: &str) -> f64 {

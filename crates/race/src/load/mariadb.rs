@@ -1,7 +1,7 @@
 //! MariaDB under sysbench's OLTP test.
 //!
-//! The tables are made once a race and live on from run to run, as the article of 2005 had it; each run starts the server on
-//! them, warms it up and measures.
+//! The tables are made once a race and live on from run to run, as the article of 2005 had it; each run starts the
+//! server on them, warms it up and measures.
 
 use super::mariadb_server::{Home, INSTALL, SERVER};
 use super::sweep::swept;
@@ -28,7 +28,8 @@ tunables! {
         script: Script = Script::ReadWrite;
         /// Connections that make transactions, one after the other.
         threads: u64 = 8, in 1 => 1024;
-        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind their names.
+        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind
+        /// their names.
         sweep: Counts = Counts::default();
         /// Tables.
         tables: u64 = 1, in 1 => 100;

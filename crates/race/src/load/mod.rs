@@ -61,7 +61,8 @@ impl Measure {
 
 /// Something real that can be run again and again on this machine.
 pub trait Load {
-    /// Whether this machine and this user can run it, programs that every use of it needs aside. Nothing has been made yet.
+    /// Whether this machine and this user can run it, programs that every use of it needs aside. Nothing has been made
+    /// yet.
     ///
     /// # Errors
     /// What is missing, and the remedy.

@@ -1,9 +1,9 @@
 //! Where the CPUs' time goes, sampled by perf, and how many tasks are runnable meanwhile.
 //!
-//! The kernel's own counters do not tell: `/proc/schedstat` counts calls and waiting times but no CPU time of the scheduler,
-//! and tracing every function of it costs more than the functions. Samples are taken by a timer, also in virtual machines
-//! that have no counters; a timer's interrupt waits while interrupts are off, so time in the heart of a switch is charged to
-//! the function that turns them on again, itself one of the scheduler's.
+//! The kernel's own counters do not tell: `/proc/schedstat` counts calls and waiting times but no CPU time of the
+//! scheduler, and tracing every function of it costs more than the functions. Samples are taken by a timer, also in
+//! virtual machines that have no counters; a timer's interrupt waits while interrupts are off, so time in the heart of
+//! a switch is charged to the function that turns them on again, itself one of the scheduler's.
 
 use super::process::Process;
 use super::{LoadError, Program};
@@ -134,7 +134,8 @@ fn shares(report: &str) -> Result<Shares, LoadError> {
     Ok(Shares { scheduler: scheduler as f64 / busy as f64, idle: idle as f64 / all as f64 })
 }
 
-/// Mean number of runnable tasks, running ones included, for `length` from after `warmup` on; without the one that asks.
+/// Mean number of runnable tasks, running ones included, for `length` from after `warmup` on; without the one that
+/// asks.
 pub(super) fn runnable(warmup: Span, length: Span) -> f64 {
     std::thread::sleep(Duration::from_nanos(warmup.ns()));
     let (begun, mut sum, mut looks) = (Instant::now(), 0u64, 0u64);
@@ -153,8 +154,10 @@ mod tests {
     use super::*;
 
     /// In the form of `perf report --stdio -q --no-children -F sample,sym`, 6.1.
-    const REPORT: &str = "\n       50  [k] pv_native_safe_halt\n       20  [.] ap_process_request\n        6  [k] __schedule\n\
-                          \x20       3  [k] try_to_wake_up\n        1  [.] schedule_of_lessons\n       20  [k] tcp_sendmsg\n";
+    const REPORT: &str = "\n       50  [k] pv_native_safe_halt\n       20  [.] ap_process_request\n        6  [k] \
+        __schedule\n\
+                          \x20       3  [k] try_to_wake_up\n        1  [.] schedule_of_lessons\n       20  [k] \
+                          tcp_sendmsg\n";
 
     #[test]
     fn shares_are_of_busy_time_and_of_the_kernel_s_functions_only() {

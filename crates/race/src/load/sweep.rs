@@ -6,8 +6,8 @@ use super::{Better, LoadError, Measure};
 /// The number that scalability is held against, as in the article: from there on its runtimes grow.
 const BASE: u64 = 16;
 
-/// What `run` measures at each of `counts`, with the number behind each name, and the scalability from 16 to each larger
-/// number; at `alone` without any suffix where nothing is swept.
+/// What `run` measures at each of `counts`, with the number behind each name, and the scalability from 16 to each
+/// larger number; at `alone` without any suffix where nothing is swept.
 pub(crate) fn swept(
     counts: &Counts,
     alone: u64,

@@ -7,12 +7,12 @@ use goodness_report::timeline::{Recorder, TimelineTask};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// How one made-up policy behaves.
+/// Behaviour of one made-up policy.
 #[derive(Clone, Copy)]
 pub struct Manner {
     /// Longest stay on a CPU, in ns.
     pub timeslice: u64,
-    /// Whether a woken task goes to the front of the queue.
+    /// True if a woken task goes to the front of the queue.
     pub wakers_first: bool,
     /// Slices to make.
     pub slices: usize,

@@ -26,10 +26,10 @@ pub fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> W
     Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
 }
 
-/// What happens, and how it ends.
+/// Events of a run, and its end.
 pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Vec<(Time, Event)>, Outcome) {
     let mut events = Vec::new();
-    let outcome = simulate::<P, _>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
+    let outcome = simulate::<P>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
     (events, outcome)
 }
 

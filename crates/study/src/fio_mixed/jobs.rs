@@ -29,7 +29,8 @@ pub const JOBS: [Job; 4] = [
 /// CPUs of the measured machines; job n stays on CPU n modulo this.
 pub const CPUS: u16 = 2;
 
-/// All jobs at work until `until`. Each is one thread: who finds no free request sleeps, and asks for nothing else meanwhile.
+/// All jobs at work until `until`. Each is one thread: who finds no free request sleeps, and asks for nothing else
+/// meanwhile.
 pub struct Load {
     sectors: u64,
     pause: Span,
@@ -48,9 +49,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done: two system calls, of which
-    /// one hands a piece over. The jobs begin within one pause: on a device that takes the same time for everything, those that
-    /// began at one instant would keep in step for ever.
+    /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done: two system calls, of
+    /// which one hands a piece over. The jobs begin within one pause: on a device that takes the same time for
+    /// everything, those that began at one instant would keep in step for ever.
     pub fn new(sectors: u64, pause: Span, until: Time, mut rng: Rng) -> Load {
         let idle = JOBS.map(|_| Time(rng.below(pause.0.max(1))));
         Load {

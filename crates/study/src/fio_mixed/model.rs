@@ -4,7 +4,7 @@ use super::jobs::Job;
 use goodness_core::{DeviceFacts, Operation, Seed, Service, Span};
 use goodness_device::recorded::Recorded;
 
-/// The file; `crates/live/examples/fio_mixed` writes it.
+/// The file; `crates/kernel/ublk/examples/fio_mixed` writes it.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

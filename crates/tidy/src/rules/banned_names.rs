@@ -6,7 +6,8 @@ use crate::tree::{Finding, Source, Tree};
 
 pub(super) const RULE: Rule = Rule {
     name: "banned_names",
-    summary: "No file, module, type or function is called after nothing in particular (utils, helper, manager, data, info).",
+    summary: "No file, module, type or function is called after nothing in particular (utils, helper, manager, data, \
+        info).",
     check,
 };
 

@@ -79,7 +79,8 @@ fn wrong_entry(entry: &str, heading: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    const GOOD: &str = "# Changelog\n\n## Unreleased\n\n### New\n- One thing that\n  takes two lines.\n\n## 0.1.0 — 2026-01-01\n### Measured\n- 3 ns.\n";
+    const GOOD: &str = "# Changelog\n\n## Unreleased\n\n### New\n- One thing that\n  takes two lines.\n\n## 0.1.0 — \
+        2026-01-01\n### Measured\n- 3 ns.\n";
 
     fn found(text: &str) -> Vec<String> {
         super::super::found(&RULE, "CHANGELOG.md", text)

@@ -1,4 +1,5 @@
-//! What is cited can be looked up: `specs section 2.4` is a heading of a fact sheet, and `T-DL-1` is a number that one states.
+//! Citations can be looked up: `specs section 2.4` is a heading of a fact sheet, and `T-DL-1` is a number that one
+//! states.
 
 use super::Rule;
 use crate::tree::{Finding, Source, Tree};
@@ -11,9 +12,9 @@ const CPU: &str = "docs/specs/cpu-schedulers.md";
 /// The sheet on block I/O.
 const BLOCK: &str = "docs/specs/io-schedulers.md";
 
-/// Where a section without the name of a sheet is one of block I/O's; elsewhere it is one of the CPU's.
+/// Folders in which a section without the name of a sheet is one of block I/O's; elsewhere it is one of the CPU's.
 const ABOUT_BLOCK: [&str; 7] = [
-    "crates/io/",
+    "crates/elevators/",
     "crates/block/",
     "crates/device/",
     "crates/memory/",
@@ -22,12 +23,12 @@ const ABOUT_BLOCK: [&str; 7] = [
     "docs/block-layer.md",
 ];
 
-/// What a section number follows, without the sheet's name.
+/// Words before a section number, without the sheet's name.
 const CITES: [&str; 2] = ["specs section ", "specs sections "];
-/// What a section number follows, after the sheet's name.
+/// Words before a section number, after the sheet's name.
 const WITH_NAME: [&str; 3] = ["section ", "sections ", ""];
 
-/// What stands between the numbers of one citation.
+/// Words between the numbers of one citation.
 const JOINS: [&str; 4] = [" and ", " to ", ", ", "-"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -119,7 +120,7 @@ mod tests {
     const SHEETS: [(&str, &str); 2] =
         [(CPU, "# Facts\n## 2. Linux\n### 2.4 Sleep\n## 5. CFS\n"), (BLOCK, "## 1. Layer\n`T-DL-1` `T-CFQ2-10` a\n")];
 
-    /// What is said of a file, up to the remedy.
+    /// Findings in a file, up to the remedy.
     fn found(path: &str, text: &str) -> Vec<String> {
         let said = (RULE.check)(&Tree::of(&[SHEETS[0], SHEETS[1], (path, text)]));
         said.iter().map(|f| f.sentence.split_once(';').unwrap().0.to_string()).collect()
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn where_block_io_is_treated_a_bare_section_is_one_of_its_sheet() {
-        assert_eq!(found("crates/io/src/a.rs", "specs section 1; `specs/io-schedulers.md` section 1"), [""; 0]);
+        assert_eq!(found("crates/elevators/src/a.rs", "specs section 1; `specs/io-schedulers.md` section 1"), [""; 0]);
         assert_eq!(found("docs/elevators/a.md", "specs section 5"), ["docs/specs/io-schedulers.md has no section 5"]);
         assert_eq!(found("docs/a.md", "specs section 1"), ["docs/specs/cpu-schedulers.md has no section 1"]);
         for named in ["specs/io-schedulers.md section 7", "`specs/io-schedulers.md` sections 1 and 7"] {
@@ -146,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_label_that_the_sheet_lacks_is_found() {
-        assert_eq!(found("crates/io/src/a.rs", "// T-DL-1, T-CFQ2-10: UTF-8, NT-AS-4, T-shirt, T-X"), [""; 0]);
-        assert_eq!(found("crates/io/src/a.rs", "// T-DL-12"), ["docs/specs/io-schedulers.md has no T-DL-12"]);
+        assert_eq!(found("crates/elevators/src/a.rs", "// T-DL-1, T-CFQ2-10: UTF-8, NT-AS-4, T-shirt, T-X"), [""; 0]);
+        assert_eq!(found("crates/elevators/src/a.rs", "// T-DL-12"), ["docs/specs/io-schedulers.md has no T-DL-12"]);
         assert_eq!(found("docs/a.md", "(T-CFQ2-1)"), ["docs/specs/io-schedulers.md has no T-CFQ2-1"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is left to do stands in an issue, not in the text.
+//! Open work stands in an issue, not in the text.
 
 use super::Rule;
 use crate::code;

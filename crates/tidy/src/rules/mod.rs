@@ -1,12 +1,16 @@
 //! The list of rules.
 
+mod architecture;
 mod banned_calls;
 mod banned_names;
+mod c_builds;
 mod changelog;
 mod citations;
+mod columns;
 mod file_length;
 mod function_length;
 mod head_comment;
+mod import_circles;
 mod leftover_markers;
 mod machine_paths;
 mod one_line;
@@ -25,7 +29,7 @@ pub struct Rule {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
-    /// What breaks it.
+    /// Finds what breaks the rule.
     pub check: fn(&Tree) -> Vec<Finding>,
 }
 
@@ -33,6 +37,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     function_length::RULE,
     file_length::RULE,
+    columns::RULE,
     head_comment::RULE,
     banned_names::RULE,
     banned_calls::RULE,
@@ -43,9 +48,12 @@ pub const RULES: &[Rule] = &[
     citations::RULE,
     machine_paths::RULE,
     one_line::RULE,
+    architecture::RULE,
+    import_circles::RULE,
+    c_builds::RULE,
 ];
 
-/// What a rule finds in one file, as `line: sentence`, for the tests of rules.
+/// Findings of a rule in one file, as `line: sentence`, for the tests of rules.
 #[cfg(test)]
 fn found(rule: &Rule, path: &str, text: &str) -> Vec<String> {
     (rule.check)(&Tree::of(&[(path, text)])).iter().map(|f| format!("{}: {}", f.line, f.sentence)).collect()

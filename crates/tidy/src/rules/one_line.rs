@@ -6,12 +6,14 @@ use crate::tree::{Finding, Source, Tree};
 
 pub(super) const RULE: Rule = Rule {
     name: "one_line",
-    summary: "No other crate reaches into the module of a policy or an elevator: who needs one finds it in the registry by its name.",
+    summary: "No other crate reaches into the module of a policy or an elevator: who needs one finds it in the \
+        registry by its name.",
     check,
 };
 
 /// The crates with a registry, by folder and by name.
-const REGISTRIES: [(&str, &str); 2] = [("crates/cpu/", "goodness_cpu"), ("crates/io/", "goodness_io")];
+const REGISTRIES: [(&str, &str); 2] =
+    [("crates/policies/", "goodness_policies"), ("crates/elevators/", "goodness_elevators")];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let reaching = |(folder, name): (&str, &str)| {
@@ -30,7 +32,8 @@ fn reaching(file: &Source, registry: &str) -> Vec<Finding> {
             rest.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').count();
         name > 0 && rest[name..].starts_with("::")
     };
-    let sentence = "this names the module of a policy or an elevator; find it by its name, so that adding one touches its file and the registry";
+    let sentence = "this names the module of a policy or an elevator; find it by its name, so that adding one touches \
+        its file and the registry";
     code::places(&own, registry).filter(into).map(|at| file.finding(at, sentence.into())).collect()
 }
 
@@ -41,13 +44,15 @@ mod tests {
 
     #[test]
     fn a_path_into_a_policy_is_found_and_the_registry_is_not() {
-        let text = "//! Runs.\nfn f() { goodness_cpu::rr::RoundRobin::new(); }\nfn g() { goodness_cpu::with_policy(\"rr\", V); goodness_cpu::ALL.len(); }";
+        let text = "//! Runs.\nfn f() { goodness_policies::rr::RoundRobin::new(); }\nfn g() { \
+            goodness_policies::with_policy(\"rr\", V); goodness_policies::ALL.len(); }";
         assert_eq!(found(&RULE, "crates/cli/src/run.rs", text).len(), 1);
         assert!(found(&RULE, "crates/cli/src/run.rs", text)[0].starts_with("2: "));
-        assert!(found(&RULE, "crates/cpu/src/bfs.rs", text).is_empty());
+        assert!(found(&RULE, "crates/policies/src/bfs.rs", text).is_empty());
         assert!(found(&RULE, "crates/bench/tests/size.rs", text).is_empty());
-        let elevator = "//! Runs.\nfn f() { goodness_io::noop::Noop::new(); goodness_io::with_elevator(\"noop\", V); }";
+        let elevator = "//! Runs.\nfn f() { goodness_elevators::noop::Noop::new(); \
+            goodness_elevators::with_elevator(\"noop\", V); }";
         assert_eq!(found(&RULE, "crates/block/src/layer.rs", elevator).len(), 1);
-        assert!(found(&RULE, "crates/io/src/arm.rs", elevator).is_empty());
+        assert!(found(&RULE, "crates/elevators/src/parts/arm.rs", elevator).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use crate::code;
 use crate::tree::{Finding, Source, Tree};
 
-/// What is registered, and what belongs to it.
+/// A kind of registered thing, and the files that belong to it.
 struct Kind {
     what: &'static str,
     /// Folder of the files that declare it.
@@ -16,26 +16,29 @@ struct Kind {
 
 const POLICY: Kind = Kind {
     what: "policy",
-    folder: "crates/cpu/src/",
+    folder: "crates/policies/src/",
     declaration: "About",
     companions: &[
         ("docs/policies/", ".md", "page (idea, source, what is inferred, weakness)"),
-        ("crates/cpu/tests/golden/", ".txt", "golden schedule, read by a person"),
+        ("crates/policies/tests/golden/", ".txt", "golden schedule, read by a person"),
     ],
 };
 
 const ELEVATOR: Kind = Kind {
     what: "elevator",
-    folder: "crates/io/src/",
+    folder: "crates/elevators/src/",
     declaration: "ElevatorAbout",
     companions: &[("docs/elevators/", ".md", "page (idea, source, what is inferred, weakness)")],
 };
 
-/// Policies that a file declares but the registry does not list, and registered ones without a page or a golden
-/// schedule. `registered` are the names in the registry.
+/// Policies that a file declares but the registry does not list, those that share a file, and registered ones without a
+/// page or a golden schedule. `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_policies(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
-    POLICY.incomplete(tree, registered)
+    let mut findings = POLICY.incomplete(tree, registered);
+    findings
+        .extend(tree.rust().filter(|f| f.path.starts_with(POLICY.folder)).flat_map(|f| POLICY.declared_together(f)));
+    findings
 }
 
 /// Elevators that a file declares but the registry does not list, and registered ones without a page. `registered` are
@@ -82,6 +85,15 @@ impl Kind {
         named.collect()
     }
 
+    /// One file, one policy: what a file declares besides its first.
+    fn declared_together(&self, file: &Source) -> Vec<Finding> {
+        let Kind { what, .. } = self;
+        let others = self.declared_names(file).into_iter().skip(1);
+        others
+            .map(|(at, name)| file.finding(at, format!("{name} shares a file; give the {what} one of its own")))
+            .collect()
+    }
+
     fn missing_companions(&self, tree: &Tree, name: &str) -> Vec<Finding> {
         let path = |(folder, ending, holds): &(&str, &str, &'static str)| (format!("{folder}{name}{ending}"), *holds);
         let missing = self.companions.iter().map(path).filter(|(path, _)| tree.get(path).is_none());
@@ -100,11 +112,11 @@ mod tests {
     use super::*;
 
     const RR: (&str, &str) = (
-        "crates/cpu/src/rr.rs",
+        "crates/policies/src/rr.rs",
         "impl Registered for RoundRobin { const ABOUT: About = About { name: \"rr\", summary: \"s\" }; }",
     );
     const PAGE: (&str, &str) = ("docs/policies/rr.md", "# rr");
-    const GOLDEN: (&str, &str) = ("crates/cpu/tests/golden/rr.txt", "a 0..5");
+    const GOLDEN: (&str, &str) = ("crates/policies/tests/golden/rr.txt", "a 0..5");
 
     fn found(files: &[(&str, &str)], registered: &[&str]) -> Vec<String> {
         incomplete_policies(&Tree::of(files), registered).iter().map(ToString::to_string).collect()
@@ -116,11 +128,24 @@ mod tests {
     }
 
     #[test]
+    fn a_second_policy_in_a_file_is_found() {
+        let both = "const ABOUT: About = About { name: \"rr\" };\nconst B: About = About { name: \"fifo\" };";
+        let pages = [("docs/policies/fifo.md", "# fifo"), ("crates/policies/tests/golden/fifo.txt", "a 0..5")];
+        let files = [("crates/policies/src/rr.rs", both), PAGE, GOLDEN, pages[0], pages[1]];
+        let found = found(&files, &["rr", "fifo"]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("fifo shares a file; give the policy one of its own"), "{found:?}");
+    }
+
+    #[test]
     fn a_declared_policy_that_is_not_listed_is_found() {
-        let mine = ("crates/cpu/src/mine.rs", "//! Mine.\nconst ABOUT: About = About { name: \"mine\" };");
+        let mine = ("crates/policies/src/mine.rs", "//! Mine.\nconst ABOUT: About = About { name: \"mine\" };");
         let found = found(&[RR, PAGE, GOLDEN, mine], &["rr"]);
         assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("crates/cpu/src/mine.rs:2: the policy mine is not in the registry"), "{found:?}");
+        assert!(
+            found[0].starts_with("crates/policies/src/mine.rs:2: the policy mine is not in the registry"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -132,7 +157,7 @@ mod tests {
     #[test]
     fn a_missing_page_and_a_missing_golden_are_found() {
         assert!(found(&[RR, GOLDEN], &["rr"])[0].starts_with("docs/policies/rr.md"));
-        assert!(found(&[RR, PAGE], &["rr"])[0].starts_with("crates/cpu/tests/golden/rr.txt"));
+        assert!(found(&[RR, PAGE], &["rr"])[0].starts_with("crates/policies/tests/golden/rr.txt"));
     }
 
     #[test]
@@ -142,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_elevator_needs_its_line_and_its_page() {
-        let noop = ("crates/io/src/noop.rs", "const A: ElevatorAbout = ElevatorAbout { name: \"noop\" };");
+        let noop = ("crates/elevators/src/noop.rs", "const A: ElevatorAbout = ElevatorAbout { name: \"noop\" };");
         let page = ("docs/elevators/noop.md", "# noop");
         let found = |files: &[(&str, &str)], registered: &[&str]| -> Vec<String> {
             incomplete_elevators(&Tree::of(files), registered).iter().map(ToString::to_string).collect()

@@ -8,8 +8,9 @@
 use super::actions::{Action, Front, Tail, device, stage_of};
 use super::disks::DeviceNumber;
 use super::fields::{small, whole};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::BlockRecord;
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use crate::scan::{Stamp, stamp};
@@ -151,7 +152,8 @@ CPU0 (8,0):
     #[test]
     fn damaged_lines_are_left_out_and_counted() {
         let text = format!(
-            "{TEXT}  8,0 1 1 -0.1 697 Q WS 2048 + 8 [x]\n  8,0 1 1 0.2 697 ZZ WS 2048 + 8 [x]\n  8,0 1 1 0.2 697 Q N 0 + 8 [x]\n  8,0 1 1 0.2 697 Q W 18446744073709551615 + 8 [x]\n  8,0 1 1 0.2 697 Q WS 20"
+            "{TEXT}  8,0 1 1 -0.1 697 Q WS 2048 + 8 [x]\n  8,0 1 1 0.2 697 ZZ WS 2048 + 8 [x]\n  8,0 1 1 0.2 697 Q N 0 \
+                + 8 [x]\n  8,0 1 1 0.2 697 Q W 18446744073709551615 + 8 [x]\n  8,0 1 1 0.2 697 Q WS 20"
         );
         let (records, about) = read_text(&text);
         assert_eq!(records.len(), 11);

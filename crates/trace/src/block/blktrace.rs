@@ -1,12 +1,13 @@
 //! blktrace's binary records, versions 7 (48 bytes) and 8 (64 bytes), in either byte order.
 //!
-//! Source: `linux/blktrace_api.h` and the fact sheet on block I/O, section 13. Of version 8 the header is known from its
-//! posting of 2025; its events about zones are left out and counted.
+//! Source: `linux/blktrace_api.h` and the fact sheet on block I/O, section 13. Of version 8 the header is known from
+//! its posting of 2025; its events about zones are left out and counted.
 
 use super::disks::DeviceNumber;
-use super::formats::{BlockFormat, Carries, Reads};
-use super::reading::About;
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockFlags, BlockRecord, BlockStage, Extent};
+use super::source::About;
+use super::source::Carries;
 use crate::repairs::Repair;
 use goodness_core::{DiskId, Operation, SECTOR_BYTES, Time};
 

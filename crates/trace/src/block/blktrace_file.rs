@@ -1,8 +1,8 @@
 //! One file of blktrace records: cut into records, damage passed over.
 
 use super::blktrace::{BlktraceVersion, ByteOrder, HEADER_MAX, Header, Meaning, magic, meaning, order_of};
-use super::reading::About;
 use super::record::BlockRecord;
+use super::source::About;
 use crate::compress::Input;
 use crate::error::TraceError;
 use crate::repairs::Repair;

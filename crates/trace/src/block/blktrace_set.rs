@@ -1,7 +1,7 @@
 //! The files of one blktrace run, one for each CPU: which they are, and their records merged by time, then sequence.
 
 use super::blktrace_file::{BlktraceFile, Sequenced};
-use super::reading::{About, Numbered, Source};
+use super::source::{About, Numbered, Source};
 use crate::error::TraceError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -26,7 +26,8 @@ impl<W: Write> BlktraceWriter<W> {
         BlktraceWriter { to, version, order, sequences: BTreeMap::new(), bytes: Vec::with_capacity(128) }
     }
 
-    /// Writes a record. `disks` gives the device numbers; a disk that has only a name gets major 240 and its own number.
+    /// Writes a record. `disks` gives the device numbers; a disk that has only a name gets major 240 and its own
+    /// number.
     ///
     /// # Errors
     /// What writing meets; a record of 4 GiB or more, which the format cannot hold.

@@ -5,8 +5,9 @@
 //! ```
 
 use super::fields::{Decimal, decimal, exactly, small, whole, words};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{Operation, Time};

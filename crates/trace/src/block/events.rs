@@ -6,14 +6,16 @@
 //! ```
 
 use super::actions::{Action, Front, Stage, Tail, device, stage_of};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, BlockStage};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
+use crate::event_line::comm_and_ids;
 use crate::ftrace;
+use crate::line::{Content, LineEvent};
 use crate::lost::lost_line;
 use crate::metadata::Metadata;
 use crate::prefix::{Prefix, Unusable, name_and_args, prefix};
-use crate::raw::RawWhat;
 use crate::repairs::Repair;
 use crate::scan::{split_last, thread_id};
 use goodness_core::{Operation, Time};
@@ -32,8 +34,8 @@ struct BlockEvents {
     headers: Metadata,
 }
 
-/// How `goodness record` begins what it says of a recording. With scheduling events in it, the first block event may lie far
-/// behind what is looked at to recognise a format.
+/// How `goodness record` begins what it says of a recording. With scheduling events in it, the first block event may
+/// lie far behind what is looked at to recognise a format.
 const OF_OURS: &[u8] = b"# goodness: {\"recording\":";
 
 fn recognises(line: &[u8]) -> bool {
@@ -65,7 +67,7 @@ fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
 
 /// The thread id at the end of `who`, as ftrace (`comm-9 ( 8)`), trace-cmd (`comm-9`) and perf (`comm 9`) write it.
 fn pid_of(who: &[u8]) -> u32 {
-    if let Some(pid) = ftrace::who(who).pid {
+    if let Some(pid) = comm_and_ids(who).pid {
         return pid;
     }
     let last = split_last(who, b" ").map_or(who, |(_, last)| last);
@@ -150,7 +152,7 @@ impl BlockEvents {
             return Ok(None);
         }
         if let Some(lost) = lost_line(line) {
-            let RawWhat::Lost { count } = lost.what else { return Ok(None) };
+            let Content::Sched(LineEvent::Lost { count }) = lost.content else { return Ok(None) };
             cx.about.repairs.add(Repair::LostEvents, count.max(1).into(), cx.line);
             return Ok(None);
         }
@@ -293,7 +295,9 @@ CPU:1 [LOST 3 EVENTS]
     #[test]
     fn damaged_events_are_counted_and_those_about_other_things_are_not() {
         let (records, about) = read_text(
-            "  dd-9 [000] ..... 1.000001: block_bio_queue: 8,0 R 8 + 8 [dd]\n  dd-9 [000] ..... 1.000002: block_rq_issue: 8,0 R 4096 8 + 8\n  dd-9 [000] ..... 1.000003: block_touch_buffer: 8,0 sector=1 size=4096\ngarbage\n  dd-9 [000] ..... -1.000003: block_bio_queue: 8,0 R 8 + 8 [dd]\n",
+            "  dd-9 [000] ..... 1.000001: block_bio_queue: 8,0 R 8 + 8 [dd]\n  dd-9 [000] ..... 1.000002: \
+                block_rq_issue: 8,0 R 4096 8 + 8\n  dd-9 [000] ..... 1.000003: block_touch_buffer: 8,0 sector=1 \
+                size=4096\ngarbage\n  dd-9 [000] ..... -1.000003: block_bio_queue: 8,0 R 8 + 8 [dd]\n",
         );
         assert_eq!(records.len(), 1);
         let count = |kind| about.repairs.of(kind).count;

@@ -1,51 +1,7 @@
 //! The list of block formats. Adding one is a file and a line in [`BLOCK_FORMATS`].
 
-use super::text::TextFormat;
+use super::format::{BlockFormat, Reads};
 use super::{blkparse, blktrace, disksim, events, iolog, msr, spc, validate};
-
-/// What a format can tell. What one trace of it does tell, its [`About`](super::About) says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Carries {
-    /// The stations between arrival and completion: queue, insert, issue.
-    pub stages: bool,
-    /// Completions or response times: how long the device took. With them the gap between a completion and the next
-    /// arrival is known, so that work can be replayed in a closed loop; without them only at the recorded instants.
-    pub completions: bool,
-    /// Who asked.
-    pub processes: bool,
-    /// Marks such as sync, meta and durable.
-    pub flags: bool,
-}
-
-/// How a format is read.
-#[derive(Clone, Copy)]
-pub(crate) enum Reads {
-    /// Line by line.
-    Text {
-        /// Whether a line shows that the text is in this format.
-        recognises: fn(&[u8]) -> bool,
-        /// A reader at the first line.
-        make: fn() -> Box<dyn TextFormat>,
-    },
-    /// Binary records, one file for each CPU.
-    Blktrace,
-}
-
-/// One format of block I/O.
-#[derive(Clone, Copy)]
-pub struct BlockFormat {
-    /// Registered name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// What it can tell.
-    pub carries: Carries,
-    /// How to record it.
-    pub how_to_record: &'static str,
-    /// Whether its times are taken relative to the first record, since its clock began long before.
-    pub(crate) from_first: bool,
-    pub(crate) reads: Reads,
-}
 
 /// Every format, in the order in which they are tried on each line.
 pub const BLOCK_FORMATS: &[BlockFormat] = &[

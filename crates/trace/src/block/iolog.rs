@@ -10,8 +10,9 @@
 //! A wait names the µs since the wait before it; below 100 fio does not wait. Each file counts as a disk of its own.
 
 use super::fields::{exactly, whole, words};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockFlags, BlockRecord, Extent};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{Operation, Time};

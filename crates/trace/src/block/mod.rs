@@ -11,7 +11,8 @@
 //! |---|---|
 //! | `record` | [`BlockRecord`] |
 //! | `disks` | disks and processes of a trace |
-//! | `formats` | the list of formats |
+//! | `source` | where records come from; what is known of their trace |
+//! | `format`, `formats` | what a format is; the list of them |
 //! | `reading` | the stages that all formats share |
 //! | `blktrace…` | binary records: one record, one file, the files of a run, the writer |
 //! | `actions`, `rwbs`, `fields` | what text formats share |
@@ -26,6 +27,7 @@ mod disks;
 mod disksim;
 mod events;
 mod fields;
+mod format;
 mod formats;
 mod iolog;
 mod msr;
@@ -33,6 +35,7 @@ mod pairs;
 mod reading;
 mod record;
 mod rwbs;
+mod source;
 mod spc;
 #[cfg(test)]
 mod tests;
@@ -42,9 +45,11 @@ mod validate;
 pub use blktrace::{BlktraceVersion, ByteOrder};
 pub use blktrace_write::BlktraceWriter;
 pub use disks::{DISKS_MAX, DeviceNumber, Disks, Processes};
-pub use formats::{BLOCK_FORMATS, BlockFormat, Carries};
-pub use reading::{About, BlockReader, BlockTrace};
+pub use format::BlockFormat;
+pub use formats::BLOCK_FORMATS;
+pub use reading::{BlockReader, BlockTrace};
 pub use record::{BlockFlags, BlockRecord, BlockStage};
+pub use source::{About, Carries};
 
 use crate::compress::Input;
 use crate::error::TraceError;
@@ -52,7 +57,8 @@ use crate::formats::{HEAD, remedy};
 use crate::lines::Lines;
 use blktrace_file::BlktraceFile;
 use blktrace_set::{BlktraceSet, files_of};
-use formats::{Reads, recognise};
+use format::Reads;
+use formats::recognise;
 use std::io;
 use std::path::PathBuf;
 use text::Text;

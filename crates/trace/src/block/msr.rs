@@ -5,11 +5,13 @@
 //! time              ,host,disk,type,offset,bytes,response
 //! ```
 //!
-//! Times are ticks of 100 ns since the year 1601; the records' times count from the first. A disk's name is `host.disk`.
+//! Times are ticks of 100 ns since the year 1601; the records' times count from the first. A disk's name is
+//! `host.disk`.
 
 use super::fields::{Decimal, decimal, exactly, whole};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{Operation, Span, Time};

@@ -1,50 +1,16 @@
 //! The stages between a source of records and whoever uses them: order, base of time, response times.
 
-use super::disks::{Disks, Processes};
-use super::formats::{BlockFormat, Carries};
+use super::format::BlockFormat;
 use super::pairs::Pairs;
 use super::record::{BlockRecord, BlockStage};
+use super::source::{About, Numbered, Source};
 use crate::error::TraceError;
-use crate::reorder::{Reorder, Timed, WINDOW};
-use crate::repairs::{Repair, Repairs};
+use crate::reorder::{Reorder, WINDOW};
+use crate::repairs::Repair;
 use goodness_core::Time;
 
 /// Of a hundred records, how many may lie too far in the past to be put where they belong: as for scheduling traces.
 const BACKWARDS_PERCENT_MAX: u64 = 10;
-
-/// What is known of a trace of block I/O so far; complete when its last record has been given out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
-    /// The format's registered name.
-    pub format: &'static str,
-    /// What the format can tell.
-    pub carries: Carries,
-    /// The disks.
-    pub disks: Disks,
-    /// Names of processes.
-    pub processes: Processes,
-    /// What had to be repaired. Places are numbers of lines, of records in binary formats.
-    pub repairs: Repairs,
-    /// Sentences about what this trace cannot tell.
-    pub warnings: Vec<String>,
-    /// Records given out.
-    pub records: u64,
-    /// Of these, arrivals and issues.
-    pub begun: u64,
-    /// Of these, those with a response time.
-    pub responses: u64,
-    /// Bytes read, after decompression.
-    pub bytes: u64,
-}
-
-impl About {
-    /// Whether the trace says how long I/O took, so that its work can be replayed in a closed loop: the next arrival a
-    /// recorded gap after a completion. Otherwise arrivals can only be repeated at their recorded instants.
-    #[must_use]
-    pub const fn allows_closed_loop(&self) -> bool {
-        self.responses > 0
-    }
-}
 
 /// Gives out the records of a trace one after the other.
 pub trait BlockReader {
@@ -57,36 +23,6 @@ pub trait BlockReader {
 
     /// What is known so far.
     fn about(&self) -> &About;
-}
-
-/// A record and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbered {
-    pub record: BlockRecord,
-    /// Line, or number of the record in binary formats; from 1.
-    pub place: u64,
-}
-
-impl Timed for Numbered {
-    fn at(&self) -> u64 {
-        self.record.at.ns()
-    }
-    fn set_at(&mut self, at: u64) {
-        self.record.at = Time(at);
-    }
-    fn place(&self) -> u64 {
-        self.place
-    }
-}
-
-/// Where records come from, in the order of the file.
-pub(crate) trait Source {
-    /// The next record, `None` at the end.
-    fn next(&mut self, about: &mut About) -> Result<Option<Numbered>, TraceError>;
-    /// Bytes read so far.
-    fn bytes(&self) -> u64;
-    /// The place reached, for sentences.
-    fn reached(&self) -> String;
 }
 
 /// A trace of block I/O, read from beginning to end in constant memory.

@@ -8,8 +8,9 @@
 //! Blocks are of 512 bytes, as in those traces. A unit is a disk, `asu0` and so on.
 
 use super::fields::{Decimal, decimal, small, whole};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{Operation, SECTOR_BYTES, Time};

@@ -4,6 +4,7 @@ use super::*;
 use crate::repairs::Repair;
 use goodness_core::{DiskId, Operation, Span, Time};
 use proptest::prelude::*;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;
 
 const LAYOUTS: [(BlktraceVersion, ByteOrder); 4] = [
@@ -186,7 +187,7 @@ fn folder_of(name: &str) -> std::path::PathBuf {
     fs::write(folder.join("sda.blktrace.3"), b"").expect("a file");
     let other = BlockRecord { disk: DiskId(1), ..samples()[0] };
     let other = written(&[other], BlktraceVersion::Seven, ByteOrder::Little);
-    fs::write(folder.join("sdb.blktrace.0"), zstd::encode_all(&other[..], 1).expect("memory")).expect("a file");
+    fs::write(folder.join("sdb.blktrace.0"), compress_to_vec(&other[..], CompressionLevel::Fastest)).expect("a file");
     folder
 }
 
@@ -244,7 +245,7 @@ fn equal_times_are_ordered_by_their_sequence() {
 #[test]
 fn compressed_input_is_read_and_perf_data_is_told_how_to_be_printed() {
     let bytes = written(&samples(), BlktraceVersion::Seven, ByteOrder::Little);
-    let packed = zstd::encode_all(&bytes[..], 1).expect("memory");
+    let packed = compress_to_vec(&bytes[..], CompressionLevel::Fastest);
     assert_eq!(load_block_bytes("t", &packed).expect("a trace").records, samples());
     let sentence = load_block_bytes("t", b"PERFILE2\0\0\0").expect_err("perf's").to_string();
     assert!(sentence.contains("perf script"), "{sentence}");
@@ -276,8 +277,10 @@ fn holds(bytes: &[u8]) {
 const TEXTS: [&str; 8] = [
     "fio version 2 iolog\nf add\nf read 0 512\nf wait 200 0\nf write 512 512\n",
     "fio version 3 iolog\n0 f add\n5 f read 0 512\n9 f sync 0 0\n",
-    " dd-9 [000] d..1.  1.000001: block_rq_issue: 8,0 R 4096 () 8 + 8 [dd]\n dd-9 [000] d..1.  1.000002: block_rq_complete: 8,0 R () 8 + 8 [0]\n",
-    "  8,0    1        1     0.000001000   697  Q  WS 2048 + 8 [x]\n  8,0    1        2     0.000002000   697  A  W 1 + 8 <- (8,1) 0\n",
+    " dd-9 [000] d..1.  1.000001: block_rq_issue: 8,0 R 4096 () 8 + 8 [dd]\n dd-9 [000] d..1.  1.000002: \
+        block_rq_complete: 8,0 R () 8 + 8 [0]\n",
+    "  8,0    1        1     0.000001000   697  Q  WS 2048 + 8 [x]\n  8,0    1        2     0.000002000   697  A  W 1 \
+        + 8 <- (8,1) 0\n",
     "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372003061639,usr,0,Write,0,512,1\n",
     "0, 20, 8192, W, 0.551706\n0,20,8192,r,0.6\n",
     "W Hit    4583176   4    663.00000  45422.00000\nR Miss 1 4 663.0 45422.0\n",

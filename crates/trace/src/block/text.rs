@@ -1,7 +1,7 @@
 //! Formats of one record a line: the loop over lines that they share.
 
-use super::reading::{About, Numbered, Source};
 use super::record::{BlockRecord, Extent};
+use super::source::{About, Numbered, Source};
 use crate::compress::Input;
 use crate::error::TraceError;
 use crate::lines::{Line, Lines};

@@ -10,8 +10,9 @@
 //! the recorder's guess and is left out.
 
 use super::fields::{Decimal, decimal, exactly, whole, words};
-use super::formats::{BlockFormat, Carries, Reads};
+use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, BlockStage, Extent};
+use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{Operation, Span, Time};

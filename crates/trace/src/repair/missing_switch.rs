@@ -11,10 +11,10 @@
 //! next: running without a waking means preempted.
 
 use super::{CpuState, Repairer, Standing};
-use crate::left::Left;
-use crate::read::Sink;
-use crate::record::{Origin, Record, What};
+use crate::event::{Origin, Record, SchedEvent};
+use crate::prev_state::PrevState;
 use crate::repairs::Repair;
+use crate::sink::Sink;
 use goodness_core::{CpuId, TaskId, Time};
 use std::ops::Range;
 
@@ -64,30 +64,36 @@ impl Repairer {
         let (at, place) = self.arrival(&state, next, now);
         let since = |woken: &(u64, u64)| woken.1 >= state.next_record && woken.0 >= state.last;
         let slept = prev.and_then(|t| self.states[t.index()].woken).filter(since);
-        let left = match (prev, slept) {
-            (None, _) => Left::RUNNABLE,
-            (Some(_), Some(_)) => Left::SLEEPING,
-            (Some(_), None) => Left::UNKNOWN,
+        let prev_state = match (prev, slept) {
+            (None, _) => PrevState::RUNNABLE,
+            (Some(_), Some(_)) => PrevState::SLEEPING,
+            (Some(_), None) => PrevState::UNKNOWN,
         };
         if let Some(task) = prev {
             let state = &mut self.states[task.index()];
             state.standing = if slept.is_some() { Standing::Runnable } else { Standing::Unknown };
             state.woken_early = false;
         }
-        let switch = |prev, prev_prio, left, next, next_prio| What::Switch { prev, next, prev_prio, next_prio, left };
+        let switch = |prev, prev_prio, prev_state, next, next_prio| SchedEvent::Switch {
+            prev,
+            next,
+            prev_prio,
+            next_prio,
+            prev_state,
+        };
         let at = match slept.filter(|(_, record)| *record < place.end) {
             Some((woken, record)) => {
                 // It slept before it was woken: whoever comes later finds the CPU idle.
-                self.emit_late(woken, cpu, switch(prev, state.prio, left, None, 120), record..record, sink);
+                self.emit_late(woken, cpu, switch(prev, state.prio, prev_state, None, 120), record..record, sink);
                 self.left(prev, (woken, record));
                 let (at, start) = (at.max(woken), place.start.max(record));
-                let from_idle = switch(None, 120, Left::RUNNABLE, next, next_prio);
+                let from_idle = switch(None, 120, PrevState::RUNNABLE, next, next_prio);
                 self.emit_late(at, cpu, from_idle, start..place.end, sink);
                 at
             }
             None => {
                 self.left(prev, (at, place.start));
-                self.emit_late(at, cpu, switch(prev, state.prio, left, next, next_prio), place, sink);
+                self.emit_late(at, cpu, switch(prev, state.prio, prev_state, next, next_prio), place, sink);
                 at
             }
         };
@@ -125,11 +131,11 @@ impl Repairer {
     }
 
     /// Hands over a record that belongs between others, at its time; it has no number of its own.
-    fn emit_late(&mut self, at: u64, cpu: u32, what: What, place: Range<u64>, sink: &mut impl Sink) {
-        if matches!(what, What::Switch { prev, next, .. } if prev == next) {
+    fn emit_late(&mut self, at: u64, cpu: u32, event: SchedEvent, place: Range<u64>, sink: &mut impl Sink) {
+        if matches!(event, SchedEvent::Switch { prev, next, .. } if prev == next) {
             return;
         }
-        let record = Record { at: Time(at), cpu: CpuId(cpu), what, origin: Origin::Repaired };
+        let record = Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Repaired };
         sink.late(&record, place, &self.tasks);
     }
 }

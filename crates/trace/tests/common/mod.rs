@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use goodness_core::{CpuId, Event, Observer, TaskId, Time};
-use goodness_trace::{Input, Recording, TraceError, What, load_input};
+use goodness_trace::{Input, Recording, SchedEvent, TraceError, load_input};
 use std::collections::BTreeMap;
 
 /// Reads a text.
@@ -28,7 +28,8 @@ fn front(us: u64, cpu: u32, current: u32, flags: &str) -> String {
 /// `sched_switch` at `us`.
 pub fn switch(us: u64, cpu: u32, prev: u32, state: &str, next: u32) -> String {
     format!(
-        "{}sched_switch: prev_comm={} prev_pid={prev} prev_prio=120 prev_state={state} ==> next_comm={} next_pid={next} next_prio=120",
+        "{}sched_switch: prev_comm={} prev_pid={prev} prev_prio=120 prev_state={state} ==> next_comm={} \
+            next_pid={next} next_prio=120",
         front(us, cpu, prev, "d..2."),
         name(prev),
         name(next)
@@ -66,11 +67,11 @@ pub fn events(recording: &Recording) -> Vec<(Time, Event)> {
 pub fn assert_consistent(recording: &Recording) {
     let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
     for record in &recording.records {
-        match record.what {
-            What::Lost { .. } => {
+        match record.event {
+            SchedEvent::Lost { .. } => {
                 running.remove(&record.cpu);
             }
-            What::Switch { prev, next, .. } => {
+            SchedEvent::Switch { prev, next, .. } => {
                 if let Some(known) = running.insert(record.cpu, next) {
                     assert_eq!(known, prev, "who left {} at {}", record.cpu, record.at);
                 }

@@ -1,6 +1,7 @@
 //! Quantum Atlas 10K, 9 GB, 10 025 rpm (1999).
 //!
-//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `atlas10k`, extracted from the drive.
+//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `atlas10k`, extracted from the
+//! drive.
 
 use super::Published;
 use crate::hdd::geometry::Order;

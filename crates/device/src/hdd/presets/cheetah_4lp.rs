@@ -1,6 +1,7 @@
 //! Seagate Cheetah 4LP, 4.5 GB, 10 033 rpm (1997).
 //!
-//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `cheetah4LP`, extracted from the drive.
+//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `cheetah4LP`, extracted from the
+//! drive.
 
 use super::Published;
 use crate::hdd::geometry::Order;

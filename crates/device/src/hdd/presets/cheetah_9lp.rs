@@ -1,6 +1,7 @@
 //! Seagate Cheetah 9LP, 9 GB, 10 045 rpm (1998).
 //!
-//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `cheetah9LP`, extracted from the drive.
+//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `cheetah9LP`, extracted from the
+//! drive.
 
 use super::Published;
 use crate::hdd::geometry::Order;

@@ -1,6 +1,7 @@
 //! IBM Ultrastar 18ES, 9 GB, 7200 rpm (1999).
 //!
-//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `ibm18es`, extracted from the drive.
+//! Source: the drive files published with DiskSim 4.0 (Carnegie Mellon University), `ibm18es`, extracted from the
+//! drive.
 
 use super::Published;
 use crate::hdd::geometry::Order;

@@ -1,6 +1,6 @@
 //! Drives that were not measured: the shape of the Cheetah 9LP's seek curve, scaled by the ratio of the mean seeks; the
-//! revolution and the sustained rates give the sectors of a track. The rule is that of specs/io-schedulers.md section 11.5; the data-sheet
-//! values are from memory and marked there as to be confirmed with the product manuals.
+//! revolution and the sustained rates give the sectors of a track. The rule is that of specs/io-schedulers.md section
+//! 11.5; the data-sheet values are from memory and marked there as to be confirmed with the product manuals.
 
 use super::cheetah_9lp;
 use crate::hdd::geometry::{Order, Zone};
@@ -38,8 +38,8 @@ pub struct Sheet {
     pub sectors_max: u32,
 }
 
-/// 10 000 rpm, one disc: 8 MB of buffer, of which 6877 KiB serve as cache. Ultra320: 1.6 us a sector. Servers of the time
-/// ran such drives with the write cache off.
+/// 10 000 rpm, one disc: 8 MB of buffer, of which 6877 KiB serve as cache. Ultra320: 1.6 us a sector. Servers of the
+/// time ran such drives with the write cache off.
 pub const SCSI_10K_36GB: Sheet = Sheet {
     rpm: 10_000,
     heads: 2,
@@ -140,8 +140,8 @@ impl Sheet {
         points.first().map_or(0, |point| u64::from(point.1) * self.seek_us * 1000 / mean.ns())
     }
 
-    /// Zones of equally many cylinders, from the fast outside to the slow inside. A track passes in a revolution and the
-    /// skew to the next one; that, and the sustained rate, give its sectors.
+    /// Zones of equally many cylinders, from the fast outside to the slow inside. A track passes in a revolution and
+    /// the skew to the next one; that, and the sustained rate, give its sectors.
     fn zones(&self, revolution: u64) -> Vec<Zone> {
         let track_ns = revolution / 1000 + self.skew_us() * 1000;
         let sectors = |rate: u64| rate * track_ns / 1_000_000_000 / SECTOR_BYTES;

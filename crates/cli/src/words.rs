@@ -1,0 +1,99 @@
+//! What the library refuses and what it ran, in words that can be typed.
+
+use crate::failure::{Failure, exit};
+use goodness::{Again, Kind, Refusal, See};
+
+/// A refusal on the command line: with the list to look into, and with the command that shows it again, where the words after
+/// `goodness run` that name the input are known.
+pub fn failure(refusal: &Refusal, input: &str) -> Failure {
+    let code = match refusal.kind {
+        Kind::Usage => exit::USAGE,
+        Kind::Violated => exit::VIOLATED,
+        Kind::Failed | Kind::Cancelled => exit::FAILURE,
+    };
+    let mut sentence = refusal.to_string();
+    if let Some(option) = refusal.option {
+        sentence = sentence.replacen(option, &typed(option), 1).replace("block_only", &typed("block_only"));
+    }
+    if let Some(list) = refusal.see {
+        sentence = format!("{} {}", ended(&sentence), see(list));
+    }
+    if let Some(again) = &refusal.again {
+        sentence = format!("{} Reproduce: {}", ended(&sentence), reproduce(input, again));
+    }
+    Failure { sentence, code }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        failure(&refusal, "INPUT")
+    }
+}
+
+/// The command that shows a run again; `input` is what follows `goodness run`.
+pub fn reproduce(input: &str, again: &Again) -> String {
+    let Again { policy, elevator, seed, replication } = again;
+    let elevator = elevator.as_ref().map_or_else(String::new, |elevator| format!(" --elevator {elevator}"));
+    format!("goodness run {input} -p {policy}{elevator} --seed {seed} --replication {replication}")
+}
+
+/// An option of the library as it is typed.
+fn typed(option: &str) -> String {
+    format!("--{}", option.replace('_', "-"))
+}
+
+/// Where the right names stand.
+fn see(list: See) -> String {
+    let list = match list {
+        See::WorkloadsAndRecordings => {
+            return "See `goodness list workloads` and `goodness list recordings`.".into();
+        }
+        See::Policies(of) => ["policies", of.unwrap_or_default()],
+        See::Elevators(of) => ["elevators", of.unwrap_or_default()],
+        See::Workloads(of) => ["workloads", of.unwrap_or_default()],
+        See::Machines => ["machines", ""],
+        See::Metrics => ["metrics", ""],
+        See::Formats => ["formats", ""],
+    };
+    format!("See `{}`.", format!("goodness list {}", list.join(" ")).trim_end())
+}
+
+/// `text` with a full stop, where it does not end a sentence already.
+fn ended(text: &str) -> String {
+    if text.ends_with(['.', '?', '!']) { text.to_string() } else { format!("{text}.") }
+}
+
+/// The command line, as the report repeats it.
+pub fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| quoted(&word));
+    std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness::{Contender, PolicySpec};
+
+    #[test]
+    fn a_refusal_gets_the_list_and_the_command_that_the_library_does_not_know() {
+        let refusal = PolicySpec::parse("ffio").unwrap_err();
+        assert!(!refusal.to_string().contains("goodness"), "{refusal}");
+        let sentence = Failure::from(refusal).sentence;
+        assert_eq!(sentence, "there is no policy \"ffio\"; the nearest is \"fifo\". See `goodness list policies`.");
+        let of_one = Failure::from(PolicySpec::parse("rr:timeslice=2h").unwrap_err()).sentence;
+        assert!(of_one.ends_with(". See `goodness list policies rr`."), "{of_one}");
+        let contender = Contender::policy(PolicySpec::parse("rr").unwrap());
+        let refusal = Refusal::violated("it ran nobody").again(contender.again(7, 3));
+        let found = failure(&refusal, "mixed");
+        let expected = "it ran nobody. Reproduce: goodness run mixed -p rr --seed 7 --replication 3";
+        assert_eq!((found.sentence.as_str(), found.code), (expected, exit::VIOLATED));
+    }
+}

@@ -1,0 +1,280 @@
+//! bfq: each process has a queue with a budget of sectors; shares of throughput, and short delays for whom a user
+//! waits.
+//!
+//! Source: Linux 5.x, `specs/io-schedulers.md` section 9, in `bfq/`: the next queue (`wf2q.rs`), its budget
+//! (`budget.rs`), service of it (`service.rs`), arrivals (`arrival.rs`), whether to keep the device idle (`idling.rs`),
+//! raising of weights (`raising.rs`), queues that are shared (`sharing.rs`), the speed of the device (`rate.rs`).
+//!
+//! Inferred (general knowledge where the spec is short): which queues are shared from the start, when a queue counts as
+//! bound by I/O, when the device as queueing, how long a pause makes soft real-time, limits on slots for writes, how
+//! many requests are injected. Departs: *slow* compares rates, as the spec says; times are nanoseconds, not jiffies,
+//! but for the timeout. Left out: groups (all weights come from I/O priorities), merging of queues that read next to
+//! each other or, where the device seeks, began together, wakers.
+//!
+//! Weakness: the device idles on purpose, which costs throughput where it has a queue or does not seek; a raised queue
+//! takes it from all others.
+
+mod arrival;
+mod budget;
+mod counts;
+mod idling;
+mod queue;
+mod raising;
+mod rate;
+mod service;
+mod settings;
+mod sharing;
+#[cfg(test)]
+mod tests;
+mod wf2q;
+
+use crate::parts::nearest_request::Backward;
+use crate::parts::fifo::Arrivals;
+use crate::parts::sorted::Sectors;
+use budget::Bounds;
+use counts::{Counted, Counts, Queueing};
+use goodness_core::{
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time,
+};
+use queue::Queue;
+use raising::Burst;
+use rate::PeakRate;
+pub use settings::Settings;
+use settings::Times;
+use sharing::Sharing;
+use wf2q::Schedule;
+
+/// The queue of requests that bypass all queues.
+const NO_QUEUE: u32 = u32::MAX;
+
+/// While the device is kept idle for the queue that is served.
+#[derive(Clone, Copy, Debug)]
+struct Idling {
+    since: Time,
+    until: Time,
+}
+
+/// The first request of a queue after a pause, timed to see whether requests of others delay it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    since: Time,
+    /// The next request served of the queue is the one.
+    awaits_dispatch: bool,
+    request: Option<RequestId>,
+    /// Requests of others were injected meanwhile.
+    injected: bool,
+}
+
+/// Budget fair queueing.
+#[derive(Clone, Debug)]
+pub struct Bfq {
+    settings: Settings,
+    times: Times,
+    back: Backward,
+    schedule: Schedule,
+    queues: Vec<Queue>,
+    sectors: Sectors,
+    arrivals: Arrivals,
+    /// Requests that bypass all queues.
+    /// By request: its queue.
+    owner: Vec<u32>,
+    waiting: u32,
+    bounds: Bounds,
+    rate: PeakRate,
+    burst: Burst,
+    sharing: Sharing,
+    counts: Counts,
+    queueing: Queueing,
+    /// Where the last request given to the device ended.
+    position: u64,
+    /// When service of the present queue began, and when it has taken too long.
+    began: Time,
+    ends: Time,
+    idling: Option<Idling>,
+    trial: Trial,
+}
+
+impl RegisteredElevator for Bfq {
+    const ABOUT: ElevatorAbout = ElevatorAbout {
+        name: "bfq",
+        summary: "Budgets of sectors for processes by weighted fair queueing; more weight for whom a user waits.",
+        source: "Linux 5.x; specs section 9",
+        layer: Layer::MultiQueue,
+    };
+    type Settings = Settings;
+
+    fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Bfq {
+        Bfq {
+            times: Times::new(facts, &settings),
+            back: Backward { max: settings.back_seek_max.saturating_mul(2), penalty: settings.back_seek_penalty },
+            schedule: Schedule::new(),
+            queues: Vec::new(),
+            sectors: Sectors::default(),
+            arrivals: Arrivals::default(),
+            owner: Vec::new(),
+            waiting: 0,
+            bounds: Bounds::new(settings.max_budget),
+            rate: PeakRate::new(facts),
+            burst: Burst::default(),
+            sharing: Sharing::default(),
+            counts: Counts::default(),
+            queueing: Queueing::default(),
+            position: 0,
+            began: Time::ZERO,
+            ends: Time::ZERO,
+            idling: None,
+            trial: Trial::default(),
+            settings,
+        }
+    }
+}
+
+impl Elevator for Bfq {
+    fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
+        let number = if io.sync {
+            self.sharing.queue_of(io.submitter)
+        } else {
+            Some(queue::number(false, io.submitter, io.priority))
+        };
+        number == Some(self.owner[request.index()])
+    }
+
+    fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
+        if side == Side::Back {
+            return;
+        }
+        let owner = self.owner[request.index()];
+        let queue = &mut self.queues[owner as usize];
+        queue.order.rekey_behind_equals(&mut self.sectors, request, cx.requests[request].sector);
+        self.consider(cx, owner, request);
+    }
+
+    fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
+        let owner = self.owner[absorbed.index()];
+        if owner == self.owner[survivor.index()] {
+            // `remove` takes the absorbed one off; only its place must not be lost.
+            self.queues[owner as usize].arrivals.absorb(&mut self.arrivals, survivor, absorbed);
+            self.queues[owner as usize].arrivals.push(&mut self.arrivals, absorbed);
+        }
+        self.remove(cx, absorbed);
+    }
+
+    fn remove(&mut self, cx: &IoContext, request: RequestId) {
+        let owner = self.owner[request.index()];
+        self.take_off(cx, owner, request);
+        self.settle(cx, owner);
+    }
+
+    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+        if io.op == Operation::Read {
+            return Allocate::AsUsual;
+        }
+        // Sixteenths of the slots: fewer for writes than for reads, and fewer still while a raised queue is busy.
+        let sixteenths: u64 = match (self.counts.raised() > 0, io.sync) {
+            (false, false) => 8,
+            (false, true) => 12,
+            (true, false) => 3,
+            (true, true) => 6,
+        };
+        let limit = (u64::from(cx.facts.requests_each()) * sixteenths / 16).max(1);
+        if u64::from(used) >= limit { Allocate::Wait } else { Allocate::AsUsual }
+    }
+
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        let slots = cx.requests.slots();
+        self.sectors.reserve(slots);
+        self.arrivals.reserve(slots);
+        if self.owner.len() < slots {
+            self.owner.resize(slots, NO_QUEUE);
+        }
+        self.arrive(cx, request);
+        Run::WhenUnplugged
+    }
+
+    fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        if self.settings.strict_guarantees && cx.in_flight > 0 {
+            return None;
+        }
+        let queue = self.select(cx)?;
+        Some(self.serve(cx, queue))
+    }
+
+    fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        let owner = std::mem::replace(&mut self.owner[request.index()], NO_QUEUE);
+        self.sample_queueing(cx);
+        if self.rate.completed(cx.now) {
+            self.bounds.learn(self.rate.sectors_in(self.times.timeout));
+        }
+        self.completed(cx, owner, request);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.idling.map(|idling| idling.until)
+    }
+
+    fn timer(&mut self, cx: &IoContext) {
+        if self.idling.is_some_and(|idling| idling.until <= cx.now) {
+            self.idled(cx);
+        }
+    }
+
+    fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
+        if let Some(number) = self.sharing.leaves(submitter) {
+            self.abandon(cx, number);
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.waiting > 0
+    }
+}
+
+impl Bfq {
+    fn queue(&mut self, number: u32) -> &mut Queue {
+        &mut self.queues[number as usize]
+    }
+
+    /// Nobody is left who has requests for the queue.
+    fn abandon(&mut self, cx: &IoContext, number: u32) {
+        self.queue(number).exited = true;
+        // Nothing will come: the timer ends service of the queue at once.
+        if self.schedule.serving() == Some(number)
+            && let Some(idling) = &mut self.idling
+        {
+            idling.until = cx.now;
+        }
+    }
+
+    /// Sectors that serving `request` counts as. Who writes asynchronously fills the device's cache, which others pay
+    /// for.
+    fn charge(&self, cx: &IoContext, number: u32, request: RequestId) -> u64 {
+        let queue = &self.queues[number as usize];
+        let sectors = u64::from(cx.requests[request].sectors);
+        let as_it_is = queue.sync || queue.raise.is_raised() || self.counts.are_asymmetric(queue.counted.weight);
+        if as_it_is { sectors } else { sectors * Times::ASYNC_CHARGE }
+    }
+
+    /// Brings counts and weight of a queue up to date after it changed.
+    fn recount(&mut self, number: u32) {
+        let entity = self.schedule[number];
+        let queue = &mut self.queues[number as usize];
+        let raised = queue.raise.is_raised();
+        let counts = (queue.busy || queue.outstanding > 0) && !raised;
+        let (_, weight) = queue::class_and_weight(queue.priority);
+        let new = Counted {
+            busy: queue.busy.then(|| entity.class()),
+            raised: queue.busy && raised,
+            weight: counts.then_some(weight as usize / 10),
+        };
+        self.counts.replace(queue.counted, new);
+        queue.counted = new;
+    }
+
+    /// The weight that a queue's priority and raising give it, from its next activation on.
+    fn weigh(&mut self, number: u32) {
+        let queue = &self.queues[number as usize];
+        let (class, weight) = queue::class_and_weight(queue.priority);
+        self.schedule.want(number, class, weight * queue.raise.factor());
+    }
+}

@@ -1,0 +1,123 @@
+//! What is known of all queues together: how many are busy in each class, how many are raised, which weights there are,
+//! and whether the device has a queue of its own.
+
+use super::wf2q::CLASSES;
+
+/// What of a queue is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Its class, while it is busy.
+    pub busy: Option<usize>,
+    /// It is busy and raised.
+    pub raised: bool,
+    /// Its weight in tens, while it is busy or has requests outstanding and is not raised.
+    pub weight: Option<usize>,
+}
+
+/// The counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    busy: [u32; CLASSES],
+    raised: u32,
+    weights: [u32; 9],
+}
+
+impl Counts {
+    /// Counts a queue as `new`, that was counted as `old`.
+    pub fn replace(&mut self, old: Counted, new: Counted) {
+        if let Some(class) = old.busy {
+            self.busy[class] -= 1;
+        }
+        if let Some(class) = new.busy {
+            self.busy[class] += 1;
+        }
+        if let Some(weight) = old.weight {
+            self.weights[weight] -= 1;
+        }
+        if let Some(weight) = new.weight {
+            self.weights[weight] += 1;
+        }
+        self.raised = self.raised + u32::from(new.raised) - u32::from(old.raised);
+    }
+
+    /// Busy queues.
+    pub fn busy(&self) -> u32 {
+        self.busy.iter().sum()
+    }
+
+    /// Raised ones of them.
+    pub fn raised(&self) -> u32 {
+        self.raised
+    }
+
+    /// Whether shares need care: weights differ, and `weight` (in tens) is not the smallest, or classes do.
+    pub fn are_asymmetric(&self, weight: Option<usize>) -> bool {
+        let mut present = (0..self.weights.len()).filter(|weight| self.weights[*weight] > 0);
+        let smallest = present.next();
+        let differ = present.next().is_some() && (weight.is_none() || weight != smallest);
+        differ || self.busy.iter().filter(|count| **count > 0).count() > 1
+    }
+}
+
+/// Whether the device takes several commands at a time, as far as could be seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Queueing {
+    /// None: not known, taken for yes.
+    verdict: Option<bool>,
+    deepest: u32,
+    samples: u32,
+}
+
+impl Queueing {
+    /// With so many requests, a device that can queue does.
+    const THRESHOLD: u32 = 3;
+    const SAMPLES: u32 = 32;
+
+    /// Whether it does.
+    pub fn is_queueing(&self) -> bool {
+        self.verdict != Some(false)
+    }
+
+    /// A request completes: `in_device` were there with it, and `waiting` here. `held_back`: the queue that is served
+    /// keeps the device from getting more.
+    pub fn sample(&mut self, in_device: u32, waiting: u32, held_back: bool) {
+        self.deepest = self.deepest.max(in_device);
+        if in_device + waiting <= Queueing::THRESHOLD || held_back && in_device < Queueing::THRESHOLD {
+            return;
+        }
+        self.samples += 1;
+        if self.samples > Queueing::SAMPLES {
+            self.verdict = Some(self.deepest > Queueing::THRESHOLD);
+            (self.deepest, self.samples) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_of_the_smallest_weight_needs_no_care() {
+        let mut counts = Counts::default();
+        let counted = |weight| Counted { busy: Some(1), raised: false, weight: Some(weight) };
+        counts.replace(Counted::default(), counted(4));
+        counts.replace(Counted::default(), counted(4));
+        assert!(!counts.are_asymmetric(Some(4)));
+        counts.replace(counted(4), counted(8));
+        assert_eq!([counts.are_asymmetric(Some(4)), counts.are_asymmetric(Some(8))], [false, true]);
+        counts.replace(counted(8), Counted { busy: Some(0), ..Counted::default() });
+        assert!(counts.are_asymmetric(Some(4)), "two classes");
+    }
+
+    #[test]
+    fn a_device_that_never_had_more_than_three_of_many_has_no_queue() {
+        let mut queueing = Queueing::default();
+        (0..32).for_each(|_| queueing.sample(1, 9, false));
+        assert!(queueing.is_queueing());
+        queueing.sample(1, 9, false);
+        assert!(!queueing.is_queueing());
+        (0..33).for_each(|_| queueing.sample(4, 0, false));
+        assert!(queueing.is_queueing());
+    }
+}

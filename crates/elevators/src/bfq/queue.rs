@@ -1,0 +1,224 @@
+//! One queue: the requests of a process that somebody waits for, or all others of one priority.
+
+use super::raising::Raise;
+use crate::parts::fifo::Fifo;
+use crate::parts::decaying_mean::Mean;
+use crate::parts::sorted::Sorted;
+use goodness_core::{IoClass, IoPriority, RequestId, Span, Submitter, Time};
+
+/// Levels of a class.
+const LEVELS: u32 = 8;
+/// Queues of requests that nobody waits for: eight each in two classes, one in the idle class.
+pub const SHARED: u32 = 2 * LEVELS + 1;
+/// A queue seeks if so many of its last 32 requests did.
+const SEEKS: u32 = 19;
+/// Samples of think time, in 256ths of all that count, above which the mean is relied upon.
+const THINKS: u64 = 80;
+/// Returns in time after which a queue counts as bound by I/O again.
+const IN_TIME: u32 = 120;
+
+/// The weight that raising takes for one that nobody chose.
+pub const DEFAULT_WEIGHT: u64 = 40;
+
+/// Number of the queue of a request.
+pub fn number(sync: bool, submitter: Submitter, priority: IoPriority) -> u32 {
+    let level = u32::from(priority.level).min(LEVELS - 1);
+    match (sync, priority.class) {
+        (true, _) => SHARED + submitter.0,
+        (false, IoClass::RealTime) => level,
+        (false, IoClass::BestEffort) => LEVELS + level,
+        (false, IoClass::Idle) => 2 * LEVELS,
+    }
+}
+
+/// Class and weight of a priority.
+pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
+    let class = match priority.class {
+        IoClass::RealTime => 0,
+        IoClass::BestEffort => 1,
+        IoClass::Idle => 2,
+    };
+    (class, 10 * (8 - u64::from(priority.level.min(7))))
+}
+
+/// A queue's requests, and what is known of who fills it.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Whether somebody waits for its requests.
+    pub sync: bool,
+    /// As last asked with.
+    pub priority: IoPriority,
+    /// Waiting requests by sector.
+    pub order: Sorted,
+    /// Waiting requests by arrival.
+    pub arrivals: Fifo,
+    /// The one to be served next.
+    pub next: Option<RequestId>,
+    /// In the device.
+    pub outstanding: u32,
+    /// Sectors it may be given in one go.
+    pub max_budget: u64,
+    /// It has requests, or is being served.
+    pub busy: bool,
+    /// It had its first request.
+    pub begun: bool,
+    /// Its process is gone.
+    pub exited: bool,
+    /// Its service ended while it was waited for, and others were not blocked.
+    pub awaited: bool,
+    /// Its oldest request was looked at in this service.
+    pub age_checked: bool,
+    /// Once nothing is outstanding, it is computed when it would be soft real-time to ask again.
+    pub drains: bool,
+    /// It began in a large burst.
+    pub in_burst: bool,
+    /// Its raising.
+    pub raise: Raise,
+    /// When it last had neither requests nor outstanding ones; none yet: long ago.
+    pub emptied: Option<Time>,
+    /// When its last outstanding request completed.
+    pub completed: Option<Time>,
+    /// Where the last request ended.
+    pub end: u64,
+    seeks: u32,
+    think: Mean,
+    io_bound: bool,
+    in_time: u32,
+    /// Requests of others that may be in the device while it is waited for.
+    pub inject: u32,
+    /// What its first request after a pause takes without requests of others.
+    pub alone: Option<Span>,
+    /// When fewer were allowed last, or the two were learnt anew.
+    pub inject_since: Time,
+    /// What of it the device's counts contain.
+    pub counted: super::counts::Counted,
+}
+
+impl Queue {
+    /// A queue without requests.
+    pub fn new(sync: bool, now: Time, max_budget: u64) -> Queue {
+        Queue {
+            sync,
+            priority: IoPriority::DEFAULT,
+            order: Sorted::default(),
+            arrivals: Fifo::default(),
+            next: None,
+            outstanding: 0,
+            max_budget,
+            busy: false,
+            begun: false,
+            exited: false,
+            awaited: false,
+            age_checked: false,
+            drains: false,
+            in_burst: false,
+            raise: Raise::new(now),
+            emptied: None,
+            completed: None,
+            end: 0,
+            // The first request is almost certainly one.
+            seeks: 1,
+            think: Mean::default(),
+            io_bound: true,
+            in_time: 0,
+            inject: 0,
+            alone: None,
+            inject_since: now,
+            counted: super::counts::Counted::default(),
+        }
+    }
+
+    /// Whether most of its requests seek.
+    pub fn is_seeky(&self) -> bool {
+        self.seeks.count_ones() > SEEKS
+    }
+
+    /// Whether all of its last requests did.
+    pub fn only_seeks(&self) -> bool {
+        self.seeks == u32::MAX
+    }
+
+    /// Learns whether its newest request seeks.
+    pub fn learn_seek(&mut self, seeks: bool) {
+        self.seeks = self.seeks << 1 | u32::from(seeks);
+    }
+
+    /// Whether its next request usually comes within `idle`.
+    pub fn thinks_shortly(&self, idle: Span) -> bool {
+        self.think.samples() <= THINKS || self.think.value() <= idle.0
+    }
+
+    /// Learns how long it thought, where it had nothing waiting and nothing outstanding.
+    pub fn learn_think(&mut self, now: Time, idle: Span) {
+        if self.outstanding > 0 || !self.order.is_empty() {
+            return;
+        }
+        if let Some(completed) = self.completed {
+            self.think.think(now.since(completed).0.min(2 * idle.0));
+        }
+    }
+
+    /// Whether it is bound by I/O: it asks again as soon as it is answered.
+    pub fn is_io_bound(&self) -> bool {
+        self.io_bound
+    }
+
+    /// The device was kept idle for it in vain, after `service` of `budget` sectors.
+    pub fn kept_waiting(&mut self, service: u64, budget: u64) {
+        if service <= 2 * budget / 10 {
+            self.io_bound = false;
+        }
+    }
+
+    /// It has work again, in time for its service to go on or not.
+    pub fn returns(&mut self, in_time: bool) {
+        self.in_time = if in_time { self.in_time + 1 } else { 0 };
+        if !self.io_bound && self.in_time >= IN_TIME {
+            self.io_bound = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_weighs_ten_for_each_level_below_eight() {
+        let weight = |level| class_and_weight(IoPriority { level, ..IoPriority::DEFAULT }).1;
+        assert_eq!([weight(0), weight(4), weight(7)], [80, DEFAULT_WEIGHT, 10]);
+    }
+
+    #[test]
+    fn a_queue_is_seeky_once_20_of_its_last_32_requests_seek() {
+        let mut queue = Queue::new(true, Time::ZERO, 1);
+        (0..32).for_each(|_| queue.learn_seek(false));
+        (0..19).for_each(|_| queue.learn_seek(true));
+        assert!(!queue.is_seeky());
+        queue.learn_seek(true);
+        assert!(queue.is_seeky() && !queue.only_seeks());
+        (0..13).for_each(|_| queue.learn_seek(false));
+        assert!(!queue.is_seeky());
+    }
+
+    #[test]
+    fn requests_nobody_waits_for_share_a_queue_by_priority() {
+        let be = IoPriority::DEFAULT;
+        let idle = |level| IoPriority { class: IoClass::Idle, level };
+        assert_eq!(number(false, Submitter(1), be), number(false, Submitter(2), be));
+        assert_ne!(number(false, Submitter(1), be), number(false, Submitter(1), IoPriority { level: 5, ..be }));
+        assert_eq!(number(false, Submitter(1), idle(0)), number(false, Submitter(1), idle(7)));
+        assert_eq!(number(true, Submitter(0), be), SHARED);
+    }
+
+    #[test]
+    fn long_thinking_is_noticed_at_the_third_sample() {
+        let idle = Span::from_ms(8);
+        let mut queue = Queue::new(true, Time::ZERO, 1);
+        queue.completed = Some(Time::ZERO);
+        for expected in [true, true, false] {
+            queue.learn_think(Time(20_000_000), idle);
+            assert_eq!(queue.thinks_shortly(idle), expected);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Tunables, and what follows from them and from HZ.
+
+use goodness_core::{QueueFacts, Span};
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// How long the device is kept idle for the next request of the queue that is served; 0: never.
+        slice_idle: Span = Span::from_ms(8), in Span::ZERO => Span::from_s(1);
+        /// Longest service of a queue in one go; auto: an eighth of a second in whole jiffies.
+        timeout_sync: Option<Span> = None, in Span::from_ms(1) => Span::from_s(60);
+        /// Most sectors that a queue is served in one go; 0: what the device can serve until the timeout.
+        max_budget: u64 = 0, in 0 => 1 << 32;
+        /// Age at which a request that somebody waits for goes before its neighbours.
+        fifo_expire_sync: Span = Span::from_ms(125), in Span::ZERO => Span::from_s(600);
+        /// The same for requests that nobody waits for.
+        fifo_expire_async: Span = Span::from_ms(250), in Span::ZERO => Span::from_s(600);
+        /// Farthest step backwards, in KiB.
+        back_seek_max: u64 = 16_384, in 0 => 1 << 40;
+        /// Cost of a step backwards, where one of the same length forwards costs 1.
+        back_seek_penalty: u64 = 2, in 1 => 1000;
+        /// Whether interactive and soft real-time queues are raised.
+        low_latency: bool = true;
+        /// Whether queues that begin together are one, on a device that queues and does not seek (Linux 5.13 and
+        /// later).
+        stable_merge: bool = true;
+        /// Whether shares are kept at any cost: always idle, one request in the device.
+        strict_guarantees: bool = false;
+    }
+}
+
+/// Constants of the spec, and times that depend on HZ.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Longest service of a queue in one go.
+    pub timeout: Span,
+}
+
+impl Times {
+    /// A request farther than this from where the one before it ended is a seek.
+    pub const SEEK_SECTORS: u64 = 800;
+    /// On flash, only a request smaller than this can be one.
+    pub const SMALL_SECTORS: u32 = 64;
+    /// Idling for a queue that seeks, where shares are not at stake.
+    pub const SHORT_IDLE: Span = Span::from_ms(2);
+    /// Idling for a raised queue is not shorter than this.
+    pub const RAISED_IDLE: Span = Span::from_ms(20);
+    /// A sector that nobody waits for counts as so many, where all weights are equal.
+    pub const ASYNC_CHARGE: u64 = 3;
+    /// The first largest budget, in sectors.
+    pub const FIRST_BUDGET: u64 = 16_384;
+
+    /// The times of a queue.
+    pub fn new(facts: &QueueFacts, settings: &Settings) -> Times {
+        let eighth = Span(u64::from(facts.hz / 8).max(1) * facts.jiffy().0);
+        Times { timeout: settings.timeout_sync.unwrap_or(eighth) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::verb_driver::facts;
+
+    #[test]
+    fn the_timeout_is_an_eighth_of_a_second_in_whole_jiffies() {
+        let timeout = |hz| Times::new(&QueueFacts { hz, ..facts() }, &Settings::default()).timeout;
+        assert_eq!([1000, 250].map(timeout), [Span::from_ms(125), Span::from_ms(124)]);
+    }
+}

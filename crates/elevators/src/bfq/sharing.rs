@@ -1,0 +1,204 @@
+//! Which queue a submitter's requests join: its own, or that of one which began just before it.
+//!
+//! Processes that begin together, as the threads of one program do, most often work together. On a device that queues
+//! and does not seek they share the queue of the first of them, and none of them is served at the cost of another
+//! (Linux 5.13: early stable merging). On any other device each has its own at first, and one that shows within 600 ms
+//! that it is not served faster alone joins that of the first then (late stable merging). Who shares a queue stays with
+//! it.
+
+use super::queue;
+use goodness_core::{IoPriority, Span, Submitter, Time};
+
+/// Who begins so soon after the first shares its queue.
+const TOGETHER: Span = Span::from_ms(180);
+/// After so long, whoever begins is a first one.
+const ANEW: Span = Span::from_ms(600);
+/// So long a queue is watched before it is decided whether it is given up for that of the first.
+const LATE: Span = Span::from_ms(600);
+
+/// The first of those that begin together.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    number: u32,
+    began: Time,
+    priority: IoPriority,
+}
+
+/// A queue that may be given up.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    began: Time,
+    /// The queue to join.
+    first: u32,
+}
+
+/// The queues of all submitters.
+#[derive(Clone, Debug, Default)]
+pub struct Sharing {
+    /// By submitter: the number of its queue, once it has one.
+    queues: Vec<Option<u32>>,
+    /// By queue: who shares it.
+    sharers: Vec<u32>,
+    /// By submitter: whether its queue is watched.
+    watched: Vec<Option<Watched>>,
+    first: Option<First>,
+}
+
+impl Sharing {
+    /// The queue of `submitter`, if it has one.
+    pub fn queue_of(&self, submitter: Submitter) -> Option<u32> {
+        self.queues.get(submitter.0 as usize).copied().flatten()
+    }
+
+    /// The queue of `submitter`, which begins now if it has none. `may_share`: the device is of the kind where it may
+    /// share.
+    pub fn enrol(&mut self, now: Time, submitter: Submitter, priority: IoPriority, may_share: bool) -> u32 {
+        if let Some(number) = self.queue_of(submitter) {
+            return number;
+        }
+        let own = queue::number(true, submitter, priority);
+        let number = match self.first {
+            Some(first) if may_share && first.is_joined(now, priority) => first.number,
+            Some(first) if first.is_joined(now, priority) => {
+                self.watch(submitter, Watched { began: now, first: first.number });
+                own
+            }
+            Some(first) if now.since(first.began) <= ANEW && first.priority == priority => own,
+            _ => {
+                self.first = Some(First { number: own, began: now, priority });
+                own
+            }
+        };
+        self.join(submitter, number);
+        number
+    }
+
+    /// Who began with another and was watched for long enough: its queue and that of the first, if that still has a
+    /// sharer. It is asked once; [`Sharing::moves`] if it is better off there.
+    pub fn is_due(&mut self, now: Time, submitter: Submitter) -> Option<(u32, u32)> {
+        let watched = self.watched.get_mut(submitter.0 as usize)?;
+        let Watched { first, .. } = watched.take_if(|watched| now.since(watched.began) > LATE)?;
+        let has_sharers = self.sharers[first as usize] > 0;
+        self.queue_of(submitter).filter(|own| has_sharers && *own != first).map(|own| (own, first))
+    }
+
+    /// `submitter` gives its queue up for `number`. The queue given up, if nobody else shares it.
+    pub fn moves(&mut self, submitter: Submitter, number: u32) -> Option<u32> {
+        let given_up = self.leaves(submitter);
+        self.join(submitter, number);
+        given_up
+    }
+
+    fn watch(&mut self, submitter: Submitter, watched: Watched) {
+        let submitter = submitter.0 as usize;
+        if self.watched.len() <= submitter {
+            self.watched.resize(submitter + 1, None);
+        }
+        self.watched[submitter] = Some(watched);
+    }
+
+    fn join(&mut self, submitter: Submitter, number: u32) {
+        let submitter = submitter.0 as usize;
+        if self.queues.len() <= submitter {
+            self.queues.resize(submitter + 1, None);
+        }
+        self.queues[submitter] = Some(number);
+        if self.sharers.len() <= number as usize {
+            self.sharers.resize(number as usize + 1, 0);
+        }
+        self.sharers[number as usize] += 1;
+    }
+
+    /// `submitter` is gone: its queue, if nobody else shares it.
+    pub fn leaves(&mut self, submitter: Submitter) -> Option<u32> {
+        let number = self.queues.get_mut(submitter.0 as usize)?.take()?;
+        if let Some(watched) = self.watched.get_mut(submitter.0 as usize) {
+            *watched = None;
+        }
+        let sharers = &mut self.sharers[number as usize];
+        *sharers -= 1;
+        if *sharers > 0 {
+            return None;
+        }
+        self.first = self.first.filter(|first| first.number != number);
+        Some(number)
+    }
+}
+
+impl First {
+    fn is_joined(self, now: Time, priority: IoPriority) -> bool {
+        self.priority == priority && now.since(self.began) <= TOGETHER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BE: IoPriority = IoPriority::DEFAULT;
+
+    fn at(ms: u64) -> Time {
+        Time(ms * 1_000_000)
+    }
+
+    #[test]
+    fn who_begins_within_180_ms_of_the_first_shares_its_queue() {
+        let mut sharing = Sharing::default();
+        let mut begin = |ms, who| sharing.enrol(at(ms), Submitter(who), BE, true);
+        let first = begin(0, 0);
+        assert_eq!([begin(100, 1), begin(180, 2)], [first; 2]);
+        assert_ne!(begin(181, 3), first, "counted from the first, not from the last");
+        let second = begin(601, 4);
+        assert_eq!(begin(700, 5), second);
+        assert_eq!(begin(10_000, 1), first, "who has a queue stays with it");
+    }
+
+    #[test]
+    fn other_priorities_and_devices_that_seek_keep_queues_apart() {
+        let mut sharing = Sharing::default();
+        let first = sharing.enrol(at(0), Submitter(0), BE, true);
+        assert_ne!(sharing.enrol(at(1), Submitter(1), BE, false), first);
+        assert_ne!(sharing.enrol(at(1), Submitter(2), IoPriority { level: 0, ..BE }, true), first);
+    }
+
+    #[test]
+    fn on_a_device_that_seeks_who_began_with_another_is_asked_once_after_600_ms_whether_it_joins() {
+        let mut sharing = Sharing::default();
+        let mut begin = |ms, who| sharing.enrol(at(ms), Submitter(who), BE, false);
+        let queues = [begin(0, 0), begin(180, 1), begin(181, 2)];
+        assert_eq!(sharing.is_due(at(780), Submitter(1)), None);
+        assert_eq!(sharing.is_due(at(9_000), Submitter(0)), None, "the first has nobody to join");
+        assert_eq!(sharing.is_due(at(9_000), Submitter(2)), None, "it did not begin with the first");
+        assert_eq!(sharing.is_due(at(781), Submitter(1)), Some((queues[1], queues[0])));
+        assert_eq!(sharing.is_due(at(9_000), Submitter(1)), None, "it was asked");
+        assert_eq!(sharing.moves(Submitter(1), queues[0]), Some(queues[1]), "nobody is left in its own");
+        assert_eq!(sharing.leaves(Submitter(0)), None);
+        assert_eq!(sharing.leaves(Submitter(1)), Some(queues[0]));
+    }
+
+    #[test]
+    fn nobody_joins_late_whom_the_first_has_left_or_who_left_itself() {
+        let mut sharing = Sharing::default();
+        let mut begin = |ms, who| sharing.enrol(at(ms), Submitter(who), BE, false);
+        let (_, own) = (begin(0, 0), begin(0, 1));
+        begin(0, 2);
+        sharing.leaves(Submitter(0));
+        assert_eq!(sharing.is_due(at(601), Submitter(1)), None);
+        assert_eq!(sharing.queue_of(Submitter(1)), Some(own));
+        sharing.leaves(Submitter(2));
+        sharing.enrol(at(650), Submitter(2), BE, false);
+        assert_eq!(sharing.is_due(at(9_000), Submitter(2)), None);
+    }
+
+    #[test]
+    fn a_queue_is_left_when_its_last_sharer_is_gone() {
+        let mut sharing = Sharing::default();
+        let first = sharing.enrol(at(0), Submitter(0), BE, true);
+        sharing.enrol(at(0), Submitter(1), BE, true);
+        assert_eq!(sharing.leaves(Submitter(0)), None);
+        assert_eq!(sharing.leaves(Submitter(1)), Some(first));
+        assert_eq!(sharing.leaves(Submitter(1)), None, "it is gone already");
+        let next = sharing.enrol(at(1), Submitter(2), BE, true);
+        assert_ne!(next, first, "nobody joins a queue that was left");
+    }
+}

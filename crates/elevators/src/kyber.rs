@@ -1,0 +1,259 @@
+//! Kyber: tokens for each kind of I/O, taken away from kinds that are fast when the device is congested.
+//!
+//! Source: Linux, `specs/io-schedulers.md` section 10. Requests are not sorted. Each CPU has a queue for each domain
+//! (kind of I/O); a hardware queue serves a domain for a batch, then rotates; a request needs a token of its domain
+//! while the device has it. `kernel=4.20` sets the number of tokens by percentiles (`histogram.rs`), `kernel=4.12` by
+//! means (`mean.rs`).
+//!
+//! Inferred: where a turn ends for want of work or of tokens, the next domain begins a whole batch. A piece of I/O
+//! joins only one of the eight newest requests of its own CPU and domain; two requests never unite. Flushes, the only
+//! others there are here, pass by every elevator: the domain of the others stands empty.
+//!
+//! Weakness: no fairness between processes, no order on a disk that seeks; where every request is slow nothing is
+//! throttled.
+
+mod histogram;
+mod mean;
+mod queues;
+#[cfg(test)]
+mod tests;
+
+use goodness_core::{
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
+    Request, RequestId, Run, Seed, Span, Time,
+};
+use histogram::Histograms;
+use mean::Means;
+use queues::Queues;
+
+goodness_core::choices! {
+    /// The form modelled: 4.12 to 4.19, or since 4.20.
+    pub enum Kernel { V4_12 = "4.12", V4_20 = "4.20" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Form modelled: means (4.12 to 4.19) or percentiles (since 4.20).
+        kernel: Kernel = Kernel::V4_20;
+        /// Latency that reads should have.
+        read_lat: Span = Span::from_ms(2), in Span::from_us(1) => Span::from_s(60);
+        /// Latency that writes should have.
+        write_lat: Span = Span::from_ms(10), in Span::from_us(1) => Span::from_s(60);
+    }
+}
+
+/// Domains of the form with the most.
+const DOMAINS: usize = 4;
+/// Share of the layer's slots, in per cent, beyond which I/O that nobody waits for gets none.
+const ASYNC_PERCENT: u64 = 75;
+
+/// What one form grants a domain.
+struct Grant {
+    tokens: u32,
+    batch: u32,
+}
+
+/// Since 4.20: reads, writes, discards, others.
+const CURRENT: [Grant; DOMAINS] = [
+    Grant { tokens: 256, batch: 16 },
+    Grant { tokens: 128, batch: 8 },
+    Grant { tokens: 64, batch: 1 },
+    Grant { tokens: 16, batch: 1 },
+];
+/// 4.12 to 4.19: reads, synchronous writes, others.
+const OLD: [Grant; 3] =
+    [Grant { tokens: 256, batch: 16 }, Grant { tokens: 128, batch: 8 }, Grant { tokens: 64, batch: 8 }];
+
+/// The tokens of one domain.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tokens {
+    /// Requests that the device may have.
+    depth: u32,
+    /// Requests that it has.
+    used: u32,
+}
+
+/// The domain a hardware queue serves, and how many requests of it were dispatched in this batch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    domain: usize,
+    batch: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Control {
+    Histograms(Box<Histograms>),
+    Means(Means),
+}
+
+/// Domains with tokens.
+#[derive(Clone, Debug)]
+pub struct Kyber {
+    grants: &'static [Grant],
+    queues: Queues,
+    tokens: [Tokens; DOMAINS],
+    turns: Vec<Turn>,
+    /// By request: the domain whose token it holds.
+    holds: Vec<Option<u8>>,
+    control: Control,
+}
+
+impl std::fmt::Debug for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} tokens, batches of {}", self.tokens, self.batch)
+    }
+}
+
+impl RegisteredElevator for Kyber {
+    const ABOUT: ElevatorAbout = ElevatorAbout {
+        name: "kyber",
+        summary: "Tokens for reads, writes and discards, fewer for those that are fast while the device is congested.",
+        source: "Linux 4.12 to 4.19 and since 4.20; specs section 10",
+        layer: Layer::MultiQueue,
+    };
+    type Settings = Settings;
+
+    fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Kyber {
+        let grants: &'static [Grant] = match settings.kernel {
+            Kernel::V4_12 => &OLD,
+            Kernel::V4_20 => &CURRENT,
+        };
+        let control = match settings.kernel {
+            Kernel::V4_12 => Control::Means(Means::new(settings.read_lat, settings.write_lat)),
+            Kernel::V4_20 => Control::Histograms(Box::new(Histograms::new(settings.read_lat, settings.write_lat))),
+        };
+        let mut tokens = [Tokens::default(); DOMAINS];
+        for (tokens, grant) in tokens.iter_mut().zip(grants) {
+            tokens.depth = grant.tokens;
+        }
+        Kyber {
+            grants,
+            queues: Queues::new(facts, grants.len()),
+            tokens,
+            turns: vec![Turn::default(); usize::from(facts.queues.max(1))],
+            holds: Vec::new(),
+            control,
+        }
+    }
+}
+
+impl Elevator for Kyber {
+    fn merges(&self) -> Merges {
+        Merges::Newest
+    }
+
+    fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
+        self.queues.is_among_the_newest(request, usize::from(io.cpu), self.domain(io.op, io.sync))
+    }
+
+    fn remove(&mut self, _: &IoContext, request: RequestId) {
+        self.queues.remove(request);
+    }
+
+    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+        let limit = u64::from(cx.facts.requests_each()) * ASYNC_PERCENT / 100;
+        if !io.sync && u64::from(used) >= limit.max(1) { Allocate::Wait } else { Allocate::AsUsual }
+    }
+
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        let slots = cx.requests.slots();
+        self.queues.reserve(slots);
+        if self.holds.len() < slots {
+            self.holds.resize(slots, None);
+        }
+        let what = &cx.requests[request];
+        let domain = self.domain_of(what);
+        self.queues.insert(request, what, domain);
+        Run::WhenUnplugged
+    }
+
+    fn dispatch(&mut self, _: &IoContext, queue: HwQueue) -> Option<RequestId> {
+        let turn = self.turns[queue.index()];
+        let goes_on = turn.batch < self.grants[turn.domain].batch;
+        if let Some(request) = goes_on.then(|| self.dispatch_turn(queue)).flatten() {
+            return Some(request);
+        }
+        self.rotate(queue)
+    }
+
+    fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        let Some(domain) = self.holds[request.index()].take() else { return };
+        self.tokens[usize::from(domain)].used -= 1;
+        let what = &cx.requests[request];
+        match &mut self.control {
+            Control::Histograms(control) => control.sample(cx, usize::from(domain), what),
+            Control::Means(control) => control.sample(cx, usize::from(domain), what),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match &self.control {
+            Control::Histograms(control) => control.timer,
+            Control::Means(control) => control.timer,
+        }
+    }
+
+    fn timer(&mut self, cx: &IoContext) {
+        let depths = self.tokens.map(|tokens| tokens.depth);
+        let wanted = match &mut self.control {
+            Control::Histograms(control) => control.decide(cx, depths),
+            Control::Means(control) => control.decide(cx, depths),
+        };
+        for ((tokens, grant), depth) in self.tokens.iter_mut().zip(self.grants).zip(wanted) {
+            tokens.depth = depth.clamp(1, grant.tokens);
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.queues.waiting() > 0
+    }
+}
+
+impl Kyber {
+    fn domain_of(&self, request: &Request) -> usize {
+        self.domain(request.op, request.sync)
+    }
+
+    /// The old form counts a write among the writes only if somebody waits for it.
+    fn domain(&self, op: Operation, sync: bool) -> usize {
+        match (&self.control, op) {
+            (_, Operation::Read) => 0,
+            (Control::Histograms(_), Operation::Write) => 1,
+            (Control::Histograms(_), Operation::Discard) => 2,
+            (Control::Histograms(_), Operation::Flush) => 3,
+            (Control::Means(_), Operation::Write) if sync => 1,
+            (Control::Means(_), _) => 2,
+        }
+    }
+
+    /// A request of the domain whose turn it is, if one waits and a token is left.
+    fn dispatch_turn(&mut self, queue: HwQueue) -> Option<RequestId> {
+        let turn = &mut self.turns[queue.index()];
+        let tokens = &mut self.tokens[turn.domain];
+        if tokens.used >= tokens.depth {
+            return None;
+        }
+        let request = self.queues.take(queue, turn.domain)?;
+        turn.batch += 1;
+        tokens.used += 1;
+        self.holds[request.index()] = Some(turn.domain as u8);
+        Some(request)
+    }
+
+    /// Gives the turn to the next domain that has work and a token; the same one comes last.
+    fn rotate(&mut self, queue: HwQueue) -> Option<RequestId> {
+        let domains = self.grants.len();
+        self.turns[queue.index()].batch = 0;
+        (0..domains).find_map(|_| {
+            let turn = &mut self.turns[queue.index()];
+            turn.domain = (turn.domain + 1) % domains;
+            self.dispatch_turn(queue)
+        })
+    }
+}
+
+/// The end of a wait of `ms` milliseconds on kernel timers: whole jiffies, counted from the start of this one.
+fn after_jiffies(cx: &IoContext, ms: u64) -> Time {
+    let jiffies = cx.facts.jiffies_up(Span::from_ms(ms));
+    Time((cx.facts.jiffies(cx.now) + jiffies) * cx.facts.jiffy().0)
+}

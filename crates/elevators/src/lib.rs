@@ -1,0 +1,22 @@
+//! I/O elevators, one file each. This list is the registry: command line, contract tests, benchmarks and docs find an
+//! elevator through it.
+
+mod parse;
+mod parts;
+
+pub use parse::{check, parse};
+
+goodness_core::elevators! {
+    anticipatory::Anticipatory,
+    bfq::Bfq,
+    cfq::Cfq,
+    cfq_v2::CfqV2,
+    deadline::Deadline,
+    kyber::Kyber,
+    look::Look,
+    mq_deadline::MqDeadline,
+    none::NoElevator,
+    noop::Noop,
+    scan::{CScan, Scan},
+    sstf::Sstf,
+}

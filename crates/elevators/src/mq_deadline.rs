@@ -1,0 +1,297 @@
+//! mq-deadline: deadline of blk-mq, once for each class of I/O priority.
+//!
+//! Source: `mq-deadline.c` of a 2026 tree, `specs/io-schedulers.md` section 8. A class is looked at only if nothing of
+//! a higher one waits or is in flight, unless a request aged `prio_aging_expire`. Batch, starvation and direction are
+//! counted over all classes.
+//!
+//! Not in the sheet, inferred: an age of exactly 10 s suffices, as for the other expiries of blk-mq; a class that is
+//! asked for aged requests and has none has begun a batch all the same (the count and the direction have changed);
+//! discards count as writes; `async_depth` is one number, not one for each word of the tag map.
+//! Weakness: the sorting sees only what the device has no tag for; lower classes starve for 10 s.
+
+use crate::parts::direction::{PassedOver, READ, WRITE};
+use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::sorted::{Sectors, Sorted};
+use goodness_core::{
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Span,
+};
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Age at which a read begins the next batch of reads.
+        read_expire: Span = Span::from_ms(500), in Span::ZERO => Span::from_s(600);
+        /// Age at which a write begins the next batch of writes.
+        write_expire: Span = Span::from_ms(5000), in Span::ZERO => Span::from_s(600);
+        /// Selections of reads for which waiting writes are passed over.
+        writes_starved: u64 = 2, in 0 => 1_000_000;
+        /// Requests of a batch.
+        fifo_batch: u64 = 16, in 0 => 1_000_000;
+        /// Whether a request may grow at its front.
+        front_merges: bool = true;
+        /// Age at which a request is no longer kept waiting by higher classes.
+        prio_aging_expire: Span = Span::from_ms(10_000), in Span::ZERO => Span::from_s(600);
+        /// Slots of each hardware queue for all but synchronous reads; by default all.
+        async_depth: Option<u64> = None, in 1 => 1_000_000;
+    }
+}
+
+/// Real time, best effort, idle.
+const LEVELS: usize = 3;
+
+/// Requests of one class of I/O priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    sorted: [Sorted; 2],
+    fifo: [Fifo; 2],
+    /// Where the request dispatched last began, by direction.
+    latest: [u64; 2],
+    /// The first request at or after that place, kept so that a batch needs no search.
+    ahead: [Option<RequestId>; 2],
+    /// Requests waiting or in flight.
+    queued: u32,
+}
+
+impl Level {
+    /// `request` begins to wait.
+    fn put(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId, sector: u64) {
+        self.sorted[direction].insert_behind_equals(sectors, request, sector);
+        let is_nearer = self.ahead[direction].is_none_or(|ahead| sector < sectors.sector(ahead));
+        if sector >= self.latest[direction] && is_nearer {
+            self.ahead[direction] = Some(request);
+        }
+    }
+
+    /// `request` leaves the tree.
+    fn take(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId) {
+        let next = self.sorted[direction].remove(sectors, request);
+        if self.ahead[direction] == Some(request) {
+            self.ahead[direction] = next;
+        }
+    }
+
+    /// The request dispatched last began at `sector`.
+    fn move_on(&mut self, sectors: &Sectors, direction: usize, sector: u64) {
+        self.latest[direction] = sector;
+        self.ahead[direction] = self.sorted[direction].first_from(sectors, sector);
+    }
+
+    /// Whether who is ahead is whom a search would find.
+    fn is_sound(&self, sectors: &Sectors) -> bool {
+        [READ, WRITE].iter().all(|d| self.ahead[*d] == self.sorted[*d].first_from(sectors, self.latest[*d]))
+    }
+}
+
+/// Sectors in batches, arrival on expiry, class by class.
+#[derive(Clone, Debug)]
+pub struct MqDeadline {
+    settings: Settings,
+    /// Jiffies until expiry, by direction.
+    expire: [u64; 2],
+    /// Jiffies until a lower class may go before a higher one.
+    aging: u64,
+    sectors: Sectors,
+    arrivals: Arrivals,
+    levels: [Level; LEVELS],
+    /// By request: whether its level counts it.
+    counted: Vec<bool>,
+    /// Direction of the batch.
+    last_direction: usize,
+    /// Dispatched since the batch began.
+    batching: u64,
+    passed_over: PassedOver,
+}
+
+impl RegisteredElevator for MqDeadline {
+    const ABOUT: ElevatorAbout = ElevatorAbout {
+        name: "mq-deadline",
+        summary: "Deadline of blk-mq with three classes of I/O priority.",
+        source: "Linux 6.18 mq-deadline.c; specs section 8",
+        layer: Layer::MultiQueue,
+    };
+    type Settings = Settings;
+
+    fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> MqDeadline {
+        MqDeadline {
+            expire: [settings.read_expire, settings.write_expire].map(|span| facts.jiffies_up(span)),
+            aging: facts.jiffies_up(settings.prio_aging_expire),
+            settings,
+            sectors: Sectors::default(),
+            arrivals: Arrivals::default(),
+            levels: Default::default(),
+            counted: Vec::new(),
+            last_direction: WRITE,
+            batching: 0,
+            passed_over: PassedOver::default(),
+        }
+    }
+}
+
+/// The level of a class.
+fn level(class: IoClass) -> usize {
+    match class {
+        IoClass::RealTime => 0,
+        IoClass::BestEffort => 1,
+        IoClass::Idle => 2,
+    }
+}
+
+impl Elevator for MqDeadline {
+    fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {
+        let waits = &cx.requests[request];
+        let is_front = io.end() == waits.sector;
+        waits.priority.class == io.priority.class && (self.settings.front_merges || !is_front)
+    }
+
+    /// Whatever `front_merges` says: it is about pieces of I/O.
+    fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
+        place(cx, survivor) == place(cx, absorbed)
+    }
+
+    fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
+        if side == Side::Front {
+            let (level, direction) = place(cx, request);
+            self.levels[level].take(&mut self.sectors, direction, request);
+            self.levels[level].put(&mut self.sectors, direction, request, cx.requests[request].sector);
+        }
+    }
+
+    fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
+        let (level, direction) = place(cx, absorbed);
+        self.levels[level].take(&mut self.sectors, direction, absorbed);
+        self.levels[level].fifo[direction].absorb(&mut self.arrivals, survivor, absorbed);
+        self.uncount(cx, absorbed);
+    }
+
+    fn remove(&mut self, cx: &IoContext, request: RequestId) {
+        self.unlink(cx, request);
+        self.uncount(cx, request);
+    }
+
+    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+        let depth = self.settings.async_depth.unwrap_or(u64::from(cx.facts.requests_each()));
+        let is_limited = !(io.sync && io.op == Operation::Read);
+        if is_limited && u64::from(used) >= depth { Allocate::Wait } else { Allocate::AsUsual }
+    }
+
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        self.reserve(cx.requests.slots());
+        let (level, direction) = place(cx, request);
+        // A request that comes back without having completed is counted already.
+        if !std::mem::replace(&mut self.counted[request.index()], true) {
+            self.levels[level].queued += 1;
+        }
+        let level = &mut self.levels[level];
+        level.put(&mut self.sectors, direction, request, cx.requests[request].sector);
+        level.fifo[direction].push(&mut self.arrivals, request);
+        Run::WhenUnplugged
+    }
+
+    fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        self.aged(cx).or_else(|| self.highest(cx))
+    }
+
+    fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        self.uncount(cx, request);
+    }
+
+    fn has_work(&self) -> bool {
+        let is_waiting = |level: &Level| level.fifo.iter().any(|fifo| !fifo.is_empty());
+        self.levels.iter().any(is_waiting)
+    }
+}
+
+/// Level and direction of a request.
+fn place(cx: &IoContext, request: RequestId) -> (usize, usize) {
+    let request = &cx.requests[request];
+    (level(request.priority.class), request.op.direction())
+}
+
+impl MqDeadline {
+    fn reserve(&mut self, slots: usize) {
+        if slots > self.counted.len() {
+            self.counted.resize(slots, false);
+            self.sectors.reserve(slots);
+            self.arrivals.reserve(slots);
+        }
+    }
+
+    /// Takes `request` off its tree and its list.
+    fn unlink(&mut self, cx: &IoContext, request: RequestId) {
+        let (level, direction) = place(cx, request);
+        self.levels[level].take(&mut self.sectors, direction, request);
+        self.levels[level].fifo[direction].remove(&mut self.arrivals, request);
+    }
+
+    /// `request` neither waits nor is in flight.
+    fn uncount(&mut self, cx: &IoContext, request: RequestId) {
+        if std::mem::take(&mut self.counted[request.index()]) {
+            self.levels[place(cx, request).0].queued -= 1;
+        }
+    }
+
+    /// A request of a lower class that higher ones have kept waiting too long.
+    fn aged(&mut self, cx: &IoContext) -> Option<RequestId> {
+        if self.levels.iter().filter(|level| level.queued > 0).count() < 2 {
+            return None;
+        }
+        (1..LEVELS).find_map(|level| self.select(cx, level, self.aging))
+    }
+
+    /// A request of the highest class that has any, waiting or in flight.
+    fn highest(&mut self, cx: &IoContext) -> Option<RequestId> {
+        let level = (0..LEVELS).find(|level| self.levels[*level].queued > 0)?;
+        self.select(cx, level, 0)
+    }
+
+    /// What is next within a level, if it has aged so many jiffies.
+    fn select(&mut self, cx: &IoContext, level: usize, aged: u64) -> Option<RequestId> {
+        let request = match self.continue_batch(level) {
+            Some(request) => request,
+            None => {
+                let waits = [READ, WRITE].map(|direction| !self.levels[level].fifo[direction].is_empty());
+                let direction = self.passed_over.choose(waits, self.settings.writes_starved)?;
+                self.last_direction = direction;
+                self.batching = 0;
+                self.begin_batch(cx, level, direction)?
+            }
+        };
+        debug_assert!(self.levels[level].is_sound(&self.sectors), "who is ahead is not the first ahead");
+        // Every age will do for 0, and an age costs two divisions.
+        if aged > 0 && age(cx, request) < aged {
+            return None;
+        }
+        self.batching += 1;
+        let direction = cx.requests[request].op.direction();
+        let is_ahead = self.levels[level].ahead[direction] == Some(request);
+        self.unlink(cx, request);
+        let sector = cx.requests[request].sector;
+        if is_ahead {
+            // Whoever follows it is ahead of its place too.
+            self.levels[level].latest[direction] = sector;
+        } else {
+            self.levels[level].move_on(&self.sectors, direction, sector);
+        }
+        Some(request)
+    }
+
+    /// The next request of the batch's direction, while the batch lasts.
+    fn continue_batch(&self, level: usize) -> Option<RequestId> {
+        if self.batching >= self.settings.fifo_batch {
+            return None;
+        }
+        self.levels[level].ahead[self.last_direction]
+    }
+
+    /// The first request of a batch: the oldest if it expired or nothing lies ahead.
+    fn begin_batch(&self, cx: &IoContext, level: usize, direction: usize) -> Option<RequestId> {
+        let oldest = self.levels[level].fifo[direction].oldest()?;
+        if age(cx, oldest) >= self.expire[direction] {
+            return Some(oldest);
+        }
+        self.levels[level].ahead[direction].or(Some(oldest))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! What the textbook disciplines have in common: all waiting requests in one order by first sector, and the place of
+//! the arm, which is where the request dispatched last ends. A discipline says only which is next.
+//!
+//! Reads and writes are alike. Requests that begin at the same sector go in order of arrival.
+
+use crate::parts::sorted::{Sectors, Sorted};
+use goodness_core::{Elevator, HwQueue, IoContext, RequestId, Run, Side, Time};
+
+/// Which request is next.
+pub trait Discipline {
+    /// The next of the waiting requests, which are not none. `None`: the arm is on its way, and
+    /// [`Discipline::next_timer`] says until when.
+    fn choose(&mut self, cx: &IoContext, waiting: &Waiting) -> Option<RequestId>;
+
+    /// When the arm arrives where it was sent.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The arm has arrived.
+    fn timer(&mut self, _: &IoContext) {}
+}
+
+/// The waiting requests and the place of the arm.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    sectors: Sectors,
+    sorted: Sorted,
+    /// The sector at which the arm is.
+    pub head: u64,
+}
+
+impl Waiting {
+    /// The first request at or above `sector`.
+    pub fn from(&self, sector: u64) -> Option<RequestId> {
+        self.sorted.first_from(&self.sectors, sector)
+    }
+
+    /// The first of the requests at the highest sector below `sector`.
+    pub fn below(&self, sector: u64) -> Option<RequestId> {
+        let last = self.sorted.last_before(&self.sectors, sector)?;
+        self.from(self.sectors.sector(last))
+    }
+
+    /// Where `request` begins.
+    pub fn sector(&self, request: RequestId) -> u64 {
+        self.sectors.sector(request)
+    }
+}
+
+/// An elevator that follows a discipline.
+#[derive(Debug, Default)]
+pub struct Arm<D> {
+    /// The discipline.
+    pub discipline: D,
+    waiting: Waiting,
+}
+
+impl<D> Arm<D> {
+    /// An arm at sector 0.
+    pub fn new(discipline: D) -> Arm<D> {
+        Arm { discipline, waiting: Waiting::default() }
+    }
+}
+
+impl<D: Discipline> Elevator for Arm<D> {
+    fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
+        if side == Side::Front {
+            let waiting = &mut self.waiting;
+            waiting.sorted.rekey_behind_equals(&mut waiting.sectors, request, cx.requests[request].sector);
+        }
+    }
+
+    fn remove(&mut self, _: &IoContext, request: RequestId) {
+        self.waiting.sorted.remove(&mut self.waiting.sectors, request);
+    }
+
+    fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
+        self.waiting.sectors.reserve(cx.requests.slots());
+        self.waiting.sorted.insert_behind_equals(&mut self.waiting.sectors, request, cx.requests[request].sector);
+        Run::WhenUnplugged
+    }
+
+    fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        if self.waiting.sorted.is_empty() {
+            return None;
+        }
+        let request = self.discipline.choose(cx, &self.waiting)?;
+        self.waiting.sorted.remove(&mut self.waiting.sectors, request);
+        self.waiting.head = cx.requests[request].end();
+        Some(request)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.discipline.next_timer()
+    }
+
+    fn timer(&mut self, cx: &IoContext) {
+        self.discipline.timer(cx);
+    }
+
+    fn has_work(&self) -> bool {
+        !self.waiting.sorted.is_empty()
+    }
+}
+
+/// The queue that operating-systems textbooks draw: 200 cylinders, here of 100 sectors, the arm at 53, eight requests
+/// waiting. Answers the cylinders in order of dispatch, with the millisecond of each.
+#[cfg(test)]
+pub fn textbook<E: goodness_core::RegisteredElevator>(settings: E::Settings) -> Vec<(u64, u64)> {
+    use crate::parts::verb_driver::{VerbDriver, facts};
+    use goodness_core::{Io, QueueFacts, Span, Submitter};
+    let mut driver = VerbDriver::<E>::with(QueueFacts { sectors: 20_000, ..facts() }, settings);
+    let read = |cylinder: u64| Io::read(Submitter(0), cylinder * 100, 1);
+    driver.insert(read(53));
+    driver.drain();
+    for cylinder in [98, 183, 37, 122, 14, 124, 65, 67] {
+        driver.insert(read(cylinder));
+    }
+    let mut order = Vec::new();
+    while driver.elevator().has_work() {
+        order.extend(driver.drain().into_iter().map(|sector| (sector / 100, driver.now().ns() / 1_000_000)));
+        driver.pass(Span::from_ms(1));
+    }
+    order
+}

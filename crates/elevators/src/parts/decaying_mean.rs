@@ -1,0 +1,124 @@
+//! What AS and CFQ know of a process: how long it thinks and how far it seeks, as means that forget
+//! (`specs/io-schedulers.md` section 5, statistics). Fixed point, 1.0 is 256; each sample weighs 7/8 of the one after
+//! it; division rounds down, which the first means show.
+
+const ONE: u64 = 256;
+
+/// A mean of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mean {
+    samples: u64,
+    total: u64,
+    mean: u64,
+}
+
+impl Mean {
+    /// How many samples count, in 256ths: 32 after the first, at most 249.
+    #[inline]
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The mean; 0 before the first sample.
+    #[inline]
+    pub fn value(&self) -> u64 {
+        self.mean
+    }
+
+    /// A think time.
+    pub fn think(&mut self, jiffies: u64) {
+        self.decay(jiffies);
+        self.mean = self.total.saturating_add(128) / self.samples;
+    }
+
+    /// A seek distance in sectors. A far one counts only as far as the process is known to go: more at first.
+    pub fn seek(&mut self, distance: u64) {
+        let allowance = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
+        self.decay(distance.min(self.mean.saturating_mul(4).saturating_add(allowance)));
+        self.mean = self.total.saturating_add(self.samples / 2) / self.samples;
+    }
+
+    fn decay(&mut self, x: u64) {
+        self.samples = (7 * self.samples + ONE) / 8;
+        self.total = decayed(self.total, x);
+    }
+}
+
+/// A mean of what new processes do first. It begins with a full count of zeros.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FirstMean(u64);
+
+impl FirstMean {
+    /// The mean.
+    #[inline]
+    pub fn value(self) -> u64 {
+        self.0 / ONE
+    }
+
+    /// One process's first.
+    pub fn add(&mut self, x: u64) {
+        self.0 = decayed(self.0, x);
+    }
+}
+
+/// How likely something is, in 256ths.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Likelihood(u64);
+
+impl Likelihood {
+    /// In 256ths.
+    #[inline]
+    pub fn value(self) -> u64 {
+        self.0
+    }
+
+    /// It happened, or did not.
+    pub fn learn(&mut self, happened: bool) {
+        self.0 = decayed(self.0, u64::from(happened));
+    }
+}
+
+fn decayed(total: u64, x: u64) -> u64 {
+    total.saturating_mul(7).saturating_add(x.saturating_mul(ONE)) / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_a_process_that_never_thinks_is_0_only_after_six_samples() {
+        // T-AS-1
+        let mut mean = Mean::default();
+        let seen: Vec<(u64, u64)> = (0..6)
+            .map(|_| {
+                mean.think(0);
+                (mean.samples(), mean.value())
+            })
+            .collect();
+        assert_eq!(seen, [(32, 4), (60, 2), (84, 1), (105, 1), (123, 1), (139, 0)]);
+        (0..100).for_each(|_| mean.think(0));
+        assert_eq!(mean.samples(), 249);
+    }
+
+    #[test]
+    fn a_far_seek_counts_as_2_097_152_sectors_twice_and_less_afterwards() {
+        let mut mean = Mean::default();
+        mean.seek(u64::MAX);
+        assert_eq!(mean.value(), 2 << 20);
+        let mut near = Mean::default();
+        (0..3).for_each(|_| near.seek(0));
+        near.seek(u64::MAX);
+        assert_eq!(near.value(), ((2 << 16) * 256 / 8 + 52) / 105);
+    }
+
+    #[test]
+    fn a_likelihood_moves_an_eighth_of_the_way() {
+        let mut likely = Likelihood::default();
+        likely.learn(true);
+        likely.learn(true);
+        assert_eq!(likely.value(), 60);
+        likely.learn(false);
+        assert_eq!(likely.value(), 52);
+    }
+}

@@ -1,0 +1,13 @@
+//! Parts that several elevators share. Nothing here is registered.
+
+pub mod arm;
+pub mod decaying_mean;
+pub mod direction;
+pub mod dispatch_list;
+pub mod fifo;
+pub mod nearest_request;
+pub mod sorted;
+#[cfg(test)]
+pub mod testbed;
+#[cfg(test)]
+pub mod verb_driver;

@@ -1,0 +1,69 @@
+//! sstf: shortest seek time first. The request nearest to the arm is next; of two equally near the higher one.
+//!
+//! Source: textbook (Denning 1967). Nearness is counted in sectors, since an elevator knows no cylinders. Weakness: who
+//! is far from a busy region starves.
+
+use crate::parts::arm::{Arm, Discipline, Waiting};
+use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
+
+goodness_core::tunables! {
+    pub struct Settings {}
+}
+
+/// The nearest request first.
+#[derive(Debug, Default)]
+pub struct Nearest;
+
+/// Shortest seek time first.
+pub type Sstf = Arm<Nearest>;
+
+impl RegisteredElevator for Sstf {
+    const ABOUT: ElevatorAbout = ElevatorAbout {
+        name: "sstf",
+        summary: "The request nearest to the arm first.",
+        source: "textbook; Denning 1967",
+        layer: Layer::Legacy,
+    };
+    type Settings = Settings;
+
+    fn new(_: &QueueFacts, _: Settings, _: Seed) -> Sstf {
+        Arm::new(Nearest)
+    }
+}
+
+impl Discipline for Nearest {
+    fn choose(&mut self, _: &IoContext, waiting: &Waiting) -> Option<RequestId> {
+        let (above, below) = (waiting.from(waiting.head), waiting.below(waiting.head));
+        let distance = |request| waiting.sector(request).abs_diff(waiting.head);
+        match (above, below) {
+            (Some(above), Some(below)) => Some(if distance(above) <= distance(below) { above } else { below }),
+            _ => above.or(below),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::arm::textbook;
+    use crate::parts::verb_driver::VerbDriver;
+    use goodness_core::{Io, Submitter};
+
+    #[test]
+    fn the_textbook_queue_is_served_from_neighbour_to_neighbour() {
+        let order: Vec<u64> = textbook::<Sstf>(Settings::default()).iter().map(|(sector, _)| *sector).collect();
+        assert_eq!(order, [65, 67, 37, 14, 98, 122, 124, 183]);
+    }
+
+    #[test]
+    fn a_far_request_waits_while_near_ones_arrive() {
+        let mut driver = VerbDriver::<Sstf>::new(Settings::default());
+        let far = driver.insert(Io::read(Submitter(0), 1 << 30, 8));
+        for i in 0..1000 {
+            let near = driver.insert(Io::read(Submitter(1), i * 8, 8));
+            assert_eq!(driver.dispatch(), Some(near));
+            driver.complete(near);
+        }
+        assert_eq!(driver.dispatch(), Some(far));
+    }
+}

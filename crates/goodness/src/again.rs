@@ -1,0 +1,26 @@
+//! How a run is made again.
+
+use std::fmt;
+
+/// One run of many: with the same work and machine it can be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Again {
+    /// The policy, as typed.
+    pub policy: String,
+    /// The elevator, as typed, where there was one.
+    pub elevator: Option<String>,
+    /// The seed of the plan.
+    pub seed: u64,
+    /// The number of the replication.
+    pub replication: u32,
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.policy)?;
+        if let Some(elevator) = &self.elevator {
+            write!(f, "+{elevator}")?;
+        }
+        write!(f, ", seed {}, replication {}", self.seed, self.replication)
+    }
+}

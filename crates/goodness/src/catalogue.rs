@@ -1,0 +1,85 @@
+//! What there is, from the registries: each entry an object with `name` and `summary`, and `tunables` where it has settings.
+
+use serde_json::{Value, json};
+
+fn tunables(spec: &[goodness_core::Tunable]) -> Value {
+    spec.iter()
+        .map(|t| json!({"name": t.name, "doc": t.doc, "type": t.kind, "unit": t.unit, "default": t.default, "range": t.range}))
+        .collect()
+}
+
+/// The CPU policies, with what they need and their settings.
+#[must_use]
+pub fn policies() -> Vec<Value> {
+    let entry = |about: &&goodness_core::About| {
+        let spec = goodness_policies::entry(about.name).map_or(&[][..], |entry| (entry.tunables)());
+        let needs: Vec<&str> = [
+            (about.needs.tick, "tick"),
+            (about.needs.timer, "timer"),
+            (about.needs.balance, "balance"),
+            (about.needs.global_lock, "global_lock"),
+        ]
+        .iter()
+        .filter_map(|(needed, name)| needed.then_some(*name))
+        .collect();
+        json!({"name": about.name, "summary": about.summary, "source": about.source, "needs": needs, "tunables": tunables(spec)})
+    };
+    goodness_policies::ALL.iter().map(entry).collect()
+}
+
+/// The elevators, with their settings.
+#[must_use]
+pub fn elevators() -> Vec<Value> {
+    let entry = |about: &&goodness_core::ElevatorAbout| {
+        let spec = goodness_elevators::entry(about.name).map_or(&[][..], |entry| (entry.tunables)());
+        let layer = match about.layer {
+            goodness_core::Layer::Legacy => "single queue",
+            goodness_core::Layer::MultiQueue => "blk-mq",
+        };
+        json!({"name": about.name, "summary": about.summary, "source": about.source, "layer": layer, "tunables": tunables(spec)})
+    };
+    goodness_elevators::ALL.iter().map(entry).collect()
+}
+
+/// The device models, with their settings.
+#[must_use]
+pub fn devices() -> Vec<Value> {
+    let entry = |kind: &goodness_device::DeviceKind| json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables(&(kind.tunables)())});
+    goodness_device::DEVICES.iter().map(entry).collect()
+}
+
+/// What is measured of each run.
+#[must_use]
+pub fn metrics() -> Vec<Value> {
+    let entry =
+        |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better});
+    goodness_observe::METRICS.iter().map(entry).collect()
+}
+
+/// The built-in workloads, with their settings.
+#[must_use]
+pub fn workloads() -> Vec<Value> {
+    let entry = |model: &goodness_work::models::Model| json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables((model.tunables)())});
+    goodness_work::models::WORKLOADS.iter().map(entry).collect()
+}
+
+/// The machines known by name.
+#[must_use]
+pub fn machines() -> Vec<Value> {
+    let entry = |preset: &goodness_work::machine::Preset| json!({"name": preset.name, "summary": preset.summary, "source": preset.source, "definition": preset.text});
+    goodness_work::machine::PRESETS.iter().map(entry).collect()
+}
+
+/// The trace formats, and how each is recorded.
+#[must_use]
+pub fn formats() -> Vec<Value> {
+    let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
+    let block = |format: &goodness_trace::block::BlockFormat| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
+    goodness_trace::FORMATS.iter().map(entry).chain(goodness_trace::block::BLOCK_FORMATS.iter().map(block)).collect()
+}
+
+/// The recordings shipped with the library.
+#[must_use]
+pub fn recordings() -> Vec<Value> {
+    crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
+}

@@ -1,0 +1,262 @@
+//! How far a play and its simulation agree, task by task.
+
+use goodness_core::Span;
+use goodness_observe::TaskMeasured;
+use goodness_play::Played;
+use serde::Serialize;
+
+/// How far figures may be apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// Shares: points of the time of all CPUs, as a fraction.
+    pub share: f64,
+    /// Switches: relative to the larger figure.
+    pub switches: f64,
+    /// Switches: so few more or less never count.
+    pub switches_few: f64,
+    /// Latencies: relative to the larger figure.
+    pub latency: f64,
+    /// Latencies: so many ns more or less never count.
+    pub latency_ns: f64,
+}
+
+impl Bounds {
+    /// Two points, a tenth of the switches, a tenth of the latencies or a tick and the time that decisions take.
+    #[must_use]
+    pub fn new(tick: Span, decision: Span) -> Bounds {
+        Bounds {
+            share: 0.02,
+            switches: 0.1,
+            switches_few: 10.0,
+            latency: 0.1,
+            latency_ns: (tick.0 + decision.0) as f64,
+        }
+    }
+}
+
+/// One figure from both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Both {
+    /// The mean of the simulations; `None` where there was nothing to measure.
+    pub simulated: Option<f64>,
+    /// The least and the most that a simulation had.
+    pub range: Option<(f64, f64)>,
+    /// The play's.
+    pub played: Option<f64>,
+    /// Whether the play's is within the bounds of what simulations had.
+    pub agrees: bool,
+}
+
+impl Both {
+    /// A play is one draw of what chance decides, such as who begins first: it is held against the range of the
+    /// simulations.
+    fn of(simulated: &[f64], played: Option<f64>, relative: f64, absolute: f64) -> Both {
+        let least = simulated.iter().copied().reduce(f64::min);
+        let both = Both {
+            simulated: least.map(|_| simulated.iter().sum::<f64>() / simulated.len() as f64),
+            range: least.zip(simulated.iter().copied().reduce(f64::max)),
+            played,
+            agrees: least.is_none() && played.is_none(),
+        };
+        let within = both.distance().is_some_and(|apart| {
+            let larger = played.unwrap_or_default().max(both.range.map_or(0.0, |(_, most)| most));
+            apart <= absolute.max(relative * larger)
+        });
+        Both { agrees: both.agrees || within, ..both }
+    }
+
+    /// How far the play's is from what simulations had, where both were measured.
+    fn distance(&self) -> Option<f64> {
+        let ((least, most), played) = self.range.zip(self.played)?;
+        Some((least - played).max(played - most).max(0.0))
+    }
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its nice at the start.
+    pub nice: Option<i64>,
+    /// CPU time as a share of that of all CPUs.
+    pub share: Both,
+    /// Context switches away from it.
+    pub switches: Both,
+    /// Middle wake-up latency, ns.
+    pub latency_p50: Both,
+    /// 99th percentile of the wake-up latency, ns.
+    pub latency_p99: Both,
+}
+
+impl Row {
+    /// Whether all its figures agree.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        [self.share, self.switches, self.latency_p50, self.latency_p99].iter().all(|both| both.agrees)
+    }
+}
+
+/// The largest distances of all tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Worst {
+    /// Of shares, as a fraction.
+    pub share: f64,
+    /// Of the switches of all tasks together, relative to the simulated.
+    pub switches: f64,
+    /// Of middle latencies, ns; `None` when nobody slept.
+    pub latency_p50_ns: Option<f64>,
+    /// Of 99th percentiles, ns.
+    pub latency_p99_ns: Option<f64>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agreement {
+    /// Task by task.
+    pub rows: Vec<Row>,
+    /// How far figures may be apart.
+    pub bounds: Bounds,
+}
+
+/// Wake-ups below which a 99th percentile is one of the few worst and is not held against bounds.
+const FEW: u64 = 100;
+
+impl Agreement {
+    /// Compares what tasks had in each of the runs `simulated` with what they had when `played`.
+    #[must_use]
+    pub fn of(simulated: &[Vec<TaskMeasured>], played: &Played, bounds: Bounds) -> Agreement {
+        let room = played.measured_ns as f64 * played.cpus.len() as f64;
+        let seen = |index: usize, pick: &dyn Fn(&TaskMeasured) -> Option<f64>| -> Vec<f64> {
+            let of_run = |run: &Vec<TaskMeasured>| run.iter().find(|t| t.task.index() == index).and_then(pick);
+            simulated.iter().filter_map(of_run).collect()
+        };
+        let rows = played.tasks.iter().enumerate().map(|(index, task)| {
+            let latency = |pick: &dyn Fn(&TaskMeasured) -> Option<f64>, real: Option<u64>| {
+                Both::of(&seen(index, pick), real.map(|ns| ns as f64), bounds.latency, bounds.latency_ns)
+            };
+            let switches = |t: &goodness_observe::TaskMeasured| {
+                Some(f64::from(t.voluntary_switches) + f64::from(t.involuntary_switches))
+            };
+            let p99 = latency(&|t| t.wakeup_latency_p99.map(|s| s.0 as f64), task.wakeup_latency_p99_ns);
+            Row {
+                name: task.name.clone(),
+                nice: task.nice,
+                share: Both::of(&seen(index, &|t| Some(t.cpu_time.0 as f64 / room)), task.share, 0.0, bounds.share),
+                switches: Both::of(
+                    &seen(index, &switches),
+                    Some(task.switches as f64),
+                    bounds.switches,
+                    bounds.switches_few,
+                ),
+                latency_p50: latency(&|t| t.wakeup_latency_p50.map(|s| s.0 as f64), task.wakeup_latency_p50_ns),
+                latency_p99: Both { agrees: p99.agrees || task.wakeups < FEW, ..p99 },
+            }
+        });
+        Agreement { rows: rows.collect(), bounds }
+    }
+
+    /// Whether every task's figures agree.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.rows.iter().all(Row::agrees)
+    }
+
+    /// The largest distances.
+    #[must_use]
+    pub fn worst(&self) -> Worst {
+        let largest =
+            |pick: fn(&Row) -> &Both| self.rows.iter().filter_map(|row| pick(row).distance()).reduce(f64::max);
+        let sum = |pick: fn(&Both) -> Option<f64>| self.rows.iter().filter_map(|row| pick(&row.switches)).sum::<f64>();
+        let (simulated, played) = (sum(|both| both.simulated), sum(|both| both.played));
+        Worst {
+            share: largest(|row| &row.share).unwrap_or_default(),
+            switches: if simulated > 0.0 { played / simulated - 1.0 } else { 0.0 },
+            latency_p50_ns: largest(|row| &row.latency_p50),
+            latency_p99_ns: largest(|row| &row.latency_p99),
+        }
+    }
+
+    /// The verdict in sentences.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let worst = self.worst();
+        let time = |ns: Option<f64>| goodness_report::figure::time(ns.map(|ns| ns.round() as u64));
+        let bounds = self.bounds;
+        let together =
+            |pick: fn(&Both) -> Option<f64>| self.rows.iter().filter_map(|row| pick(&row.share)).sum::<f64>();
+        let (simulated, played) = (together(|both| both.simulated), together(|both| both.played));
+        let disturbed = (played < simulated - bounds.share).then(|| {
+            format!(
+                "together the tasks got {:.0} % of the CPU time, {:.0} % simulated: something else ran here, and took \
+                    the rest",
+                100.0 * played,
+                100.0 * simulated
+            )
+        });
+        let verdicts = [
+            format!(
+                "furthest apart: share {:.2} points, switches of all {:+.1} %, p50 {}, p99 {}",
+                100.0 * worst.share,
+                100.0 * worst.switches,
+                time(worst.latency_p50_ns),
+                time(worst.latency_p99_ns)
+            ),
+            format!(
+                "{} within: share {:.0} points; switches {:.0} % or {:.0}; latencies {:.0} % or {}, p99 from {FEW} \
+                    wake-ups on",
+                if self.holds() { "all agree" } else { "not all are" },
+                100.0 * bounds.share,
+                100.0 * bounds.switches,
+                bounds.switches_few,
+                100.0 * bounds.latency,
+                time(Some(bounds.latency_ns))
+            ),
+        ];
+        verdicts.into_iter().chain(disturbed).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_agree_up_to_their_bound_and_not_beyond() {
+        let agrees = |a, b| Both::of(&[a], Some(b), 0.1, 5.0).agrees;
+        assert!(agrees(100.0, 110.0) && agrees(1.0, 6.0));
+        assert!(!agrees(100.0, 112.0) && !agrees(1.0, 6.1));
+        assert!(!Both::of(&[1.0], None, 0.1, 5.0).agrees, "measured on one side only");
+        assert!(!Both::of(&[], Some(1.0), 0.1, 5.0).agrees, "measured on one side only");
+        assert!(Both::of(&[], None, 0.1, 5.0).agrees, "nobody slept");
+    }
+
+    #[test]
+    fn a_play_agrees_with_what_some_simulation_had_and_not_with_their_mean_only() {
+        let of = |played| Both::of(&[0.10, 0.30, 0.14], Some(played), 0.0, 0.02);
+        assert!(of(0.20).agrees && of(0.085).agrees && of(0.315).agrees);
+        assert!(!of(0.07).agrees && !of(0.33).agrees);
+        assert!((of(0.18).simulated.expect("simulated") - 0.18).abs() < 1e-9);
+        assert_eq!(of(0.20).distance(), Some(0.0));
+    }
+
+    #[test]
+    fn the_worst_are_the_largest_distances() {
+        let both = |a: f64, b: f64| Both::of(&[a], Some(b), 0.1, 0.02);
+        let nothing = Both::of(&[], None, 0.1, 0.02);
+        let row = |share: Both, switches: Both| Row {
+            name: "a".into(),
+            nice: Some(0),
+            share,
+            switches,
+            latency_p50: nothing,
+            latency_p99: nothing,
+        };
+        let rows = vec![row(both(0.5, 0.51), both(100.0, 90.0)), row(both(0.5, 0.45), both(100.0, 130.0))];
+        let agreement = Agreement { rows, bounds: Bounds::new(Span::from_ms(4), Span::ZERO) };
+        let worst = agreement.worst();
+        assert!((worst.share - 0.05).abs() < 1e-9 && (worst.switches - 0.1).abs() < 1e-9);
+        assert_eq!(worst.latency_p50_ns, None);
+        assert!(!agreement.holds());
+    }
+}

@@ -1,0 +1,64 @@
+//! Which policy schedules ordinary tasks in which kernel.
+
+use crate::refusal::Refusal;
+use crate::spec::PolicySpec;
+use goodness_trace::Recording;
+
+/// The policy of the kernel that recorded, from its release and its readable tunables.
+pub(crate) fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Result<PolicySpec, Refusal> {
+    let release = recording.metadata.kernel.clone();
+    let Some(version) = release.as_deref().and_then(version) else {
+        warnings.push(
+            "the trace does not say which kernel recorded it; eevdf is assumed. Say which policy recorded it to verify \
+             against another"
+                .into(),
+        );
+        return PolicySpec::parse("eevdf");
+    };
+    let mut text = fair_class(version).to_string();
+    let tunables = recording.metadata.recording.as_ref().map(|h| &h.tunables);
+    let slice = tunables.and_then(|t| t.get("sched/base_slice_ns")).and_then(|v| v.parse::<u64>().ok());
+    if let (Some(ns), true) = (slice, text.starts_with("eevdf")) {
+        // The kernel shows the slice after scaling by the number of CPUs; the policy scales by itself.
+        let factor = 1 + u64::from(recording.metadata.cpus.clamp(1, 8).ilog2());
+        text.push_str(&format!(",base_slice={}ns", ns / factor));
+    }
+    PolicySpec::parse(&text)
+}
+
+/// The policy of ordinary tasks in a kernel of this version.
+fn fair_class(version: (u32, u32)) -> &'static str {
+    match version {
+        (..=1, _) | (2, ..=5) => "linux-2.4",
+        (2, 6) => "cfs:kernel=2.6.24",
+        (3..=5, _) | (6, ..=5) => "cfs:kernel=6.1",
+        (6, 6..=11) => "eevdf:kernel=6.6",
+        (6, 12..=14) => "eevdf:kernel=6.12",
+        (6, 15..=17) => "eevdf:kernel=6.15",
+        _ => "eevdf:kernel=6.18",
+    }
+}
+
+/// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is no version.
+pub fn own_policy(release: &str) -> Option<&'static str> {
+    version(release).map(fair_class)
+}
+
+/// Major and minor number of a kernel release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_gives_its_numbers() {
+        assert_eq!(version("6.18.44-fc-v657"), Some((6, 18)));
+        assert_eq!(version("2.6.32-5-amd64"), Some((2, 6)));
+        assert_eq!(version("unknown"), None);
+        assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
+    }
+}

@@ -1,0 +1,77 @@
+//! How good is a scheduler, for this work, on this machine? The library behind every front end.
+//!
+//! ```text
+//!  open ──▶ Work ──▶ Plan ──▶ Runs ──▶ Report
+//! ```
+//!
+//! | step | does |
+//! |---|---|
+//! | [`open`] | reads a recording, an experiment, a fio or rt-app file, or finds a built-in workload, and says what is wrong with it |
+//! | [`Work`] | what is run, on what machine, and what is known of it |
+//! | [`Plan`] | under whom, how often, from which seed; [`Plan::run`] simulates, on all cores |
+//! | [`Runs`] | the values of all runs, the first of each contender in full, and the stated error of a replay |
+//! | [`Report`] | intervals, comparisons, verdicts: [`Runs::report`] |
+//!
+//! ```
+//! use goodness::{Contender, OpenOptions, Plan, PolicySpec, open, unwatched};
+//!
+//! # fn main() -> Result<(), goodness::Refusal> {
+//! let work = open("mixed:duration=500ms", &OpenOptions::default(), &unwatched)?;
+//! let policies = [PolicySpec::parse("eevdf")?, PolicySpec::parse("rr:timeslice=10ms")?];
+//! let plan = Plan { runs: 3, seed: 7, ..Plan::of(&work, Contender::cross(&policies, &[])) };
+//! let runs = plan.run(&unwatched)?;
+//! assert_eq!(runs.arms[1].values("context_switches").len(), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The library prints nothing, ends no process and keeps nothing global. What it refuses is a [`Refusal`] that a caller can match;
+//! what it does meanwhile it tells a [`Watch`], which can cancel it. Equal plans give equal bytes, on any number of threads.
+
+mod again;
+#[cfg(feature = "live")]
+pub mod calibrate;
+pub mod catalogue;
+#[cfg(feature = "live")]
+pub mod conform;
+mod contender;
+mod fidelity;
+mod kernel;
+mod open;
+mod parallel;
+mod plan;
+#[cfg(feature = "live")]
+pub mod play;
+mod progress;
+mod recorded;
+mod refusal;
+mod replication;
+mod report;
+mod run;
+mod runs;
+pub mod shipped;
+mod simulation;
+mod spec;
+pub mod standard;
+mod standstill;
+mod storage;
+mod watchdog;
+mod work;
+
+pub use again::Again;
+pub use contender::Contender;
+pub use goodness_replay::Others;
+pub use goodness_report::Report;
+pub use kernel::own_policy;
+pub use open::{Arrivals, BlockEvents, OpenOptions, machine, open, open_recording};
+pub use plan::{Plan, Timelines};
+pub use progress::{Progress, Watch, unwatched};
+pub use recorded::Recorded;
+pub use refusal::{Kind, Refusal, See};
+pub use replication::Replication;
+pub use report::Circumstances;
+pub use run::{Named, RunResult};
+pub use runs::{Arm, Runs, check_metric, check_rank};
+pub use simulation::{Run, Trial, run};
+pub use spec::{ElevatorSpec, PolicySpec};
+pub use work::Work;

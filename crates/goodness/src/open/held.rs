@@ -1,0 +1,103 @@
+//! What stands in a file that may be a trace of scheduling or one of block I/O.
+
+use super::no_such_input;
+use super::text::sha256;
+use crate::progress::{Progress, Watch};
+use crate::refusal::{Refusal, See};
+use crate::shipped;
+use goodness_trace::block::{BlockTrace, open_block, read_block};
+use goodness_trace::{Input as Bytes, Recording, TraceError, load_input};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A trace that cannot be used, as callers meet it.
+pub(super) fn refusal(why: &TraceError) -> Refusal {
+    let refusal = Refusal::usage(why.to_string());
+    if matches!(why, TraceError::NotATrace { .. }) { refusal.see(See::Formats) } else { refusal }
+}
+
+/// Bytes of a pipe that show whether it is a trace. A choice: far more than the readers look at.
+const HEAD: u64 = 1 << 20;
+
+/// A trace that can be read again and again.
+pub(super) struct Held {
+    pub(super) name: String,
+    /// What is no file: standard input, a pipe. It can be read once only.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Held {
+    /// The trace called `text`: a file, a folder, standard input (`-`), or a recording shipped with the program.
+    ///
+    /// # Errors
+    /// Nothing of that name, a pipe that cannot be read.
+    pub(super) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
+        let name = text.to_string();
+        if let Some(shipped) = shipped::find(text) {
+            return Ok(Held { name, bytes: Some(shipped.bytes.to_vec()) });
+        }
+        let path = Path::new(text);
+        if text != "-" && matches!(path.try_exists(), Ok(false)) {
+            return Err(no_such_input(text));
+        }
+        if text != "-" && (path.is_file() || path.is_dir()) {
+            return Ok(Held { name, bytes: None });
+        }
+        let _ = watch(Progress::Opening(text));
+        let held = Held::of_pipe(text);
+        let _ = watch(Progress::Opened);
+        held
+    }
+
+    /// What can be read once only.
+    fn of_pipe(text: &str) -> Result<Held, Refusal> {
+        let cannot = |why: std::io::Error| Refusal::usage(format!("{text} cannot be read: {why}"));
+        let mut source: Box<dyn Read> = match text {
+            "-" => Box::new(std::io::stdin()),
+            _ => Box::new(std::fs::File::open(text).map_err(cannot)?),
+        };
+        let mut head = Vec::new();
+        source.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
+        let mut held = Held { name: text.into(), bytes: Some(head) };
+        // What is no trace may have no end.
+        let is_trace = !matches!(held.recording(), Err(TraceError::NotATrace { .. })) || held.block().is_ok();
+        if let Some(bytes) = held.bytes.as_mut().filter(|_| is_trace) {
+            source.read_to_end(bytes).map_err(cannot)?;
+        }
+        Ok(held)
+    }
+
+    fn input<'a>(&self, bytes: &'a [u8]) -> Result<Bytes<'a>, TraceError> {
+        Bytes::bytes(&self.name, bytes).map_err(|source| TraceError::Open { path: self.name.clone(), source })
+    }
+
+    /// Reads it as a recording of scheduling.
+    ///
+    /// # Errors
+    /// What is no such recording.
+    pub(super) fn recording(&self) -> Result<Recording, TraceError> {
+        match &self.bytes {
+            Some(bytes) => self.input(bytes).and_then(load_input),
+            None => Bytes::open(Path::new(&self.name)).and_then(load_input),
+        }
+    }
+
+    /// Reads it as a trace of block I/O.
+    ///
+    /// # Errors
+    /// What is no such trace.
+    pub(super) fn block(&self) -> Result<BlockTrace<'_>, TraceError> {
+        match &self.bytes {
+            Some(bytes) => read_block(vec![self.input(bytes)?]),
+            None => open_block(&[PathBuf::from(&self.name)]),
+        }
+    }
+
+    /// Its hash; `None` for what cannot be read again.
+    pub(super) fn hash(&self) -> Option<String> {
+        match &self.bytes {
+            Some(_) => None,
+            None => std::fs::read(&self.name).ok().map(|bytes| sha256(&bytes)),
+        }
+    }
+}

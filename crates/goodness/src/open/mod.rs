@@ -1,0 +1,145 @@
+//! What is run: a recording, a trace of block I/O, an rt-app file, a fio job file, an experiment, a built-in workload, or a
+//! recording shipped with the library.
+
+mod block;
+mod held;
+mod recording;
+mod text;
+mod trace;
+
+use self::recording::ReplayOptions;
+use crate::progress::Watch;
+use crate::refusal::{Refusal, See};
+use crate::shipped;
+use crate::spec::PolicySpec;
+use crate::work::Work;
+use goodness_core::registry::suggest;
+use goodness_core::{Machine, Span};
+use goodness_replay::Others;
+use goodness_work::machine::parse_machine;
+use goodness_work::models::WORKLOADS;
+use std::path::Path;
+
+pub use goodness_replay::Arrivals;
+pub use goodness_replay::block::Events as BlockEvents;
+
+/// How inputs are read; the default is what suits most.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// On what to run: a preset, a TOML file, or an inline table such as `cpus=2,hz=250`. By default the machine of the
+    /// recording or of the experiment, else `ideal`.
+    pub machine: Option<String>,
+    /// Accept rt-app keys that are not honoured, and name them in the report.
+    pub lenient: bool,
+    /// How wake-ups from outside a recording are replayed.
+    pub arrivals: Arrivals,
+    /// Whether tasks that do not belong to the recorded command compete.
+    pub others: Others,
+    /// The policy that made the recording, where its kernel version does not tell.
+    pub recorded_by: Option<String>,
+    /// The disk of a trace of block I/O or of fio jobs, with settings. By default a trace's own service times, or
+    /// `sata-7200-4tb` where it has none; `nvme` for fio.
+    pub device: Option<String>,
+    /// What of a trace of block I/O is replayed; what was queued, by default.
+    pub block_events: Option<BlockEvents>,
+    /// Replay the block I/O of a recording that has scheduling too.
+    pub block_only: bool,
+    /// CPU time of each I/O of fio jobs: submitting it and taking its completion.
+    pub io_cost: Option<Span>,
+}
+
+impl OpenOptions {
+    fn replay(&self) -> ReplayOptions {
+        ReplayOptions { arrivals: self.arrivals, others: self.others }
+    }
+
+    /// Refuses what only counts for other inputs than `input`, which is `what`.
+    fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
+        let given = [
+            ("device", self.device.is_some(), "block traces and fio jobs"),
+            ("block_events", self.block_events.is_some(), "block traces"),
+            ("block_only", self.block_only, "recordings with block I/O"),
+            ("io_cost", self.io_cost.is_some(), "fio jobs"),
+        ];
+        match given.iter().find(|(name, is_given, _)| *is_given && options.contains(name)) {
+            None => Ok(()),
+            Some((name, _, whom)) => {
+                let what = format!("{name} is for {whom}, and \"{input}\" is {what}");
+                Err(Refusal::usage(what).remedy("leave it out").option(name))
+            }
+        }
+    }
+
+    /// The machine asked for, if any.
+    fn machine(&self) -> Result<Option<Machine>, Refusal> {
+        self.machine.as_deref().map(machine).transpose()
+    }
+
+    /// The machine asked for, else the ideal one.
+    fn machine_or_ideal(&self) -> Result<Machine, Refusal> {
+        machine(self.machine.as_deref().unwrap_or("ideal"))
+    }
+}
+
+/// A machine as typed.
+///
+/// # Errors
+/// One that is not known or cannot be.
+pub fn machine(text: &str) -> Result<Machine, Refusal> {
+    let is_name = !text.contains('=') && !text.ends_with(".toml") && !Path::new(text).is_file();
+    parse_machine(text).map_err(|why| {
+        let refusal = Refusal::usage(why);
+        if is_name { refusal.see(See::Machines) } else { refusal }
+    })
+}
+
+/// Finds out what `text` means and reads it; nothing is simulated.
+///
+/// # Errors
+/// A file that cannot be read or understood, an unknown workload (the nearest is named), a machine that cannot be.
+pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    const ALL: &[&str] = &["device", "block_events", "block_only", "io_cost"];
+    let name = text.split(':').next().unwrap_or(text);
+    if WORKLOADS.iter().any(|model| model.name == name) {
+        options.refuse(ALL, text, "a built-in workload")?;
+        return text::built_in(text, options);
+    }
+    match Path::new(text).extension().and_then(|e| e.to_str()) {
+        Some("json") => {
+            options.refuse(ALL, text, "an rt-app file")?;
+            text::rt_app(text, options, watch)
+        }
+        Some("toml") => {
+            options.refuse(ALL, text, "an experiment, which names its own disks")?;
+            text::experiment(text, options, watch)
+        }
+        Some("fio") => {
+            options.refuse(&ALL[1..3], text, "a fio job file")?;
+            text::fio_jobs(text, options, watch)
+        }
+        _ => {
+            options.refuse(&ALL[3..], text, "a trace")?;
+            trace::open(text, options, watch)
+        }
+    }
+}
+
+/// Opens a recording of scheduling, and nothing else.
+///
+/// # Errors
+/// What is no usable trace, a machine that cannot be.
+pub fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    trace::open_recording(text, options, watch)
+}
+
+/// The refusal of a name that is nothing that could be run.
+fn no_such_input(text: &str) -> Refusal {
+    let names = WORKLOADS.iter().map(|m| m.name).chain(shipped::RECORDINGS.iter().map(|r| r.name));
+    let what = format!("\"{text}\" is neither a file nor a built-in workload or recording");
+    Refusal::usage(what).remedy(suggest(text, names)).see(See::WorkloadsAndRecordings)
+}
+
+/// The policy that `options` say recorded, if they do.
+fn recorded_by(options: &OpenOptions) -> Result<Option<PolicySpec>, Refusal> {
+    options.recorded_by.as_deref().map(PolicySpec::parse).transpose()
+}

@@ -1,0 +1,68 @@
+//! Work that somebody wrote: built-in workloads, experiments, rt-app and fio files.
+
+use super::OpenOptions;
+use crate::progress::{Progress, Watch};
+use crate::refusal::{Refusal, See};
+use crate::work::Work;
+use goodness_report::model::{self, Details, InputKind};
+use goodness_work::experiment::Experiment;
+use goodness_work::fio::{self, FioWork};
+use goodness_work::models::{BuiltIn, WORKLOADS};
+use goodness_work::rtapp::{self, RtApp};
+use goodness_work::text_file;
+use sha2::{Digest, Sha256};
+
+/// A built-in workload, with settings.
+pub(super) fn built_in(text: &str, options: &OpenOptions) -> Result<Work, Refusal> {
+    let name = text.split(':').next();
+    let name = WORKLOADS.iter().map(|model| model.name).find(|known| name == Some(known));
+    let source = BuiltIn::parse(text).map_err(|why| Refusal::usage(why).see(See::Workloads(name)))?;
+    Ok(Work::of(source, options.machine_or_ideal()?, about(InputKind::Workload, text, None)))
+}
+
+pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    let content = read(text, watch)?;
+    let source = Experiment::read(text, &content).map_err(Refusal::usage)?;
+    let machine = match (&options.machine, source.machine()) {
+        (None, Some(machine)) => machine.clone(),
+        _ => options.machine_or_ideal()?,
+    };
+    Ok(Work::of(source, machine, about(InputKind::Experiment, text, Some(&content))))
+}
+
+pub(super) fn rt_app(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    let content = read(text, watch)?;
+    let rt_options = rtapp::Options { lenient: options.lenient, ..rtapp::Options::default() };
+    let source = RtApp::read(text, &content, rt_options).map_err(Refusal::usage)?;
+    let warnings = source.not_honoured.iter().map(|key| format!("not honoured: {key}")).collect();
+    let work = Work::of(source, options.machine_or_ideal()?, about(InputKind::RtApp, text, Some(&content)));
+    Ok(Work { details: Details { warnings, ..Details::default() }, ..work })
+}
+
+pub(super) fn fio_jobs(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    let content = read(text, watch)?;
+    let device = options.device.clone().unwrap_or_else(|| fio::DEFAULT_DEVICE.into());
+    let cost = options.io_cost.unwrap_or(fio::DEFAULT_COST);
+    let source = FioWork::read(text, &content, &fio::Options { device, cost }).map_err(Refusal::usage)?;
+    let workload_notes = source.notes.clone();
+    let work = Work::of(source, options.machine_or_ideal()?, about(InputKind::Fio, text, Some(&content)));
+    Ok(Work { details: Details { workload_notes, ..Details::default() }, ..work })
+}
+
+fn about(kind: InputKind, name: &str, content: Option<&String>) -> model::Input {
+    let sha256 = content.map(|content| sha256(content.as_bytes()));
+    model::Input { kind, name: name.into(), sha256, lost_events: None }
+}
+
+/// The text of a file that describes work.
+fn read(path: &str, watch: &Watch) -> Result<String, Refusal> {
+    let _ = watch(Progress::Opening(path));
+    let content = text_file::read(path, text_file::WORK_MAX).map_err(Refusal::usage);
+    let _ = watch(Progress::Opened);
+    content
+}
+
+/// The hash of a file, in hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

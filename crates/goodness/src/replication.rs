@@ -1,0 +1,60 @@
+//! What makes replication `n` of seed `s` that replication, wherever it is run.
+
+use goodness_core::{Machine, Seed, Span};
+
+/// One replication of a seed. The same replication of the same work is the same run in a comparison, a study, a prediction
+/// and a test: that is what pairs them.
+///
+/// Replication 0 is the work as given, on the machine as given. The others draw their lengths anew, and find the tick at
+/// another phase: where a tick falls decides, for whole runs, who is preempted when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// Its number, from 0.
+    pub number: u32,
+    /// What the work and the policy draw from.
+    pub seed: Seed,
+    /// What the phase of the tick is drawn from.
+    phase: Seed,
+}
+
+impl Replication {
+    /// Replication `number` of `seed`.
+    #[must_use]
+    pub fn of(seed: u64, number: u32) -> Replication {
+        let stream = |name| Seed(seed).stream(name, u64::from(number));
+        Replication { number, seed: stream("replication"), phase: stream("tick phase") }
+    }
+
+    /// The machine of this replication: for the first as given, for others with its ticks at a drawn phase.
+    #[must_use]
+    pub fn machine(&self, machine: &Machine) -> Machine {
+        let mut machine = machine.clone();
+        if self.number > 0 {
+            machine.first_tick = Span(1 + self.phase.rng().below(machine.tick().0));
+        }
+        machine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_replication_has_the_machine_as_given_and_the_others_a_phase_of_their_own() {
+        let machine = Machine::flat(2, 250).unwrap();
+        assert_eq!(Replication::of(1, 0).machine(&machine).first_tick, machine.first_tick);
+        let phases: Vec<u64> = (1..50).map(|n| Replication::of(1, n).machine(&machine).first_tick.0).collect();
+        assert!(phases.iter().all(|phase| (1..=machine.tick().0).contains(phase)), "{phases:?}");
+        assert!(phases.windows(2).all(|two| two[0] != two[1]), "{phases:?}");
+    }
+
+    #[test]
+    fn seed_and_number_make_a_replication_and_nothing_else_does() {
+        assert_eq!(Replication::of(7, 3), Replication::of(7, 3));
+        assert_ne!(Replication::of(7, 3).seed, Replication::of(8, 3).seed);
+        assert_ne!(Replication::of(7, 3).seed, Replication::of(7, 4).seed);
+        // What is pinned here is in every published figure: whoever changes it changes them all.
+        assert_eq!(Replication::of(1, 0).seed, Seed(1).stream("replication", 0));
+    }
+}

@@ -1,0 +1,228 @@
+//! What came of a plan.
+
+use crate::again::Again;
+use crate::contender::Contender;
+use crate::refusal::{Refusal, See};
+use crate::run::RunResult;
+use crate::{standstill, watchdog};
+use goodness_core::registry::suggest;
+use goodness_core::{Machine, WorkloadSource};
+use goodness_observe::metrics::Distributions;
+use goodness_observe::{Better, Histogram, METRICS, Violation};
+use goodness_report::Timeline;
+use goodness_report::model::{Fidelity, MachineSummary};
+
+/// What came of a plan: for each contender the values of all its runs, and its first run in full.
+///
+/// Memory does not grow with the length of the runs, and by a few hundred bytes with each of them: a run is measured, its
+/// values are kept, and the rest is gone. [`Runs::report`] compares.
+pub struct Runs {
+    /// By contender, in the order of the plan; the first is the reference.
+    pub arms: Vec<Arm>,
+    /// How faithful the replay is, where the work is a recording.
+    pub fidelity: Option<Fidelity>,
+    /// The machine, in short.
+    pub(crate) machine: MachineSummary,
+    /// What the replications were drawn from.
+    pub(crate) seed: u64,
+    /// Replications of each contender.
+    pub(crate) runs: u32,
+    /// What is to be said of runs that ended early.
+    pub(crate) remark: Option<String>,
+}
+
+/// All runs of one contender.
+pub struct Arm {
+    /// The policy and the elevator.
+    pub contender: Contender,
+    /// For each of [`METRICS`] its value in each run, in the order of the replications.
+    pub(crate) values: Vec<Vec<Option<f64>>>,
+    /// For each of [`METRICS`] the observations behind all its values.
+    pub(crate) samples: Vec<u64>,
+    /// Scheduling decisions of all runs.
+    pub decisions: u64,
+    /// Real time that all runs took, in ns, where it was measured.
+    pub wall_ns: Option<u64>,
+    /// For each of [`FAMILIES`] the distribution of all runs together.
+    pub(crate) distributions: Vec<Histogram>,
+    /// What checkers found, by replication.
+    pub violations: Vec<(Again, Violation)>,
+    /// What a watchdog would have done, in the first run where it would have.
+    pub(crate) overdue: Option<String>,
+    /// The first replication.
+    pub first: RunResult,
+}
+
+impl Arm {
+    /// The value of `metric` in each run; `None` where it was not measured.
+    ///
+    /// # Panics
+    /// When there is no such metric; names that people type are checked first ([`check_metric`]).
+    #[must_use]
+    pub fn values(&self, metric: &str) -> &[Option<f64>] {
+        &self.values[place_of(metric)]
+    }
+}
+
+impl Runs {
+    pub(crate) fn new(
+        arms: Vec<Arm>,
+        fidelity: Option<Fidelity>,
+        source: &dyn WorkloadSource,
+        machine: &Machine,
+        drawn: Drawn,
+    ) -> Runs {
+        let remark = arms.iter().find_map(|arm| standstill::remark(source, &arm.first));
+        let machine = MachineSummary { name: machine.name.clone(), cpus: machine.cpu_count() as u32, hz: machine.hz };
+        Runs { arms, fidelity, machine, seed: drawn.seed, runs: drawn.runs, remark }
+    }
+
+    /// The first thing that a checker found.
+    #[must_use]
+    pub fn violation(&self) -> Option<&(Again, Violation)> {
+        self.arms.iter().flat_map(|arm| &arm.violations).next()
+    }
+
+    /// The schedules that were kept, by contender.
+    pub fn take_timelines(&mut self) -> Vec<Timeline> {
+        self.arms.iter_mut().filter_map(|arm| arm.first.timeline.take()).collect()
+    }
+
+    /// Refuses to rank by a metric that these runs do not give.
+    ///
+    /// # Errors
+    /// A sentence that names those that they do give.
+    pub fn can_rank_by(&self, metric: &str) -> Result<(), Refusal> {
+        let is_measured = |name: &str| self.arms.iter().any(|arm| arm.values(name).iter().any(Option::is_some));
+        if is_measured(metric) {
+            return Ok(());
+        }
+        let others = METRICS.iter().filter(|it| it.better != Better::Neither && is_measured(it.name)).map(|it| it.name);
+        let others: Vec<&str> = others.collect();
+        let remedy = match others.is_empty() {
+            true => "nothing was measured that has a better direction".to_string(),
+            false => format!("rank by what was: {}", others.join(", ")),
+        };
+        Err(Refusal::usage(format!("{metric} was not measured on this work, so it ranks nothing")).remedy(remedy))
+    }
+}
+
+/// Refuses a metric that does not exist.
+///
+/// # Errors
+/// A sentence naming the nearest metric.
+pub fn check_metric(name: &str) -> Result<(), Refusal> {
+    if METRICS.iter().any(|it| it.name == name) {
+        return Ok(());
+    }
+    let near = suggest(name, METRICS.iter().map(|it| it.name));
+    Err(Refusal::usage(format!("there is no metric \"{name}\"")).remedy(near).see(See::Metrics))
+}
+
+/// Refuses a metric that does not exist or of which neither more nor less is better.
+///
+/// # Errors
+/// A sentence naming the nearest metric, or those that have a direction.
+pub fn check_rank(name: &str) -> Result<(), Refusal> {
+    check_metric(name)?;
+    if METRICS[place_of(name)].better != Better::Neither {
+        return Ok(());
+    }
+    let what = format!("of {name} neither more nor less is better, so it ranks nothing");
+    Err(Refusal::usage(what).remedy("rank by a metric that has a better direction").see(See::Metrics))
+}
+
+/// Takes a distribution out of those of a run.
+type Pick = fn(&Distributions) -> &Histogram;
+
+/// The distributions that reports show, by the metrics that they are behind.
+pub(crate) const FAMILIES: [(&str, Pick); 4] = [
+    ("wakeup_latency", |d| &d.wakeup_latency),
+    ("request_latency", |d| &d.request_latency),
+    ("slice_length", |d| &d.slice_length),
+    ("io_latency", |d| &d.io_latency),
+];
+
+fn place_of(metric: &str) -> usize {
+    METRICS.iter().position(|it| it.name == metric).unwrap_or_else(|| panic!("\"{metric}\" is not in METRICS"))
+}
+
+/// Which replications are run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn {
+    pub seed: u64,
+    pub first: u32,
+    pub runs: u32,
+}
+
+/// The runs of one contender while they end, in whatever order.
+pub(crate) struct Collected {
+    contender: Contender,
+    drawn: Drawn,
+    values: Vec<Vec<Option<f64>>>,
+    samples: Vec<u64>,
+    decisions: u64,
+    wall_ns: Option<u64>,
+    distributions: Vec<Histogram>,
+    violations: Vec<(u32, Violation)>,
+    overdue: Option<(u32, String)>,
+    first: Option<RunResult>,
+}
+
+impl Collected {
+    /// Room for all runs.
+    pub(crate) fn of(contender: Contender, drawn: Drawn) -> Collected {
+        Collected {
+            contender,
+            drawn,
+            values: METRICS.iter().map(|_| vec![None; drawn.runs as usize]).collect(),
+            samples: vec![0; METRICS.len()],
+            decisions: 0,
+            wall_ns: None,
+            distributions: FAMILIES.iter().map(|_| Histogram::default()).collect(),
+            violations: Vec::new(),
+            overdue: None,
+            first: None,
+        }
+    }
+
+    /// Keeps of run `index` what all runs leave, and of the first everything.
+    pub(crate) fn add(&mut self, index: u32, mut run: RunResult) {
+        for (place, value) in run.measured.values.iter().enumerate() {
+            self.values[place][index as usize] = value.value;
+            self.samples[place] += value.samples;
+        }
+        self.decisions += run.outcome.decisions;
+        self.wall_ns = run.wall_ns.map(|ns| ns + self.wall_ns.unwrap_or_default()).or(self.wall_ns);
+        let found = std::mem::take(&mut run.checked.violations);
+        self.violations.extend(found.into_iter().map(|violation| (index, violation)));
+        if self.overdue.as_ref().is_none_or(|(known, _)| index < *known) {
+            let warning = watchdog::warning(&self.contender, index + 1, &run);
+            self.overdue = warning.map(|warning| (index, warning)).or(self.overdue.take());
+        }
+        for ((_, pick), all) in FAMILIES.iter().zip(&mut self.distributions) {
+            all.merge(pick(&run.measured.distributions));
+        }
+        if index == 0 {
+            self.first = Some(run);
+        }
+    }
+
+    /// All of it, in the order of the replications.
+    pub(crate) fn finish(mut self) -> Arm {
+        self.violations.sort_by_key(|(index, _)| *index);
+        let (contender, drawn) = (self.contender, self.drawn);
+        let again = |index| contender.again(drawn.seed, drawn.first + index);
+        Arm {
+            values: self.values,
+            samples: self.samples,
+            decisions: self.decisions,
+            wall_ns: self.wall_ns,
+            distributions: self.distributions,
+            violations: self.violations.into_iter().map(|(index, found)| (again(index), found)).collect(),
+            overdue: self.overdue.map(|(_, warning)| warning),
+            first: self.first.expect("a plan has one run or more"),
+            contender,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Runs a policy chosen by name, with metrics, checkers and, where asked for, a timeline.
+
+use crate::spec::{ElevatorSpec, PolicySpec};
+use crate::storage;
+use goodness_core::{Machine, Seed, Time, Workload};
+use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
+use goodness_report::timeline::Recorder;
+use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
+
+/// One run to be made.
+pub struct Trial<'a> {
+    /// Which policy, with its settings.
+    pub policy: &'a PolicySpec,
+    /// Which elevator the disks have whose own the work does not fix; `None` where the work has no such disk.
+    pub elevator: Option<&'a ElevatorSpec>,
+    /// On what.
+    pub machine: &'a Machine,
+    /// Doing what.
+    pub work: Workload,
+    /// Where chance begins.
+    pub seed: Seed,
+    /// Keeps the schedule, where it is wanted.
+    pub recorder: Option<Recorder>,
+}
+
+/// One run made.
+pub struct Run {
+    /// What the metrics say.
+    pub measured: Measured,
+    /// What the checkers say.
+    pub checked: Checked,
+    /// What the simulator says.
+    pub outcome: Outcome,
+    /// The schedule, where it was wanted.
+    pub recorder: Option<Recorder>,
+}
+
+/// Runs `trial`.
+///
+/// # Errors
+/// A fault of the policy or of the work; disks that cannot be built are the work's fault.
+pub fn run(trial: Trial) -> Result<Run, Fault> {
+    let disks = storage::build(&trial.work, trial.elevator, trial.machine, trial.seed).map_err(|sentence| Fault {
+        at: Time::ZERO,
+        blame: Blame::Workload,
+        task: None,
+        sentence,
+    })?;
+    let Trial { policy, machine, work, seed, recorder, .. } = trial;
+    let subjects = Subject::all(&work);
+    let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
+    if let Some(limit) = policy.entry().watchdog {
+        watch = watch.with_watchdog(limit, &subjects);
+    }
+    let mut observer = (watch, recorder);
+    let options = Options { seed, ..Options::default() };
+    let outcome = simulate_with(machine, policy.make(machine, seed), work, disks, &mut observer, options)?;
+    let (watch, recorder) = observer;
+    let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
+    let (measured, checked) = watch.finish(outcome.end, ending);
+    Ok(Run { measured, checked, outcome, recorder })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::{Span, Start, Step, StepContext, Task, TaskId, TaskSpec, WorkloadSource};
+    use goodness_work::models::BuiltIn;
+
+    /// Hogs on one CPU for 31 s.
+    fn hogs(policy: &str, count: usize) -> Checked {
+        let machine = Machine::flat(1, 250).unwrap();
+        let policy = PolicySpec::parse(policy).unwrap();
+        let tasks = (0..count).map(|_| hog()).collect();
+        let work = Workload { tasks, horizon: Some(Time(31_000_000_000)), ..Workload::default() };
+        let trial = Trial { policy: &policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
+        run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
+    }
+
+    fn hog() -> TaskSpec {
+        TaskSpec {
+            name: "hog".into(),
+            start: Start::At(Time::ZERO),
+            task: Task { address_space: Some(0), ..Task::default() },
+            behaviour: Box::new(|_: &mut StepContext| Step::Compute(Span::MAX)),
+            judged: true,
+        }
+    }
+
+    /// specs/cpu-schedulers.md 12 "Kernel facts": slice 20 ms, watchdog 30 s. The last of n waits for n - 1 slices.
+    #[test]
+    fn in_a_queue_of_1502_hogs_the_watchdog_of_sched_ext_throws_the_policy_out_for_the_last() {
+        let last = hogs("scx-simple:fifo=on", 1_502);
+        let overdue = last.overdue.expect("30.02 s are too long");
+        assert_eq!((overdue.task, overdue.since, overdue.span), (TaskId(1_501), Time::ZERO, Span::from_ms(30_020)));
+        assert_eq!(last.violations, [], "the policy does nothing wrong");
+        assert_eq!(hogs("scx-simple:fifo=on", 1_501).overdue, None, "30 s are just allowed");
+        let without = hogs("rr:timeslice=20ms", 1_502);
+        assert_eq!((without.overdue, without.watchdog), (None, None), "only sched_ext has one");
+    }
+
+    #[test]
+    fn every_registered_policy_runs_by_its_name() {
+        let machine = Machine::flat(2, 250).unwrap();
+        let work = BuiltIn::parse("sleepers:duration=300ms").unwrap();
+        for about in goodness_policies::ALL {
+            let policy = PolicySpec::parse(about.name).unwrap();
+            let trial = Trial {
+                policy: &policy,
+                elevator: None,
+                machine: &machine,
+                work: work.build(Seed(1), 0),
+                seed: Seed(1),
+                recorder: None,
+            };
+            let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));
+            assert_eq!(run.checked.violations, [], "{}", about.name);
+            assert!(run.outcome.decisions > 10, "{}", about.name);
+        }
+    }
+}

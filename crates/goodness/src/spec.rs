@@ -1,0 +1,199 @@
+//! A policy or an elevator as typed: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
+
+use crate::refusal::{Refusal, See};
+use goodness_core::registry::suggest;
+use goodness_core::{
+    ElevatorVisitor, Machine, MadePolicy, PolicyEntry, Registered, RegisteredElevator, Seed, Tunables, Visitor, tunable,
+};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Settings as typed: names and values.
+type Settings = Vec<(String, String)>;
+
+/// A registry that things can be asked from by name.
+pub trait Registry {
+    /// What it holds one of: `policy`.
+    const ONE: &'static str;
+    /// The list of what it holds, or of the settings of one.
+    fn see(name: Option<&'static str>) -> See;
+    /// The registered names.
+    fn names() -> Vec<&'static str>;
+    /// All tunables of `name`, which is registered, with `settings` made.
+    ///
+    /// # Errors
+    /// The first setting that cannot be made, in a sentence without the name.
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
+}
+
+/// The registry of CPU policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies;
+
+/// The registry of elevators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elevators;
+
+/// Something registered and the settings asked for; checked when made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec<R> {
+    /// Registered name.
+    pub name: &'static str,
+    /// Settings that differ from the defaults, as typed.
+    pub settings: Vec<(String, String)>,
+    registry: PhantomData<R>,
+}
+
+/// A policy as typed.
+pub type PolicySpec = Spec<Policies>;
+/// An elevator as typed.
+pub type ElevatorSpec = Spec<Elevators>;
+
+impl<R: Registry> Spec<R> {
+    /// Reads and checks what was typed.
+    ///
+    /// # Errors
+    /// Unknown name or tunable (the nearest is named), a value of the wrong kind or out of range.
+    pub fn parse(text: &str) -> Result<Spec<R>, Refusal> {
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let names = R::names();
+        let Some(name) = names.iter().find(|known| **known == name) else {
+            let near = suggest(name, names);
+            return Err(Refusal::usage(format!("there is no {} \"{name}\"", R::ONE)).remedy(near).see(R::see(None)));
+        };
+        let settings =
+            tunable::pairs(rest).map_err(|why| Refusal::usage(why.to_string()).at(format!("{} {name}", R::ONE)))?;
+        let spec = Spec { name, settings, registry: PhantomData };
+        spec.values()?;
+        Ok(spec)
+    }
+
+    /// All tunables with the values that will be used.
+    ///
+    /// # Errors
+    /// As [`Spec::parse`].
+    pub fn values(&self) -> Result<Vec<(&'static str, String)>, Refusal> {
+        R::values(self.name, &self.settings)
+            .map_err(|why| Refusal::usage(why).at(self.name).see(R::see(Some(self.name))))
+    }
+}
+
+impl PolicySpec {
+    /// Its line in the registry.
+    ///
+    /// # Panics
+    /// Never: the name was checked when the specification was read.
+    #[must_use]
+    pub fn entry(&self) -> &'static PolicyEntry {
+        goodness_policies::entry(self.name).expect("a checked name is registered")
+    }
+
+    /// The policy for `machine` in a run with `seed`.
+    ///
+    /// # Panics
+    /// Never: the settings were checked when the specification was read.
+    #[must_use]
+    pub fn make(&self, machine: &Machine, seed: Seed) -> MadePolicy {
+        (self.entry().make)(machine, &self.settings, seed).expect("settings were checked when they were read")
+    }
+
+    /// Runs `visitor` with this policy's type.
+    pub fn with<V: Visitor>(&self, visitor: V) -> V::Output {
+        goodness_policies::with_policy(self.name, visitor).expect("a checked name is registered")
+    }
+
+    /// The settings of policy `P`, this one's type.
+    ///
+    /// # Panics
+    /// When `P` is another policy.
+    #[must_use]
+    pub fn settings_of<P: Registered>(&self) -> P::Settings {
+        P::Settings::made(&self.settings).expect("settings were checked when they were read")
+    }
+}
+
+impl ElevatorSpec {
+    /// Runs `visitor` with this elevator's type.
+    pub fn with<V: ElevatorVisitor>(&self, visitor: V) -> V::Output {
+        goodness_elevators::with_elevator(self.name, visitor).expect("a checked name is registered")
+    }
+
+    /// The settings of elevator `E`, this one's type.
+    ///
+    /// # Panics
+    /// When `E` is another elevator.
+    #[must_use]
+    pub fn settings_of<E: RegisteredElevator>(&self) -> E::Settings {
+        E::Settings::made(&self.settings).expect("settings were checked when they were read")
+    }
+}
+
+impl<R> fmt::Display for Spec<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        for (index, (key, value)) in self.settings.iter().enumerate() {
+            write!(f, "{}{key}={value}", if index == 0 { ':' } else { ',' })?;
+        }
+        Ok(())
+    }
+}
+
+impl Registry for Policies {
+    const ONE: &'static str = "policy";
+    fn see(name: Option<&'static str>) -> See {
+        See::Policies(name)
+    }
+    fn names() -> Vec<&'static str> {
+        goodness_policies::ALL.iter().map(|about| about.name).collect()
+    }
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+        let entry = goodness_policies::entry(name).expect("a checked name is registered");
+        (entry.values)(settings).map_err(|e| e.to_string())
+    }
+}
+
+impl Registry for Elevators {
+    const ONE: &'static str = "elevator";
+    fn see(name: Option<&'static str>) -> See {
+        See::Elevators(name)
+    }
+    fn names() -> Vec<&'static str> {
+        goodness_elevators::ALL.iter().map(|about| about.name).collect()
+    }
+    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+        let entry = goodness_elevators::entry(name).expect("a checked name is registered");
+        (entry.values)(settings).map_err(|e| e.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_printed_as_typed() {
+        let spec = PolicySpec::parse("rr:timeslice=2ms").unwrap();
+        assert_eq!((spec.name, spec.to_string().as_str()), ("rr", "rr:timeslice=2ms"));
+        assert_eq!(spec.values().unwrap(), [("timeslice", "2ms".to_string())]);
+        let spec = ElevatorSpec::parse("noop:merge=last").unwrap();
+        assert_eq!(spec.values().unwrap(), [("merge", "last".to_string())]);
+    }
+
+    #[test]
+    fn a_wrong_name_or_setting_is_refused_with_the_nearest_one() {
+        let sentence = |text: &str| PolicySpec::parse(text).unwrap_err().to_string();
+        assert!(sentence("ffio").contains("nearest is \"fifo\""));
+        assert!(sentence("rr:timeslise=2ms").contains("nearest is \"timeslice\""));
+        assert!(sentence("rr:timeslice=2h").contains("outside"));
+        assert!(sentence("rr:timeslice=2d").contains("not a unit"));
+        assert!(sentence("rr:timeslice=2ms,timeslice=3ms").contains("\"timeslice\" is given twice"));
+        assert!(sentence("banana").contains("is spelled like it"));
+        assert!(sentence("rr:timeslice=1h0s").contains("unit"));
+        assert!(sentence("rr:timeslice").contains("KEY=VALUE"));
+        assert!(sentence("rr:timeslice=20s").contains("outside"));
+        let elevator = |text: &str| ElevatorSpec::parse(text).unwrap_err().to_string();
+        assert!(elevator("nop").contains("nearest is \"noop\""));
+        assert!(elevator("noop:merge=always").contains("last, hash"));
+        assert_eq!(ElevatorSpec::parse("rr").unwrap_err().see, Some(See::Elevators(None)));
+    }
+}

@@ -1,0 +1,81 @@
+//! Work that comes to a standstill: tasks that wait for what will not come, and faults of the work itself.
+
+use crate::again::Again;
+use crate::refusal::Refusal;
+use crate::run::{Named, RunResult};
+use goodness_core::{Awaited, TaskId, WorkloadSource};
+use goodness_report::figure;
+use goodness_sim::{End, Fault, Outcome};
+
+/// Tasks named in one sentence; the others are counted.
+const NAMED_MAX: usize = 4;
+
+/// Why a run failed whose work asks for what no policy can do: bad input.
+pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault) -> Refusal {
+    let whose = match fault.task {
+        Some(task) => format!("{}: {}", place(source, task), name(tasks, task)),
+        None => source.name().to_string(),
+    };
+    Refusal::usage(format!("{whose} {} (at {})", fault.sentence, fault.at))
+        .remedy("mend its programme: give a step a length above 0, or use only what is there")
+}
+
+/// Refuses a run that ended in a deadlock: all its tasks wait, or one waits for a lock that is never released.
+///
+/// # Errors
+/// When, who waits for what, the remedy.
+pub(crate) fn refuse_deadlock(
+    source: &dyn WorkloadSource,
+    tasks: &[Named],
+    outcome: &Outcome,
+    again: impl Fn() -> Again,
+) -> Result<(), Refusal> {
+    let waits_for_lock = outcome.waiting.iter().any(|(_, awaited)| matches!(awaited, Awaited::Lock(_)));
+    if !is_stranded(source, outcome) || !(waits_for_lock || outcome.waiting.len() == tasks.len()) {
+        return Ok(());
+    }
+    let waiting = who_waits(source, tasks, outcome);
+    let what = format!("deadlock at {}: nobody can act any more: {waiting}", outcome.end);
+    let remedy = "let a task that still runs wake them or release the lock";
+    Err(Refusal::usage(what).at(source.name()).remedy(remedy).again(again()))
+}
+
+/// What is to be said of a run that ended early because those who are left wait for the others, who have ended.
+pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<String> {
+    let outcome = &run.outcome;
+    is_stranded(source, outcome).then(|| {
+        format!(
+            "the run ended at {}, when nobody could act any more: {}",
+            outcome.end,
+            who_waits(source, &run.tasks, outcome)
+        )
+    })
+}
+
+fn is_stranded(source: &dyn WorkloadSource, outcome: &Outcome) -> bool {
+    outcome.reason == End::Quiet && !outcome.waiting.is_empty() && !source.may_end_waiting()
+}
+
+fn who_waits(source: &dyn WorkloadSource, tasks: &[Named], outcome: &Outcome) -> String {
+    let waits = |&(task, awaited): &(TaskId, Awaited)| {
+        let what = source.name_of(awaited).unwrap_or_else(|| match awaited {
+            Awaited::Channel(channel) => format!("channel {}", channel.0),
+            Awaited::Lock(lock) => format!("lock {}", lock.0),
+        });
+        format!("{} ({}) waits for {}", name(tasks, task), place(source, task), figure::printable(&what))
+    };
+    let mut parts: Vec<String> = outcome.waiting.iter().take(NAMED_MAX).map(waits).collect();
+    match outcome.waiting.len() - parts.len() {
+        0 => {}
+        more => parts.push(format!("and {more} more wait")),
+    }
+    parts.join(", ")
+}
+
+fn name(tasks: &[Named], task: TaskId) -> String {
+    tasks.get(task.index()).map_or_else(|| task.to_string(), |known| format!("task \"{}\"", figure::name(&known.name)))
+}
+
+fn place(source: &dyn WorkloadSource, task: TaskId) -> String {
+    source.place_of(task).unwrap_or_else(|| source.name().to_string())
+}

@@ -1,0 +1,53 @@
+//! The disks of a trial: devices by name behind the elevator that is being judged.
+
+use crate::spec::ElevatorSpec;
+use goodness_block::{Disk, QueueOptions, Storage, by_name};
+use goodness_core::{Device, DiskId, DiskSpec, Machine, Seed, Workload};
+use goodness_device::Recorded;
+
+/// What a disk gets when nobody named an elevator: requests in the order in which they come.
+const DEFAULT: &str = "none";
+
+/// The disks that `work` asks for on `machine`, those without an elevator of their own behind `judged`; `None` where it asks
+/// for none.
+///
+/// # Errors
+/// A device or an elevator that cannot be.
+pub fn build(
+    work: &Workload,
+    judged: Option<&ElevatorSpec>,
+    machine: &Machine,
+    seed: Seed,
+) -> Result<Option<Storage>, String> {
+    let spec = &work.storage;
+    if spec.disks.is_empty() {
+        return Ok(None);
+    }
+    let judged = judged.map(ToString::to_string);
+    let disk = |(index, disk): (usize, &DiskSpec)| {
+        let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
+        one(DiskId(index as u16), disk, elevator, machine, seed)
+    };
+    let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
+    Storage::new(disks, &spec.volumes).map(Some)
+}
+
+fn one(id: DiskId, disk: &DiskSpec, elevator: &str, machine: &Machine, seed: Seed) -> Result<Box<dyn Disk>, String> {
+    let seed = seed.stream("disk", u64::from(id.0));
+    let device = device(disk, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
+    let options = QueueOptions {
+        disk: id,
+        hz: machine.hz,
+        cpus: machine.cpu_count() as u16,
+        seed: seed.stream("elevator", 0),
+        ..QueueOptions::default()
+    };
+    by_name(elevator, &options, device).map_err(|why| format!("disk {}: {why}", disk.name))
+}
+
+fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {
+    match &disk.sample {
+        None => goodness_device::by_name(&disk.device, seed),
+        Some(sample) => Ok(Box::new(Recorded::new(sample.facts, sample.servers, &sample.services, seed)?)),
+    }
+}

@@ -1,0 +1,218 @@
+//! What scheduling costs on this machine, measured without root.
+//!
+//! [`measure`] pins itself to CPUs with `sched_setaffinity` and lets go of them on every way out. Each figure is the
+//! key of a machine file with its [`Sample`]; what cannot be measured is in [`Found::refused`] with a sentence, never a
+//! figure of 0. `docs/machines.md` says what each figure means and how far it can be trusted.
+
+mod caches;
+mod sample;
+mod sleeping;
+mod switching;
+mod tick;
+mod waking;
+
+pub use goodness_sys::topology::{Distance, Neighbours};
+pub use sample::Sample;
+
+use goodness_sys as sys;
+use std::io;
+
+/// One cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Key of a machine file.
+    pub key: &'static str,
+    /// What was found, ns.
+    pub sample: Sample,
+}
+
+/// All that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The CPUs this process may use, with their neighbours.
+    pub cpus: Vec<Neighbours>,
+    /// Timer interrupts a second; `None` where the kernel does not tell.
+    pub hz: Option<u64>,
+    /// The costs, in the order they were measured.
+    pub figures: Vec<Figure>,
+    /// Keys that were not measured, and why.
+    pub refused: Vec<(&'static str, String)>,
+}
+
+impl Found {
+    /// Enters a figure, or that there was nothing to be seen of it above what surrounds it.
+    fn enter(&mut self, key: &'static str, sample: Option<Sample>) {
+        match sample.filter(|sample| sample.median > 0) {
+            Some(sample) => self.figures.push(Figure { key, sample }),
+            None => self.refused.push((key, "it could not be told from what is measured with it".into())),
+        }
+    }
+
+    /// Median of a figure entered before; 0 where there is none.
+    fn median(&self, key: &str) -> u64 {
+        self.figures.iter().find(|figure| figure.key == key).map_or(0, |figure| figure.sample.median)
+    }
+}
+
+/// How often [`measure`] calls `progress`.
+pub const STEPS: u64 = 10;
+
+/// Confines the thread while it lives, and restores the CPUs it had.
+struct Pinned {
+    before: Vec<u32>,
+}
+
+impl Pinned {
+    fn to(cpus: &[u32]) -> io::Result<Pinned> {
+        let before = sys::affinity_of(0).ok_or_else(io::Error::last_os_error)?;
+        sys::pin(cpus)?;
+        Ok(Pinned { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // The CPUs were the thread's own a moment ago; if one has gone offline since, the kernel chooses.
+        let _ = sys::pin(&self.before);
+    }
+}
+
+/// Measures everything; `progress` is told what comes next.
+///
+/// # Errors
+/// When the affinity cannot be read or set, or pipes, threads or processes cannot be made.
+pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
+    let cpus = sys::affinity_of(0).ok_or_else(io::Error::last_os_error)?;
+    let Some(&home) = cpus.first() else { return Err(io::Error::other("this process may use no CPU")) };
+    let mut found = Found { cpus: goodness_sys::topology::neighbours(&cpus), ..Found::default() };
+    found.hz = sys::tick_ns().map(|ns| (1_000_000_000 + ns / 2) / ns);
+    let _pinned = Pinned::to(&[home])?;
+    progress("pipes");
+    let pipe = switching::pipe_alone()?;
+    progress("yields");
+    found.enter("switch", Sample::of(switching::yields()));
+    progress("threads");
+    let threads = switching::ping_pong(switching::Partner::Thread)?;
+    let around = pipe.write + pipe.read + found.median("switch");
+    found.enter("wakeup", Sample::of(threads.iter().map(|ns| ns.saturating_sub(around)).collect()));
+    progress("processes");
+    let processes = switching::ping_pong(switching::Partner::Process)?;
+    found.enter("address_space", Sample::above(&processes, &threads));
+    progress("caches");
+    found.enter("cache_refill", caches::refill()?);
+    progress("ticks");
+    match found.hz.map(|hz| tick::ticks(&mut tick::Kernel, 1_000_000_000 / hz.max(1))) {
+        Some(Ok(times)) => found.enter("tick", Sample::undisturbed(times)),
+        Some(Err(why)) => found.refused.push(("tick", why)),
+        None => found.refused.push(("tick", "the kernel does not tell when it ticks".into())),
+    }
+    progress("sleeps");
+    asleep(&mut found);
+    found.refused.extend(EFFORT.map(|key| (key, UNSEEN.to_string())));
+    progress("other CPUs");
+    across(&mut found, home, pipe.write + pipe.read, &mut progress)?;
+    Ok(found)
+}
+
+/// What an element that a policy examines costs. No system call tells how many the kernel's own choice examined, and
+/// its choices are meant not to depend on how many there are.
+const EFFORT: [&str; 4] = ["search", "recalculate", "insert", "balance"];
+const UNSEEN: &str = "from outside a kernel nobody sees how many elements a choice examined; \
+                      `goodness bench` measures the choices of a policy";
+
+/// Sleeps that a timer ends. A thread's slack is its own: the work is done by one that ends with it.
+fn asleep(found: &mut Found) {
+    let (interrupts, sleeps) = std::thread::scope(|scope| {
+        let measured = scope.spawn(|| {
+            let none = sleeping::Planted::default();
+            (sleeping::interrupts(sleeping::SLEEPS, none), sleeping::sleeps(sleeping::SLEEPS, none))
+        });
+        measured.join().unwrap_or_else(|_| (Err("it failed".into()), Err("it failed".into())))
+    });
+    match interrupts {
+        Ok(times) => found.enter("timer", Sample::undisturbed(times)),
+        Err(why) => found.refused.push(("timer", why)),
+    }
+    let switch = found.median("switch");
+    let less_switch = |times: Vec<u64>| Sample::undisturbed(times.iter().map(|ns| ns.saturating_sub(switch)).collect());
+    match sleeps {
+        Ok(_) if switch == 0 => {
+            let why = "a switch, which is measured with it, could not be told";
+            found.refused.extend(["sleep", "preempt"].map(|key| (key, why.into())));
+        }
+        Ok(times) => {
+            found.enter("sleep", less_switch(times.call));
+            found.enter("preempt", less_switch(times.back));
+        }
+        Err(why) => found.refused.extend(["sleep", "preempt"].map(|key| (key, why.clone()))),
+    }
+}
+
+/// What needs a second CPU.
+fn across(found: &mut Found, home: u32, pipe: u64, progress: &mut impl FnMut(&'static str)) -> io::Result<()> {
+    let neighbours = found.cpus.iter().find(|it| it.cpu == home).cloned();
+    let others: Vec<u32> = found.cpus.iter().map(|it| it.cpu).filter(|&cpu| cpu != home).collect();
+    // Waking is measured to a core of its own where there is one: threads of one core share its idleness.
+    let far = |&&cpu: &&u32| neighbours.as_ref().is_some_and(|it| it.distance(cpu) > Distance::Smt);
+    let Some(&other) = others.iter().find(far).or(others.first()) else {
+        let why = "it takes two CPUs, and this process may use one";
+        let keys = ["interrupt", "idle_exit", "lock_handover", "migration_smt", "migration_cache", "migration_node"];
+        found.refused.extend(keys.into_iter().chain(["migration_machine"]).map(|key| (key, why.to_string())));
+        progress("done");
+        progress("done");
+        return Ok(());
+    };
+    let busy = waking::latency(other, true)?;
+    let idle = waking::latency(other, false)?;
+    let around = pipe + found.median("wakeup") + found.median("switch");
+    found.enter("interrupt", Sample::of(busy.iter().map(|ns| ns.saturating_sub(around)).collect()));
+    found.enter("idle_exit", Sample::above(&idle, &busy));
+    progress("locks");
+    found.enter("lock_handover", waking::handover(other)?);
+    progress("migration");
+    for (distance, key) in [
+        (Distance::Smt, "migration_smt"),
+        (Distance::Cache, "migration_cache"),
+        (Distance::Node, "migration_node"),
+        (Distance::Machine, "migration_machine"),
+    ] {
+        let partner = others.iter().find(|&&cpu| neighbours.as_ref().is_some_and(|it| it.distance(cpu) == distance));
+        match partner {
+            Some(&cpu) => found.enter(key, caches::migration(home, cpu)?),
+            None => found.refused.push((key, "this process may use no two CPUs so far apart".into())),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_can_be_measured_and_its_affinity_is_as_before() {
+        let before = sys::affinity_of(0);
+        let mut steps = 0;
+        let found = measure(|_| steps += 1).unwrap();
+        assert_eq!(sys::affinity_of(0), before);
+        assert_eq!(steps, STEPS);
+        assert_eq!(Some(found.cpus.len()), before.map(|cpus| cpus.len()));
+        let keys = found.figures.len() + found.refused.len();
+        assert_eq!(keys, 19, "every key is measured or refused: {found:?}");
+        assert!(found.figures.iter().all(|figure| figure.sample.median > 0 && figure.sample.count >= 26), "{found:?}");
+        // A switch or what it is measured with takes more than 10 ns and less than a second anywhere.
+        // On a busy machine it may not stand out of what it is measured with; then it is refused.
+        let switch = found.figures.iter().find(|figure| figure.key == "switch").map(|figure| figure.sample.median);
+        match switch {
+            Some(ns) => assert!((10..1_000_000_000).contains(&ns), "{found:?}"),
+            None => assert!(found.refused.iter().any(|(key, _)| *key == "switch"), "{found:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_not_above_its_surroundings_is_refused_rather_than_0() {
+        let mut found = Found::default();
+        found.enter("idle_exit", Sample::above(&[5, 6, 7], &[9, 9, 9]));
+        assert_eq!((found.figures.len(), found.refused.len()), (0, 1));
+    }
+}

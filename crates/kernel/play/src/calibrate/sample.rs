@@ -1,0 +1,56 @@
+//! A figure and how far it can be trusted.
+
+/// The distribution of one measured time, from at least one repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Median, ns.
+    pub median: u64,
+    /// A quarter of the repetitions lies below, ns.
+    pub low: u64,
+    /// A quarter of the repetitions lies above, ns.
+    pub high: u64,
+    /// How many repetitions there were.
+    pub count: usize,
+}
+
+impl Sample {
+    /// From times in ns; `None` without any.
+    #[must_use]
+    pub fn of(mut times: Vec<u64>) -> Option<Sample> {
+        times.sort_unstable();
+        let at = |quarters: usize| times.get((times.len().checked_sub(1)? * quarters + 2) / 4).copied();
+        Some(Sample { median: at(2)?, low: at(1)?, high: at(3)?, count: times.len() })
+    }
+
+    /// From the shorter half of `times`, in ns: for what other work of the machine can only make longer. `None` without
+    /// any.
+    #[must_use]
+    pub fn undisturbed(mut times: Vec<u64>) -> Option<Sample> {
+        times.sort_unstable();
+        times.truncate(times.len().div_ceil(2));
+        Sample::of(times)
+    }
+
+    /// What `times` are above the median of `base`; where they are not, 0. `None` without any.
+    #[must_use]
+    pub fn above(times: &[u64], base: &[u64]) -> Option<Sample> {
+        let base = Sample::of(base.to_vec())?.median;
+        Sample::of(times.iter().map(|time| time.saturating_sub(base)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_its_median_and_quarters() {
+        let sample = Sample::of(vec![5, 1, 4, 2, 3]).unwrap();
+        assert_eq!(sample, Sample { median: 3, low: 2, high: 4, count: 5 });
+        assert_eq!(Sample::of(vec![7]).unwrap().median, 7);
+        assert_eq!(Sample::of(vec![]), None);
+        let least = Sample::undisturbed(vec![900, 1, 800, 2, 3, 700]).unwrap();
+        assert_eq!(least, Sample { median: 2, low: 2, high: 3, count: 3 });
+        assert_eq!(Sample::undisturbed(vec![]), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! What a tick costs the task it interrupts: somebody who only reads the clock sees it stand still meanwhile.
+//!
+//! `CLOCK_MONOTONIC_COARSE` steps when the kernel ticks. The pause in the readings that is nearest to a step, within a
+//! twentieth of a period, is the tick of this CPU, which all CPUs have at the same time. Where fewer than four of five
+//! steps come with a pause, the CPU has no tick (`nohz_full`), or ticks out of step with the one that keeps the time
+//! (`skew_tick`), or its clock is too slow to tell; then there is no figure.
+
+use goodness_sys as sys;
+
+/// Ticks of one figure.
+const TICKS: usize = 101;
+/// Fewer than these are no figure.
+const LEAST: usize = 51;
+/// So many periods are waited for them at most: others may have the CPU.
+const PERIODS_MAX: u64 = 3 * TICKS as u64;
+/// A pause is this many times as long as what usually lies between two readings.
+const PAUSE: u64 = 8;
+
+/// What is read; a test has its own.
+pub trait Clock {
+    /// Monotonic time, ns.
+    fn now(&mut self) -> u64;
+    /// Time of the latest tick, in any unit.
+    fn coarse(&mut self) -> u64;
+    /// How often the reader was switched out so far.
+    fn switches(&mut self) -> u64;
+}
+
+/// The kernel's.
+pub struct Kernel;
+
+impl Clock for Kernel {
+    fn now(&mut self) -> u64 {
+        sys::monotonic_ns()
+    }
+
+    fn coarse(&mut self) -> u64 {
+        sys::coarse_ns()
+    }
+
+    fn switches(&mut self) -> u64 {
+        sys::switches()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Pause {
+    begun: u64,
+    ended: u64,
+    /// Somebody else ran meanwhile.
+    lost: bool,
+}
+
+impl Pause {
+    /// How far `at` is from it, 0 within.
+    fn distance(self, at: u64) -> u64 {
+        self.begun.saturating_sub(at).max(at.saturating_sub(self.ended))
+    }
+}
+
+/// What was seen in a stretch of time.
+#[derive(Default)]
+struct Seen {
+    pauses: Vec<Pause>,
+    steps: Vec<u64>,
+}
+
+/// Times in ns of ticks that come every `period` ns.
+///
+/// # Errors
+/// A sentence that says why there is no figure.
+pub fn ticks(clock: &mut impl Clock, period: u64) -> Result<Vec<u64>, String> {
+    let usual = between_readings(clock);
+    let (mut times, mut met) = (Vec::with_capacity(TICKS), 0);
+    let until = clock.now() + period * PERIODS_MAX;
+    while times.len() < TICKS && clock.now() < until {
+        let seen = watch(clock, 10 * period, usual * PAUSE);
+        for step in seen.steps {
+            let nearest = seen.pauses.iter().min_by_key(|pause| pause.distance(step));
+            match nearest.filter(|pause| pause.distance(step) <= period / 20) {
+                // A tick at which the thread lost its CPU tells nothing of the tick.
+                Some(pause) if pause.lost => continue,
+                Some(pause) => times.push((pause.ended - pause.begun).saturating_sub(usual)),
+                None => {}
+            }
+            met += 1;
+        }
+    }
+    if met < LEAST {
+        return Err(format!("others had this CPU: only {met} ticks were met without losing it"));
+    }
+    if times.len() < LEAST || times.len() * 5 < met * 4 {
+        let seen = times.len();
+        return Err(format!(
+            "only {seen} of {met} ticks of the kernel paused a thread that reads the clock: this CPU does not tick, or \
+                not with the others"
+        ));
+    }
+    Ok(times)
+}
+
+/// Median time in ns from one reading of both clocks to the next.
+fn between_readings(clock: &mut impl Clock) -> u64 {
+    let mut times: Vec<u64> = (0..1_001)
+        .map(|_| {
+            let begun = clock.now();
+            clock.coarse();
+            clock.now() - begun
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2].max(1)
+}
+
+/// Reads the clocks for `span` ns; pauses are gaps longer than `least`.
+fn watch(clock: &mut impl Clock, span: u64, least: u64) -> Seen {
+    let mut seen = Seen::default();
+    let mut switches = clock.switches();
+    let (mut last, mut tick) = (clock.now(), clock.coarse());
+    let until = last + span;
+    while last < until {
+        let (mut now, coarse) = (clock.now(), clock.coarse());
+        if coarse != tick {
+            seen.steps.push(now);
+        }
+        if now - last > least {
+            let before = std::mem::replace(&mut switches, clock.switches());
+            seen.pauses.push(Pause { begun: last, ended: now, lost: switches != before });
+            // What this look took is no pause.
+            now = clock.now();
+        }
+        (last, tick) = (now, coarse);
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::{Rng, Seed};
+
+    const PERIOD: u64 = 4_000_000;
+
+    /// A clock of a CPU that ticks every [`PERIOD`], 3 us late, for `cost`.
+    struct Planted {
+        now: u64,
+        cost: u64,
+        /// Of this many ticks one interrupts; 0 for none.
+        every: u64,
+        /// Chance in a thousand that a reading is disturbed for 20 us.
+        noise: u64,
+        /// The thread loses its CPU at every tick.
+        shared: bool,
+        ticked: u64,
+        rng: Rng,
+    }
+
+    fn planted(cost: u64) -> Planted {
+        Planted { now: 1, cost, every: 1, noise: 0, shared: false, ticked: 0, rng: Seed(7).rng() }
+    }
+
+    impl Clock for Planted {
+        fn now(&mut self) -> u64 {
+            self.now += 25;
+            if self.noise > 0 && self.rng.below(100_000) < self.noise {
+                self.now += 20_000;
+            }
+            let due = (self.ticked + 1) * PERIOD + 3_000;
+            if self.now >= due {
+                self.ticked = self.now / PERIOD;
+                if self.every > 0 && self.ticked.is_multiple_of(self.every) {
+                    self.now += self.cost;
+                }
+            }
+            self.now
+        }
+
+        fn coarse(&mut self) -> u64 {
+            self.ticked
+        }
+
+        fn switches(&mut self) -> u64 {
+            if self.shared { self.ticked } else { 0 }
+        }
+    }
+
+    #[test]
+    fn a_tick_costs_what_was_planted() {
+        for cost in [900, 2_000, 17_000] {
+            let times = ticks(&mut planted(cost), PERIOD).unwrap();
+            assert!(times.len() >= LEAST, "{}", times.len());
+            assert!(times.iter().all(|&time| (cost..cost + 50).contains(&time)), "{cost}: {times:?}");
+        }
+    }
+
+    #[test]
+    fn the_median_tick_is_found_among_other_pauses() {
+        let mut clock = Planted { noise: 5, ..planted(2_000) };
+        let median = super::super::Sample::of(ticks(&mut clock, PERIOD).unwrap()).unwrap().median;
+        assert!((2_000..2_050).contains(&median), "{median}");
+    }
+
+    #[test]
+    fn a_cpu_without_a_tick_or_without_time_for_us_has_no_figure() {
+        let why = ticks(&mut Planted { every: 0, ..planted(2_000) }, PERIOD).unwrap_err();
+        assert!(why.starts_with("only 0 of"), "{why}");
+        let why = ticks(&mut Planted { every: 2, ..planted(2_000) }, PERIOD).unwrap_err();
+        assert!(why.ends_with("does not tick, or not with the others"), "{why}");
+        let why = ticks(&mut Planted { shared: true, ..planted(2_000) }, PERIOD).unwrap_err();
+        assert!(why.starts_with("others had this CPU"), "{why}");
+    }
+}

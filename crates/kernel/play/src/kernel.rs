@@ -1,0 +1,198 @@
+//! What a played task asks of the kernel, each call behind a safe function: waiting, its class, its CPU time.
+
+use goodness_core::CpuId;
+use goodness_sys::process;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::AtomicU32;
+
+/// The number of `SCHED_EXT`, the class of loaded policies (Linux 6.12, `include/uapi/linux/sched.h`).
+pub const SCHED_EXT: i32 = 7;
+
+/// CPUs a mask of ours has room for, as in the kernel's largest builds.
+pub const CPUS_MAX: usize = 8192;
+
+/// `ns` as the kernel wants times.
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
+}
+
+/// Sleeps while `word` holds `value`, until `until` on `CLOCK_MONOTONIC` in ns at the latest. May return early.
+pub fn futex_wait(word: &AtomicU32, value: u32, until: u64) {
+    let until = timespec(until);
+    let wait = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: `word` and `until` outlive the call; the second address is not used by this operation.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            wait,
+            value,
+            &raw const until,
+            std::ptr::null::<u32>(),
+            libc::FUTEX_BITSET_MATCH_ANY,
+        )
+    };
+}
+
+/// Wakes who sleeps on `word`.
+pub fn futex_wake(word: &AtomicU32) {
+    let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the kernel only uses the address of `word` to find who waits there.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), wake, 1) };
+}
+
+/// Waits until one of `descriptors` is readable or `until` has come (ns on `CLOCK_MONOTONIC`), whichever is first, or
+/// until a signal comes.
+pub fn wait_until(descriptors: &[RawFd], now: u64, until: u64) {
+    let mut asked: Vec<libc::pollfd> =
+        descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    let patience = timespec(until.saturating_sub(now));
+    // SAFETY: `asked` is a live array of the length given, `patience` outlives the call.
+    unsafe {
+        libc::ppoll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, &raw const patience, std::ptr::null());
+    }
+}
+
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid timespec to write to.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut now) };
+    (answer == 0).then(|| now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+/// CPU time of the calling thread, in ns.
+pub fn cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+/// CPU time of thread `tid` of this process, in ns; `None` when it has ended.
+pub fn cpu_ns_of(tid: i32) -> Option<u64> {
+    // The kernel's encoding of a thread's own clock (`CPUCLOCK_PERTHREAD_MASK` with `CPUCLOCK_SCHED`).
+    clock_ns((!tid << 3) | 6)
+}
+
+/// How often the calling thread was switched out so far: by itself, and against its will.
+pub fn switches() -> (u64, u64) {
+    // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `used` outlives the call.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut used) };
+    (used.ru_nvcsw as u64, used.ru_nivcsw as u64)
+}
+
+/// Calls `sched_yield`.
+pub fn yield_cpu() {
+    // SAFETY: takes no arguments.
+    unsafe { libc::sched_yield() };
+}
+
+/// What the kernel knows of a thread's class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// `SCHED_OTHER`, `SCHED_BATCH`, …
+    pub policy: i32,
+    /// Nice; meaningful outside the real-time classes.
+    pub nice: i32,
+    /// Priority in the real-time classes.
+    pub priority: u32,
+    /// Slice asked for, in ns; 0: the kernel's own.
+    pub slice: u64,
+}
+
+/// The class of the calling thread.
+///
+/// # Errors
+/// What `sched_getattr` reports.
+pub fn attributes() -> io::Result<Attributes> {
+    let it = process::attributes_of(0)?;
+    Ok(Attributes { policy: it.policy as i32, nice: it.nice, priority: it.priority, slice: it.runtime })
+}
+
+/// Changes the class of the calling thread. With `reset_on_fork` threads it makes begin as ordinary ones.
+///
+/// # Errors
+/// What `sched_setattr` reports: no permission, no such class in this kernel.
+pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
+    let mut it = process::Attributes::sized();
+    it.flags = if reset_on_fork { process::RESET_ON_FORK } else { 0 };
+    (it.policy, it.nice, it.priority, it.runtime) = (to.policy as u32, to.nice, to.priority, to.slice);
+    process::give(&it)
+}
+
+/// Changes the nice of the calling thread and of nothing else.
+///
+/// # Errors
+/// What `setpriority` reports: favouring oneself needs privilege.
+pub fn set_nice(nice: i32) -> io::Result<()> {
+    // SAFETY: no pointers; `PRIO_PROCESS` with 0 is the calling thread on Linux.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Confines the calling thread to `cpus`.
+///
+/// # Errors
+/// What `sched_setaffinity` reports.
+pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
+    let mut mask = [0u8; CPUS_MAX / 8];
+    for cpu in cpus.iter().filter(|cpu| cpu.index() < CPUS_MAX) {
+        mask[cpu.index() / 8] |= 1 << (cpu.index() % 8);
+    }
+    // SAFETY: the kernel reads as many bytes of `mask` as it has.
+    match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Lets timers of the calling thread be late by `ns`; by 50 µs unless one asks.
+pub fn set_timer_slack(ns: u64) {
+    // 0 would mean the default.
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns.max(1)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_sys::monotonic_ns;
+
+    #[test]
+    fn the_clock_of_another_thread_can_be_read_until_it_ends() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ending) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let before = cpu_ns();
+            while cpu_ns() < before + 2_000_000 {}
+            tell.send(goodness_sys::thread_id()).expect("somebody listens");
+            ending.recv().expect_err("nothing is ever sent");
+        });
+        let tid = told.recv().expect("it tells");
+        assert!(cpu_ns_of(tid).is_some_and(|ns| (2_000_000..1_000_000_000).contains(&ns)));
+        drop(end);
+        thread.join().expect("it ends");
+    }
+
+    #[test]
+    fn a_futex_wait_ends_at_its_time_or_when_the_word_has_changed() {
+        let word = AtomicU32::new(0);
+        let begun = monotonic_ns();
+        futex_wait(&word, 0, begun + 3_000_000);
+        assert!(monotonic_ns() >= begun + 3_000_000);
+        futex_wait(&word, 1, u64::MAX / 2);
+    }
+
+    #[test]
+    fn a_thread_may_lower_itself_and_sees_what_it_is() {
+        let seen = std::thread::spawn(|| {
+            set_attributes(Attributes { policy: libc::SCHED_BATCH, nice: 7, ..Attributes::default() }, false)?;
+            set_nice(9)?;
+            attributes()
+        });
+        let seen = seen.join().expect("it ends").expect("lowering oneself is allowed");
+        assert_eq!((seen.policy, seen.nice), (libc::SCHED_BATCH, 9));
+    }
+}

@@ -1,0 +1,331 @@
+//! Plays work as real threads of this machine, under whatever scheduler its kernel has.
+//!
+//! The work is the simulator's: the same behaviours give the same steps from the same seed, and each task is a thread that
+//! does them. To compute is to use that much CPU time (see `pace`), to wait is to sleep on a futex, and a lock is
+//! handed to the next in turn as in the simulator. What is measured is what the kernel counts for each thread (CPU time,
+//! switches) and what the tasks meet themselves: how late they run after a sleep was due or a waker called.
+//!
+//! Sleeps end by the timeout of the futex on which all waits are: the kernel's timer is that of `clock_nanosleep`, and
+//! everybody can be woken for the end. The tasks are threads of one process, so a switch between them changes no
+//! address space. Whoever is outside the machine is played by an ordinary thread and uses a little CPU time.
+//!
+//! A play is bounded: it ends at its duration, at Ctrl-C, or when all tasks have. A task notices that within 200 µs of
+//! its own CPU time, and all threads have ended when [`play`] returns.
+
+mod actor;
+pub mod calibrate;
+mod kernel;
+mod pace;
+mod places;
+mod refuse;
+mod seat;
+mod stage;
+mod tally;
+
+use actor::Actor;
+use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
+use goodness_sys::{self as sys, Signals};
+use kernel::Attributes;
+use serde::{Deserialize, Serialize};
+use stage::{Setting, Stage};
+use std::fmt;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use tally::{Nearly, Usage};
+
+pub use refuse::TASKS_MAX;
+pub use tally::PlayedTask;
+
+/// From the last thread's being ready to the first instant of the play: time to wake everybody. A choice.
+const RUN_UP: u64 = 20_000_000;
+/// What is added to that for each task.
+const RUN_UP_EACH: u64 = 200_000;
+/// How long threads may take to be set up, and to end, before the play is given up. A choice.
+const PATIENCE: u64 = 20_000_000_000;
+
+/// The class of tasks that ask for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlayClass {
+    /// That of the caller.
+    #[default]
+    Inherited,
+    /// `SCHED_EXT`: the loaded policy, where one is.
+    Ext,
+    /// `SCHED_OTHER`.
+    Other,
+    /// `SCHED_BATCH`.
+    Batch,
+    /// `SCHED_IDLE`.
+    Idle,
+}
+
+/// How work is played.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The CPUs that tasks may use, ascending; `None`: those of the caller.
+    pub cpus: Option<Vec<CpuId>>,
+    /// How long; `None`: as long as the work says.
+    pub duration: Option<Span>,
+    /// The class of tasks that ask for none.
+    pub class: PlayClass,
+    /// Where the tasks' chance begins.
+    pub seed: Seed,
+}
+
+/// What came of a play. Times in ns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Played {
+    /// The CPUs that the tasks could use.
+    pub cpus: Vec<u32>,
+    /// The kernel's name of the class of ordinary tasks.
+    pub class: String,
+    /// For how long was measured: from the end of the warm-up to the end.
+    pub measured_ns: u64,
+    /// The signal that ended it early.
+    pub interrupted_by: Option<i32>,
+    /// Whether the measuring thread could make itself more urgent than the tasks. If not, it may have come late.
+    pub watched_in_time: bool,
+    /// The tasks.
+    pub tasks: Vec<PlayedTask>,
+    /// Who was outside the machine, but took CPU time here.
+    pub outside: Vec<PlayedTask>,
+    /// What was played only nearly as it was meant, in sentences.
+    pub remarks: Vec<String>,
+}
+
+/// Why work was not played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayError {
+    task: Option<TaskId>,
+    sentence: String,
+    refused: bool,
+}
+
+impl PlayError {
+    pub(crate) fn refused(task: Option<TaskId>, sentence: impl Into<String>) -> PlayError {
+        PlayError { task, sentence: sentence.into(), refused: true }
+    }
+
+    pub(crate) fn failed(task: Option<TaskId>, sentence: impl Into<String>) -> PlayError {
+        PlayError { task, sentence: sentence.into(), refused: false }
+    }
+
+    /// Which task it is about.
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        self.task
+    }
+
+    /// Whether the work cannot be played, and nothing was started.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.refused
+    }
+}
+
+impl fmt::Display for PlayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for PlayError {}
+
+/// Plays `work` to its end.
+///
+/// # Errors
+/// Work that threads cannot do, which is refused before anything starts; what a task may not do, such as take a class
+/// that needs root; a system that refuses threads.
+pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
+    // In a thread of its own, whose class can be raised without touching the caller's.
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| Watch::begin(work, options)?.run());
+        watch.join().unwrap_or_else(|_| Err(PlayError::failed(None, "the play ended by a panic")))
+    })
+}
+
+/// The CPUs that the calling thread may use, ascending: those a play will have.
+#[must_use]
+pub fn playable_cpus() -> Vec<CpuId> {
+    sys::affinity_of(0).unwrap_or_default().into_iter().map(CpuId).collect()
+}
+
+/// Ticks a second of the running kernel, where it tells.
+#[must_use]
+pub fn ticks_per_second() -> Option<u32> {
+    let ns = sys::tick_ns()?;
+    u32::try_from((1_000_000_000 + ns / 2) / ns).ok()
+}
+
+fn system(what: &str, error: &dyn fmt::Display) -> PlayError {
+    PlayError::failed(None, format!("{what}: {error}"))
+}
+
+/// Who opens and ends the play and measures it.
+struct Watch {
+    stage: Arc<Stage>,
+    signals: Signals,
+    bell: OwnedFd,
+    /// From the beginning to the end, in ns.
+    length: u64,
+    warmup: u64,
+    class: &'static str,
+    in_time: bool,
+    names: Vec<(String, Option<i64>)>,
+    interrupted_by: Option<i32>,
+}
+
+impl Watch {
+    fn begin(work: Workload, options: Options) -> Result<Watch, PlayError> {
+        let cpus = options.cpus.unwrap_or_else(playable_cpus);
+        refuse::check(&work, &cpus)?;
+        let horizon = work.horizon.map_or(goodness_core::HORIZON_MAX, |end| end.since(Time::ZERO));
+        let length = options.duration.unwrap_or(horizon).0;
+        let warmup = work.warmup.0;
+        if warmup >= length {
+            let why = format!("the warm-up of {} leaves nothing of {}; play longer", Span(warmup), Span(length));
+            return Err(PlayError::refused(None, why));
+        }
+        let named = |name: &String, realtime: bool, nice: i64| (name.clone(), (!realtime).then_some(nice));
+        let names = (work.tasks.iter())
+            .map(|spec| named(&spec.name, spec.task.class.is_realtime(), spec.task.nice.get()))
+            .chain(work.outside.iter().map(|it| named(&it.name, false, 0)))
+            .collect();
+        let urgency = work.tasks.iter().map(|spec| u32::from(spec.task.rt_priority)).max().unwrap_or_default();
+        let (normal, class) = normal_class(options.class)?;
+        let (bell, rings) = sys::pipe().map_err(|error| system("no pipe can be made", &error))?;
+        let signals = Signals::listen().map_err(|error| system("signals cannot be heard", &error))?;
+        let setting = Setting { cpus, normal, seed: options.seed, bell: rings, life: Actor::live };
+        let stage = Arc::new(Stage::new(work, setting));
+        let urgent = Attributes { policy: libc::SCHED_FIFO, priority: (urgency + 1).min(99), ..Attributes::default() };
+        let ordinary = Attributes { policy: libc::SCHED_OTHER, ..Attributes::default() };
+        let in_time = kernel::set_attributes(urgent, true).is_ok();
+        if !in_time {
+            // Out of the way of a loaded policy at least. It may fail where nice was raised: then it stays as it is.
+            let _ = kernel::set_attributes(ordinary, true);
+        }
+        Ok(Watch { stage, signals, bell, length, warmup, class, in_time, names, interrupted_by: None })
+    }
+
+    fn run(mut self) -> Result<Played, PlayError> {
+        let cast = self.stage.first_cast();
+        for seat in &cast {
+            if let Err(why) = self.stage.start(*seat) {
+                self.stage.fail(*seat, &why);
+                break;
+            }
+        }
+        let patience = sys::monotonic_ns() + PATIENCE;
+        let all_ready = |stage: &Stage| stage.ready() >= cast.len();
+        if !self.wait(patience, all_ready) && self.interrupted_by.is_none() && self.stage.fault().is_none() {
+            let why = "the threads were not set up within 20 s; the machine is too busy";
+            self.stage.give_up(PlayError::failed(None, why));
+        }
+        let origin = sys::monotonic_ns() + RUN_UP + RUN_UP_EACH * cast.len() as u64;
+        let (warm, end) = (origin + self.warmup, origin.saturating_add(self.length));
+        if self.interrupted_by.is_none() && self.stage.fault().is_none() {
+            self.stage.open(origin, warm, end);
+        }
+        let over = |stage: &Stage| stage.is_empty();
+        self.wait(warm, over);
+        let before = self.stage.usage();
+        self.wait(end, over);
+        let measured = sys::monotonic_ns().min(end).saturating_sub(warm);
+        let after = self.stage.usage();
+        self.stage.close();
+        if !self.wait(sys::monotonic_ns() + PATIENCE, over) && !self.stage.is_empty() {
+            return Err(PlayError::failed(
+                None,
+                "a task did not end within 20 s of the play's end; the process ends now",
+            ));
+        }
+        self.report(measured, &before, &after)
+    }
+
+    /// Waits until `done`, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal has come; whether it is `done`.
+    fn wait(&mut self, until: u64, done: impl Fn(&Stage) -> bool) -> bool {
+        let fds: Vec<RawFd> = self.signals.descriptors().chain([self.bell.as_raw_fd()]).collect();
+        loop {
+            let now = sys::monotonic_ns();
+            let interrupted = self.interrupted_by.is_some() && !self.stage.curtain.is_down();
+            if done(&self.stage) || now >= until || interrupted || self.stage.fault().is_some() && self.stage.is_empty()
+            {
+                return done(&self.stage);
+            }
+            kernel::wait_until(&fds, now, until);
+            let readable = sys::wait_readable(&[self.bell.as_raw_fd()], std::time::Duration::ZERO);
+            if readable.is_ok_and(|ends| ends == [true]) {
+                sys::read_byte(&self.bell);
+            }
+            self.interrupted_by = self.interrupted_by.or(self.signals.take());
+        }
+    }
+
+    fn report(self, measured: u64, before: &[Usage], after: &[Usage]) -> Result<Played, PlayError> {
+        let mut logs: Vec<tally::Log> = self.names.iter().map(|_| tally::Log::default()).collect();
+        for (seat, log) in self.stage.logs() {
+            logs[seat] = log;
+        }
+        if let Some(fault) = self.stage.fault() {
+            return Err(fault);
+        }
+        let mut nearly = Nearly::default();
+        logs.iter().for_each(|log| nearly.add(log.nearly));
+        let room = measured * self.stage.cpus.len() as u64;
+        let entry = |(seat, log): (usize, &tally::Log)| {
+            let used = after[seat].since(before[seat]);
+            let (name, nice) = &self.names[seat];
+            PlayedTask {
+                name: name.clone(),
+                id: seat as u64 + 1,
+                nice: *nice,
+                cpu_time_ns: used.cpu,
+                share: (room > 0).then(|| used.cpu as f64 / room as f64),
+                wait_ns: used.waited,
+                switches: used.voluntary + used.involuntary,
+                voluntary_switches: used.voluntary,
+                involuntary_switches: used.involuntary,
+                wakeups: log.latency.count(),
+                wakeup_latency_p50_ns: log.latency.quantile(5_000),
+                wakeup_latency_p99_ns: log.latency.quantile(9_900),
+                wakeup_latency_max_ns: log.latency.max(),
+                wakeup_latency_max_at_ns: log.latency.max().map(|_| log.worst.1),
+                served: log.served,
+                steps: log.steps,
+                computed_ns: log.computed,
+            }
+        };
+        let mut tasks: Vec<PlayedTask> = logs.iter().enumerate().map(entry).collect();
+        let outside = tasks.split_off((0..tasks.len()).take_while(|seat| !self.stage.is_outside(*seat)).count());
+        Ok(Played {
+            cpus: self.stage.cpus.iter().map(|cpu| cpu.0).collect(),
+            class: self.class.into(),
+            measured_ns: measured,
+            interrupted_by: self.interrupted_by,
+            watched_in_time: self.in_time,
+            tasks,
+            outside,
+            remarks: nearly.sentences(),
+        })
+    }
+}
+
+/// The kernel's number and name of the class that ordinary tasks get.
+fn normal_class(asked: PlayClass) -> Result<(i32, &'static str), PlayError> {
+    let number = match asked {
+        PlayClass::Ext => kernel::SCHED_EXT,
+        PlayClass::Other => libc::SCHED_OTHER,
+        PlayClass::Batch => libc::SCHED_BATCH,
+        PlayClass::Idle => libc::SCHED_IDLE,
+        PlayClass::Inherited => {
+            kernel::attributes().map_err(|error| system("the class of this process cannot be read", &error))?.policy
+        }
+    };
+    match number {
+        libc::SCHED_OTHER => Ok((number, "SCHED_OTHER")),
+        libc::SCHED_BATCH => Ok((number, "SCHED_BATCH")),
+        libc::SCHED_IDLE => Ok((number, "SCHED_IDLE")),
+        kernel::SCHED_EXT => Ok((number, "SCHED_EXT")),
+        _ => Err(PlayError::refused(None, "the player was started in a real-time class; name one with --policy-class")),
+    }
+}

@@ -1,0 +1,293 @@
+//! What the tasks of one play share, and how their threads come and go.
+
+use super::pace::Pace;
+use super::places::Places;
+use super::seat::{Curtain, Seat};
+use super::tally::{Log, Usage};
+use super::{PlayError, kernel};
+use goodness_core::{CpuId, Rng, Seed, Task, TaskId, Time, Workload};
+use goodness_sys as sys;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Stack of a task's thread. A choice: a behaviour needs a few KiB, and 2048 threads then take half a GiB of addresses.
+const STACK: usize = 256 << 10;
+
+/// The scene: everything that all tasks see.
+pub struct Stage {
+    /// What each is called: the tasks, then those outside.
+    names: Vec<String>,
+    /// Where each waits.
+    pub seats: Vec<Seat>,
+    /// Channels and locks.
+    pub places: Places,
+    /// How fast this machine computes.
+    pub pace: Pace,
+    /// The end.
+    pub curtain: Curtain,
+    /// The CPUs that tasks may use; the file's CPU n is the n-th.
+    pub cpus: Vec<CpuId>,
+    /// The kernel's number of the class of ordinary tasks.
+    pub normal: i32,
+    /// By how much timers may be late, in ns.
+    pub timer_slack: u64,
+    /// When the play begins, in ns on `CLOCK_MONOTONIC`; 0 before that is known.
+    origin: AtomicU64,
+    /// When measuring begins.
+    warm: AtomicU64,
+    seed: Seed,
+    /// How many of the seats belong to tasks.
+    tasks: usize,
+    /// Who has not come on yet.
+    waiting: Vec<Mutex<Option<Role>>>,
+    /// What each thread used in all, once it has ended.
+    ended: Vec<Mutex<Option<Usage>>>,
+    life: Life,
+    threads: Mutex<Vec<(usize, JoinHandle<Log>)>>,
+    /// Threads that have been started and have not ended.
+    living: AtomicUsize,
+    /// Threads that are set up and wait for the play to begin.
+    ready: AtomicUsize,
+    /// Gets a byte whenever a thread is ready, and when the last one has ended.
+    bell: OwnedFd,
+    fault: Mutex<Option<PlayError>>,
+}
+
+/// What a thread used: what it noted at its `ended`, or what the kernel says of it while it is `running`. A thread may end
+/// between the two questions; it has noted what it used before the kernel forgets it.
+fn used(ended: impl Fn() -> Option<Usage>, running: impl FnOnce() -> Option<Usage>) -> Usage {
+    ended().or_else(running).or_else(ended).unwrap_or_default()
+}
+
+/// A task that has not begun.
+pub struct Role {
+    /// Name for people.
+    pub name: String,
+    /// Class, nice, affinity.
+    pub task: Task,
+    /// When it begins; `None`: when it is forked.
+    pub start: Option<Time>,
+    /// What it does.
+    pub behaviour: Box<dyn goodness_core::Behaviour>,
+}
+
+fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The life of a task's thread: its stage, its seat there, what it does, and its random numbers.
+pub type Life = fn(Arc<Stage>, usize, Role, Rng) -> Log;
+
+/// What a stage is built for.
+pub struct Setting {
+    /// The CPUs that tasks may use.
+    pub cpus: Vec<CpuId>,
+    /// The kernel's number of the class of ordinary tasks.
+    pub normal: i32,
+    /// Where the tasks' chance begins.
+    pub seed: Seed,
+    /// Gets a byte whenever a thread is ready, and when the last one has ended.
+    pub bell: OwnedFd,
+    /// What each thread does.
+    pub life: Life,
+}
+
+impl Stage {
+    /// A stage for `work`, with nobody on it.
+    pub fn new(work: Workload, setting: Setting) -> Stage {
+        let places = Places::of(&work);
+        let tasks = work.tasks.len();
+        let of_task = |spec: goodness_core::TaskSpec| {
+            let start = match spec.start {
+                goodness_core::Start::At(at) | goodness_core::Start::WokenAt(at) => Some(at),
+                goodness_core::Start::Forked => None,
+            };
+            Role { name: spec.name, task: spec.task, start, behaviour: spec.behaviour }
+        };
+        let of_outsider = |it: goodness_core::Outsider| Role {
+            name: it.name,
+            task: Task::default(),
+            start: Some(it.start),
+            behaviour: it.behaviour,
+        };
+        let roles: Vec<Role> =
+            work.tasks.into_iter().map(of_task).chain(work.outside.into_iter().map(of_outsider)).collect();
+        Stage {
+            names: roles.iter().map(|role| role.name.clone()).collect(),
+            seats: roles.iter().map(|_| Seat::default()).collect(),
+            places,
+            pace: Pace::measure(),
+            curtain: Curtain::new(),
+            cpus: setting.cpus,
+            normal: setting.normal,
+            timer_slack: work.timer_slack.0,
+            origin: AtomicU64::new(0),
+            warm: AtomicU64::new(u64::MAX),
+            seed: setting.seed,
+            tasks,
+            ended: roles.iter().map(|_| Mutex::default()).collect(),
+            waiting: roles.into_iter().map(|role| Mutex::new(Some(role))).collect(),
+            threads: Mutex::default(),
+            living: AtomicUsize::new(0),
+            ready: AtomicUsize::new(0),
+            bell: setting.bell,
+            life: setting.life,
+            fault: Mutex::default(),
+        }
+    }
+
+    /// Whether the seat belongs to somebody outside the machine.
+    pub fn is_outside(&self, seat: usize) -> bool {
+        seat >= self.tasks
+    }
+
+    /// The seats of those who begin by themselves.
+    pub fn first_cast(&self) -> Vec<usize> {
+        let starts = |seat: &usize| held(&self.waiting[*seat]).as_ref().is_some_and(|role| role.start.is_some());
+        (0..self.seats.len()).filter(starts).collect()
+    }
+
+    /// Starts the thread of `seat`, which begins at its own time, or now when it is forked by `parent`.
+    ///
+    /// # Errors
+    /// Nobody is there to be started, or the system refuses another thread.
+    pub fn start(self: &Arc<Self>, seat: usize) -> Result<(), String> {
+        let role = self.waiting.get(seat).and_then(|it| held(it).take());
+        let role = role.ok_or_else(|| format!("forked task {seat}, which is not there to be forked"))?;
+        // A name with a NUL byte in it is refused by the standard library with a panic.
+        let name: String = role.name.chars().filter(|c| *c != '\0').collect();
+        let stream = match seat.checked_sub(self.tasks) {
+            None => self.seed.stream("task", seat as u64),
+            Some(outsider) => self.seed.stream("outside", outsider as u64),
+        };
+        let (stage, life) = (Arc::clone(self), self.life);
+        self.living.fetch_add(1, Ordering::SeqCst);
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .stack_size(STACK)
+            .spawn(move || life(stage, seat, role, stream.rng()));
+        match thread {
+            Ok(thread) => {
+                held(&self.threads).push((seat, thread));
+                Ok(())
+            }
+            Err(error) => {
+                self.gone();
+                Err(format!("no thread can be started: {error}"))
+            }
+        }
+    }
+
+    /// Tells that one more thread is set up.
+    pub fn is_ready(&self) {
+        self.ready.fetch_add(1, Ordering::SeqCst);
+        sys::write_byte(&self.bell, b'r');
+    }
+
+    /// How many threads are set up.
+    pub fn ready(&self) -> usize {
+        self.ready.load(Ordering::SeqCst)
+    }
+
+    /// Says when the play begins, when measuring does and when it ends, and lets everybody begin.
+    pub fn open(&self, origin: u64, warm: u64, end: u64) {
+        self.curtain.ends_at(end);
+        self.warm.store(warm, Ordering::SeqCst);
+        self.origin.store(origin, Ordering::SeqCst);
+        self.seats.iter().for_each(Seat::call);
+    }
+
+    /// Ends the play.
+    pub fn close(&self) {
+        self.curtain.drop_now();
+        self.seats.iter().for_each(Seat::call);
+    }
+
+    /// When the play began, in ns on `CLOCK_MONOTONIC`.
+    pub fn origin(&self) -> u64 {
+        self.origin.load(Ordering::SeqCst)
+    }
+
+    /// Time of the play at `ns` on `CLOCK_MONOTONIC`.
+    pub fn time(&self, ns: u64) -> Time {
+        Time(ns.saturating_sub(self.origin()))
+    }
+
+    /// Whether what happens at `ns` is measured.
+    pub fn measures(&self, ns: u64) -> bool {
+        ns >= self.warm.load(Ordering::Relaxed)
+    }
+
+    /// Notes what went wrong with a task, unless something did before, and ends the play.
+    pub fn fail(&self, seat: usize, why: &str) {
+        let task = (!self.is_outside(seat)).then_some(TaskId(seat as u32));
+        self.give_up(PlayError::failed(task, format!("\"{}\": {why}", self.names[seat])));
+    }
+
+    /// Notes what went wrong, unless something did before, and ends the play.
+    pub fn give_up(&self, error: PlayError) {
+        held(&self.fault).get_or_insert(error);
+        self.close();
+    }
+
+    /// What went wrong.
+    pub fn fault(&self) -> Option<PlayError> {
+        held(&self.fault).clone()
+    }
+
+    /// The calling thread is done with its part.
+    pub fn leave(&self, seat: usize) {
+        *held(&self.ended[seat]) = Some(Usage::of_this_thread());
+        self.gone();
+    }
+
+    fn gone(&self) {
+        if self.living.fetch_sub(1, Ordering::SeqCst) == 1 {
+            sys::write_byte(&self.bell, b'e');
+        }
+    }
+
+    /// Whether every thread that was started has ended its part.
+    pub fn is_empty(&self) -> bool {
+        self.living.load(Ordering::SeqCst) == 0
+    }
+
+    /// What everybody has used so far, by seat. The CPU times first, close together, then what takes longer to read.
+    pub fn usage(&self) -> Vec<Usage> {
+        let threads: Vec<i32> = self.seats.iter().map(|seat| seat.thread.load(Ordering::SeqCst)).collect();
+        let cpu: Vec<Option<u64>> = threads.iter().map(|tid| kernel::cpu_ns_of(*tid).filter(|_| *tid > 0)).collect();
+        let one = |seat: usize| used(|| *held(&self.ended[seat]), || Usage::of(threads[seat], cpu[seat]?));
+        (0..self.seats.len()).map(one).collect()
+    }
+
+    /// Waits for every thread, all of which have done their part; what each noted, by seat.
+    pub fn logs(&self) -> Vec<(usize, Log)> {
+        let threads = std::mem::take(&mut *held(&self.threads));
+        let mut logs = Vec::with_capacity(threads.len());
+        for (seat, thread) in threads {
+            match thread.join() {
+                Ok(log) => logs.push((seat, log)),
+                Err(_) => self.fail(seat, "its programme ended by a panic"),
+            }
+        }
+        logs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_a_thread_used_that_ends_while_it_is_asked_is_not_lost() {
+        let noted = Cell::new(None);
+        let ends_now = || {
+            noted.set(Some(Usage { cpu: 7, ..Usage::default() }));
+            None
+        };
+        assert_eq!(used(|| noted.get(), ends_now).cpu, 7);
+    }
+}

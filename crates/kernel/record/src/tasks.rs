@@ -1,0 +1,232 @@
+//! What `/proc` knows about tasks: how they are scheduled, and who belongs to whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use goodness_sys as sys;
+
+/// Flag of a kernel thread in `/proc/*/stat` (`PF_KTHREAD`).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// When a task's attributes were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Seen {
+    /// Alive when recording began.
+    Start,
+    /// Read during or after the recording.
+    Later,
+    /// Met in events only.
+    Events,
+}
+
+/// One task as `/proc` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Process.
+    pub tgid: i32,
+    /// Parent process.
+    pub parent: i32,
+    /// Name, not necessarily UTF-8.
+    pub comm: Vec<u8>,
+    /// Whether it is a kernel thread.
+    pub kernel: bool,
+    /// Scheduling policy; `None` for a number this version does not know.
+    pub policy: Option<&'static str>,
+    /// -20 to 19.
+    pub nice: i32,
+    /// 0 when not real time.
+    pub rt_priority: i32,
+    /// CPUs it may use.
+    pub affinity: Option<Vec<u32>>,
+    /// When this was read first.
+    pub seen: Seen,
+}
+
+/// All tasks looked at so far, by thread id.
+#[derive(Debug, Default)]
+pub struct Census {
+    /// Last look wins.
+    pub tasks: BTreeMap<i32, Task>,
+    groups: BTreeSet<String>,
+}
+
+impl Census {
+    /// Looks at every task there is.
+    pub fn look_at_all(&mut self, seen: Seen) {
+        for tgid in numbered(Path::new("/proc")) {
+            self.look_at(tgid, seen);
+        }
+    }
+
+    /// Looks at process `tgid` and everything it started, and notes which scheduling groups they are in. Returns
+    /// the processes met.
+    pub fn look_at_tree(&mut self, tgid: i32, seen: Seen) -> Vec<i32> {
+        let mut met = vec![tgid];
+        let mut next = 0;
+        while next < met.len() {
+            let process = met[next];
+            next += 1;
+            for thread in numbered(&Path::new("/proc").join(process.to_string()).join("task")) {
+                let children = fs::read_to_string(format!("/proc/{process}/task/{thread}/children"));
+                let children = children.unwrap_or_default();
+                met.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            }
+            self.look_at(process, seen);
+            self.note_group(process);
+        }
+        met
+    }
+
+    /// Notes which scheduling group process `pid` is in.
+    pub fn note_group(&mut self, pid: i32) {
+        self.groups.extend(scheduling_group(pid));
+    }
+
+    fn look_at(&mut self, tgid: i32, seen: Seen) {
+        for tid in numbered(&Path::new("/proc").join(tgid.to_string()).join("task")) {
+            let stat = fs::read(format!("/proc/{tgid}/task/{tid}/stat")).unwrap_or_default();
+            let Some(mut task) = parse_stat(&stat, tgid, seen) else {
+                continue;
+            };
+            task.affinity = sys::affinity_of(tid);
+            if let Some(before) = self.tasks.get(&tid).filter(|before| before.tgid == tgid) {
+                task.seen = before.seen;
+                task.affinity = task.affinity.or_else(|| before.affinity.clone());
+            }
+            self.tasks.insert(tid, task);
+        }
+    }
+
+    /// The threads of the processes `wanted` accepts, and of all their descendants. `wanted` sees the process id and
+    /// the leading thread.
+    pub fn trees(&self, wanted: impl Fn(i32, &Task) -> bool) -> BTreeSet<i32> {
+        let leaders = self.tasks.iter().filter(|(tid, task)| **tid == task.tgid);
+        let mut processes: BTreeSet<i32> =
+            leaders.filter(|(tgid, task)| wanted(**tgid, task)).map(|(tgid, _)| *tgid).collect();
+        loop {
+            let before = processes.len();
+            let children = self.tasks.values().filter(|task| processes.contains(&task.parent));
+            let children: Vec<i32> = children.map(|task| task.tgid).collect();
+            processes.extend(children);
+            if processes.len() == before {
+                break;
+            }
+        }
+        self.tasks.iter().filter(|(_, task)| processes.contains(&task.tgid)).map(|(tid, _)| *tid).collect()
+    }
+
+    /// Whether all trees looked at share one scheduling group; `None` when nothing was readable.
+    pub fn same_group(&self) -> Option<bool> {
+        (!self.groups.is_empty()).then_some(self.groups.len() == 1)
+    }
+}
+
+/// Reads a `stat` file. Values are counted from behind the name, which may hold spaces and parentheses; numbers in
+/// brackets of proc_pid_stat(5) are three more than the index here.
+fn parse_stat(stat: &[u8], tgid: i32, seen: Seen) -> Option<Task> {
+    let open = stat.iter().position(|&byte| byte == b'(')?;
+    let close = stat.iter().rposition(|&byte| byte == b')')?;
+    let comm = stat.get(open + 1..close)?.to_vec();
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+    let flags = fields.get(6)?.parse::<u64>().ok()?;
+    Some(Task {
+        tgid,
+        parent: number(1)? as i32,
+        comm,
+        kernel: flags & KERNEL_THREAD != 0,
+        policy: policy_name(number(38)?),
+        nice: number(16)? as i32,
+        rt_priority: number(37)? as i32,
+        affinity: None,
+        seen,
+    })
+}
+
+/// Names of the policy numbers in `include/uapi/linux/sched.h`.
+fn policy_name(number: i64) -> Option<&'static str> {
+    Some(match number {
+        0 => "other",
+        1 => "fifo",
+        2 => "rr",
+        3 => "batch",
+        5 => "idle",
+        6 => "deadline",
+        7 => "ext",
+        _ => return None,
+    })
+}
+
+/// What decides with whom a process shares a CPU before its own weight counts: its cpu cgroup and, where autogroups
+/// are on and it is in the root group, its session's autogroup.
+fn scheduling_group(pid: i32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let cgroup = cpu_cgroup(&text)?;
+    let autogroups = super::machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled");
+    let autogroup = match autogroups.as_deref() {
+        Some("1") if cgroup == "/" => super::machine::trimmed(format!("/proc/{pid}/autogroup")),
+        _ => None,
+    };
+    Some(format!("{cgroup} {}", autogroup.unwrap_or_default()))
+}
+
+/// The cpu controller's group: the version 1 hierarchy that has it, else version 2's.
+fn cpu_cgroup(text: &str) -> Option<&str> {
+    let split = |line: &'_ str| line.split(':').nth(1).map(|list| list.split(',').any(|name| name == "cpu"));
+    let line = text.lines().find(|line| split(line) == Some(true));
+    let line = line.or_else(|| text.lines().find(|line| line.starts_with("0::")))?;
+    line.splitn(3, ':').nth(2)
+}
+
+/// Entries of `folder` whose names are numbers.
+fn numbered(folder: &Path) -> Vec<i32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let mut stat = b"42 (a) b (c)) S 7 42 42 0 -1 2097216".to_vec();
+        // Fields 10 to 41: nice is the 19th, the real-time priority the 40th, the policy the 41st.
+        for field in 10..=41 {
+            let value = match field {
+                19 => "-5",
+                40 => "50",
+                41 => "2",
+                _ => "0",
+            };
+            stat.extend(format!(" {value}").bytes());
+        }
+        let task = parse_stat(&stat, 42, Seen::Start).expect("a whole line");
+        assert_eq!((task.comm.as_slice(), task.parent, task.kernel), (b"a) b (c)".as_slice(), 7, true));
+        assert_eq!((task.policy, task.nice, task.rt_priority), (Some("rr"), -5, 50));
+        assert_eq!(parse_stat(b"42 (half", 42, Seen::Start), None);
+    }
+
+    #[test]
+    fn this_process_is_found_with_its_affinity() {
+        let mut census = Census::default();
+        let me = std::process::id() as i32;
+        assert!(census.look_at_tree(me, Seen::Start).contains(&me));
+        let task = &census.tasks[&me];
+        assert_eq!((task.tgid, task.kernel, task.seen), (me, false, Seen::Start));
+        assert!(task.affinity.as_ref().is_some_and(|cpus| !cpus.is_empty()));
+        assert!(census.trees(|tgid, _| tgid == me).contains(&me));
+    }
+
+    #[test]
+    fn the_cpu_controller_of_either_version_is_found() {
+        assert_eq!(cpu_cgroup("4:memory:/m\n1:cpu,cpuacct:/web\n0::/u\n"), Some("/web"));
+        assert_eq!(cpu_cgroup("0::/user.slice\n"), Some("/user.slice"));
+        assert_eq!(cpu_cgroup(""), None);
+    }
+}

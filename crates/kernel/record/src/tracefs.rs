@@ -1,0 +1,270 @@
+//! The kernel's tracing files: finding them, and an instance of our own that leaves everybody else's tracing alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::error::RecordError;
+use super::format::EventFormat;
+use super::pages::Layout;
+use goodness_restore::{Action, MARK, Restore, Undo, process_start, runtime};
+use goodness_sys as sys;
+
+/// Without these two there is nothing to replay.
+const REQUIRED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
+/// Switched on where the kernel has them.
+const WELCOME: [&str; 6] = [
+    "sched/sched_wakeup",
+    "sched/sched_wakeup_new",
+    "sched/sched_process_fork",
+    "sched/sched_process_exec",
+    "sched/sched_process_exit",
+    "sched/sched_migrate_task",
+];
+/// Switched on for block I/O, where the kernel has them.
+const BLOCK: [&str; 4] =
+    ["block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete", "block/block_bio_queue"];
+/// Smallest ring buffer worth recording into, per CPU.
+const SMALLEST_BUFFER: u64 = 1 << 20;
+const CLOSE_OTHERS: &str = "Close other tracing tools, or see `dmesg` for the kernel's reason.";
+
+/// A tracefs, mounted by the system or by us.
+#[derive(Debug)]
+pub struct Tracefs {
+    /// Its root folder.
+    pub root: PathBuf,
+    /// Unmounts what we mounted ourselves.
+    _mounted: Option<Undo>,
+}
+
+impl Tracefs {
+    /// Finds the mounted tracefs, or mounts one at a private place named after `name`.
+    ///
+    /// # Errors
+    /// [`RecordError::NoTracefs`] when neither works.
+    pub fn find(name: &str, restore: &Restore) -> Result<Self, RecordError> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        if let Some(root) = mounted_at(&mounts).into_iter().find(|root| root.join("instances").is_dir()) {
+            return Ok(Self { root, _mounted: None });
+        }
+        let at = runtime().join(format!("{name}.tracefs"));
+        let undo = restore.before(&Action::Unmount(at.clone())).map_err(unnoted)?;
+        let mount = fs::create_dir_all(&at).and_then(|()| sys::mount_tracefs(&at));
+        mount.map_err(|source| RecordError::NoTracefs { source })?;
+        Ok(Self { root: at, _mounted: Some(undo) })
+    }
+}
+
+/// The error of a change that could not be noted, and therefore was not made.
+pub fn unnoted(source: io::Error) -> RecordError {
+    RecordError::System { what: "noting how a change is undone", source }
+}
+
+/// Removes instances whose names say they are ours and whose processes are gone, should their journals be lost. Returns
+/// what was removed.
+pub fn remove_orphans(tracefs: &Path) -> Vec<PathBuf> {
+    let is_orphan = |path: &PathBuf| owner_named(path).is_some_and(|pid| process_start(pid).is_none());
+    let instances = sys::listed(&tracefs.join("instances")).into_iter().filter(is_orphan);
+    instances.filter(|path| fs::remove_dir(path).is_ok()).collect()
+}
+
+/// The process id in a name such as `goodness-812` or `goodness-812-2`.
+fn owner_named(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_prefix(MARK)?;
+    name.split(['-', '.']).next()?.parse().ok()
+}
+
+/// Where a table of mounts says tracefs is.
+fn mounted_at(mounts: &str) -> Vec<PathBuf> {
+    let fields = mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let traced = fields.filter(|fields| fields.len() > 2 && fields[2] == "tracefs");
+    traced.map(|fields| PathBuf::from(fields[1].replace("\\040", " "))).collect()
+}
+
+/// Our instance: its own buffers, events and clock. Removed on drop.
+#[derive(Debug)]
+pub struct Instance {
+    /// Its folder.
+    pub root: PathBuf,
+    /// Names of the events switched on.
+    pub events: Vec<String>,
+    /// Their descriptions.
+    pub formats: Vec<EventFormat>,
+    /// How its pages are laid out.
+    pub layout: Layout,
+    /// Bytes each CPU's buffer got.
+    pub buffer_bytes: u64,
+    _undo: Undo,
+}
+
+/// The trace clock: comparable over CPUs, not adjusted, and readable by programs as `CLOCK_MONOTONIC`.
+pub const CLOCK: &str = "mono";
+
+impl Instance {
+    /// Makes an instance called `name`, switched off, with all events and the clock set.
+    ///
+    /// # Errors
+    /// Which file refused what; the instance is gone again by then.
+    pub fn create(
+        tracefs: &Path,
+        name: &str,
+        block: bool,
+        buffer_bytes: u64,
+        restore: &Restore,
+    ) -> Result<Self, RecordError> {
+        require_events(tracefs)?;
+        let root = tracefs.join("instances").join(name);
+        let undo = restore.before(&Action::TraceInstance(root.clone())).map_err(unnoted)?;
+        fs::create_dir(&root).map_err(|source| refused(&root, "create a trace instance", source, CLOSE_OTHERS))?;
+        let layout = Layout::default();
+        let mut instance = Self { root, events: Vec::new(), formats: Vec::new(), layout, buffer_bytes: 0, _undo: undo };
+        instance.set("tracing_on", "0", "stop the trace")?;
+        instance.set("options/overwrite", "1", "choose what happens when a buffer is full")?;
+        // Only our own reader wants names, and it has them from the events.
+        let _ = instance.set("options/record-cmd", "0", "");
+        // Wake the reader when a buffer is half full; kernels before 5.0 wake it earlier, which costs but works.
+        let _ = instance.set("buffer_percent", "50", "");
+        instance.set("trace_clock", CLOCK, "choose the clock `mono`")?;
+        instance.buffer_bytes = instance.size_buffers(buffer_bytes)?;
+        instance.enable(block)?;
+        // Read last: changing the size of sub-buffers changes the layout.
+        instance.layout = instance.read_layout()?;
+        Ok(instance)
+    }
+
+    fn enable(&mut self, block: bool) -> Result<(), RecordError> {
+        let extra: &[&str] = if block { &BLOCK } else { &[] };
+        for event in REQUIRED.iter().chain(&WELCOME).chain(extra) {
+            let folder = self.root.join("events").join(event);
+            if !folder.is_dir() {
+                continue;
+            }
+            let path = folder.join("format");
+            let text = fs::read_to_string(&path)
+                .map_err(|source| refused(&path, "read how an event is laid out", source, CLOSE_OTHERS))?;
+            let format = EventFormat::parse(&text).map_err(|problem| RecordError::Format { path, problem })?;
+            self.set(&format!("events/{event}/enable"), "1", "switch an event on")?;
+            self.events.push(format.name.clone());
+            self.formats.push(format);
+        }
+        Ok(())
+    }
+
+    /// Asks for `wanted` bytes a CPU and settles for less where memory is short.
+    fn size_buffers(&self, wanted: u64) -> Result<u64, RecordError> {
+        let mut bytes = wanted.max(SMALLEST_BUFFER);
+        loop {
+            let kilobytes = (bytes / 1024).to_string();
+            match self.set("buffer_size_kb", &kilobytes, "reserve the trace buffers") {
+                Err(RecordError::Tracefs { source, .. })
+                    if source.raw_os_error() == Some(libc::ENOMEM) && bytes > SMALLEST_BUFFER =>
+                {
+                    bytes = (bytes / 2).max(SMALLEST_BUFFER);
+                }
+                other => return other.map(|()| bytes),
+            }
+        }
+    }
+
+    fn read_layout(&self) -> Result<Layout, RecordError> {
+        let path = self.root.join("events/header_page");
+        let text = read_at_once(&path)
+            .map_err(|source| refused(&path, "read how trace pages are laid out", source, CLOSE_OTHERS))?;
+        Layout::parse(&text).map_err(|problem| RecordError::Format { path, problem })
+    }
+
+    /// Starts or stops writing to the buffers.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn switch(&self, on: bool) -> Result<(), RecordError> {
+        self.set("tracing_on", if on { "1" } else { "0" }, "start or stop the trace")
+    }
+
+    fn set(&self, file: &str, value: &str, action: &'static str) -> Result<(), RecordError> {
+        let path = self.root.join(file);
+        fs::write(&path, value).map_err(|source| refused(&path, action, source, CLOSE_OTHERS))
+    }
+
+    /// Opens the raw buffer of `cpu` for reading without waiting.
+    ///
+    /// # Errors
+    /// What open(2) reports.
+    pub fn open_raw(&self, cpu: u32) -> io::Result<File> {
+        let path = self.root.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+    }
+
+    /// The kernel's own count of what CPU `cpu` lost: (overrun, dropped, commit overrun).
+    pub fn losses(&self, cpu: u32) -> Option<(u64, u64, u64)> {
+        let text = fs::read_to_string(self.root.join(format!("per_cpu/cpu{cpu}/stats"))).ok()?;
+        parse_stats(&text)
+    }
+}
+
+/// Reads a file with one call. `header_page` has nothing more to say to a second, however short the first was, and
+/// the standard library begins with a short one.
+fn read_at_once(path: &Path) -> io::Result<String> {
+    let mut bytes = vec![0; 1 << 16];
+    let length = File::open(path)?.read(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
+}
+
+fn require_events(tracefs: &Path) -> Result<(), RecordError> {
+    for event in REQUIRED {
+        let path = tracefs.join("events").join(event);
+        if !path.is_dir() {
+            let event = event.rsplit('/').next().unwrap_or(event).to_string();
+            return Err(RecordError::NoEvent { event, path });
+        }
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, action: &'static str, source: io::Error, remedy: &'static str) -> RecordError {
+    RecordError::Tracefs { path: path.to_path_buf(), action, source, remedy }
+}
+
+/// Reads a `per_cpu/cpuN/stats` file.
+fn parse_stats(text: &str) -> Option<(u64, u64, u64)> {
+    let value = |key: &str| {
+        let line = text.lines().find(|line| line.split(':').next() == Some(key))?;
+        line.split(':').nth(1)?.trim().parse::<u64>().ok()
+    };
+    Some((value("overrun")?, value("dropped events")?, value("commit overrun")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracefs_is_found_among_other_mounts() {
+        let mounts = "proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n\
+                      tracefs /mnt/my\\040trace tracefs rw 0 0\nshort\n";
+        assert_eq!(mounted_at(mounts), [PathBuf::from("/sys/kernel/tracing"), PathBuf::from("/mnt/my trace")]);
+    }
+
+    #[test]
+    fn losses_are_read_from_the_kernels_statistics() {
+        let text = "entries: 12\noverrun: 3\ncommit overrun: 1\nbytes: 400\noldest event ts:  1.2\ndropped events: 7\n";
+        assert_eq!(parse_stats(text), Some((3, 7, 1)));
+        assert_eq!(parse_stats("entries: 12\n"), None);
+    }
+
+    #[test]
+    fn names_tell_their_process() {
+        assert_eq!(owner_named(Path::new("/x/goodness-812-2")), Some(812));
+        assert_eq!(owner_named(Path::new("/x/goodness-812")), Some(812));
+        assert_eq!(owner_named(Path::new("/x/trace-812")), None);
+    }
+
+    #[test]
+    fn a_kernel_without_scheduler_events_is_named_as_such() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let error = require_events(scratch.path()).expect_err("nothing there");
+        assert!(error.to_string().contains("has no trace event `sched_switch`"), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}

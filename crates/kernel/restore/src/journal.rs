@@ -1,0 +1,280 @@
+//! The journal of one process: a text file that says what has to be undone, each change before it is made.
+//!
+//! The first line tells the format, the boot and the process; then `0 own RESOURCE` for what nobody else may change meanwhile,
+//! one line a change, and `NUMBER done` for what is undone.
+//! The file is locked for as long as its process or its guard lives, so that no process id has to be believed.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::action::Action;
+use super::line::{self, Parts};
+use super::undo::MARK;
+use goodness_sys as sys;
+
+/// What the first line of a journal begins with, before the version.
+const FORMAT: &str = "goodness-journal/";
+/// The version that is written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process, knew no
+/// owners and not what was written.
+const VERSION: u32 = 2;
+/// Ends the name of a journal.
+pub const ENDING: &str = "journal";
+/// Ends the name of a journal that has no first line yet.
+const UNBORN: &str = "new";
+/// A journal is read up to this size; ours stay far below.
+const LONGEST: u64 = 16 << 20;
+
+/// An open, locked journal.
+#[derive(Debug)]
+pub struct Journal {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The open file, whose lock children may inherit.
+    pub file: File,
+    length: u64,
+}
+
+impl Journal {
+    /// A new one in `folder`.
+    ///
+    /// # Errors
+    /// What making the folder or the file reports.
+    pub fn make(folder: &Path) -> io::Result<Journal> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let pid = std::process::id();
+        // Somebody who cleans up may take away a file that is not locked yet; then it is made again.
+        for _ in 0..100 {
+            let name = format!("{MARK}{pid}-{}", MADE.fetch_add(1, Ordering::Relaxed));
+            let (unborn, path) = (folder.join(format!("{name}.{UNBORN}")), folder.join(format!("{name}.{ENDING}")));
+            if path.exists() {
+                // Left by an earlier process with the same id; it is not ours to write over.
+                continue;
+            }
+            let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&unborn)?;
+            file.lock()?;
+            let mut journal = Journal { path, file, length: 0 };
+            journal.append(&first_line(pid))?;
+            if fs::rename(&unborn, &journal.path).is_ok() {
+                File::open(folder)?.sync_all()?;
+                return Ok(journal);
+            }
+        }
+        Err(io::Error::other("somebody keeps taking the journal away"))
+    }
+
+    /// Adds `line`, and returns when it is on the disk.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        self.note(line)?;
+        self.file.sync_data()
+    }
+
+    /// Adds `line`. Should it be lost, something that is undone is undone again.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn note(&mut self, line: &[u8]) -> io::Result<()> {
+        self.length += line.len() as u64;
+        if self.length > LONGEST {
+            return Err(io::Error::other("the journal is full; run fewer runs in one go"));
+        }
+        self.file.write_all(line)
+    }
+}
+
+/// The first line of a journal of this process, ended.
+fn first_line(pid: u32) -> Vec<u8> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut line = format!("{FORMAT}{VERSION} {} {pid} {since} ", boot()).into_bytes();
+    line::encode(command().as_bytes(), &mut line);
+    line.push(b'\n');
+    line
+}
+
+/// The program and its first argument, as in `goodness race`.
+fn command() -> String {
+    let mut words = std::env::args_os();
+    let program = words.next().map(PathBuf::from).unwrap_or_default();
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match words.next() {
+        Some(verb) => format!("{name} {}", verb.to_string_lossy()),
+        None => name,
+    }
+}
+
+/// What somebody has written into a journal.
+#[derive(Debug)]
+pub struct Contents {
+    /// The format's version; what a newer one than [`VERSION`] says is not understood, and `lines` is empty.
+    pub version: u32,
+    /// The program that wrote it, with its first argument.
+    pub command: String,
+    /// When it began, in seconds since 1970; 0 where it does not say.
+    pub since: i64,
+    /// What its process has made its own.
+    pub owned: Vec<PathBuf>,
+    /// The boot it was written in.
+    pub boot: String,
+    /// The process that wrote it.
+    pub pid: u32,
+    /// What is not undone yet, oldest first, without line ends.
+    pub lines: Vec<Vec<u8>>,
+}
+
+impl Contents {
+    /// What its process has said that it owns, and what its changes are of.
+    pub fn resources(&self) -> Vec<PathBuf> {
+        let changed = self.lines.iter().filter_map(|line| Action::read(line)?.1.resource());
+        let mut all: Vec<PathBuf> = self.owned.iter().cloned().chain(changed).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Reads an open journal; `None` when it is none.
+pub fn read(file: &File) -> Option<Contents> {
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    // What is not ended was never on the disk as a whole, and its change never made.
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut lines = text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let first = String::from_utf8(lines.next()?.to_vec()).ok()?;
+    let mut words = first.split(' ');
+    let version = words.next()?.strip_prefix(FORMAT)?.parse().ok()?;
+    let (boot, pid) = (words.next()?.to_string(), words.next()?.parse().ok()?);
+    let since = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let text = |field: &str| line::decoded(field.as_bytes()).map(|text| String::from_utf8_lossy(&text).into_owned());
+    let command = words.next().and_then(text).unwrap_or_else(|| "goodness".into());
+    let mut contents = Contents { version, command, since, owned: Vec::new(), boot, pid, lines: Vec::new() };
+    if version <= VERSION {
+        (contents.owned, contents.lines) = entries(lines);
+    }
+    Some(contents)
+}
+
+/// What is owned, and the lines that are not undone yet.
+fn entries<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<PathBuf>, Vec<Vec<u8>>) {
+    let mut live: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut owned = Vec::new();
+    for line in lines {
+        match Parts::of(line) {
+            Some(parts) if parts.verb == b"own" => {
+                owned
+                    .extend(parts.field(0).and_then(line::decoded).map(|path| PathBuf::from(OsString::from_vec(path))));
+            }
+            Some(parts) if parts.verb == b"done" => live.retain(|(number, _)| *number != parts.number),
+            Some(parts) => live.push((parts.number, line.to_vec())),
+            None => {}
+        }
+    }
+    (owned, live.into_iter().map(|(_, line)| line).collect())
+}
+
+/// The line that makes `resource` this process's own.
+pub fn own_line(resource: &Path) -> Vec<u8> {
+    let mut line = b"0 own ".to_vec();
+    line::encode(resource.as_os_str().as_bytes(), &mut line);
+    line.push(b'\n');
+    line
+}
+
+/// Whether a journal is written in a newer format than this program knows.
+pub fn is_newer(contents: &Contents) -> bool {
+    contents.version > VERSION
+}
+
+/// Names this boot of the machine.
+pub fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    if id.trim().is_empty() { "unknown".to_string() } else { id.trim().to_string() }
+}
+
+/// Where journals are kept: on a disk, so that they outlive a reboot, in a folder that only this user may change.
+pub fn folder() -> PathBuf {
+    if sys::effective_user() != 0 {
+        let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+        let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).or(home);
+        return state.unwrap_or_else(std::env::temp_dir).join("goodness/journal");
+    }
+    let lasting = PathBuf::from("/var/lib/goodness/journal");
+    // A machine that runs from a read-only disk forgets everything at a reboot anyway.
+    if fs::DirBuilder::new().recursive(true).mode(0o700).create(&lasting).is_ok() { lasting } else { fleeting() }
+}
+
+/// Where journals are kept when no disk can be written.
+pub fn fleeting() -> PathBuf {
+    runtime().join("journal")
+}
+
+/// A folder for mount points and the like: memory-backed `/run` where there is one.
+pub fn runtime() -> PathBuf {
+    let run = Path::new("/run");
+    if run.is_dir() { run.join("goodness") } else { std::env::temp_dir().join("goodness-run") }
+}
+
+/// The journals of this user in `folder`, opened.
+pub fn opened(folder: &Path) -> Vec<(PathBuf, File)> {
+    let mut found = Vec::new();
+    for path in goodness_sys::listed(folder) {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).custom_flags(libc::O_NOFOLLOW);
+        let Some(file) = matches!(ending, ENDING | UNBORN).then(|| options.open(&path).ok()).flatten() else {
+            continue;
+        };
+        if is_ours(&file) {
+            found.push((path, file));
+        }
+    }
+    found
+}
+
+fn is_ours(file: &File) -> bool {
+    file.metadata().is_ok_and(|it| it.uid() == sys::effective_user() && it.nlink() > 0)
+}
+
+/// The journals in `folder` whose processes and guards are dead, opened and locked; files of other users are not looked at.
+pub fn stale(folder: &Path) -> Vec<(PathBuf, File)> {
+    // Asked again once locked: its process may have removed it meanwhile.
+    opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_ok() && is_ours(file)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_in_use_is_not_stale_and_one_that_nobody_holds_is() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let mut journal = Journal::make(scratch.path()).expect("made");
+        journal.append(b"1 rmdir /a\n").expect("written");
+        journal.append(b"2 rmdir /b\n").expect("written");
+        journal.note(b"1 done\n3 rmdir /c").expect("written");
+        assert!(stale(scratch.path()).is_empty());
+        drop(journal);
+        let left = stale(scratch.path());
+        let read = read(&left[0].1).expect("a journal");
+        assert_eq!((read.pid, read.boot), (std::process::id(), boot()));
+        assert_eq!(read.lines, [b"2 rmdir /b".to_vec()], "done is done, and a half line was never made");
+    }
+
+    #[test]
+    fn other_files_are_no_journals() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        fs::write(scratch.path().join("goodness-1.journal"), "1 tree /\n").expect("scratch");
+        fs::write(scratch.path().join("precious.txt"), "keep").expect("scratch");
+        let left = stale(scratch.path());
+        assert_eq!(left.len(), 1);
+        assert!(read(&left[0].1).is_none());
+    }
+}

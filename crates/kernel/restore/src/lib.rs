@@ -1,0 +1,327 @@
+//! What this process changes on the machine, and undoing it on every way out.
+//!
+//! Everything that changes the machine says so here first: how the change is undone goes to a journal on the disk and to a
+//! guard process, and only then is the change made. It is undone
+//!
+//! - when its [`Undo`] is dropped, or the last [`Restore`] is;
+//! - by the guard, when this process ends in any other way, SIGKILL included;
+//! - by the next command that changes something, or `goodness doctor --restore`, when the guard was killed too or the
+//!   machine was restarted: see [`find`].
+//!
+//! A resource (a setting of the kernel, a disk, a cgroup, a trace instance) has one owner at a time: see [`owners`]. What
+//! somebody else has changed meanwhile is left as it is, and said: see [`Restore::left_alone`].
+//!
+//! One journal and one guard serve the whole process. Nothing that does not carry our mark is ever removed, and values are
+//! written back to files of the kernel only.
+
+mod action;
+mod guard;
+mod journal;
+mod line;
+mod owner;
+mod stale;
+mod tree;
+mod undo;
+
+pub use action::Action;
+pub use journal::{folder, runtime};
+pub use owner::Owner;
+pub use stale::{Left, find, find_in};
+pub use undo::MARK;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use guard::{Guard, ROOM};
+use journal::Journal;
+use undo::End;
+
+/// Told of each change before it is made.
+type Listener = Box<dyn Fn(u64, &Action) + Send>;
+
+/// The journal and the guard of this process. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Restore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner(Mutex<State>);
+
+struct State {
+    journal: Journal,
+    guard: Option<Guard>,
+    /// Number and line of what has to be undone, oldest first.
+    live: Vec<(u64, Vec<u8>)>,
+    next: u64,
+    /// What nobody else may change until this is dropped.
+    owned: Vec<PathBuf>,
+    left_alone: Vec<String>,
+    listener: Option<Listener>,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("journal", &self.journal).field("live", &self.live.len()).finish_non_exhaustive()
+    }
+}
+
+impl Restore {
+    /// The one of this process, started if there is none.
+    ///
+    /// # Errors
+    /// A journal that cannot be written, or a guard that cannot be started; then nothing may be changed.
+    pub fn of_this_process() -> io::Result<Restore> {
+        static CURRENT: Mutex<Weak<Inner>> = Mutex::new(Weak::new());
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inner) = current.upgrade() {
+            return Ok(Restore { inner });
+        }
+        let restore = Restore::start_in(&folder())?;
+        *current = Arc::downgrade(&restore.inner);
+        Ok(restore)
+    }
+
+    /// One of its own, with its journal in `folder`.
+    ///
+    /// # Errors
+    /// As for [`Restore::of_this_process`].
+    pub fn start_in(folder: &Path) -> io::Result<Restore> {
+        let journal = Journal::make(folder)?;
+        let guard = Some(Guard::start(&journal.file, &journal.path)?);
+        let state = State {
+            journal,
+            guard,
+            live: Vec::new(),
+            next: 1,
+            owned: Vec::new(),
+            left_alone: Vec::new(),
+            listener: None,
+        };
+        Ok(Restore { inner: Arc::new(Inner(Mutex::new(state))) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state()
+    }
+
+    /// Where the journal is.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.state().journal.path.clone()
+    }
+
+    /// The process id of the guard.
+    #[must_use]
+    pub fn guard(&self) -> u32 {
+        self.state().guard.as_ref().map_or(0, Guard::id)
+    }
+
+    /// From now on `listener` is told the number of each change and how it is undone, when that is noted and before the
+    /// change is made.
+    pub fn listen(&self, listener: impl Fn(u64, &Action) + Send + 'static) {
+        self.state().listener = Some(Box::new(listener));
+    }
+
+    /// Makes `resource` this process's own until the last clone of this is dropped. [`Restore::before`] does it for what it
+    /// changes.
+    ///
+    /// # Errors
+    /// Another process owns it, and the sentence says which.
+    pub fn own(&self, resource: &Path) -> io::Result<()> {
+        self.state().own(resource)
+    }
+
+    /// Changes that were not undone, because somebody else has changed the same since, as sentences; each is told once.
+    #[must_use]
+    pub fn left_alone(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().left_alone)
+    }
+
+    /// Notes how a change is undone. Make the change after this returned, and keep what it returns: dropping that undoes
+    /// the change.
+    ///
+    /// # Errors
+    /// The journal cannot be written, the guard was killed, or another process owns what would be changed: then do not make
+    /// the change.
+    pub fn before(&self, action: &Action) -> io::Result<Undo> {
+        let mut state = self.state();
+        if let Some(resource) = action.resource() {
+            state.own(&resource)?;
+        }
+        let number = state.next;
+        let line = action.line(number);
+        let room: usize = state.live.iter().map(|(_, line)| line.len()).sum();
+        if line.len() > libc::PIPE_BUF || room + line.len() + libc::PIPE_BUF > ROOM {
+            return Err(io::Error::other("too many changes at one time, or too long a path"));
+        }
+        state.journal.append(&line)?;
+        state.next += 1;
+        state.live.push((number, line.clone()));
+        let told = match state.guard.as_mut() {
+            Some(guard) => guard.tell(&line),
+            None => Ok(()),
+        };
+        if let Err(why) = told {
+            state.forget(number);
+            return Err(io::Error::new(why.kind(), "the guard process is gone; nothing is changed without it"));
+        }
+        if let Some(listener) = &state.listener {
+            listener(number, action);
+        }
+        drop(state);
+        Ok(Undo { inner: Arc::clone(&self.inner), number: Some(number) })
+    }
+
+    /// Writes `value` to a file of the kernel, which gets back what it holds now when the answer is dropped.
+    ///
+    /// # Errors
+    /// What reading or writing the file reports.
+    pub fn put(&self, file: &Path, value: &str) -> io::Result<Undo> {
+        let mut put = Action::Put { file: file.to_path_buf(), value: String::new(), written: None };
+        // Whoever owns it may have changed it: what it holds is known only afterwards.
+        self.state().own(&put.resource().expect("a file is a resource"))?;
+        let old = chosen(&fs::read_to_string(file)?);
+        if let Action::Put { value, .. } = &mut put {
+            value.clone_from(&old);
+        }
+        let undo = self.before(&put)?;
+        write_at_once(file, value)?;
+        // What the kernel made of it: 0x10 is read back as 16.
+        if let (Some(number), Ok(found)) = (undo.number, fs::read_to_string(file)) {
+            let written = Some(chosen(&found));
+            self.state().restate(number, &Action::Put { file: file.to_path_buf(), value: old, written })?;
+        }
+        Ok(undo)
+    }
+}
+
+/// What is chosen in a file such as `none [bfq] kyber` or `voluntary (full)`: the kernel takes the bare word back.
+#[must_use]
+pub fn chosen(text: &str) -> String {
+    String::from_utf8_lossy(undo::chosen(text.as_bytes())).into_owned()
+}
+
+/// Files of the kernel take a value with one call.
+fn write_at_once(file: &Path, value: &str) -> io::Result<()> {
+    let mut opened = fs::OpenOptions::new().write(true).truncate(true).open(file)?;
+    match opened.write(value.as_bytes())? {
+        all if all == value.len() => Ok(()),
+        _ => Err(io::Error::other("the kernel took only a part of the value")),
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Undoes change `number`; true when nothing is left of it.
+    fn undo(&mut self, number: u64) -> bool {
+        let Some((_, line)) = self.live.iter().find(|(live, _)| *live == number) else { return true };
+        let foreign = Action::read(line.trim_ascii_end()).and_then(|(_, action)| stale::left_alone(&action));
+        let end = undo::undo(line.trim_ascii_end(), undo::Since::SameBoot);
+        if end == End::LeftAlone {
+            self.left_alone.extend(foreign);
+        }
+        if end != End::Stuck {
+            self.forget(number);
+        }
+        end != End::Stuck
+    }
+
+    fn own(&mut self, resource: &Path) -> io::Result<()> {
+        if self.owned.iter().any(|owned| owned == resource) {
+            return Ok(());
+        }
+        let folder = self.journal.path.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let told = owner::claim(&folder, resource, || self.journal.note(&journal::own_line(resource)))?;
+        self.owned.push(resource.to_path_buf());
+        self.left_alone.extend(told);
+        Ok(())
+    }
+
+    /// Says anew how change `number` is undone, in one call, so that it is never unsaid.
+    fn restate(&mut self, number: u64, action: &Action) -> io::Result<()> {
+        let line = action.line(number);
+        let both = [format!("{number} done\n").as_bytes(), &line].concat();
+        if both.len() > libc::PIPE_BUF {
+            // Then it is undone whatever the file holds.
+            return Ok(());
+        }
+        self.live.retain(|(live, _)| *live != number);
+        self.live.push((number, line));
+        self.journal.append(&both)?;
+        self.guard.as_mut().map_or(Ok(()), |guard| guard.tell(&both))
+    }
+
+    /// Notes that nothing is left of change `number`.
+    fn forget(&mut self, number: u64) {
+        self.live.retain(|(live, _)| *live != number);
+        let note = format!("{number} done\n");
+        // Whoever does not hear of it undoes it once more, which changes nothing.
+        let _ = self.journal.note(note.as_bytes());
+        if let Some(guard) = &mut self.guard {
+            let _ = guard.tell(note.as_bytes());
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut state = self.state();
+        for number in state.live.iter().rev().map(|(number, _)| *number).collect::<Vec<_>>() {
+            state.undo(number);
+        }
+        if state.live.is_empty() {
+            let _ = fs::remove_file(&state.journal.path);
+        }
+        // Dismissed only now. What could not be undone stays in the journal for the next start.
+        state.guard = None;
+    }
+}
+
+/// A change that is undone when this is dropped.
+#[derive(Debug)]
+pub struct Undo {
+    inner: Arc<Inner>,
+    number: Option<u64>,
+}
+
+impl Undo {
+    /// Undoes the change now. False when that did not work; then it is tried again at the end, and it stays in the journal.
+    pub fn now(mut self) -> bool {
+        self.number.take().is_none_or(|number| self.inner.state().undo(number))
+    }
+
+    /// Notes that there is nothing to undo any more.
+    pub fn is_done(mut self) {
+        if let Some(number) = self.number.take() {
+            self.inner.state().forget(number);
+        }
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.inner.state().undo(number);
+        }
+    }
+}
+
+/// The living processes of this user that own something, in any of the places where journals are kept.
+#[must_use]
+pub fn owners() -> Vec<Owner> {
+    stale::folders().iter().flat_map(|folder| owner::owners(folder)).collect()
+}
+
+/// When process `pid` started, in ticks since boot; `None` when there is none.
+#[must_use]
+pub fn process_start(pid: u32) -> Option<u64> {
+    undo::start_of(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}

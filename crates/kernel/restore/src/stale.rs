@@ -1,0 +1,128 @@
+//! What processes have left that died together with their guards, and undoing it.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::action::Action;
+use super::undo::{End, Since, undo};
+use super::{chosen, journal, line::Parts};
+
+/// Said of a journal that this program cannot undo.
+const NEWER: &str = "a journal of a newer goodness; run that one's `goodness doctor --restore`";
+
+/// A sentence for a change that will not be undone because somebody else has changed the same since.
+pub fn left_alone(action: &Action) -> Option<String> {
+    let Action::Put { file, value, written: Some(written) } = action else { return None };
+    let found = chosen(&fs::read_to_string(file).ok()?);
+    (found != *value && found != *written).then(|| {
+        format!(
+            "leave {} at \"{found}\": this is neither what was written to it (\"{written}\") nor what it held before \
+             (\"{value}\"), so somebody else has changed it since",
+            file.display()
+        )
+    })
+}
+
+/// A journal whose process is dead. It is locked for as long as this lives, so that nobody else undoes it too.
+#[derive(Debug)]
+pub struct Left {
+    path: PathBuf,
+    file: File,
+    contents: Option<journal::Contents>,
+}
+
+impl Left {
+    /// The journal.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The process that left it; `None` when it died before it had changed anything.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        self.contents.as_ref().map(|contents| contents.pid)
+    }
+
+    fn since(&self) -> Since {
+        let same = self.contents.as_ref().is_some_and(|contents| contents.boot == journal::boot());
+        if same { Since::SameBoot } else { Since::Reboot }
+    }
+
+    /// The resources that it changed.
+    pub(super) fn changes(&self) -> Vec<PathBuf> {
+        self.contents.as_ref().map(journal::Contents::resources).unwrap_or_default()
+    }
+
+    /// What is to be undone, in the order in which it will be, as sentences.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        let lines = self.contents.iter().flat_map(|contents| contents.lines.iter().rev());
+        let told = lines.map(|line| match Action::read(line) {
+            Some((_, action)) => left_alone(&action).unwrap_or_else(|| action.to_string()),
+            None => {
+                let mut shown = String::new();
+                let _ = write!(shown, "a line that this version does not know: {}", String::from_utf8_lossy(line));
+                shown
+            }
+        });
+        told.chain(self.is_newer().then(|| NEWER.to_string())).collect()
+    }
+
+    fn is_newer(&self) -> bool {
+        self.contents.as_ref().is_some_and(journal::is_newer)
+    }
+
+    /// Undoes it, last change first. What could not be undone stays in the journal and is returned as sentences; what somebody
+    /// else has changed since is returned too, once.
+    #[must_use]
+    pub fn undo(mut self) -> Vec<String> {
+        if self.is_newer() {
+            return vec![NEWER.to_string()];
+        }
+        let since = self.since();
+        let (mut stuck, mut told) = (false, Vec::new());
+        for line in self.contents.iter().flat_map(|contents| contents.lines.iter().rev()) {
+            let action = Action::read(line).map(|(_, action)| action);
+            let foreign = action.as_ref().and_then(left_alone);
+            let said = action.map(|action| action.to_string());
+            let end = undo(line, since);
+            match end {
+                End::Undone => {}
+                End::LeftAlone => told.extend(foreign.or(said)),
+                End::Stuck => told.push(said.unwrap_or_else(|| String::from_utf8_lossy(line).into_owned())),
+            }
+            stuck |= end == End::Stuck;
+            if let Some(parts) = Parts::of(line).filter(|_| end != End::Stuck) {
+                // Lost, it is undone once more.
+                let _ = writeln!(self.file, "{} done", parts.number);
+            }
+        }
+        if !stuck {
+            let _ = fs::remove_file(&self.path);
+        }
+        told
+    }
+}
+
+/// What dead processes of this user have left in any of the places where journals are kept.
+#[must_use]
+pub fn find() -> Vec<Left> {
+    folders().iter().flat_map(|folder| find_in(folder)).collect()
+}
+
+/// The places where journals are kept.
+pub fn folders() -> Vec<PathBuf> {
+    let mut folders = vec![journal::folder(), journal::fleeting()];
+    folders.dedup();
+    folders
+}
+
+/// What dead processes have left in `folder`.
+#[must_use]
+pub fn find_in(folder: &Path) -> Vec<Left> {
+    let left = |(path, file): (PathBuf, File)| Left { contents: journal::read(&file), path, file };
+    journal::stale(folder).into_iter().map(left).collect()
+}

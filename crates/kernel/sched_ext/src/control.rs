@@ -1,0 +1,124 @@
+//! How `live status` and `live stop` reach the daemon: a socket that answers one word with one line of JSON.
+
+use super::error::LiveError;
+use super::options::Status;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where the daemon listens.
+pub const SOCKET: &str = "/run/goodness/live.sock";
+/// How long either side waits for the other.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Longest answer read: far above what ten thousand tasks take.
+const ANSWER_MAX: u64 = 16 << 20;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// What is going on.
+    Status,
+    /// End.
+    Stop,
+}
+
+/// The daemon's end; the socket goes with it.
+#[derive(Debug)]
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Control {
+    /// Listens at `path`. What a killed daemon left there is removed.
+    ///
+    /// # Errors
+    /// When another daemon listens there, or the place is not writable.
+    pub fn listen(path: &Path) -> Result<Control, LiveError> {
+        if UnixStream::connect(path).is_ok() {
+            return Err(super::kernel::busy());
+        }
+        let failed = |source| LiveError::System { what: "listening for `live status`", source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        // Everybody may look; who may end it is decided by asking who asks.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Control { listener, path: path.into() })
+    }
+
+    /// Readable when somebody asks.
+    pub fn descriptor(&self) -> RawFd {
+        self.listener.as_raw_fd()
+    }
+
+    /// Answers whoever asks; `answer` tells what is going on. The last thing that was asked for, if anything was.
+    pub fn serve(&self, answer: &mut dyn FnMut() -> Status) -> Option<Request> {
+        let mut asked = None;
+        while let Ok((stream, _)) = self.listener.accept() {
+            asked = respond(stream, answer).or(asked);
+        }
+        asked
+    }
+}
+
+/// A client that does not speak at once is left alone: decisions do not wait for it.
+fn respond(mut stream: UnixStream, answer: &mut dyn FnMut() -> Status) -> Option<Request> {
+    stream.set_read_timeout(Some(Duration::from_millis(20))).ok()?;
+    stream.set_write_timeout(Some(Duration::from_millis(100))).ok()?;
+    let mut word = [0; 16];
+    let length = stream.read(&mut word).ok()?;
+    let request = match &word[..length] {
+        b"status\n" => Request::Status,
+        b"stop\n" => Request::Stop,
+        _ => return None,
+    };
+    let mut line = serde_json::to_vec(&answer()).ok()?;
+    line.push(b'\n');
+    let _ = stream.write_all(&line);
+    Some(request)
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Asks the daemon at `path`; its answer is what is going on. After [`Request::Stop`] it returns when the daemon is
+/// gone.
+///
+/// # Errors
+/// [`LiveError::NothingLive`] when nobody listens.
+pub fn ask(path: &Path, request: Request) -> Result<Status, LiveError> {
+    let failed = |source| LiveError::System { what: "asking the daemon", source };
+    let mut stream = match UnixStream::connect(path) {
+        Ok(stream) => stream,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(LiveError::NotRoot { uid: goodness_sys::effective_user() });
+        }
+        Err(_) => return Err(LiveError::NothingLive),
+    };
+    stream.set_read_timeout(Some(PATIENCE * 10)).map_err(failed)?;
+    let word: &[u8] = if request == Request::Stop { b"stop\n" } else { b"status\n" };
+    stream.write_all(word).map_err(failed)?;
+    let mut answer = String::new();
+    (&mut stream).take(ANSWER_MAX).read_to_string(&mut answer).map_err(failed)?;
+    let status = serde_json::from_str(&answer).map_err(|why| failed(io::Error::other(why)))?;
+    if request == Request::Stop {
+        let asked = Instant::now();
+        while path.exists() && asked.elapsed() < PATIENCE * 20 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    Ok(status)
+}

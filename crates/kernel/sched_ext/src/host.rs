@@ -1,0 +1,487 @@
+//! The adapter between a running kernel and a policy: events in, verbs to the policy, commands out. It calls no
+//! operating system, so a log of its input gives the same decisions anywhere.
+//!
+//! ```text
+//!  kernel ──KernelEvent──▶ ┌──────┐ ──verbs──▶ ┌────────┐
+//!  timer  ──Input::Timer─▶ │ Host │            │ policy │
+//!  kernel ◀──Command────── └──┬───┘ ◀─answers─ └────────┘
+//!                             └──Event──▶ observer: metrics, checkers
+//! ```
+//!
+//! Two things are kept apart. *Turns* are the policy's: a task is granted a CPU (`Grant`) and holds it until it leaves,
+//! yields, uses its slice up or is preempted. *Stints* are physical: within one turn other classes may take the CPU and
+//! give it back. Verbs follow turns; the observer sees stints.
+//!
+//! Decisions reach the kernel late. A command therefore repeats the task's `turn`, and the shim drops it when the task
+//! has moved on; the event that says so is on its way and puts this side right. The referee (`goodness-referee`) keeps
+//! the rules of the verbs and verifies every answer, as for the simulator.
+
+use super::command::{Command, Order};
+use super::event::{Input, KernelEvent, Kind, flag};
+use super::turns::{Fate, Turn};
+use goodness_core::{
+    CpuId, CpuSet, Dequeue, Enqueue, Event, Machine, MadePolicy, Nice, Observer, Off, Seed, Span, State, Stop, Task,
+    TaskId, Time, WakeSource,
+};
+use goodness_referee::policy::Asked;
+use goodness_referee::{Referee, Refusal};
+
+/// How far a thread's number may be ahead of the threads there were: the shim counts them, and they are told of nearly
+/// in order. It bounds what a log that is no log can make of one number.
+const KEYS_AHEAD: usize = 1 << 20;
+
+/// What the adapter knows of a task and the policy does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Life {
+    /// The shim's number.
+    pub key: u32,
+    /// Thread id.
+    pub pid: u32,
+    /// The last turn the kernel told of.
+    pub turn: u32,
+    /// CPU time up to which the policy was charged, on the task's own clock, in ns.
+    charged: u64,
+    /// Taken off to be changed, and not put to sleep.
+    is_changing: bool,
+    /// The CPU it executes on.
+    executes: Option<CpuId>,
+    /// Whether it ever did.
+    has_executed: bool,
+}
+
+/// What a live run is about, fixed from its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The CPUs the policy has, as it sees them.
+    pub machine: Machine,
+    /// The kernel's number of each of them, ascending.
+    pub cpus: Vec<u16>,
+    /// When the run began, on the kernel's monotonic clock: the policy's time zero.
+    pub epoch: Time,
+    /// Where the policy's chance begins.
+    pub seed: Seed,
+}
+
+impl Setting {
+    /// Equal CPUs that share a cache, from time zero.
+    ///
+    /// # Panics
+    /// Without CPUs or ticks.
+    #[must_use]
+    pub fn flat(cpus: Vec<u16>, hz: u32, seed: u64) -> Setting {
+        let machine = Machine::flat(cpus.len() as u32, hz).expect("CPUs and ticks");
+        Setting { machine, cpus, epoch: Time::ZERO, seed: Seed(seed) }
+    }
+}
+
+/// The adapter.
+pub struct Host {
+    pub(super) setting: Setting,
+    pub(super) referee: Referee,
+    pub(super) lives: Vec<Life>,
+    pub(super) turns: Vec<Turn>,
+    /// CPUs asked to choose again by this input.
+    pub(super) asked: Vec<CpuId>,
+    pub(super) commands: Vec<Command>,
+    /// Events of this input, for the observer.
+    pub(super) events: Vec<Event>,
+    /// The task with each of the shim's numbers.
+    keys: Vec<Option<TaskId>>,
+    strays: u64,
+}
+
+impl Host {
+    /// The adapter of a fresh policy, made for the machine of `setting`.
+    #[must_use]
+    pub fn new(setting: Setting, policy: MadePolicy) -> Host {
+        Host {
+            referee: Referee::new(setting.machine.clone(), policy, 0),
+            lives: Vec::new(),
+            turns: vec![Turn::default(); setting.cpus.len()],
+            asked: Vec::with_capacity(setting.cpus.len()),
+            commands: Vec::with_capacity(16),
+            events: Vec::with_capacity(16),
+            keys: Vec::new(),
+            strays: 0,
+            setting,
+        }
+    }
+
+    /// Takes one input in; the answer is what the kernel is to do.
+    ///
+    /// # Errors
+    /// The [`Refusal`] that ends the run: the policy answered what cannot be, or does not admit a task.
+    pub fn take(&mut self, input: &Input, observer: &mut dyn Observer) -> Result<&[Command], Refusal> {
+        self.commands.clear();
+        let at = match input {
+            Input::Kernel(event) => event.at,
+            Input::Timer(at) => *at,
+        };
+        // Stamps of different CPUs may overtake each other by the time it takes to write an event.
+        let now = self.referee.now().max(Time(at.0.saturating_sub(self.setting.epoch.0)));
+        self.referee.set_now(now);
+        match input {
+            Input::Kernel(event) => self.happened(event),
+            Input::Timer(_) => {
+                let asked = self.referee.timer();
+                self.asked.extend(asked);
+            }
+        }
+        self.reschedule_asked();
+        self.referee.take_effort();
+        for event in self.events.drain(..) {
+            observer.observe(now, &event);
+        }
+        match self.referee.refusal() {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(&self.commands),
+        }
+    }
+
+    /// When the policy wants [`Input::Timer`], on the kernel's clock.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Time> {
+        self.referee
+            .next_timer()
+            .filter(|at| *at != Time::NEVER)
+            .map(|at| Time(at.0.saturating_add(self.setting.epoch.0)))
+    }
+
+    /// What the run is about.
+    #[must_use]
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The policy's registered name.
+    #[must_use]
+    pub fn policy_name(&self) -> &'static str {
+        self.referee.about().name
+    }
+
+    /// How often the policy was asked whom to run.
+    #[must_use]
+    pub fn decisions(&self) -> u64 {
+        self.referee.decisions()
+    }
+
+    /// Events that did not fit what was known of their task; they were passed over or mended.
+    #[must_use]
+    pub fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    /// The task with the shim's number `key`.
+    #[must_use]
+    pub fn task_of(&self, key: u32) -> Option<TaskId> {
+        self.keys.get(key as usize).copied().flatten()
+    }
+
+    pub(super) fn task(&self, task: TaskId) -> &Task {
+        &self.referee.tasks()[task]
+    }
+
+    fn happened(&mut self, event: &KernelEvent) {
+        if event.kind == Kind::Created {
+            return self.created(event);
+        }
+        let Some(task) = self.task_of(event.key) else {
+            self.strays += 1;
+            return;
+        };
+        let life = &mut self.lives[task.index()];
+        life.turn = event.turn;
+        life.pid = event.pid;
+        match event.kind {
+            Kind::Created => {}
+            Kind::Ready => self.ready(task, event),
+            Kind::Running => self.began(task, event),
+            Kind::Stopping => self.stopped(task, off_runnable(event)),
+            Kind::TurnEnded => self.turn_ended(task, event),
+            Kind::Left => self.left(task, event),
+            Kind::Tick => self.ticked(task, event),
+            Kind::Gone => self.gone(task, event),
+            Kind::Away => self.release_hold(task),
+        }
+    }
+
+    fn created(&mut self, event: &KernelEvent) {
+        let key = event.key as usize;
+        if key > self.lives.len() + KEYS_AHEAD {
+            let threads = self.lives.len();
+            return self.referee.refuse(&format!("is told of a thread numbered {key}, after {threads} threads"));
+        }
+        let parent = event.other.checked_sub(1).and_then(|key| self.task_of(key));
+        let mut it = Task { address_space: Some(event.tgid), ..Task::default() };
+        self.read_attributes(&mut it, event);
+        it.cpu = parent.map_or_else(|| self.cpu_named(event.cpu).unwrap_or(CpuId(0)), |parent| self.task(parent).cpu);
+        let task = self.referee.add(it);
+        self.lives.push(Life {
+            key: event.key,
+            pid: event.pid,
+            turn: event.turn,
+            charged: event.ran,
+            is_changing: false,
+            executes: None,
+            has_executed: false,
+        });
+        if self.keys.len() <= key {
+            self.keys.resize(key + 1, None);
+        }
+        self.keys[key] = Some(task);
+        if let Err(rejected) = self.referee.admit(task, parent) {
+            let name = event.name();
+            return self.referee.refuse(&format!("does not admit {name} (thread {}): {}", event.pid, rejected.reason));
+        }
+        self.events.push(Event::Fork { parent, child: task });
+    }
+
+    /// What an event says of nice and affinity. The policy's CPUs only; a task that has none of them never gets here
+    /// runnable.
+    fn read_attributes(&self, it: &mut Task, event: &KernelEvent) {
+        it.nice = Nice::new(i64::from(event.nice)).unwrap_or(Nice::ZERO);
+        let allowed = |kernel: &&u16| event.mask >> **kernel & 1 == 1;
+        it.affinity = if self.setting.cpus.iter().all(|kernel| allowed(&kernel)) {
+            CpuSet::All
+        } else {
+            let cpus = self.setting.cpus.iter().enumerate().filter(|(_, kernel)| allowed(kernel));
+            CpuSet::Small(cpus.fold(0, |bits, (cpu, _)| bits | 1 << cpu))
+        };
+    }
+
+    fn update_attributes(&mut self, task: TaskId, event: &KernelEvent) {
+        let mut changed = self.task(task).clone();
+        self.read_attributes(&mut changed, event);
+        self.referee.edit(task, |it| *it = changed);
+    }
+
+    fn cpu_named(&self, kernel: u16) -> Option<CpuId> {
+        self.setting.cpus.iter().position(|cpu| *cpu == kernel).map(|cpu| CpuId(cpu as u32))
+    }
+
+    /// The task became runnable: it is placed and queued.
+    fn ready(&mut self, task: TaskId, event: &KernelEvent) {
+        if matches!(self.task(task).state, State::Queued | State::Running | State::Exited) {
+            self.strays += 1;
+            return;
+        }
+        let is_new = self.task(task).state == State::New;
+        let changed = std::mem::replace(&mut self.lives[task.index()].is_changing, false);
+        self.update_attributes(task, event);
+        let other = event.other.checked_sub(1).and_then(|key| self.task_of(key));
+        let from = if event.has(flag::BY_INTERRUPT) { WakeSource::Interrupt } else { WakeSource::Task };
+        let why = match (is_new, changed) {
+            (true, _) => Enqueue::Fork { parent: other },
+            (false, true) => Enqueue::Restored,
+            (false, false) => {
+                let on = self.cpu_named(event.on).unwrap_or(self.task(task).cpu);
+                Enqueue::Wakeup { waker: other, on, sync: event.has(flag::SYNC), from }
+            }
+        };
+        let home = self.task(task).cpu;
+        let mut cpu = home;
+        if !changed || !self.task(task).affinity.contains(home) {
+            let Some(selected) = self.referee.select_cpu(task, &why) else { return };
+            cpu = selected;
+        }
+        if !changed {
+            self.events.push(Event::Wakeup { task, waker: other, cpu, from });
+        }
+        if home != cpu && self.lives[task.index()].has_executed {
+            self.events.push(Event::Migrate { task, from: home, to: cpu });
+        }
+        self.enqueue(task, cpu, why);
+        if changed {
+            self.release_hold(task);
+        }
+    }
+
+    /// The CPU that was kept free while the task that ran there was changed may choose again.
+    fn release_hold(&mut self, task: TaskId) {
+        for index in 0..self.turns.len() {
+            if self.turns[index].held_for == Some(task) {
+                self.turns[index].held_for = None;
+                self.schedule(CpuId(index as u32));
+            }
+        }
+    }
+
+    fn began(&mut self, task: TaskId, event: &KernelEvent) {
+        let Some(cpu) = self.cpu_named(event.on) else {
+            self.strays += 1;
+            return;
+        };
+        let life = &mut self.lives[task.index()];
+        if life.executes.replace(cpu) == Some(cpu) {
+            return;
+        }
+        life.has_executed = true;
+        self.strays += u64::from(self.task(task).cpu != cpu);
+        self.events.push(Event::Switch { cpu, prev: None, off: Off::Preempted, next: Some(task) });
+    }
+
+    fn stopped(&mut self, task: TaskId, off: Off) {
+        if let Some(cpu) = self.lives[task.index()].executes.take() {
+            self.events.push(Event::Switch { cpu, prev: Some(task), off, next: None });
+        }
+    }
+
+    /// Time since the last charge, which is now.
+    fn settle(&mut self, task: TaskId, event: &KernelEvent) -> Span {
+        let life = &mut self.lives[task.index()];
+        let ran = event.ran.saturating_sub(life.charged);
+        life.charged = event.ran;
+        Span(ran)
+    }
+
+    /// The turn is over and the task still runnable.
+    fn turn_ended(&mut self, task: TaskId, event: &KernelEvent) {
+        self.stopped(task, off_runnable(event));
+        let Some(cpu) = self.cpu_of_turn(task) else {
+            self.strays += 1;
+            return;
+        };
+        let fate = std::mem::take(&mut self.turns[cpu.index()].fate);
+        let (stop, why) = match fate {
+            _ if event.has(flag::YIELDED) => (Stop::Yielded, Enqueue::Yielded),
+            Fate::Stays => (Stop::SliceEnd, Enqueue::SliceEnd),
+            Fate::Stops | Fate::Moves(_) => (Stop::Preempted, Enqueue::Preempted),
+        };
+        self.charge(task, cpu, event, stop);
+        self.update_attributes(task, event);
+        if let (Fate::Moves(to), true) = (fate, stop == Stop::Preempted) {
+            self.referee.take_off(cpu);
+            self.events.push(Event::Migrate { task, from: cpu, to });
+            self.enqueue(task, to, Enqueue::Migrated);
+        } else {
+            let asked = self.referee.requeue(cpu, why);
+            self.asked.extend(asked);
+        }
+        self.schedule(cpu);
+    }
+
+    /// Accounts the time since the last charge to a task that leaves `cpu`.
+    fn charge(&mut self, task: TaskId, cpu: CpuId, event: &KernelEvent, stop: Stop) {
+        let ran = self.settle(task, event);
+        let asked = self.referee.charge(cpu, ran, stop);
+        self.asked.extend(asked);
+    }
+
+    /// Puts a runnable task on the runqueue of `cpu`.
+    fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) {
+        let asked = self.referee.enqueue(task, cpu, why);
+        self.will_choose(asked);
+    }
+
+    /// These CPUs were newly asked to choose again.
+    pub(super) fn will_choose(&mut self, asked: Asked) {
+        self.asked.extend(asked.into_iter().flatten());
+    }
+
+    /// The task is not runnable any more, or taken off to be changed.
+    fn left(&mut self, task: TaskId, event: &KernelEvent) {
+        let (sleeps, dies) = (event.has(flag::TO_SLEEP), event.has(flag::DEAD));
+        let off = match (sleeps, dies, event.has(flag::UNINTERRUPTIBLE)) {
+            (false, ..) => Off::Preempted,
+            (true, true, _) => Off::Exited,
+            (true, false, true) => Off::Uninterruptible,
+            (true, false, false) => Off::Sleeping,
+        };
+        self.lives[task.index()].is_changing = !sleeps;
+        match self.cpu_of_turn(task) {
+            Some(cpu) => self.left_cpu(task, cpu, off, event),
+            None => self.left_queue(task, off),
+        }
+    }
+
+    fn left_cpu(&mut self, task: TaskId, cpu: CpuId, off: Off, event: &KernelEvent) {
+        let stop = match off {
+            Off::Exited => Stop::Exited,
+            Off::Sleeping => Stop::Blocked { interruptible: true },
+            Off::Uninterruptible => Stop::Blocked { interruptible: false },
+            Off::Preempted | Off::Yielded => Stop::Preempted,
+        };
+        self.charge(task, cpu, event, stop);
+        self.referee.take_off(cpu);
+        self.turns[cpu.index()].fate = Fate::Stays;
+        if off == Off::Exited {
+            self.end(task);
+        }
+        self.stopped(task, off);
+        if off == Off::Preempted {
+            self.turns[cpu.index()].held_for = Some(task);
+        } else {
+            self.schedule(cpu);
+        }
+    }
+
+    fn left_queue(&mut self, task: TaskId, off: Off) {
+        if self.task(task).state != State::Queued {
+            self.strays += 1;
+            return;
+        }
+        // Only a task that runs can sleep or end: it did so between two events, ungranted.
+        self.strays += u64::from(off != Off::Preempted);
+        let why = if off == Off::Exited { Dequeue::Kill } else { Dequeue::Change };
+        self.referee.dequeue(task, why);
+        self.lives[task.index()].is_changing = true;
+        if off == Off::Exited {
+            self.end(task);
+        }
+    }
+
+    fn end(&mut self, task: TaskId) {
+        self.referee.exit(task);
+        self.events.push(Event::Exit { task });
+    }
+
+    /// The task left the policy: it ended without a word, or changed its class.
+    fn gone(&mut self, task: TaskId, event: &KernelEvent) {
+        match self.task(task).state {
+            State::Exited => return,
+            State::Running => {
+                let mut last = *event;
+                last.flags = flag::TO_SLEEP | flag::DEAD;
+                return self.left(task, &last);
+            }
+            State::Queued => self.referee.dequeue(task, Dequeue::Kill),
+            // It was taken off its CPU for the change of its class, and the policy still expects it back.
+            State::Blocked if self.lives[task.index()].is_changing => self.give_back_and_kill(task),
+            State::New | State::Blocked => {}
+        }
+        self.end(task);
+        self.release_hold(task);
+    }
+
+    /// Ends a change that never came to an end: the task rejoins its queue, as after every change, and leaves it for
+    /// good.
+    fn give_back_and_kill(&mut self, task: TaskId) {
+        let cpu = self.task(task).cpu;
+        // Nobody is to choose because of a task that is gone at once.
+        for asked in self.referee.enqueue(task, cpu, Enqueue::Restored).into_iter().flatten() {
+            self.referee.heeded(asked);
+        }
+        self.referee.dequeue(task, Dequeue::Kill);
+    }
+
+    pub(super) fn command(&mut self, task: TaskId, cpu: CpuId, order: Order) {
+        let life = &self.lives[task.index()];
+        let cpu = self.setting.cpus[cpu.index()];
+        self.commands.push(Command { order, key: life.key, pid: life.pid, turn: life.turn, cpu });
+    }
+
+    fn ticked(&mut self, task: TaskId, event: &KernelEvent) {
+        let Some(cpu) = self.cpu_of_turn(task) else {
+            self.strays += 1;
+            return;
+        };
+        let ran = self.settle(task, event);
+        let asked = self.referee.tick(cpu, ran);
+        self.asked.extend(asked);
+        self.balance_busy(cpu);
+    }
+}
+
+fn off_runnable(event: &KernelEvent) -> Off {
+    if event.has(flag::YIELDED) { Off::Yielded } else { Off::Preempted }
+}

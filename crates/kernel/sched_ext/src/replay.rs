@@ -1,0 +1,88 @@
+//! Does what was decided in the kernel follow from the policy? A log's input, through a fresh policy, must give the
+//! decisions of the log, all of them.
+
+use super::command::Command;
+use super::error::LiveError;
+use super::event::Input;
+use super::host::Host;
+use super::log::{Header, Log, Record};
+use goodness_core::{Observer, Time};
+use std::path::Path;
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// The policy's registered name.
+    pub policy: String,
+    /// Inputs replayed.
+    pub inputs: u64,
+    /// Decisions compared.
+    pub decisions: u64,
+    /// The first difference, in a sentence.
+    pub difference: Option<String>,
+    /// The log is cut off: what is missing was not compared.
+    pub is_cut: bool,
+}
+
+/// Replays the log at `path`; `observer` sees the events of the run, its time beginning with it.
+///
+/// # Errors
+/// When the file is no log, or names a policy or a setting that this version does not have.
+pub fn replay(path: &Path, observer: &mut dyn Observer) -> Result<Replayed, LiveError> {
+    let log = Log::read(path)?;
+    replay_log(&log, observer).map_err(|why| LiveError::Log { path: path.into(), why })
+}
+
+/// As [`replay`], of a log in memory.
+///
+/// # Errors
+/// As [`replay`], without the file's name.
+pub fn replay_log(log: &Log, observer: &mut dyn Observer) -> Result<Replayed, String> {
+    let Header { policy, settings, .. } = &log.header;
+    let entry = goodness_policies::entry(policy)
+        .ok_or_else(|| format!("was made by the policy \"{policy}\", which this version does not have"))?;
+    let setting = log.header.setting()?;
+    let made = (entry.make)(&setting.machine, settings, setting.seed);
+    let mut host = Host::new(setting, made.map_err(|why| format!("policy {policy}: {why}"))?);
+    let mut found = Replayed { policy: policy.clone(), inputs: 0, decisions: 0, difference: None, is_cut: false };
+    let mut records = log.records().peekable();
+    let mut decided = Vec::new();
+    while let Some(record) = records.next() {
+        let Record::Input(input) = record else {
+            found.difference = Some("the log begins with a decision".into());
+            break;
+        };
+        decided.clear();
+        while let Some(Record::Decided(command)) = records.next_if(|next| matches!(next, Record::Decided(_))) {
+            decided.push(command);
+        }
+        found.inputs += 1;
+        found.difference = match host.take(&input, observer) {
+            Ok(again) => difference(&decided, again),
+            Err(refusal) => Some(refusal.to_string()),
+        }
+        .map(|what| format!("at {}, input {}: {what}", since(&input, log), found.inputs));
+        if found.difference.is_some() {
+            break;
+        }
+        found.decisions += decided.len() as u64;
+    }
+    found.is_cut = log.is_cut();
+    Ok(found)
+}
+
+fn since(input: &Input, log: &Log) -> Time {
+    let (Input::Kernel(super::event::KernelEvent { at, .. }) | Input::Timer(at)) = input;
+    Time(at.0.saturating_sub(log.header.epoch()))
+}
+
+fn difference(logged: &[Command], again: &[Command]) -> Option<String> {
+    if logged == again {
+        return None;
+    }
+    let said = |commands: &[Command]| match commands {
+        [] => "nothing".to_string(),
+        some => some.iter().map(Command::to_string).collect::<Vec<_>>().join(", "),
+    };
+    Some(format!("the log says {}, the policy says {}", said(logged), said(again)))
+}

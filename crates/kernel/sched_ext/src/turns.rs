@@ -1,0 +1,107 @@
+//! Whose turn it is on each CPU: choices, preemptions and moves, made into commands.
+
+use super::command::Order;
+use super::host::Host;
+use goodness_core::{CpuId, Event, Idle, Pick, Pull, TaskId};
+use goodness_referee::policy::Asked;
+use goodness_referee::{Choice, Move};
+
+/// What was decided of a turn that goes on in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing: it ends by itself.
+    #[default]
+    Stays,
+    /// A preemption is on its way.
+    Stops,
+    /// A preemption is on its way, and then the task goes to another CPU's queue.
+    Moves(CpuId),
+}
+
+/// The turn on one CPU of the policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn {
+    /// What becomes of it.
+    pub fate: Fate,
+    /// The task that ran here and is being changed by the kernel, which leaves it running: the choice waits for it.
+    pub held_for: Option<TaskId>,
+}
+
+impl Host {
+    /// The CPU whose turn `task` has.
+    pub(super) fn cpu_of_turn(&self, task: TaskId) -> Option<CpuId> {
+        let cpu = self.task(task).cpu;
+        (cpu.index() < self.turns.len() && self.referee.current(cpu) == Some(task)).then_some(cpu)
+    }
+
+    /// All CPUs that were asked choose again; where somebody has the turn, the kernel is told to end it first.
+    pub(super) fn reschedule_asked(&mut self) {
+        while !self.asked.is_empty() && self.referee.refusal().is_none() {
+            let cpu = self.asked.remove(0);
+            self.referee.heeded(cpu);
+            match self.referee.current(cpu) {
+                None => self.schedule(cpu),
+                Some(task) => self.stop(cpu, task, Fate::Stops),
+            }
+        }
+        self.asked.clear();
+    }
+
+    /// Has the kernel end the turn of `task`, unless that is on its way.
+    fn stop(&mut self, cpu: CpuId, task: TaskId, fate: Fate) {
+        let turn = &mut self.turns[cpu.index()];
+        if turn.fate == Fate::Stays {
+            turn.fate = fate;
+            self.command(task, cpu, Order::Preempt);
+        } else if turn.fate == Fate::Stops {
+            turn.fate = fate;
+        }
+    }
+
+    /// Asks the policy whom to run on `cpu`, where it is nobody's turn, and grants it.
+    pub(super) fn schedule(&mut self, cpu: CpuId) {
+        let is_held = self.turns[cpu.index()].held_for.is_some();
+        if is_held || self.referee.current(cpu).is_some() || self.referee.refusal().is_some() {
+            return;
+        }
+        // Choosing for any reason answers what was asked before.
+        self.asked.retain(|asked| *asked != cpu);
+        let mut choice = self.referee.choose(cpu);
+        loop {
+            match choice {
+                Choice::Run { pick, from } => return self.grant(cpu, pick, from),
+                Choice::Idle | Choice::Refused => return,
+                Choice::Move(Move::Queued(pull, asked)) => self.moved(pull, asked),
+                // The kernel has to stop the task first: it joins the other queue when its turn has ended.
+                Choice::Move(Move::Running(Pull { task, from, to })) => return self.stop(from, task, Fate::Moves(to)),
+            }
+            choice = self.referee.choose_again(cpu);
+        }
+    }
+
+    fn grant(&mut self, cpu: CpuId, pick: Pick, from: CpuId) {
+        let Pick { task, timeslice } = pick;
+        if from != cpu {
+            self.events.push(Event::Migrate { task, from, to: cpu });
+        }
+        self.turns[cpu.index()].fate = Fate::Stays;
+        self.command(task, cpu, Order::Grant { slice: timeslice });
+    }
+
+    /// The balancing of a tick.
+    pub(super) fn balance_busy(&mut self, cpu: CpuId) {
+        for _ in 0..self.turns.len() {
+            match self.referee.balance(cpu, Idle::Busy) {
+                None => return,
+                Some(Move::Queued(pull, asked)) => self.moved(pull, asked),
+                Some(Move::Running(Pull { task, from, to })) => return self.stop(from, task, Fate::Moves(to)),
+            }
+        }
+    }
+
+    /// A queued task is on its new runqueue.
+    fn moved(&mut self, Pull { task, from, to }: Pull, asked: Asked) {
+        self.events.push(Event::Migrate { task, from, to });
+        self.will_choose(asked);
+    }
+}

@@ -1,0 +1,59 @@
+//! The tasks a policy schedules: a command started under it, and processes put under it.
+
+use super::error::LiveError;
+use goodness_sys::{self as sys, Running};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// Starts `command` on `cpus` with that nice, so that it and all it starts ask for the policy.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn start(command: &[OsString], cpus: &[u32], nice: i32) -> Result<Running, LiveError> {
+    let mut made = Command::new(&command[0]);
+    made.args(&command[1..]);
+    sys::confine(&mut made, cpus);
+    sys::submit(&mut made, nice);
+    let name = command[0].to_string_lossy().into_owned();
+    made.spawn().map(Running::of).map_err(|source| LiveError::Work { what: format!("cannot start `{name}`"), source })
+}
+
+/// Threads that were put under the policy; dropped, they are given back their class.
+#[derive(Debug, Default)]
+pub struct Adopted(Vec<(i32, i32)>);
+
+impl Adopted {
+    /// Puts all threads of the processes `pids` under the policy. Threads of a real-time class keep theirs.
+    ///
+    /// # Errors
+    /// A process that does not exist, or whose threads cannot be changed.
+    pub fn adopt(pids: &[u32]) -> Result<Adopted, LiveError> {
+        let mut adopted = Adopted::default();
+        for pid in pids {
+            let failed = |source| LiveError::Work { what: format!("cannot take over process {pid}"), source };
+            let threads = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).map_err(failed)?;
+            for thread in threads.flatten() {
+                let Some(tid) = thread.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+                let Some(class) = sys::class_of(tid).filter(|class| sys::is_fair(*class)) else { continue };
+                // A thread that ended meanwhile is none to take over.
+                match sys::set_class(tid, sys::SCHED_EXT) {
+                    Ok(()) => adopted.0.push((tid, class)),
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+        }
+        Ok(adopted)
+    }
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        for (tid, class) in &self.0 {
+            if sys::class_of(*tid) == Some(sys::SCHED_EXT) {
+                let _ = sys::set_class(*tid, *class);
+            }
+        }
+    }
+}

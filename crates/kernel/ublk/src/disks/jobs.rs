@@ -1,0 +1,146 @@
+//! A load: jobs that each keep so many pieces of I/O under way, as fio's do.
+
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::Duration;
+
+use goodness_core::{Rng, Seed};
+
+use super::DiskError;
+use super::aio::{Piece, Ring, now};
+
+/// What a job asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+    /// Either, each as likely.
+    Both,
+}
+
+/// One job: a thread, at places of the disk in chance order, none twice before all were used.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// What it asks for.
+    pub what: What,
+    /// Bytes of a piece, a power of two of at least 512.
+    pub bytes: u32,
+    /// Pieces under way.
+    pub depth: u32,
+    /// Pieces that are handed over with one call, which plugs them together.
+    pub batch: u32,
+    /// Pieces after which it ends.
+    pub pieces: u64,
+    /// Time after which it ends.
+    pub time: Duration,
+    /// The only CPU it runs on, if it is to stay on one.
+    pub cpu: Option<u32>,
+}
+
+/// What a job has done.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Thread id of the job: it stands in the trace.
+    pub thread: u32,
+    /// Pieces done.
+    pub pieces: u64,
+    /// From the common start until the last was done.
+    pub time: Duration,
+    /// From submission to completion, of each piece in order of completion.
+    pub latencies: Vec<Duration>,
+}
+
+/// Runs `jobs` at the same time on the `device` of `bytes` bytes. The same `seed` gives the same pieces in the same
+/// order. Of every so many places as there are jobs, each job has one of its own.
+///
+/// # Errors
+/// What the kernel refused.
+///
+/// # Panics
+/// When a job has no depth or no batch, or fewer places than its depth.
+pub fn run(device: &Path, bytes: u64, jobs: &[Job], seed: Seed) -> Result<Vec<Done>, DiskError> {
+    let start = Barrier::new(jobs.len());
+    let one = |(number, job): (usize, &Job)| {
+        let mine = Places::new(job, bytes, (number, jobs.len()), seed.stream("job", number as u64));
+        perform(device, job, mine, &start).map_err(|why| DiskError::new(device, "doing I/O", why))
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = jobs.iter().enumerate().map(|job| scope.spawn(move || one(job))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a job does not panic")).collect()
+    })
+}
+
+/// The places of a job in the order of their use.
+struct Places {
+    order: Vec<u32>,
+    next: usize,
+    stride: u64,
+    first: u64,
+    rng: Rng,
+}
+
+impl Places {
+    fn new(job: &Job, bytes: u64, (number, jobs): (usize, usize), seed: Seed) -> Places {
+        let stride = 2 * u64::from(job.bytes) * jobs as u64;
+        let count = u32::try_from(bytes / stride).unwrap_or(u32::MAX);
+        assert!(count >= job.depth && job.depth > 0 && job.batch > 0, "{job:?} does not fit {bytes} bytes");
+        let mut order: Vec<u32> = (0..count).collect();
+        let mut rng = seed.rng();
+        rng.shuffle(&mut order);
+        Places { order, next: 0, stride, first: 2 * u64::from(job.bytes) * number as u64, rng }
+    }
+
+    fn piece(&mut self, slot: usize, what: What) -> Piece {
+        let place = self.order[self.next];
+        self.next = (self.next + 1) % self.order.len();
+        let reads = match what {
+            What::Reads => true,
+            What::Writes => false,
+            What::Both => self.rng.below(2) == 0,
+        };
+        Piece { slot, reads, offset: self.first + u64::from(place) * self.stride }
+    }
+}
+
+fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std::io::Result<Done> {
+    let depth = job.depth as usize;
+    let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(device);
+    let ring = opened.and_then(|file| Ok((Ring::new(file.as_raw_fd(), depth, job.bytes as usize)?, file)));
+    let pinned = job.cpu.map_or(Ok(()), |cpu| goodness_sys::pin(&[cpu]));
+    // Whoever fails lets the others start all the same.
+    start.wait();
+    pinned?;
+    let (mut ring, _file) = ring?;
+    let begin = now();
+    let mut free: Vec<usize> = (0..depth).collect();
+    let mut sent_at = vec![Duration::ZERO; depth];
+    let batch = u64::from(job.batch.min(job.depth));
+    let (mut sent, mut pieces) = (0, Vec::with_capacity(depth));
+    let mut latencies = Vec::new();
+    loop {
+        let mut goes_on = sent < job.pieces && now() - begin < job.time;
+        while goes_on && free.len() as u64 >= batch {
+            let count = batch.min(job.pieces - sent);
+            pieces.clear();
+            pieces.extend(free.drain(..count as usize).map(|slot| places.piece(slot, job.what)));
+            let at = now();
+            pieces.iter().for_each(|piece| sent_at[piece.slot] = at);
+            ring.submit(&pieces)?;
+            sent += count;
+            goes_on = sent < job.pieces;
+        }
+        if free.len() == depth {
+            return Ok(Done { thread: goodness_sys::thread_id() as u32, pieces: sent, time: now() - begin, latencies });
+        }
+        ring.wait(|slot| {
+            latencies.push(now() - sent_at[slot]);
+            free.push(slot);
+        })?;
+    }
+}

@@ -1,0 +1,98 @@
+//! What a server has made, written down below `/run` so that a later command finds it when the server was killed.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// In the kernel's own record of a device: it is ours.
+pub const MARK: u64 = u64::from_be_bytes(*b"goodness");
+
+/// Which file or device it is: file system and inode, or the device's own number.
+pub type Identity = (u64, u64);
+
+/// One device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The number of the device.
+    pub device: u32,
+    /// Process id of its server.
+    pub server: u32,
+    /// The server's start in ticks since boot, which tells it from a later process with the same id.
+    pub started: Option<u64>,
+    /// The elevator as typed.
+    pub elevator: String,
+    /// What lies behind the device.
+    pub backing: PathBuf,
+    /// Which file or device that is.
+    pub identity: Identity,
+    /// Its sectors.
+    pub sectors: u64,
+    /// Tags of the queue.
+    pub tags: u16,
+    /// Requests in the backing at a time.
+    pub depth: u32,
+    /// What was said of seeking, if anything.
+    pub rotational: Option<bool>,
+    /// CPUs of the server, if it is confined.
+    pub cpus: Option<Vec<u32>>,
+}
+
+impl Record {
+    /// Whether the server that wrote this still runs.
+    #[must_use]
+    pub fn server_lives(&self) -> bool {
+        goodness_restore::process_start(self.server).is_some_and(|now| self.started.is_none_or(|then| then == now))
+    }
+
+    /// This process is the server from now on.
+    pub fn take_over(&mut self) {
+        self.server = std::process::id();
+        self.started = goodness_restore::process_start(self.server);
+    }
+
+    /// Writes it down; a reader finds the old one or the new one, never a part.
+    ///
+    /// # Errors
+    /// What writing reports.
+    pub fn write(&self) -> io::Result<()> {
+        fs::create_dir_all(folder())?;
+        let (path, fresh) = (file(self.device, "json"), file(self.device, "new"));
+        fs::write(&fresh, serde_json::to_vec(self).map_err(io::Error::other)?)?;
+        fs::rename(fresh, path)
+    }
+}
+
+/// A file about device `number`.
+pub fn file(number: u32, kind: &str) -> PathBuf {
+    folder().join(format!("{number}.{kind}"))
+}
+
+/// Memory-backed, so that it goes with the devices when the machine restarts.
+fn folder() -> PathBuf {
+    goodness_restore::runtime().join("elevate")
+}
+
+/// What is written about device `number`.
+#[must_use]
+pub fn of(number: u32) -> Option<Record> {
+    serde_json::from_slice(&fs::read(file(number, "json")).ok()?).ok()
+}
+
+/// All that is written, by number.
+#[must_use]
+pub fn all() -> Vec<Record> {
+    let files = fs::read_dir(folder()).into_iter().flatten().flatten();
+    let number = |name: String| name.strip_suffix(".json")?.parse().ok();
+    let mut numbers: Vec<u32> = files.filter_map(|entry| number(entry.file_name().into_string().ok()?)).collect();
+    numbers.sort_unstable();
+    numbers.into_iter().filter_map(of).collect()
+}
+
+/// Forgets device `number`.
+pub fn forget(number: u32) {
+    // Not there any more is as good.
+    for kind in ["json", "sock"] {
+        let _ = fs::remove_file(file(number, kind));
+    }
+}

@@ -1,0 +1,158 @@
+//! A process beside the server that does what may have to wait for the server: starting and stopping the disk, and everything
+//! that opens it.
+//!
+//! The kernel frees the requests of a killed server when the last of its threads is gone. A thread of the server that waits for
+//! its own disk, and such waits cannot be killed, would keep that from happening for ever: the process could not end and the
+//! device not be recovered. This process shares nothing with the server and may wait. It ends when the server does.
+
+use super::backing::disk_in_use;
+use super::control::Control;
+use super::error::ElevateError;
+use super::probe::{Probe, probe};
+use goodness_sys::forked::Forked;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// The disk of a device appears; `server` serves it.
+    Start { device: u32, server: u32 },
+    /// Requests that waited go to the new `server`.
+    EndRecovery { device: u32, server: u32 },
+    /// The kernel's own elevator is switched off; with reads, the overhead is measured.
+    Prepare { device: u32, backing: PathBuf, is_direct: bool, sectors: u64, reads: u32 },
+    /// Does somebody have the disk for himself?
+    InUse { device: u32 },
+    /// What the page cache holds of the disk is written.
+    Sync { device: u32 },
+    /// The disk goes.
+    Stop { device: u32 },
+    /// The device goes.
+    Delete { device: u32 },
+}
+
+/// What came of it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Reply {
+    /// An error number, if it failed.
+    failed: Option<i32>,
+    probe: Option<Probe>,
+    in_use: Option<String>,
+}
+
+/// The process, as the server sees it.
+pub struct Tender {
+    /// First, so that the process hears its end before it is waited for.
+    line: BufReader<UnixStream>,
+    _process: Forked,
+}
+
+impl Tender {
+    /// Starts it. To be called before the backing is opened, so that it does not hold the backing's lock.
+    ///
+    /// # Errors
+    /// This process has threads already, or the kernel refuses.
+    pub fn start() -> Result<Tender, ElevateError> {
+        let failed = |why| ElevateError::kernel("starting a process beside the server", why);
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let process = Forked::run(|| tend(theirs)).map_err(failed)?;
+        Ok(Tender { line: BufReader::new(ours), _process: process })
+    }
+
+    fn ask(&mut self, order: &Order) -> io::Result<Reply> {
+        let mut text = serde_json::to_vec(order).map_err(io::Error::other)?;
+        text.push(b'\n');
+        self.line.get_mut().write_all(&text)?;
+        let mut answer = String::new();
+        if self.line.read_line(&mut answer)? == 0 {
+            return Err(io::Error::other("the process beside the server ended"));
+        }
+        let reply: Reply = serde_json::from_str(&answer).map_err(io::Error::other)?;
+        reply.failed.map_or(Ok(reply), |error| Err(io::Error::from_raw_os_error(error)))
+    }
+
+    /// Has `order` done.
+    pub fn order(&mut self, order: &Order) -> io::Result<()> {
+        self.ask(order).map(drop)
+    }
+
+    /// Has [`Order::Prepare`] done; the overhead, if it was measured.
+    pub fn prepare(&mut self, order: &Order) -> io::Result<Option<Probe>> {
+        self.ask(order).map(|reply| reply.probe)
+    }
+
+    /// Who has the disk for himself, as a sentence.
+    pub fn in_use(&mut self, device: u32) -> Option<String> {
+        self.ask(&Order::InUse { device }).ok()?.in_use
+    }
+}
+
+/// The life of the process: orders come, one a line, until the server is gone.
+fn tend(line: UnixStream) {
+    leave_the_group();
+    let Ok(mut answers) = line.try_clone() else { return };
+    for order in BufReader::new(line).lines() {
+        let Some(order) = order.ok().and_then(|text| serde_json::from_str(&text).ok()) else { return };
+        let reply = obey(&order)
+            .unwrap_or_else(|why| Reply { failed: Some(why.raw_os_error().unwrap_or(libc::EIO)), ..Reply::default() });
+        let Ok(mut text) = serde_json::to_vec(&reply) else { return };
+        text.push(b'\n');
+        if answers.write_all(&text).is_err() {
+            return;
+        }
+    }
+}
+
+/// Deaf to the signals that end the server, which tells this process when to stop what; and nobody waits for its words.
+fn leave_the_group() {
+    // SAFETY: no pointers.
+    unsafe { libc::setpgid(0, 0) };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
+        // SAFETY: no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
+        for end in 0..3 {
+            // SAFETY: descriptors of this process.
+            unsafe { libc::dup2(null.as_raw_fd(), end) };
+        }
+    }
+}
+
+fn obey(order: &Order) -> io::Result<Reply> {
+    let mut reply = Reply::default();
+    let control = || Control::open().map_err(io::Error::other);
+    match order {
+        Order::Start { device, server } => control()?.start(*device, *server)?,
+        Order::EndRecovery { device, server } => control()?.end_recovery(*device, *server)?,
+        Order::Prepare { device, backing, is_direct, sectors, reads } => {
+            fs::write(format!("/sys/block/ublkb{device}/queue/scheduler"), "none")?;
+            if *reads > 0 {
+                let (behind, disk) = (open(backing, *is_direct)?, open(&disk(*device), true)?);
+                reply.probe = Some(probe(&behind, *sectors, &disk, *reads)?);
+            }
+        }
+        Order::InUse { device } => reply.in_use = disk_in_use(*device),
+        // Without a disk there is nothing to write.
+        Order::Sync { device } => {
+            OpenOptions::new().write(true).open(disk(*device)).map_or(Ok(()), |disk| disk.sync_all())?;
+        }
+        Order::Stop { device } => control()?.stop(*device)?,
+        Order::Delete { device } => control()?.delete(*device)?,
+    }
+    Ok(reply)
+}
+
+fn disk(device: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/ublkb{device}"))
+}
+
+fn open(path: &Path, is_direct: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(if is_direct { libc::O_DIRECT } else { 0 }).open(path)
+}

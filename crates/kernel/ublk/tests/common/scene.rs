@@ -1,0 +1,82 @@
+//! The disk, the load and what is counted in a recording.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use goodness_core::{QueueFacts, Seed};
+use goodness_trace::block::{BlockRecord, BlockStage, load_block_bytes};
+use goodness_ublk::disks::{Job, LoopDisk, What, run};
+
+/// The kernel's elevators, `none` first.
+pub const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// Bytes of the disk.
+pub const BYTES: u64 = 1 << 30;
+
+/// A memory-backed folder if there is one: what is behind the device does not matter here.
+pub fn below() -> &'static Path {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { memory } else { Path::new("/var/tmp") }
+}
+
+/// Why the elevators of this kernel cannot be tried here, if they cannot.
+pub fn hindrance() -> Option<String> {
+    let root = fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+    if !root {
+        return Some("loop devices need root; run the tests with sudo".into());
+    }
+    let disk = match LoopDisk::make(below(), BYTES) {
+        Err(why) => return Some(why.to_string()),
+        Ok(disk) => disk,
+    };
+    if let Err(why) = disk.traced(|| ()) {
+        return Some(why.to_string());
+    }
+    let has = disk.elevators();
+    let lacks: Vec<&str> = ELEVATORS.into_iter().filter(|name| !has.iter().any(|one| one == name)).collect();
+    (!lacks.is_empty()).then(|| format!("this kernel lacks {}", lacks.join(" and ")))
+}
+
+/// A job of 4 KiB pieces, reads and writes.
+pub fn mixed(depth: u32, batch: u32, pieces: u64) -> Job {
+    Job { what: What::Both, bytes: 4096, depth, batch, pieces, time: Duration::from_secs(60), cpu: None }
+}
+
+/// What the kernel's `elevator` does with `jobs`: its block events in order, and the queue as it was.
+pub fn recorded(disk: &LoopDisk, elevator: &str, jobs: &[Job], seed: u64) -> (Vec<BlockRecord>, QueueFacts) {
+    disk.set_elevator(elevator).expect("the kernel has it");
+    let load = || run(&disk.device(), BYTES, jobs, Seed(seed)).expect("I/O on our own device works");
+    let (text, _) = disk.traced(load).expect("traced");
+    let recording = load_block_bytes("trace", text.as_bytes()).expect("the kernel's own text");
+    assert!(recording.about.warnings.is_empty(), "{:?}", recording.about.warnings);
+    let kept = |record: &&BlockRecord| {
+        matches!(
+            record.stage,
+            BlockStage::Insert | BlockStage::Issue | BlockStage::Complete { .. } | BlockStage::BackMerge
+        )
+    };
+    let facts = QueueFacts {
+        hz: 250,
+        depth: 128,
+        queues: 1,
+        cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u16),
+        rotational: disk.fact("rotational") == Some(1),
+        sectors: BYTES / 512,
+        requests: disk.fact("nr_requests").expect("readable") as u32,
+    };
+    (recording.records.iter().filter(kept).copied().collect(), facts)
+}
+
+/// How many events of a recording are at a stage.
+pub fn count(records: &[BlockRecord], is_counted: impl Fn(BlockStage) -> bool) -> usize {
+    records.iter().filter(|record| is_counted(record.stage)).count()
+}
+
+/// The share of issues that begin at a higher sector than the one before.
+pub fn ascending(records: &[BlockRecord]) -> f64 {
+    let issues = records.iter().filter(|record| record.stage == BlockStage::Issue);
+    let sectors: Vec<u64> = issues.map(|record| record.sector).collect();
+    let pairs = sectors.windows(2);
+    pairs.clone().filter(|pair| pair[0] < pair[1]).count() as f64 / pairs.count().max(1) as f64
+}

@@ -1,0 +1,43 @@
+//! The file that a path means, its links followed as far as they can be trusted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::folder;
+
+/// Links followed one after another at most, as Linux does.
+const LINKS_MAX: usize = 40;
+
+/// The file that `path` means: where its links lead, whether or not a file is there yet.
+///
+/// # Errors
+/// A sentence when the links lead round in a circle, or when somebody else may have put one of them there.
+pub fn target(path: &Path) -> Result<PathBuf, String> {
+    let mut at = path.to_path_buf();
+    for _ in 0..=LINKS_MAX {
+        let Ok(link) = fs::symlink_metadata(&at) else { break };
+        // What a link says is meant from the folder it is in; an absolute path replaces that.
+        let Ok(next) = fs::read_link(&at) else { break };
+        let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if let Some(user) = folder::planted_by(&link, folder) {
+            return Err(format!(
+                "{} is a link that user {user} has put into a folder that others may write to; name the file itself, \
+                    or \
+                 one in a folder of your own",
+                at.display()
+            ));
+        }
+        at = folder.join(next);
+    }
+    if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+        return Err(format!("{} is a link that leads to no end; remove it, or name another file", path.display()));
+    }
+    // What is wrong with the place, opening it will tell.
+    Ok(fs::canonicalize(&at).unwrap_or(at))
+}
+
+/// Whether something other than a file or a folder has this name: a device, a pipe, a socket.
+#[must_use]
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}

@@ -1,0 +1,92 @@
+//! A file in the making, under a temporary name in the folder it is meant for.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::folder::{Folder, Writer};
+
+/// Who may read a file that is new. One that is replaced keeps its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Those whom the user's umask lets.
+    Usual,
+    /// Its owner only.
+    Private,
+}
+
+/// A file in the making. Dropped unfinished, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Pending {
+    folder: Folder,
+    file: File,
+    temporary: OsString,
+    name: OsString,
+    path: PathBuf,
+    finished: bool,
+}
+
+impl Pending {
+    /// Begins the file that will be `target`, which is no link, under the name `temporary`.
+    ///
+    /// # Errors
+    /// It names no file or may not be replaced, or the temporary one cannot be made.
+    pub fn create(target: &Path, temporary: &OsStr, access: Access) -> io::Result<Pending> {
+        Pending::create_for(Writer::here(), target, temporary, access)
+    }
+
+    pub(crate) fn create_for(writer: Writer, target: &Path, temporary: &OsStr, access: Access) -> io::Result<Pending> {
+        let name = target.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
+        let parent = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = Folder::open(parent, writer)?;
+        // What it replaces may be more private than a new file; it gets that file's mode at the end.
+        let is_private = folder.replaces(name)? || access == Access::Private;
+        let mode = if is_private { 0o600 } else { 0o666 };
+        let file = folder.make(temporary, mode)?;
+        let (temporary, name) = (temporary.to_os_string(), name.to_os_string());
+        Ok(Pending { folder, file, path: parent.join(&temporary), temporary, name, finished: false })
+    }
+
+    /// The file, to be filled.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Where it is until it is finished.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    /// What the system reports; an older file of that name is as it was then.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.publish()
+    }
+
+    fn publish(&mut self) -> io::Result<()> {
+        self.folder.publish(&self.file, &self.temporary, &self.name)?;
+        self.finished = true;
+        Ok(())
+    }
+
+    /// Gives it its name and goes on writing to it.
+    ///
+    /// # Errors
+    /// As [`Pending::finish`].
+    pub fn go_on(mut self) -> io::Result<File> {
+        self.publish()?;
+        self.file.try_clone()
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.folder.remove(&self.temporary);
+        }
+    }
+}

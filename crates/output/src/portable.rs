@@ -1,0 +1,77 @@
+//! A folder on systems without Unix' owners and modes.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Who writes: nobody in particular.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer;
+
+impl Writer {
+    /// This process.
+    pub fn here() -> Writer {
+        Writer
+    }
+}
+
+/// The user who may have planted a link: nobody.
+pub fn planted_by(_: &Metadata, _: &Path) -> Option<u32> {
+    None
+}
+
+/// Refuses to fill what somebody else may have put there: nobody.
+///
+/// # Errors
+/// None.
+pub fn may_fill(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// A folder.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// None.
+    pub fn open(path: &Path, _: Writer) -> io::Result<Folder> {
+        Ok(Folder(path.to_path_buf()))
+    }
+
+    /// Makes the file `name`.
+    ///
+    /// # Errors
+    /// There is something of that name.
+    pub fn make(&self, name: &OsStr, _: u32) -> io::Result<File> {
+        File::create_new(self.0.join(name))
+    }
+
+    /// Whether there is a file `name` to be replaced.
+    ///
+    /// # Errors
+    /// What is there is no ordinary file.
+    pub fn replaces(&self, name: &OsStr) -> io::Result<bool> {
+        match fs::metadata(self.0.join(name)) {
+            Ok(found) if !found.is_file() => Err(io::Error::other("it exists and is not an ordinary file")),
+            found => Ok(found.is_ok()),
+        }
+    }
+
+    /// Gives `file`, which is called `temporary`, the name `name`.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn publish(&self, file: &File, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
+        file.sync_all()?;
+        fs::rename(self.0.join(temporary), self.0.join(name))
+    }
+
+    /// Removes `name`; nothing of that name is no error.
+    pub fn remove(&self, name: &OsStr) {
+        let _ = fs::remove_file(self.0.join(name));
+    }
+}

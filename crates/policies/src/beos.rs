@@ -1,0 +1,100 @@
+//! BeOS: an election every 3 ms in which each thread weighs 2^priority.
+//!
+//! Source: specs 7.2. That a thread of priority 8 is four times as likely to be elected as one of priority 6 is
+//! published; how the election is done is not. Inferred: the weights are those of threads, so that a level
+//! weighs as many times more as it has threads, and within a level the one that waits longest is taken; the list is
+//! the ordered one of Haiku, and an election looks at all of it, because 94 µs for a quantum were
+//! measured at 4095 threads (7.6). What is common to the family is in `be_priorities.rs` and `be_elections.rs`.
+//! Deviations: several CPUs share the list. Threads that may not run on a CPU do not stand for election there. The
+//! random numbers are ours.
+//! Weakness: a few levels lower means starved, and an election takes time in proportion to the threads.
+
+use crate::parts::be_elections::{Election, Elections, Listed, NEEDS};
+use crate::parts::be_priorities::{FIRST_REAL_TIME, Place, QUANTUM, Walk};
+use goodness_core::{About, Rng, Seed, Span};
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// CPU time until the next election.
+        quantum: Span = QUANTUM, in Span::from_us(1) => Span::from_s(10);
+    }
+}
+
+/// The scheduler of BeOS.
+pub type BeOs = Elections<Listed<LogTwo>>;
+
+/// A level in an election: what it weighs, and its first thread.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    weight: u128,
+    first: Place,
+}
+
+/// The election by weights of 2^priority.
+#[derive(Debug)]
+pub struct LogTwo {
+    rng: Rng,
+    /// The levels of an election.
+    candidates: Vec<Candidate>,
+}
+
+impl Election for LogTwo {
+    const ABOUT: About = About {
+        name: "beos",
+        summary: "BeOS: every 3 ms an election in which a thread weighs two to the power of its priority.",
+        source: "Be Newsletter I-37 (1996); specs 7.2",
+        needs: NEEDS,
+    };
+    type Settings = Settings;
+
+    fn new(settings: Settings, seed: Seed) -> (Self, Span) {
+        let candidates = Vec::with_capacity(usize::from(FIRST_REAL_TIME));
+        (LogTwo { rng: seed.stream("beos", 0).rng(), candidates }, settings.quantum)
+    }
+
+    fn elect(&mut self, walk: &mut Walk, first: Place) -> Place {
+        if walk.priority(first) >= FIRST_REAL_TIME {
+            return first;
+        }
+        self.count(walk, first);
+        let total = self.candidates.iter().map(|level| level.weight).sum();
+        let mut drawn = below(&mut self.rng, total);
+        for level in &self.candidates {
+            if drawn < level.weight {
+                return level.first;
+            }
+            drawn -= level.weight;
+        }
+        first
+    }
+}
+
+impl LogTwo {
+    /// Walks the list and weighs its levels. Fewer than 2^28 threads at priorities below 100 fit.
+    fn count(&mut self, walk: &mut Walk, first: Place) {
+        self.candidates.clear();
+        let (mut level, mut at) = (u8::MAX, Some(first));
+        while let Some(place) = at {
+            let priority = walk.priority(place);
+            if priority != level {
+                level = priority;
+                self.candidates.push(Candidate { weight: 0, first: place });
+            }
+            self.candidates.last_mut().expect("a level was entered").weight += 1 << priority;
+            at = walk.after(place);
+        }
+    }
+}
+
+/// An even draw from `0..bound`, exact also where a weight of 2^99 stands beside one of 2.
+fn below(rng: &mut Rng, bound: u128) -> u128 {
+    if let Ok(bound) = u64::try_from(bound) {
+        return u128::from(rng.below(bound));
+    }
+    loop {
+        let drawn = (u128::from(rng.bits()) << 64 | u128::from(rng.bits())) >> bound.leading_zeros();
+        if drawn < bound {
+            return drawn;
+        }
+    }
+}

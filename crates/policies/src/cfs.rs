@@ -1,0 +1,553 @@
+//! CFS, the fair class of Linux 2.6.23 to 6.5: the smallest virtual runtime runs.
+//!
+//! Idea: a task's virtual runtime advances inversely to its weight; who has had the least of it is owed the most. A
+//! period in which everyone runs once is divided by weight into slices; ticks end them. Sleepers come back
+//! slightly behind the others, so they run soon, but cannot save up credit without limit.
+//!
+//! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`.
+//! A task that exists when the run begins counts as forked by a launcher just before: the kernel's debit for new
+//! tasks is part of its first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
+//! Deviations: no task groups; SCHED_ISO and SCHED_DEADLINE count as normal; load balance weighs queues by their
+//! current weight.
+//! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; latency cannot
+//! be asked for.
+
+use crate::parts::fair::weight::{UNIT, Weight, scaling};
+use crate::parts::fair::{Arrival, Departure, Order, Stack};
+use goodness_core::{About, Class, Context, CpuId, Effort, Machine, Needs, PerTask, Span, TaskId, Time};
+use goodness_queues::{Nodes, Tree};
+
+goodness_core::choices! {
+    /// Kernel whose fair class is modelled.
+    pub enum Kernel { V2_6_24 = "2.6.24", V6_1 = "6.1" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Kernel whose behaviour and defaults apply.
+        kernel: Kernel = Kernel::V6_1;
+        /// Period in which every task runs once, before scaling by the number of CPUs.
+        latency: Option<Span> = None, in Span::from_us(100) => Span::from_s(1);
+        /// Shortest slice, before scaling by the number of CPUs.
+        min_granularity: Option<Span> = None, in Span::from_us(100) => Span::from_s(1);
+        /// Advantage a woken task needs to preempt, before scaling by the number of CPUs.
+        wakeup_granularity: Option<Span> = None, in Span::ZERO => Span::from_s(1);
+        /// Run a new task before its parent.
+        child_runs_first: Option<bool> = None;
+        /// Give sleepers half a period of credit instead of a whole one.
+        gentle_fair_sleepers: Option<bool> = None;
+        /// Begin a new task one slice behind.
+        start_debit: bool = true;
+        /// Let woken tasks preempt.
+        wakeup_preemption: bool = true;
+        /// Favour a task preempted by a wake-up afterwards.
+        last_buddy: Option<bool> = None;
+    }
+}
+
+/// CFS below the real-time classes.
+pub type Cfs = Stack<VirtualRuntimes>;
+
+const NOBODY: u32 = u32::MAX;
+
+/// The profile's answers to what the settings leave open.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    latency: u64,
+    min_granularity: u64,
+    wakeup_granularity: u64,
+    /// Tasks beyond which the period stretches.
+    latency_tasks: u64,
+    child_runs_first: bool,
+    gentle: bool,
+    start_debit: bool,
+    wakeup_preemption: bool,
+    last_buddy: bool,
+    /// 2.6.24: no buddies, no lead test at ticks, slices below the granularity.
+    early: bool,
+    idle_weight: u64,
+}
+
+impl Rules {
+    fn new(machine: &Machine, settings: &Settings) -> Rules {
+        let early = settings.kernel == Kernel::V2_6_24;
+        let (latency, granularity, wakeup) = if early { (20_000, 4_000, 10_000) } else { (6_000, 750, 1_000) };
+        let factor = scaling(machine.cpu_count());
+        let span = |given: Option<Span>, us: u64| given.unwrap_or(Span::from_us(us)).0 * factor;
+        let latency = span(settings.latency, latency);
+        let min_granularity = span(settings.min_granularity, granularity);
+        Rules {
+            latency,
+            min_granularity,
+            wakeup_granularity: span(settings.wakeup_granularity, wakeup),
+            latency_tasks: latency.div_ceil(min_granularity.max(1)),
+            child_runs_first: settings.child_runs_first.unwrap_or(early),
+            gentle: settings.gentle_fair_sleepers.unwrap_or(!early),
+            start_debit: settings.start_debit,
+            wakeup_preemption: settings.wakeup_preemption,
+            last_buddy: settings.last_buddy.unwrap_or(!early),
+            early,
+            idle_weight: if early { 2 } else { 3 },
+        }
+    }
+
+    /// The slice of `weight` among `count` tasks of `load` in all, ns of CPU time.
+    fn slice(&self, weight: Weight, load: u64, count: u64) -> u64 {
+        let period = if count > self.latency_tasks { count * self.min_granularity } else { self.latency };
+        let share = weight.share(period, load);
+        if self.early { share } else { share.max(self.min_granularity) }
+    }
+}
+
+/// State of one task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entity {
+    /// Virtual runtime; while `relative`, its distance from the least one of the queue it left.
+    runtime: i64,
+    weight: Weight,
+    cpu: CpuId,
+    queued: bool,
+    relative: bool,
+    /// The debit with which it was forked before the run, until it runs for the first time; 0: none.
+    launched: i64,
+    class: Class,
+}
+
+impl Entity {
+    /// Tasks that wait for a common start were last run in the order of their debits.
+    fn launch_rank(&self) -> i64 {
+        if self.launched == 0 { 0 } else { self.launched - i64::MAX }
+    }
+}
+
+/// The entities of one CPU. The current one is not in the tree.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    tree: Tree,
+    current: u32,
+    /// Grows only; every virtual runtime is understood against it.
+    least: i64,
+    /// Weight and number of all entities, the current one included.
+    load: u64,
+    count: u32,
+    /// CPU time of the current entity since it was picked, ns.
+    stint: u64,
+    next: u32,
+    last: u32,
+    skip: u32,
+    /// Tasks that were forked here before the run.
+    launched: u64,
+}
+
+/// The fair queues of all CPUs, ordered by virtual runtime.
+#[derive(Debug)]
+pub struct VirtualRuntimes {
+    rules: Rules,
+    nodes: Nodes<0>,
+    entities: PerTask<Entity>,
+    queues: Vec<Queue>,
+}
+
+impl VirtualRuntimes {
+    /// The least virtual runtime of the queue follows its entities, forwards only.
+    fn advance(&mut self, cpu: CpuId) {
+        let queue = &self.queues[cpu.index()];
+        let current = self.current(cpu).map(|task| self.entities[task].runtime);
+        let first = queue.tree.first().map(|item| self.nodes.key(item));
+        let least = match (current, first) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => return,
+        };
+        let queue = &mut self.queues[cpu.index()];
+        queue.least = queue.least.max(least);
+    }
+
+    fn tree_insert(&mut self, cx: &Context, cpu: CpuId, task: u32) {
+        let it = &self.entities[TaskId(task)];
+        let tree = &mut self.queues[cpu.index()].tree;
+        let levels = tree.insert_ranked(&mut self.nodes, task, it.runtime, it.launch_rank(), []);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    fn tree_remove(&mut self, cx: &Context, cpu: CpuId, task: u32) {
+        let levels = self.queues[cpu.index()].tree.remove(&mut self.nodes, task);
+        cx.examined(Effort::Insert, levels);
+    }
+
+    fn refresh(&mut self, cx: &Context, task: TaskId) {
+        let entity = &mut self.entities[task];
+        entity.weight = Weight::of_task(&cx.tasks[task], self.rules.idle_weight);
+        entity.class = cx.tasks[task].class;
+    }
+
+    /// Slice, in virtual time, of a task that is about to join.
+    fn debit(&self, cpu: CpuId, task: TaskId) -> i64 {
+        let (queue, weight) = (&self.queues[cpu.index()], self.entities[task].weight);
+        let slice = self.rules.slice(weight, queue.load + weight.value, u64::from(queue.count) + 1);
+        weight.virtual_time(slice)
+    }
+
+    /// Places a task that slept: not further back than the credit for sleepers.
+    fn place_woken(&mut self, cpu: CpuId, task: TaskId) {
+        let rules = self.rules;
+        let least = self.queues[cpu.index()].least;
+        let it = &mut self.entities[task];
+        let credit = if it.class == Class::Idle && !rules.early { rules.min_granularity } else { rules.latency };
+        let credit = if rules.gentle { credit / 2 } else { credit };
+        it.runtime = it.runtime.max(least - credit as i64);
+    }
+
+    fn place_new(&mut self, cpu: CpuId, task: TaskId) {
+        let debit = if self.rules.start_debit { self.debit(cpu, task) } else { 0 };
+        let current = self.current(cpu);
+        let floor = current.map_or(i64::MIN, |parent| self.entities[parent].runtime);
+        let runtime = (self.queues[cpu.index()].least + debit).max(floor);
+        self.entities[task].runtime = runtime;
+        if let Some(parent) = current
+            && self.rules.child_runs_first
+            && self.entities[parent].runtime < runtime
+        {
+            let before = std::mem::replace(&mut self.entities[parent].runtime, runtime);
+            self.entities[task].runtime = before;
+        }
+    }
+
+    /// Compares the lead of `a` over `b` with what `b` needs to preempt: 1 enough, 0 some, −1 not ahead.
+    fn lead(&self, a: i64, b: TaskId, granularity: Weight) -> i8 {
+        let difference = a - self.entities[b].runtime;
+        match difference {
+            ..=0 => -1,
+            _ if difference > granularity.virtual_time(self.rules.wakeup_granularity) => 1,
+            _ => 0,
+        }
+    }
+
+    /// True if choosing `favoured` instead of `fairest` is fair enough.
+    fn tolerable(&self, favoured: TaskId, fairest: TaskId) -> bool {
+        let ahead = self.entities[favoured].runtime;
+        self.lead(ahead, fairest, self.entities[fairest].weight) < 1
+    }
+
+    /// The election: the smallest virtual runtime, unless a buddy is close enough.
+    fn elect(&self, cpu: CpuId) -> Option<TaskId> {
+        let queue = &self.queues[cpu.index()];
+        let current = self.current(cpu);
+        let smaller = |other: Option<TaskId>| match (current, other) {
+            (Some(c), Some(o)) if self.entities[c].runtime < self.entities[o].runtime => Some(c),
+            (c, None) => c,
+            (_, o) => o,
+        };
+        let first = queue.tree.first().map(TaskId);
+        let fairest = smaller(first)?;
+        let mut choice = fairest;
+        if queue.skip == fairest.0 {
+            let second = if Some(fairest) == current {
+                first
+            } else {
+                smaller(queue.tree.next(&self.nodes, fairest.0).map(TaskId))
+            };
+            choice = second.filter(|task| self.tolerable(*task, fairest)).unwrap_or(choice);
+        }
+        let buddy = |item: u32| (item != NOBODY).then_some(TaskId(item)).filter(|task| self.tolerable(*task, fairest));
+        Some(buddy(queue.next).or_else(|| buddy(queue.last)).unwrap_or(choice))
+    }
+
+    fn clear_buddies(&mut self, cpu: CpuId, task: u32) {
+        let queue = &mut self.queues[cpu.index()];
+        for buddy in [&mut queue.next, &mut queue.last, &mut queue.skip] {
+            if *buddy == task {
+                *buddy = NOBODY;
+            }
+        }
+    }
+
+    fn put_back(&mut self, cx: &Context, cpu: CpuId) {
+        let still_queued = self.current(cpu).is_some();
+        let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);
+        if still_queued {
+            self.tree_insert(cx, cpu, current);
+        }
+    }
+
+    fn switch_to(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.clear_buddies(cpu, task.0);
+        let fresh = self.queues[cpu.index()].current != task.0;
+        if fresh || self.rules.early {
+            self.queues[cpu.index()].stint = 0;
+        }
+        if fresh {
+            self.put_back(cx, cpu);
+            self.tree_remove(cx, cpu, task.0);
+            self.queues[cpu.index()].current = task.0;
+            self.entities[task].launched = 0;
+        }
+    }
+}
+
+impl Order for VirtualRuntimes {
+    const ABOUT: About = About {
+        name: "cfs",
+        summary: "Linux 2.6.23 to 6.5: the task with the smallest virtual runtime.",
+        source: "specs section 5.1",
+        needs: Needs { tick: true, timer: true, balance: true, global_lock: false },
+    };
+    type Settings = Settings;
+
+    fn new(machine: &Machine, settings: &Settings) -> Self {
+        let empty = Queue {
+            tree: Tree::default(),
+            current: NOBODY,
+            least: 0,
+            load: 0,
+            count: 0,
+            stint: 0,
+            next: NOBODY,
+            last: NOBODY,
+            skip: NOBODY,
+            launched: 0,
+        };
+        VirtualRuntimes {
+            rules: Rules::new(machine, settings),
+            nodes: Nodes::default(),
+            entities: PerTask::default(),
+            queues: vec![empty; machine.cpu_count()],
+        }
+    }
+
+    fn has_fair_server(&self) -> bool {
+        false
+    }
+
+    fn admit(&mut self, cx: &Context, task: TaskId) {
+        self.nodes.reserve(task.index() + 1);
+        let cpu = cx.tasks[task].cpu;
+        let entity = self.entities.admit(task);
+        entity.cpu = cpu;
+        let queue = &mut self.queues[cpu.index()];
+        if cx.now == Time::ZERO && queue.count == 0 {
+            // Forked by a launcher before the run. The first one had the greatest debit, ran last up to where it
+            // waits, and took the queue's least virtual runtime along.
+            queue.launched += 1;
+            let debit = self.rules.slice(Weight::default(), queue.launched * UNIT, queue.launched) as i64;
+            entity.launched = if self.rules.start_debit { debit } else { 0 };
+            entity.runtime = entity.launched;
+            queue.least = queue.least.max(entity.runtime);
+        }
+    }
+
+    fn launch_rank(&self, task: TaskId) -> i64 {
+        self.entities[task].launch_rank()
+    }
+
+    fn has_run(&mut self, task: TaskId) {
+        self.entities[task].launched = 0;
+    }
+
+    fn home(&self, task: TaskId) -> Option<CpuId> {
+        let it = &self.entities[task];
+        it.queued.then_some(it.cpu)
+    }
+
+    fn weight(&self, task: TaskId) -> u64 {
+        self.entities[task].weight.value
+    }
+
+    fn queued(&self, cpu: CpuId) -> u32 {
+        self.queues[cpu.index()].count
+    }
+
+    fn runnable(&self, cpu: CpuId) -> u32 {
+        self.queues[cpu.index()].count
+    }
+
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Arrival) {
+        self.refresh(cx, task);
+        let (old, new) = (self.queues[self.entities[task].cpu.index()].least, self.queues[cpu.index()].least);
+        let it = &mut self.entities[task];
+        if std::mem::take(&mut it.relative) {
+            it.runtime += new;
+        } else if it.cpu != cpu {
+            it.runtime += new - old;
+        }
+        match how {
+            Arrival::Fork => {
+                self.entities[task].launched = 0;
+                self.place_new(cpu, task);
+            }
+            Arrival::Wake => self.place_woken(cpu, task),
+            Arrival::Move => {}
+        }
+        let it = &mut self.entities[task];
+        it.queued = true;
+        it.cpu = cpu;
+        let weight = it.weight.value;
+        let queue = &mut self.queues[cpu.index()];
+        queue.count += 1;
+        queue.load += weight;
+        if queue.current == task.0 {
+            queue.stint = 0;
+        } else {
+            self.tree_insert(cx, cpu, task.0);
+        }
+    }
+
+    fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Departure) {
+        self.clear_buddies(cpu, task.0);
+        if self.queues[cpu.index()].current != task.0 {
+            self.tree_remove(cx, cpu, task.0);
+        }
+        let least = self.queues[cpu.index()].least;
+        let it = &mut self.entities[task];
+        it.queued = false;
+        if how == Departure::Move {
+            it.runtime -= least;
+            it.relative = true;
+        }
+        let weight = it.weight.value;
+        let queue = &mut self.queues[cpu.index()];
+        queue.count -= 1;
+        queue.load -= weight;
+        self.advance(cpu);
+    }
+
+    fn rewake(&mut self, _: &Context, _: CpuId, _: TaskId) {}
+
+    fn account(&mut self, cpu: CpuId, ran: Span) -> bool {
+        let queue = &mut self.queues[cpu.index()];
+        if queue.current == NOBODY {
+            return false;
+        }
+        queue.stint += ran.0;
+        let it = &mut self.entities[TaskId(queue.current)];
+        it.runtime += it.weight.virtual_time(ran.0);
+        self.advance(cpu);
+        false
+    }
+
+    fn tick(&mut self, _: &Context, cpu: CpuId) -> bool {
+        let queue = &self.queues[cpu.index()];
+        let (Some(current), true) = (self.current(cpu), queue.count > 1) else { return false };
+        let (rules, it) = (self.rules, &self.entities[current]);
+        let slice = rules.slice(it.weight, queue.load, u64::from(queue.count));
+        let slice = if rules.early { slice } else { slice.min(rules.latency) };
+        if queue.stint > slice {
+            self.clear_buddies(cpu, current.0);
+            return true;
+        }
+        if rules.early || queue.stint < rules.min_granularity {
+            return false;
+        }
+        queue.tree.first().is_some_and(|first| it.runtime - self.nodes.key(first) > slice as i64)
+    }
+
+    fn yields(&mut self, cpu: CpuId) {
+        let queue = &mut self.queues[cpu.index()];
+        if self.rules.early || queue.count <= 1 || queue.current == NOBODY {
+            return;
+        }
+        let current = queue.current;
+        self.clear_buddies(cpu, current);
+        self.queues[cpu.index()].skip = current;
+    }
+
+    fn class_decides(&mut self, _: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
+        let Some(current) = self.current(cpu) else { return Some(false) };
+        if is_fork && self.rules.early {
+            return Some(true);
+        }
+        let (running, woken) = (self.entities[current].class, self.entities[woken].class);
+        if !self.rules.early && running == Class::Idle && woken != Class::Idle {
+            return Some(true);
+        }
+        if woken != Class::Normal || !self.rules.wakeup_preemption { Some(false) } else { None }
+    }
+
+    fn preempts(&mut self, _: &Context, cpu: CpuId, woken: TaskId) -> bool {
+        let Some(current) = self.current(cpu) else { return false };
+        let (running, it) = (self.entities[current], self.entities[woken]);
+        let granularity = if self.rules.early { running.weight } else { it.weight };
+        if self.lead(running.runtime, woken, granularity) < 1 {
+            return false;
+        }
+        let queue = &mut self.queues[cpu.index()];
+        if !self.rules.early {
+            queue.next = woken.0;
+        }
+        if self.rules.last_buddy && u64::from(queue.count) >= self.rules.latency_tasks {
+            queue.last = current.0;
+        }
+        true
+    }
+
+    #[inline]
+    fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        let current = self.queues[cpu.index()].current;
+        if current == NOBODY {
+            return None;
+        }
+        let it = &self.entities[TaskId(current)];
+        (it.queued && it.cpu == cpu).then_some(TaskId(current))
+    }
+
+    fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        cx.examined(Effort::Search, 1);
+        match self.elect(cpu) {
+            Some(task) => {
+                self.switch_to(cx, cpu, task);
+                Some(task)
+            }
+            None => {
+                self.put_back(cx, cpu);
+                None
+            }
+        }
+    }
+
+    fn put_current(&mut self, cx: &Context, cpu: CpuId) {
+        self.put_back(cx, cpu);
+    }
+
+    fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId> {
+        self.queues[cpu.index()].tree.iter(&self.nodes).map(TaskId).find(|task| accepts(*task))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(kernel: Kernel, cpus: u32) -> Rules {
+        Rules::new(&Machine::flat(cpus, 1000).unwrap(), &Settings { kernel, ..Settings::default() })
+    }
+
+    /// Specs section 5.1, table of defaults and their scaling.
+    #[test]
+    fn defaults_are_the_kernels_and_grow_with_the_cpus() {
+        let of = |r: Rules| (r.latency / 1_000, r.min_granularity / 1_000, r.wakeup_granularity / 1_000, r.latency_tasks);
+        assert_eq!(of(rules(Kernel::V2_6_24, 1)), (20_000, 4_000, 10_000, 5));
+        assert_eq!(of(rules(Kernel::V6_1, 1)), (6_000, 750, 1_000, 8));
+        assert_eq!(of(rules(Kernel::V6_1, 8)), (24_000, 3_000, 4_000, 8));
+    }
+
+    /// Specs section 5.1: 3 ms each for two, 0.75 ms each for ten in a period of 7.5 ms.
+    #[test]
+    fn slices_divide_the_period_and_the_period_stretches() {
+        let slice = |kernel, count| rules(kernel, 1).slice(Weight::default(), count * UNIT, count).div_ceil(10_000);
+        assert_eq!((slice(Kernel::V6_1, 2), slice(Kernel::V6_1, 8), slice(Kernel::V6_1, 10)), (300, 75, 75));
+        assert_eq!((slice(Kernel::V2_6_24, 2), slice(Kernel::V2_6_24, 10)), (1_000, 400));
+    }
+
+    /// Specs section 5.1: a long sleeper resumes 3 ms behind the others on 1 CPU, 12 ms on 8.
+    #[test]
+    fn a_long_sleeper_resumes_half_a_latency_behind() {
+        for (cpus, credit) in [(1, 3_000_000), (8, 12_000_000)] {
+            let machine = Machine::flat(cpus, 1000).unwrap();
+            let mut order = VirtualRuntimes::new(&machine, &Settings::default());
+            order.entities.admit(TaskId(0));
+            order.queues[0].least = 50_000_000;
+            order.place_woken(CpuId(0), TaskId(0));
+            assert_eq!(50_000_000 - order.entities[TaskId(0)].runtime, credit);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Defaults of each kernel version, where the settings leave them open.
+
+use super::{Kernel, Settings};
+use crate::parts::fair::weight::scaling;
+use goodness_core::{Machine, Span};
+
+/// The profile's answers to what the settings leave open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub base_slice: u64,
+    pub place_lag: bool,
+    pub place_deadline_initial: bool,
+    pub place_rel_deadline: bool,
+    pub run_to_parity: bool,
+    pub preempt_short: bool,
+    pub delay_dequeue: bool,
+    pub delay_zero: bool,
+    pub wakeup_preemption: bool,
+    pub next_buddy: bool,
+    pub expire_protection: bool,
+    pub yield_forfeits: bool,
+    /// Limit the lag by slice + tick instead of max(2 slices, tick).
+    pub lag_by_slice_and_tick: bool,
+    pub fair_server: bool,
+    pub tick: u64,
+}
+
+impl Rules {
+    pub fn new(machine: &Machine, settings: &Settings) -> Rules {
+        let (delays, current) = (settings.kernel >= Kernel::V6_12_0, settings.kernel >= Kernel::V6_12);
+        let slice = settings.base_slice.unwrap_or(Span::from_us(if current { 700 } else { 750 }));
+        Rules {
+            base_slice: slice.0 * scaling(machine.cpu_count()),
+            place_lag: settings.place_lag.unwrap_or(true),
+            place_deadline_initial: settings.place_deadline_initial.unwrap_or(true),
+            place_rel_deadline: settings.place_rel_deadline.unwrap_or(delays),
+            run_to_parity: settings.run_to_parity.unwrap_or(true),
+            preempt_short: settings.preempt_short.unwrap_or(delays),
+            delay_dequeue: settings.delay_dequeue.unwrap_or(delays),
+            delay_zero: settings.delay_zero.unwrap_or(delays),
+            wakeup_preemption: settings.wakeup_preemption,
+            next_buddy: settings.next_buddy,
+            expire_protection: settings.expire_protection.unwrap_or(current),
+            yield_forfeits: settings.yield_forfeits.unwrap_or(current),
+            lag_by_slice_and_tick: current,
+            fair_server: delays,
+            tick: machine.tick().0,
+        }
+    }
+}
+

@@ -1,0 +1,600 @@
+//! The O(1) scheduler of Linux 2.6 before CFS: two priority arrays for each CPU, and an estimate of interactivity.
+//!
+//! Idea: the best list of the active array runs, found through a bitmap. A task that spent its slice goes to the expired
+//! array; when the active one is empty, the two change places. A task's average sleep shifts its priority by up to
+//! 5 levels either way, and tasks that sleep enough to count as interactive go back to the active array instead.
+//!
+//! Source: specs section 2. Profiles (`kernel`): `2.6.8`, and `2.6.22` for the constants of 2.6.9 to 2.6.22 with
+//! SCHED_BATCH (from 2.6.16: never interactive).
+//! Deviations: `2.6.22` differs in slices, sleep limits and batch tasks only; the rest of its rules are those of 2.6.8.
+//! In 2.6.8 SCHED_BATCH counts as normal; SCHED_IDLE, which came with 2.6.23, counts as normal of nice 19; SCHED_ISO
+//! and SCHED_DEADLINE count as normal. A task created by the host has no parent to inherit from: average sleep 0 and a
+//! full slice. The delay of tasks beside a better one on the same core is left out. Balancing: see `domains.rs`.
+//! Weakness: the estimate can be fooled by tasks that sleep just enough; yielding waits for every active task.
+
+use crate::parts::domains::{Domains, Queues};
+use crate::parts::idle_cpus::IdleCpus;
+use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO};
+use goodness_core::{
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
+};
+use goodness_queues::Links;
+
+goodness_core::choices! {
+    /// Kernel whose constants are used.
+    pub enum Kernel { V2_6_8 = "2.6.8", V2_6_22 = "2.6.22" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Kernel whose constants are used.
+        kernel: Kernel = Kernel::V2_6_8;
+    }
+}
+
+/// Steps of bonus between no sleep and all sleep.
+const MAX_BONUS: u64 = 10;
+/// Of the time a task woken by another waited for its CPU, so many percent count as sleep.
+const ON_RUNQUEUE_WEIGHT: u64 = 30;
+/// A child inherits so many percent of its parent's bonus.
+const CHILD_PENALTY: u64 = 95;
+/// Weight of the parent against the child's average sleep at the child's end.
+const EXIT_WEIGHT: u64 = 3;
+/// Interactive credit above or below which it counts as high or low.
+const CREDIT_LIMIT: i32 = 100;
+const NO_PRIO: u8 = 140;
+
+/// The constants of a kernel on a machine, in ticks where not said otherwise.
+#[derive(Clone, Copy, Debug)]
+struct Constants {
+    kernel: Kernel,
+    tick: u64,
+    slices: [u32; 40],
+    longest_slice: u32,
+    granularity: u64,
+    /// Highest average sleep, and the limit of waiting in the expired array.
+    max_sleep: u64,
+    average_slice: u64,
+}
+
+impl Constants {
+    /// Specs 2.2 and 2.3. Slices count ticks, so that they are exact where HZ divides 1000.
+    fn new(kernel: Kernel, machine: &Machine) -> Constants {
+        let ticks = |ms: u32| (ms * machine.hz / 1000).max(1);
+        let slice = |static_prio: u32| match kernel {
+            Kernel::V2_6_8 => ticks(10) + (ticks(200) - ticks(10)) * (139 - static_prio) / 39,
+            Kernel::V2_6_22 if static_prio < 120 => (ticks(400) * (140 - static_prio) / 20).max(ticks(5)),
+            Kernel::V2_6_22 => (ticks(100) * (140 - static_prio) / 20).max(ticks(5)),
+        };
+        let slices = std::array::from_fn(|index| slice(100 + index as u32));
+        let average_slice = u64::from(slices[20]);
+        Constants {
+            kernel,
+            tick: machine.tick().0,
+            slices,
+            longest_slice: slices[0],
+            granularity: u64::from(ticks(10)) * machine.cpu_count() as u64,
+            max_sleep: average_slice * MAX_BONUS,
+            average_slice,
+        }
+    }
+
+    #[inline]
+    fn slice(&self, static_prio: u8) -> u32 {
+        self.slices[usize::from(static_prio - BEST_USER_PRIO)]
+    }
+
+    #[inline]
+    fn bonus(&self, sleep_avg: u64) -> u64 {
+        // A tenth of the highest average; the short dividend keeps the division quick.
+        sleep_avg / (self.average_slice * self.tick)
+    }
+
+    /// A sleep longer than this makes a task interactive at once, in nanoseconds.
+    fn interactive_sleep(&self, static_prio: u8) -> u64 {
+        let steps = (MAX_BONUS as i64 / 2 + delta(static_prio) + 1) as u64;
+        (self.max_sleep * steps / MAX_BONUS).saturating_sub(1) * self.tick
+    }
+
+    /// Ticks after which an interactive task goes behind its equals.
+    fn granularity(&self, sleep_avg: u64) -> u64 {
+        let steps = (MAX_BONUS - self.bonus(sleep_avg)).max(1) - 1;
+        self.granularity << steps
+    }
+}
+
+/// By how many levels a priority must be better than the static one to count as interactive.
+fn delta(static_prio: u8) -> i64 {
+    (i64::from(static_prio) - 120) * MAX_BONUS as i64 / 40 + 2
+}
+
+/// The static priority: nice from 100 on.
+fn static_prio(task: &Task) -> u8 {
+    if task.class == Class::Idle { WORST_USER_PRIO } else { BEST_USER_PRIO + task.nice.index() as u8 }
+}
+
+/// Way in which a task came to be queued; it decides what its waiting counts for at its first pick.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Activated {
+    #[default]
+    No,
+    AfterDisk,
+    ByTask,
+    ByInterrupt,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entity {
+    prio: u8,
+    static_prio: u8,
+    /// On an array of `cpu`; running tasks stay there.
+    queued: bool,
+    array: usize,
+    /// True if the array it was last taken off was the expired one.
+    was_expired: bool,
+    first_slice: bool,
+    uninterruptible: bool,
+    alive: bool,
+    activated: Activated,
+    cpu: CpuId,
+    /// Ticks of the slice left.
+    slice: u32,
+    credit: i32,
+    parent: Option<TaskId>,
+    /// Nanoseconds.
+    sleep_avg: u64,
+    /// Ran since its pick and not yet accounted, in nanoseconds.
+    ran: u64,
+    /// Time at which it was last queued or left its CPU.
+    stamp: Time,
+}
+
+impl Entity {
+    fn is_interactive(&self) -> bool {
+        i64::from(self.prio) <= i64::from(self.static_prio) - delta(self.static_prio)
+    }
+}
+
+/// One CPU. `active` is the index of the active array.
+#[derive(Clone, Debug, Default)]
+struct Runqueue {
+    arrays: [PrioArray; 2],
+    active: usize,
+    current: Option<TaskId>,
+    expired_since: Option<Time>,
+    best_expired: u8,
+}
+
+/// All CPUs' queues and the tasks on them.
+#[derive(Clone, Debug)]
+struct Runqueues {
+    entities: PerTask<Entity>,
+    links: Links,
+    cpus: Vec<Runqueue>,
+    runnable: u32,
+    running: u32,
+}
+
+impl Runqueues {
+    /// Queues `task` on `cpu` behind its equals.
+    fn push(&mut self, cpu: CpuId, task: TaskId, expired: bool) {
+        let queue = &mut self.cpus[cpu.index()];
+        let entity = &mut self.entities[task];
+        entity.queued = true;
+        entity.cpu = cpu;
+        entity.array = if expired { 1 - queue.active } else { queue.active };
+        queue.arrays[entity.array].push_back(&mut self.links, entity.prio, task);
+        self.runnable += 1;
+    }
+
+    /// Queues `task` where `place` is, right before it.
+    fn push_before(&mut self, place: TaskId, task: TaskId) {
+        let Entity { cpu, array, prio, .. } = self.entities[place];
+        let entity = &mut self.entities[task];
+        *entity = Entity { queued: true, cpu, array, prio, ..*entity };
+        self.cpus[cpu.index()].arrays[array].insert_before(&mut self.links, prio, place, task);
+        self.runnable += 1;
+    }
+
+    /// Takes `task` off its array; whether that was the expired one.
+    fn remove(&mut self, task: TaskId) -> bool {
+        let entity = &mut self.entities[task];
+        let queue = &mut self.cpus[entity.cpu.index()];
+        entity.queued = false;
+        entity.was_expired = entity.array != queue.active;
+        queue.arrays[entity.array].remove(&mut self.links, entity.prio, task);
+        self.runnable -= 1;
+        entity.was_expired
+    }
+
+    /// Puts `task` behind its equals of the active array.
+    fn rotate(&mut self, cpu: CpuId, task: TaskId) {
+        self.remove(task);
+        self.push(cpu, task, false);
+    }
+}
+
+impl Queues for Runqueues {
+    fn runnable(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.index()].arrays.iter().map(PrioArray::len).sum()
+    }
+
+    fn waiting(&self) -> u32 {
+        self.runnable - self.running
+    }
+
+    fn running(&self, cpu: CpuId) -> Option<TaskId> {
+        self.cpus[cpu.index()].current
+    }
+
+    fn last_ran(&self, task: TaskId) -> Time {
+        self.entities[task].stamp
+    }
+
+    fn coldest_first(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+        let queue = &self.cpus[cpu.index()];
+        [1 - queue.active, queue.active].into_iter().flat_map(|i| queue.arrays[i].coldest_first(&self.links))
+    }
+}
+
+/// The O(1) scheduler.
+#[derive(Debug)]
+pub struct O1 {
+    constants: Constants,
+    queues: Runqueues,
+    domains: Domains,
+    idle: IdleCpus,
+}
+
+impl Registered for O1 {
+    const ABOUT: About = About {
+        name: "o1",
+        summary: "Linux 2.6 before CFS: active and expired priority arrays per CPU, bonus for sleepers.",
+        source: "Linux 2.6.8 to 2.6.22; specs section 2",
+        needs: Needs { tick: true, timer: false, balance: true, global_lock: false },
+    };
+    type Settings = Settings;
+
+    fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
+        let queue = Runqueue { best_expired: NO_PRIO, ..Runqueue::default() };
+        O1 {
+            constants: Constants::new(settings.kernel, machine),
+            queues: Runqueues {
+                entities: PerTask::default(),
+                links: Links::default(),
+                cpus: vec![queue; machine.cpu_count()],
+                runnable: 0,
+                running: 0,
+            },
+            domains: Domains::new(machine),
+            idle: IdleCpus::all(machine),
+        }
+    }
+}
+
+impl CpuPolicy for O1 {
+    fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
+        self.queues.links.reserve(task.index() + 1);
+        let static_prio = static_prio(&cx.tasks[task]);
+        let slice = self.constants.slice(static_prio);
+        *self.queues.entities.admit(task) =
+            Entity { static_prio, slice, parent, alive: true, stamp: cx.now, ..Entity::default() };
+        self.set_effective_prio(cx, task);
+        Ok(())
+    }
+
+    fn exit(&mut self, _: &Context, task: TaskId) {
+        let gone = self.queues.entities[task];
+        self.queues.entities[task].alive = false;
+        let Some(parent) = gone.parent.map(|p| &mut self.queues.entities[p]).filter(|p| p.alive) else { return };
+        if gone.first_slice {
+            parent.slice = (parent.slice + gone.slice).min(self.constants.longest_slice.max(parent.slice));
+        }
+        if gone.sleep_avg < parent.sleep_avg {
+            parent.sleep_avg = (parent.sleep_avg * EXIT_WEIGHT + gone.sleep_avg) / (EXIT_WEIGHT + 1);
+        }
+    }
+
+    fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
+        self.domains.place(cx, &self.queues, &self.idle, task, why)
+    }
+
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
+        self.idle.set(cpu, false);
+        match why {
+            Enqueue::Fork { parent } => self.fork(cx, cpu, task, parent),
+            Enqueue::Wakeup { on, sync, from, .. } => {
+                self.activate(cx, cpu, task, from);
+                if sync && on == cpu { Resched::Keep } else { self.preempt(cpu, task) }
+            }
+            Enqueue::Migrated => {
+                if self.queues.entities[task].queued {
+                    self.queues.remove(task);
+                }
+                self.queues.push(cpu, task, self.queues.entities[task].was_expired);
+                self.preempt(cpu, task)
+            }
+            Enqueue::Restored => self.restore(cx, cpu, task),
+            // It kept its place, or the tick gave it a new one.
+            Enqueue::Preempted | Enqueue::SliceEnd | Enqueue::Yielded => Resched::Keep,
+        }
+    }
+
+    fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
+        self.queues.remove(task);
+    }
+
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
+        let queue = &mut self.queues.cpus[cpu.index()];
+        if queue.arrays[queue.active].len() == 0 {
+            queue.active = 1 - queue.active;
+            queue.expired_since = None;
+            queue.best_expired = NO_PRIO;
+        }
+        let queue = &self.queues.cpus[cpu.index()];
+        let task = queue.arrays[queue.active].first();
+        self.idle.set(cpu, task.is_none());
+        let task = task?;
+        cx.examined(Effort::Search, 1);
+        self.reward_waiting(cx, task);
+        let entity = &mut self.queues.entities[task];
+        entity.ran = 0;
+        entity.stamp = cx.now;
+        self.queues.cpus[cpu.index()].current = Some(task);
+        self.queues.running += 1;
+        Some(Pick { task, timeslice: None })
+    }
+
+    fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
+        self.queues.entities[task].ran += ran.0;
+        if why == Stop::Tick {
+            self.domains.tick(cpu, self.queues.runnable(cpu));
+            return self.tick(cx, cpu, task);
+        }
+        self.account(cx, task);
+        self.queues.cpus[cpu.index()].current = None;
+        self.queues.running -= 1;
+        match why {
+            Stop::Yielded => {
+                self.queues.remove(task);
+                self.queues.push(cpu, task, !cx.tasks[task].class.is_realtime());
+            }
+            Stop::Blocked { interruptible } => {
+                self.queues.entities[task].uninterruptible = !interruptible;
+                self.queues.remove(task);
+            }
+            Stop::Exited => {
+                self.queues.remove(task);
+            }
+            _ => {}
+        }
+        Resched::Keep
+    }
+
+    fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
+        self.domains.balance(cx, &self.queues, &mut self.idle, cpu, idle)
+    }
+}
+
+impl O1 {
+    /// The priority that class, nice and average sleep give (specs 2.3).
+    fn set_effective_prio(&mut self, cx: &Context, task: TaskId) {
+        let it = &cx.tasks[task];
+        let entity = &mut self.queues.entities[task];
+        if it.class.is_realtime() {
+            entity.prio = 99 - it.rt_priority.clamp(1, 99);
+            return;
+        }
+        let bonus = self.constants.bonus(entity.sleep_avg) as i64 - MAX_BONUS as i64 / 2;
+        let prio = i64::from(entity.static_prio) - bonus;
+        entity.prio = prio.clamp(i64::from(BEST_USER_PRIO), i64::from(WORST_USER_PRIO)) as u8;
+    }
+
+    fn never_interactive(&self, task: &Task) -> bool {
+        task.class == Class::Batch && self.constants.kernel == Kernel::V2_6_22
+    }
+
+    /// Adds `slept` nanoseconds to the average sleep, more for those who have little of it (specs 2.4).
+    fn reward(&mut self, cx: &Context, task: TaskId, slept: u64) {
+        let it = &cx.tasks[task];
+        let (c, most) = (&self.constants, self.constants.max_sleep * self.constants.tick);
+        let mut slept = if self.never_interactive(it) { 0 } else { slept.min(most) };
+        let has_mm = it.address_space.is_some();
+        let entity = &mut self.queues.entities[task];
+        let limit = c.interactive_sleep(entity.static_prio);
+        let disk = entity.activated == Activated::AfterDisk;
+        let gain = i32::from(entity.credit <= CREDIT_LIMIT);
+        if slept > 0 && has_mm && !disk && slept > limit {
+            entity.sleep_avg = (c.max_sleep - c.average_slice) * c.tick;
+            entity.credit += gain;
+        } else if slept > 0 {
+            slept *= (MAX_BONUS - c.bonus(entity.sleep_avg)).max(1);
+            if entity.credit < -CREDIT_LIMIT {
+                slept = slept.min(u64::from(c.slice(entity.static_prio)) * c.tick);
+            }
+            if disk && gain > 0 && has_mm {
+                slept = slept.min(limit.saturating_sub(entity.sleep_avg));
+            }
+            entity.sleep_avg += slept;
+            if entity.sleep_avg > most {
+                entity.sleep_avg = most;
+                entity.credit += gain;
+            }
+        }
+        self.set_effective_prio(cx, task);
+    }
+
+    /// A woken task joins the active array, at the priority its sleep earned.
+    fn activate(&mut self, cx: &Context, cpu: CpuId, task: TaskId, from: WakeSource) {
+        let entity = &mut self.queues.entities[task];
+        entity.activated = match from {
+            _ if entity.uninterruptible => Activated::AfterDisk,
+            WakeSource::Interrupt => Activated::ByInterrupt,
+            WakeSource::Task => Activated::ByTask,
+        };
+        let slept = cx.now.since(entity.stamp).0;
+        if cx.tasks[task].class.is_realtime() {
+            self.set_effective_prio(cx, task);
+        } else {
+            self.reward(cx, task, slept);
+        }
+        self.queues.entities[task].stamp = cx.now;
+        self.queues.push(cpu, task, false);
+    }
+
+    /// At its first pick after a wake-up, waiting for the CPU counts like sleep: whole for who was woken by an
+    /// interrupt, in part for who was woken by a task (specs 2.5).
+    fn reward_waiting(&mut self, cx: &Context, task: TaskId) {
+        let entity = &mut self.queues.entities[task];
+        let waited = cx.now.since(entity.stamp).0;
+        let counts = match entity.activated {
+            Activated::ByInterrupt => waited,
+            Activated::ByTask => waited * ON_RUNQUEUE_WEIGHT / 100,
+            Activated::No | Activated::AfterDisk => 0,
+        };
+        if counts > 0 && !cx.tasks[task].class.is_realtime() {
+            let cpu = entity.cpu;
+            self.queues.remove(task);
+            self.reward(cx, task, counts);
+            self.queues.push(cpu, task, false);
+        }
+        self.queues.entities[task].activated = Activated::No;
+    }
+
+    /// Takes what the task ran off its average sleep (specs 2.5 "prev accounting").
+    fn account(&mut self, cx: &Context, task: TaskId) {
+        let c = &self.constants;
+        let entity = &mut self.queues.entities[task];
+        let mut ran = std::mem::take(&mut entity.ran).min(c.max_sleep * c.tick);
+        if entity.credit > CREDIT_LIMIT {
+            ran /= c.bonus(entity.sleep_avg).max(1);
+        }
+        entity.stamp = cx.now;
+        if ran < entity.sleep_avg {
+            entity.sleep_avg -= ran;
+            return;
+        }
+        entity.sleep_avg = 0;
+        if entity.credit.abs() <= CREDIT_LIMIT {
+            entity.credit -= 1;
+        }
+    }
+
+    fn tick(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
+        let entity = &mut self.queues.entities[task];
+        if cx.tasks[task].class == Class::Fifo {
+            return Resched::Keep;
+        }
+        entity.slice = entity.slice.saturating_sub(1);
+        let is_rr = cx.tasks[task].class == Class::RoundRobin;
+        if entity.slice > 0 {
+            return if is_rr { Resched::Keep } else { self.share_level(cpu, task) };
+        }
+        entity.slice = self.constants.slice(entity.static_prio);
+        entity.first_slice = false;
+        if is_rr {
+            self.queues.rotate(cpu, task);
+        } else {
+            self.expire(cx, cpu, task);
+        }
+        Resched::Preempt(cpu)
+    }
+
+    /// Within a slice, an interactive task goes behind its equals from time to time.
+    fn share_level(&mut self, cpu: CpuId, task: TaskId) -> Resched {
+        let entity = &self.queues.entities[task];
+        let every = self.constants.granularity(entity.sleep_avg);
+        let left = u64::from(entity.slice);
+        let used = u64::from(self.constants.slice(entity.static_prio)).saturating_sub(left);
+        let active = entity.array == self.queues.cpus[cpu.index()].active;
+        if !entity.is_interactive() || !used.is_multiple_of(every) || left < every || !active {
+            return Resched::Keep;
+        }
+        self.queues.rotate(cpu, task);
+        Resched::Preempt(cpu)
+    }
+
+    /// The slice is spent: to the expired array, unless the task is interactive and nobody there starves.
+    fn expire(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.queues.remove(task);
+        self.set_effective_prio(cx, task);
+        let entity = self.queues.entities[task];
+        let runnable = u64::from(self.queues.runnable(cpu)) + 1;
+        let batch = self.never_interactive(&cx.tasks[task]);
+        let queue = &mut self.queues.cpus[cpu.index()];
+        let since = *queue.expired_since.get_or_insert(cx.now);
+        let limit = (self.constants.max_sleep * runnable + 1) * self.constants.tick;
+        let starving = cx.now.since(since).0 >= limit || entity.static_prio > queue.best_expired;
+        let expires = !entity.is_interactive() || starving || batch;
+        if expires {
+            queue.best_expired = queue.best_expired.min(entity.static_prio);
+        }
+        self.queues.push(cpu, task, expires);
+    }
+
+    /// A new task: half of its parent's slice, and in front of the parent where it runs (specs 2.5 "Fork").
+    fn fork(&mut self, cx: &Context, cpu: CpuId, task: TaskId, parent: Option<TaskId>) -> Resched {
+        let Some(parent) = parent else {
+            self.queues.push(cpu, task, false);
+            return self.preempt(cpu, task);
+        };
+        let c = self.constants;
+        let of = &mut self.queues.entities[parent];
+        let (whole, bonus, here) = (of.slice, c.bonus(of.sleep_avg), of.cpu);
+        let step = c.max_sleep / MAX_BONUS * c.tick;
+        of.slice = whole / 2;
+        of.sleep_avg = bonus * step;
+        let (equal, queued) = (of.static_prio, of.queued);
+        let child = &mut self.queues.entities[task];
+        child.slice = whole.div_ceil(2);
+        child.first_slice = true;
+        child.sleep_avg = bonus * CHILD_PENALTY / 100 * step;
+        let normal = |t: TaskId| !cx.tasks[t].class.is_realtime();
+        let mut answer = Resched::Preempt(cpu);
+        if queued && here == cpu && child.static_prio == equal && normal(task) && normal(parent) {
+            self.queues.push_before(parent, task);
+        } else {
+            self.set_effective_prio(cx, task);
+            self.queues.push(cpu, task, false);
+            answer = self.preempt(cpu, task);
+        }
+        if whole / 2 == 0 && queued && normal(parent) {
+            self.queues.entities[parent].slice = 1;
+            let spent = self.tick(cx, here, parent);
+            return if answer == Resched::Keep { spent } else { answer };
+        }
+        answer
+    }
+
+    /// Nice or class changed: the priority moves by as much (specs 2.5 "set nice").
+    fn restore(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
+        if self.queues.entities[task].queued {
+            self.queues.remove(task);
+        }
+        let it = &cx.tasks[task];
+        let entity = &mut self.queues.entities[task];
+        let was_realtime = entity.prio < BEST_USER_PRIO;
+        let moved = i64::from(static_prio(it)) - i64::from(entity.static_prio);
+        entity.static_prio = static_prio(it);
+        if it.class.is_realtime() || was_realtime {
+            self.set_effective_prio(cx, task);
+        } else {
+            let prio = i64::from(entity.prio) + moved;
+            entity.prio = prio.clamp(i64::from(BEST_USER_PRIO), i64::from(WORST_USER_PRIO)) as u8;
+        }
+        self.queues.push(cpu, task, self.queues.entities[task].was_expired && !it.class.is_realtime());
+        self.preempt(cpu, task)
+    }
+
+    /// True if `task`, just queued on `cpu`, preempts the task that runs there.
+    fn preempt(&self, cpu: CpuId, task: TaskId) -> Resched {
+        match self.queues.cpus[cpu.index()].current {
+            Some(it) if self.queues.entities[task].prio < self.queues.entities[it].prio => Resched::Preempt(cpu),
+            _ => Resched::Keep,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

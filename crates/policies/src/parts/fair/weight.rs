@@ -1,0 +1,110 @@
+//! Weights of the fair classes and virtual time, in the fixed-point arithmetic of Linux.
+//!
+//! Source: specs section 5.1: nice 0 weighs 1024 and each step is a factor of about 1.25. A nanosecond of CPU time is
+//! 1024 / weight nanoseconds of virtual time. The rounding (32-bit inverse weights, truncated products) is
+//! kept because runs of equal tasks are decided by single nanoseconds.
+
+use goodness_core::{Class, Task};
+
+/// Weight of nice 0.
+pub const UNIT: u64 = 1024;
+
+/// Weights for nice −20..=19.
+const WEIGHTS: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
+    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// A weight with its inverse, so that virtual time needs no division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The weight, [`UNIT`] for nice 0.
+    pub value: u64,
+    /// 2³² / weight, rounded to the nearest.
+    inverse: u64,
+}
+
+impl Default for Weight {
+    fn default() -> Self {
+        Weight::of(UNIT)
+    }
+}
+
+impl Weight {
+    /// The weight `value`, at least 1.
+    pub const fn of(value: u64) -> Weight {
+        Weight { value, inverse: ((1 << 32) + value / 2) / value }
+    }
+
+    /// Weight of a task; `idle` is the weight of SCHED_IDLE.
+    pub fn of_task(task: &Task, idle: u64) -> Weight {
+        match task.class {
+            Class::Idle => Weight::of(idle),
+            _ => Weight::of(u64::from(WEIGHTS[task.nice.index()])),
+        }
+    }
+
+    /// Virtual time of `span` ns of CPU time.
+    #[inline]
+    pub fn virtual_time(self, span: u64) -> i64 {
+        if self.value == UNIT { span as i64 } else { scaled(span, UNIT, self.inverse) as i64 }
+    }
+
+    /// The share of `span` that this weight has among all of weight `total`.
+    #[inline]
+    pub fn share(self, span: u64, total: u64) -> u64 {
+        scaled(span, self.value, u64::from(u32::MAX) / total.max(1))
+    }
+}
+
+/// `span · factor · inverse / 2³²`, with the product of factor and inverse cut to 32 bits first.
+#[inline]
+fn scaled(span: u64, factor: u64, inverse: u64) -> u64 {
+    let mut product = factor * inverse;
+    let mut shift = 32;
+    let high = product >> 32;
+    if high != 0 {
+        let cut = 64 - high.leading_zeros();
+        shift -= cut;
+        product >>= cut;
+    }
+    ((u128::from(span) * u128::from(product)) >> shift) as u64
+}
+
+/// Factor by which latencies grow with the machine (specs section 5.1): 1 + log2(min(CPUs, 8)).
+pub fn scaling(cpus: usize) -> u64 {
+    1 + u64::from(cpus.clamp(1, 8).ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::Nice;
+
+    fn nice(value: i64) -> Weight {
+        Weight::of_task(&Task { nice: Nice::new(value).unwrap(), ..Task::default() }, 3)
+    }
+
+    /// Specs section 5.1.
+    #[test]
+    fn weights_are_the_published_ones() {
+        let listed =
+            [(-20, 88761), (-10, 9548), (-5, 3121), (-3, 1991), (0, 1024), (1, 820), (5, 335), (10, 110), (19, 15)];
+        for (n, weight) in listed {
+            assert_eq!(nice(n).value, weight);
+        }
+    }
+
+    #[test]
+    fn virtual_time_runs_faster_for_light_tasks() {
+        assert_eq!(nice(0).virtual_time(1_000_000), 1_000_000);
+        assert_eq!(nice(19).virtual_time(15_000_000) / 1_000_000, 1_023);
+        assert_eq!(nice(-20).virtual_time(88_761_000) / 1_000, 1_023);
+    }
+
+    /// Specs section 5.1: factor 1, 2, 3, 4 for 1, 2, 4, 8 and more CPUs.
+    #[test]
+    fn latencies_scale_with_the_logarithm_of_the_cpus() {
+        assert_eq!([1, 2, 3, 4, 8, 64].map(scaling), [1, 2, 2, 3, 4, 4]);
+    }
+}

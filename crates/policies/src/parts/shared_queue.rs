@@ -1,0 +1,70 @@
+//! One queue for the whole machine, in order of arrival: what first come first served and round robin share.
+
+use crate::parts::idle_cpus::IdleCpus;
+use goodness_core::{Context, CpuId, Effort, Machine, Resched, TaskId};
+use goodness_queues::{Links, List};
+
+/// The tasks that wait, the longest first, and the CPUs that found none.
+#[derive(Debug)]
+pub(crate) struct SharedQueue {
+    links: Links,
+    list: List,
+    idle: IdleCpus,
+}
+
+impl SharedQueue {
+    /// Nobody waits and all CPUs are idle.
+    pub fn new(machine: &Machine) -> SharedQueue {
+        SharedQueue { links: Links::default(), list: List::default(), idle: IdleCpus::all(machine) }
+    }
+
+    /// Makes room for a task.
+    pub fn admit(&mut self, task: TaskId) {
+        self.links.reserve(task.index() + 1);
+    }
+
+    /// `task` arrives at `cpu` and goes behind all others; an idle CPU is told of it.
+    #[inline]
+    pub fn push(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
+        self.list.push_back(&mut self.links, task.0);
+        self.idle.claim(cx, cpu, task)
+    }
+
+    /// `task` does not wait any more.
+    pub fn remove(&mut self, task: TaskId) {
+        self.list.remove(&mut self.links, task.0);
+    }
+
+    /// Takes the first task that may run on `cpu` off the queue; the CPU is idle when there is none.
+    #[inline]
+    pub fn take_first(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        let found = self.first_allowed(cx, cpu);
+        self.idle.set(cpu, found.is_none());
+        if let Some(task) = found {
+            self.remove(task);
+        }
+        found
+    }
+
+    #[inline]
+    fn first_allowed(&self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        let first = TaskId(self.list.front()?);
+        if !cx.tasks[first].affinity.contains(cpu) {
+            return self.search_allowed(cx, cpu);
+        }
+        cx.examined(Effort::Search, 1);
+        Some(first)
+    }
+
+    /// As `first_allowed`, looking at one task after the other.
+    #[cold]
+    fn search_allowed(&self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        let mut looked_at = 0;
+        let found = self.list.iter(&self.links).map(TaskId).find(|task| {
+            looked_at += 1;
+            cx.tasks[*task].affinity.contains(cpu)
+        });
+        cx.examined(Effort::Search, looked_at);
+        found
+    }
+}

@@ -1,0 +1,62 @@
+//! Round robin: one queue for the whole machine, a fixed timeslice, the tail after it.
+//!
+//! Source: textbook. Classes and nice are ignored; a task that waits starts a whole timeslice when it comes
+//! back. Weakness: interactive tasks wait for everyone's timeslice.
+
+use crate::parts::shared_queue::SharedQueue;
+use goodness_core::{
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
+    Stop, TaskId,
+};
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// CPU time a task may use before it goes behind the others.
+        timeslice: Span = Span::from_ms(10), in Span::from_us(1) => Span::from_s(10);
+    }
+}
+
+/// One queue, served in turns.
+#[derive(Debug)]
+pub struct RoundRobin {
+    settings: Settings,
+    queue: SharedQueue,
+}
+
+impl Registered for RoundRobin {
+    const ABOUT: About = About {
+        name: "rr",
+        summary: "Round robin over one queue with a fixed timeslice.",
+        source: "textbook; specs section 11",
+        needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
+    };
+    type Settings = Settings;
+
+    fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
+        RoundRobin { settings, queue: SharedQueue::new(machine) }
+    }
+}
+
+impl CpuPolicy for RoundRobin {
+    fn admit(&mut self, _: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+        self.queue.admit(task);
+        Ok(())
+    }
+
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
+        self.queue.push(cx, cpu, task)
+    }
+
+    fn dequeue(&mut self, _: &Context, _: CpuId, task: TaskId, _: Dequeue) {
+        self.queue.remove(task);
+    }
+
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
+        let task = self.queue.take_first(cx, cpu)?;
+        Some(Pick { task, timeslice: Some(self.settings.timeslice) })
+    }
+
+    fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
+        Resched::Keep
+    }
+}

@@ -1,0 +1,39 @@
+//! SCHED_BATCH on cores with several hardware threads: no batch task is placed beside a sibling that is busy with
+//! others, whom it would slow down (specs 3.4).
+//!
+//! Inferred: placing is what a wake-up, a start, a change of affinity and balancing do; a batch task that runs stays
+//! when its sibling gets busy. Instead of such a CPU the idle one with the lowest number is taken that the rule and the
+//! affinity allow, else the one with the fewest runnable tasks, even if that keeps an idle sibling idle. Where the rule
+//! allows none, it is dropped.
+
+use super::{Runqueues, Staircase};
+use goodness_core::{Class, Context, CpuId, Effort, Level, Task, TaskId};
+
+/// True if a task runs only when no other is runnable. Kernel threads are exempt.
+pub(super) fn is_batch(task: &Task) -> bool {
+    matches!(task.class, Class::Batch | Class::Idle) && task.address_space.is_some()
+}
+
+impl Runqueues {
+    /// True if `task` may be placed on `cpu` as far as the siblings go.
+    pub(super) fn suits(&self, cx: &Context, task: TaskId, cpu: CpuId) -> bool {
+        let siblings = cx.machine.group(cpu, Level::Smt);
+        siblings.len() == 1 || !is_batch(&cx.tasks[task]) || {
+            cx.examined(Effort::Balance, siblings.len() as u32);
+            let busy = |other: &CpuId| self.cpus[other.index()].array.first().is_some_and(|it| !is_batch(&cx.tasks[it]));
+            !siblings.iter().any(|other| *other != cpu && busy(other))
+        }
+    }
+}
+
+impl Staircase {
+    /// `cpu`, or where the batch task `task` goes instead.
+    pub(super) fn spare_siblings(&self, cx: &Context, task: TaskId, cpu: CpuId) -> CpuId {
+        if self.queues.suits(cx, task, cpu) {
+            return cpu;
+        }
+        let affinity = &cx.tasks[task].affinity;
+        let others = cx.machine.cpu_ids().filter(|it| affinity.contains(*it) && self.queues.suits(cx, task, *it));
+        others.min_by_key(|it| (self.queues.cpus[it.index()].array.len(), *it)).unwrap_or(cpu)
+    }
+}

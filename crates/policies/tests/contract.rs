@@ -1,0 +1,211 @@
+//! Promises of every registered policy, under randomly drawn machines and work, on 1, 2, 8 and 64 CPUs:
+//! the host finds no fault in its answers, work in equals CPU time out, nobody is lost, and the same seed gives
+//! the same events.
+
+use goodness_core::*;
+use goodness_observe::{Checkers, Ending, Subject};
+use goodness_sim::{End, Options, simulate_with};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A drawn programme: a bounded number of steps of all kinds, then exit. Counts the CPU time it asked for.
+struct Drawn {
+    steps: Vec<Step>,
+    at: usize,
+    asked: Arc<AtomicU64>,
+}
+
+impl Behaviour for Drawn {
+    fn next(&mut self, _: &mut StepContext) -> Step {
+        let step = self.steps.get(self.at).cloned().unwrap_or(Step::Exit);
+        self.at += 1;
+        if let Step::Compute(span) = step {
+            self.asked.fetch_add(span.0, Ordering::Relaxed);
+        }
+        step
+    }
+}
+
+const CHANNELS: u64 = 4;
+const LOCKS: u64 = 3;
+const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
+
+fn draw_nice(rng: &mut Rng) -> Nice {
+    Nice::new(rng.within(0, 39) as i64 - 20).unwrap()
+}
+
+fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for _ in 0..rng.within(1, 40) {
+        let short = Span(rng.within(1, 200_000));
+        let channel = Channel(rng.below(CHANNELS) as u32);
+        let lock = LockId(rng.below(LOCKS) as u32);
+        let longest = [20_000, 300_000, 9_000_000][rng.below(3) as usize];
+        match rng.below(16) {
+            0..=5 => steps.push(Step::Compute(Span(rng.within(1, longest)))),
+            6..=8 => steps.push(Step::Sleep(Span(rng.within(1, 3_000_000)))),
+            9 => steps.push(Step::Yield),
+            10 => steps.extend([Step::Wake(channel), Step::Compute(short)]),
+            11 => steps.push(Step::Wait(channel)),
+            12 => steps.extend([Step::Lock(lock), Step::Compute(short), Step::Unlock(lock)]),
+            13 => steps.push(Step::SetNice(draw_nice(rng))),
+            14 => steps.push(Step::SetClass(CLASSES[rng.below(5) as usize], rng.within(1, 99) as u8)),
+            _ if rng.below(2) == 0 => steps.push(Step::SetAffinity(CpuSet::All)),
+            _ => {
+                let some: Vec<CpuId> = (0..3).map(|_| CpuId(rng.below(cpus) as u32)).collect();
+                steps.push(Step::SetAffinity(CpuSet::of(&some)));
+            }
+        }
+    }
+    steps
+}
+
+fn draw_machine(rng: &mut Rng, cpus: u32) -> Machine {
+    let (smt, cache, node) = (1 + rng.below(2) as u32, 4 << rng.below(2), 16 << rng.below(2));
+    let list = (0..cpus).map(|i| Cpu { core: i / smt, cache: i / cache, node: i / node, capacity: 1024 }).collect();
+    let mut machine = Machine::new("drawn", list, [100, 250, 1000, 1024][rng.below(4) as usize]).unwrap();
+    machine.first_tick = Span(rng.below(machine.tick().0));
+    if rng.below(2) == 0 {
+        machine.costs = Costs {
+            switch: Span(rng.below(5_000)),
+            address_space: Span(rng.below(1_000)),
+            wakeup: Span(rng.below(2_000)),
+            tick: Span(rng.below(3_000)),
+            interrupt: Span(rng.below(3_000)),
+            preempt: Span(rng.below(20_000)),
+            sleep: Span(rng.below(4_000)),
+            timer: Span(rng.below(6_000)),
+            idle_exit: Span(rng.below(50_000)),
+            migration: [Span(100), Span(1_000), Span(5_000), Span(20_000)],
+            cache_refill: Span(rng.below(3_000)),
+            lock_handover: Span(rng.below(500)),
+            effort: std::array::from_fn(|_| Span(rng.below(30))),
+        };
+    }
+    machine
+}
+
+/// A task that may hold a reservation, so small that admission control has no reason to refuse it.
+fn draw_reservation(rng: &mut Rng) -> Task {
+    let period = Span(rng.within(1_000_000, 50_000_000));
+    let reservation = Reservation { runtime: Span(period.0 / 64), deadline: Span(period.0 / 2), period };
+    Task { reservation: (rng.below(4) == 0).then_some(reservation), ..Task::default() }
+}
+
+/// The work of one draw, and the counters of what its tasks ask for in CPU time.
+fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
+    let mut work = Workload::default();
+    let mut asked = Vec::new();
+    for _ in 0..rng.within(1, 12 + 2 * u64::from(cpus)) {
+        let counter = Arc::new(AtomicU64::new(0));
+        asked.push(Arc::clone(&counter));
+        let at = Time(rng.below(2_000_000));
+        let task = Task {
+            nice: draw_nice(rng),
+            class: [Class::Normal, Class::Normal, Class::Iso, Class::Batch][rng.below(4) as usize],
+            priority: (rng.below(3) == 0).then(|| rng.within(1, 120) as u8),
+            tickets: (rng.below(3) == 0).then(|| rng.within(1, 500) as u32),
+            ..draw_reservation(rng)
+        };
+        let task = Task {
+            address_space: (rng.below(4) > 0).then(|| rng.below(5) as u32),
+            cpu: CpuId(rng.below(u64::from(cpus)) as u32),
+            ..task
+        };
+        work.tasks.push(TaskSpec {
+            name: String::new(),
+            start: if rng.below(2) == 0 { Start::At(at) } else { Start::WokenAt(at) },
+            task,
+            behaviour: Box::new(Drawn { steps: draw_steps(rng, u64::from(cpus)), at: 0, asked: counter }),
+            judged: true,
+        });
+    }
+    let kind = |i| if i % 2 == 0 { ChannelKind::Semaphore } else { ChannelKind::Condition };
+    work.channels = (0..CHANNELS).map(kind).collect();
+    work.locks = LOCKS as u32;
+    (work, asked)
+}
+
+type History = Vec<(Time, Event)>;
+
+struct Contract {
+    cpus: u32,
+    seed: u64,
+}
+
+impl Contract {
+    fn history(&self, policy: &PolicyEntry, place: &str) -> History {
+        let mut rng = Seed(self.seed).stream("contract", u64::from(self.cpus)).rng();
+        let machine = draw_machine(&mut rng, self.cpus);
+        let (work, asked) = draw_work(&mut rng, self.cpus);
+        let mut observer = (History::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
+        let options = Options { seed: Seed(self.seed), event_limit: 3_000_000 };
+        let made = (policy.make)(&machine, &[], options.seed).expect("the defaults are settings");
+        let outcome = simulate_with(&machine, made, work, None, &mut observer, options)
+            .unwrap_or_else(|fault| panic!("{place}: {fault}"));
+        assert_ne!(outcome.reason, End::Horizon, "{place}");
+        let (history, checkers) = observer;
+        assert_eq!(checkers.finish(outcome.end, Ending::Quiet).violations, [], "{place}");
+        assert_conserved(place, &history, &asked);
+        history
+    }
+
+    fn holds(&self, policy: &PolicyEntry) {
+        let place = format!("{} on {} CPUs, seed {}", policy.about.name, self.cpus, self.seed);
+        let (first, second) = (self.history(policy, &place), self.history(policy, &place));
+        let difference = first.iter().zip(&second).find(|(a, b)| a != b);
+        assert_eq!(difference, None, "{place}: two runs of one seed differ");
+    }
+}
+
+/// CPU time out = work in + overhead.
+fn assert_conserved(place: &str, history: &History, asked: &[Arc<AtomicU64>]) {
+    let mut since = std::collections::BTreeMap::new();
+    let (mut used, mut overhead) = (0u64, 0u64);
+    for (at, event) in history {
+        match event {
+            Event::Switch { cpu, prev, next, .. } => {
+                if prev.is_some() {
+                    used += (*at - since.remove(cpu).expect("who leaves a CPU was on it")).0;
+                }
+                if next.is_some() {
+                    assert!(since.insert(*cpu, *at).is_none(), "{place}: {cpu} took a second task at {at}");
+                }
+            }
+            Event::Overhead { span, .. } => overhead += span.0,
+            _ => {}
+        }
+    }
+    let work: u64 = asked.iter().map(|a| a.load(Ordering::Relaxed)).sum();
+    assert!(since.is_empty(), "{place}: somebody still ran at the end");
+    assert!(used >= work, "{place}: {used} ns on CPUs for {work} ns of work");
+    assert!(used <= work + overhead, "{place}: {used} ns on CPUs for {work} ns of work and {overhead} ns of overhead");
+}
+
+fn hold(cpus: u32, draws: u64) {
+    for about in goodness_policies::ALL {
+        for seed in 0..draws {
+            Contract { cpus, seed }.holds(goodness_policies::entry(about.name).expect("a listed policy is found"));
+        }
+    }
+}
+
+#[test]
+fn every_policy_keeps_the_contract_on_one_cpu() {
+    hold(1, 60);
+}
+
+#[test]
+fn every_policy_keeps_the_contract_on_two_cpus() {
+    hold(2, 60);
+}
+
+#[test]
+fn every_policy_keeps_the_contract_on_eight_cpus() {
+    hold(8, 25);
+}
+
+#[test]
+fn every_policy_keeps_the_contract_on_64_cpus() {
+    hold(64, 6);
+}

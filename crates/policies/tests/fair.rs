@@ -1,0 +1,199 @@
+//! CFS and EEVDF as whole policies: shares, slices and classes of specs section 5, and one golden schedule each.
+
+use goodness_core::*;
+use goodness_sim::{Options, simulate_with};
+
+/// `(name, class, nice, priority, steps for ever)`.
+struct Actor {
+    name: &'static str,
+    task: Task,
+    steps: Vec<Step>,
+}
+
+fn hog(name: &'static str, nice: i64) -> Actor {
+    let task = Task { nice: Nice::new(nice).unwrap(), ..Task::default() };
+    Actor { name, task, steps: vec![Step::Compute(Span::from_s(1))] }
+}
+
+fn of_class(name: &'static str, class: Class, priority: u8) -> Actor {
+    let task = Task { class, rt_priority: priority, ..Task::default() };
+    Actor { name, task, steps: vec![Step::Compute(Span::from_s(1))] }
+}
+
+fn blinker(name: &'static str, compute: Span, sleep: Span) -> Actor {
+    Actor { name, task: Task::default(), steps: vec![Step::Compute(compute), Step::Sleep(sleep)] }
+}
+
+/// Stints: CPU, name, from, until.
+type Stints = Vec<(u32, &'static str, u64, u64)>;
+
+fn stints(policy: &str, machine: &Machine, actors: Vec<Actor>, length: Span) -> Stints {
+    let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
+    let names: Vec<_> = actors.iter().map(|a| a.name).collect();
+    let mut work = Workload { horizon: Some(Time(length.0)), ..Workload::default() };
+    for actor in actors {
+        let mut round = actor.steps.into_iter().cycle();
+        work.tasks.push(TaskSpec {
+            name: actor.name.into(),
+            start: Start::At(Time::ZERO),
+            task: actor.task,
+            behaviour: Box::new(move |_: &mut StepContext| round.next().unwrap()),
+            judged: true,
+        });
+    }
+    let typed = goodness_core::tunable::pairs(settings).unwrap();
+    let made = (goodness_policies::entry(name).unwrap().make)(machine, &typed, Seed(1)).unwrap();
+    let mut history: Vec<(Time, Event)> = Vec::new();
+    simulate_with(machine, made, work, None, &mut history, Options::default()).unwrap();
+    let mut since = vec![None; machine.cpu_count()];
+    let mut stints = Stints::new();
+    for (at, event) in history {
+        if let Event::Switch { cpu, next, .. } = event {
+            let ended = std::mem::replace(&mut since[cpu.index()], next.map(|task| (names[task.index()], at.0)));
+            stints.extend(ended.map(|(name, from)| (cpu.0, name, from, at.0)));
+        }
+    }
+    for (cpu, open) in since.into_iter().enumerate() {
+        stints.extend(open.map(|(name, from)| (cpu as u32, name, from, length.0)));
+    }
+    stints
+}
+
+fn one_cpu(hz: u32) -> Machine {
+    Machine::flat(1, hz).unwrap()
+}
+
+/// CPU time of `name` in parts per 1000 of all that was used.
+fn share(stints: &Stints, name: &str) -> u64 {
+    let total: u64 = stints.iter().map(|s| s.3 - s.2).sum();
+    let own: u64 = stints.iter().filter(|s| s.1 == name).map(|s| s.3 - s.2).sum();
+    (own * 1000 + total / 2) / total
+}
+
+fn lengths(stints: &Stints) -> Vec<u64> {
+    stints.iter().map(|s| (s.3 - s.2) / 1_000).collect()
+}
+
+const FAIR: [&str; 7] = [
+    "cfs:kernel=2.6.24",
+    "cfs:kernel=6.1",
+    "eevdf:kernel=6.6",
+    "eevdf:kernel=6.12.0",
+    "eevdf:kernel=6.12",
+    "eevdf:kernel=6.15",
+    "eevdf:kernel=6.18",
+];
+
+/// Specs sections 5.1 and 5.7 (7).
+#[test]
+fn shares_follow_the_weights_of_nice() {
+    for policy in FAIR {
+        let five = stints(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 5)], Span::from_s(20));
+        assert!((752..=754).contains(&share(&five, "a")), "{policy}: {}", share(&five, "a"));
+        let one = stints(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 1)], Span::from_s(20));
+        assert!((554..=556).contains(&share(&one, "a")), "{policy}: {}", share(&one, "a"));
+    }
+}
+
+/// Specs section 5.1: two equal hogs on one CPU run 3 ms each.
+#[test]
+fn two_equal_hogs_under_cfs_run_three_milliseconds_each() {
+    let turns = stints("cfs", &one_cpu(1000), vec![hog("a", 0), hog("b", 0)], Span::from_ms(120));
+    assert!(lengths(&turns)[3..20].iter().all(|us| *us == 3_000), "{:?}", lengths(&turns));
+}
+
+/// Specs section 5.7 (8): on 8 CPUs, 2.8 ms become 4 ms with a tick of 4 ms and 3 ms with a tick of 1 ms.
+#[test]
+fn slices_of_eevdf_are_rounded_up_to_ticks() {
+    let pinned = |name| {
+        let mut actor = hog(name, 0);
+        actor.task.affinity = CpuSet::of(&[CpuId(0)]);
+        actor
+    };
+    for (policy, hz, us) in
+        [("eevdf:kernel=6.6", 250, 4_000), ("eevdf:kernel=6.15", 250, 4_000), ("eevdf:kernel=6.15", 1000, 3_000)]
+    {
+        let machine = Machine::flat(8, hz).unwrap();
+        let turns = stints(policy, &machine, vec![pinned("a"), pinned("b")], Span::from_ms(200));
+        let some = &lengths(&turns)[5..25];
+        assert!(some.iter().all(|length| *length == us), "{policy} at {hz} Hz: {some:?}");
+    }
+}
+
+#[test]
+fn real_time_tasks_go_first_and_idle_ones_last() {
+    for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.12"] {
+        let actors = vec![hog("a", 0), of_class("idle", Class::Idle, 0), of_class("batch", Class::Batch, 0)];
+        let fair = stints(policy, &one_cpu(1000), actors, Span::from_s(10));
+        assert!((498..=500).contains(&share(&fair, "a")) && share(&fair, "idle") <= 3, "{policy}");
+        let actors = vec![hog("a", 0), of_class("low", Class::Fifo, 10), of_class("high", Class::Fifo, 20)];
+        let urgent = stints(policy, &one_cpu(1000), actors, Span::from_ms(900));
+        assert_eq!(share(&urgent, "high"), 1000, "{policy}");
+    }
+}
+
+/// Specs section 5 (SCHED_RR): a slice is 100 ms.
+#[test]
+fn round_robin_tasks_take_turns_of_100_ms() {
+    let actors = vec![of_class("a", Class::RoundRobin, 10), of_class("b", Class::RoundRobin, 10)];
+    let turns = stints("cfs", &one_cpu(250), actors, Span::from_ms(800));
+    assert!(lengths(&turns)[1..7].iter().all(|us| *us == 100_000), "{:?}", lengths(&turns));
+}
+
+/// The throttle of older kernels and the fair server of newer ones both leave 50 of 1000 ms to fair tasks.
+#[test]
+fn a_real_time_hog_leaves_five_percent_to_fair_tasks() {
+    for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.6", "eevdf:kernel=6.12"] {
+        let actors = vec![hog("a", 0), of_class("urgent", Class::Fifo, 50)];
+        let turns = stints(policy, &one_cpu(1000), actors, Span::from_s(20));
+        assert!((48..=51).contains(&share(&turns, "a")), "{policy}: {}", share(&turns, "a"));
+    }
+}
+
+#[test]
+fn two_cpus_share_three_hogs_and_never_idle() {
+    for policy in FAIR {
+        let machine = Machine::flat(2, 250).unwrap();
+        let turns = stints(policy, &machine, vec![hog("a", 0), hog("b", 0), hog("c", 0)], Span::from_s(20));
+        let used: u64 = turns.iter().map(|s| s.3 - s.2).sum();
+        assert!(used >= 39_990_000_000, "{policy}: {used}");
+        for name in ["a", "b", "c"] {
+            assert!((300..=367).contains(&share(&turns, name)), "{policy}: {name} {}", share(&turns, name));
+        }
+    }
+}
+
+#[test]
+fn a_woken_task_finds_an_idle_cpu() {
+    for policy in FAIR {
+        let machine = Machine::flat(4, 250).unwrap();
+        let blinkers = (0..3).map(|_| blinker("blink", Span::from_ms(2), Span::from_ms(7)));
+        let turns = stints(policy, &machine, [hog("hog", 0)].into_iter().chain(blinkers).collect(), Span::from_s(3));
+        let waited = lengths(&turns).iter().zip(&turns).filter(|(us, s)| s.1 == "blink" && **us != 2_000).count();
+        assert!(waited <= 3, "{policy}: {waited} bursts were cut");
+    }
+}
+
+/// `FROM_MS NAME`, a stint a line.
+fn golden(policy: &str, actors: Vec<Actor>) {
+    let name = policy.split(':').next().unwrap();
+    let turns = stints(policy, &one_cpu(1000), actors, Span::from_ms(40));
+    let told: String = turns.iter().map(|s| format!("{} {}\n", Span(s.2), s.1)).collect();
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    let blessed = std::fs::read_to_string(&file).unwrap_or_default();
+    let schedule: String = blessed.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
+    assert_eq!(told, schedule, "the schedule of {policy} is not the one in {}", file.display());
+}
+
+#[test]
+fn the_golden_schedule_of_cfs_is_kept() {
+    golden("cfs:kernel=6.1", vec![hog("a", 0), hog("b", 5), blinker("c", Span::from_ms(1), Span::from_ms(12))]);
+}
+
+#[test]
+fn the_golden_schedule_of_eevdf_is_kept() {
+    golden(
+        "eevdf:kernel=6.12,base_slice=3ms",
+        vec![hog("a", 0), hog("b", -3), blinker("c", Span::from_ms(1), Span::from_ms(12))],
+    );
+}

@@ -1,0 +1,142 @@
+//! Small runs told as (who, when): what the tests of single policies share.
+#![allow(dead_code)]
+
+use goodness_core::*;
+use goodness_sim::{Options, simulate_with};
+use std::collections::{BTreeMap, VecDeque};
+
+pub type History = Vec<(Time, Event)>;
+
+pub const MS: fn(u64) -> Span = Span::from_ms;
+
+/// A task of a test; `a`, `b`, … in order of their list.
+pub fn task(steps: &[Step]) -> TaskSpec {
+    let mut steps = VecDeque::from(steps.to_vec());
+    spec(Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit)))
+}
+
+/// A task that repeats its steps for ever.
+pub fn cycle(steps: &[Step]) -> TaskSpec {
+    let steps = steps.to_vec();
+    let mut at = 0;
+    spec(Box::new(move |_: &mut StepContext| {
+        at += 1;
+        steps[(at - 1) % steps.len()].clone()
+    }))
+}
+
+fn spec(behaviour: Box<dyn Behaviour>) -> TaskSpec {
+    let task = Task { address_space: Some(0), ..Task::default() };
+    TaskSpec { name: String::new(), start: Start::At(Time::ZERO), task, behaviour, judged: true }
+}
+
+/// A task that computes for ever.
+pub fn hog() -> TaskSpec {
+    cycle(&[Step::Compute(Span::MAX)])
+}
+
+pub fn nice(nice: i64, mut spec: TaskSpec) -> TaskSpec {
+    spec.task.nice = Nice::new(nice).expect("nice within -20..=19");
+    spec
+}
+
+pub fn class(class: Class, priority: u8, mut spec: TaskSpec) -> TaskSpec {
+    spec.task.class = class;
+    spec.task.rt_priority = priority;
+    spec
+}
+
+pub fn starting(start: Start, mut spec: TaskSpec) -> TaskSpec {
+    spec.start = start;
+    spec
+}
+
+/// One CPU at `hz`, free of costs.
+pub fn one_cpu(hz: u32) -> Machine {
+    Machine::flat(1, hz).expect("a machine of one CPU")
+}
+
+/// Everything that happens until `until` under policy `P`. Settings are typed as on the command line.
+pub fn run<P: Registered>(machine: &Machine, settings: &[(&str, &str)], tasks: Vec<TaskSpec>, until: Span) -> History {
+    run_of(&P::ENTRY, machine, settings, tasks, until)
+}
+
+/// As [`run`], under a policy of the registry.
+pub fn run_of(
+    policy: &PolicyEntry,
+    machine: &Machine,
+    settings: &[(&str, &str)],
+    tasks: Vec<TaskSpec>,
+    until: Span,
+) -> History {
+    let typed: Vec<(String, String)> = settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let options = Options::default();
+    let made = (policy.make)(machine, &typed, options.seed).expect("the settings are valid");
+    let channels = vec![ChannelKind::Semaphore; 4];
+    let work = Workload { tasks, channels, horizon: Some(Time(until.0)), ..Workload::default() };
+    let mut history = History::new();
+    simulate_with(machine, made, work, None, &mut history, options).expect("the run is sound");
+    history
+}
+
+/// Stints in order of their beginning: CPU, task, from, until. Those that last beyond the run end with it.
+pub fn stints(history: &History, until: Span) -> Vec<(Time, CpuId, TaskId, Time)> {
+    let mut since = BTreeMap::new();
+    let mut stints = Vec::new();
+    for (at, event) in history {
+        if let Event::Switch { cpu, prev, next, .. } = event {
+            if let Some(task) = prev {
+                let (_, from) = since.remove(cpu).expect("who leaves a CPU was on it");
+                stints.push((from, *cpu, *task, *at));
+            }
+            if let Some(task) = next {
+                since.insert(*cpu, (*task, *at));
+            }
+        }
+    }
+    stints.extend(since.into_iter().map(|(cpu, (task, from))| (from, cpu, task, Time(until.0))));
+    stints.sort();
+    stints
+}
+
+/// `a 0..10  b 10..20` in milliseconds; CPUs other than the first are named.
+pub fn schedule_of(history: &History, until: Span) -> String {
+    let ms = |time: Time| {
+        let text = format!("{}.{:06}", time.0 / 1_000_000, time.0 % 1_000_000);
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    };
+    let word = |(from, cpu, task, to): (Time, CpuId, TaskId, Time)| {
+        let place = if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
+        format!("{}{place} {}..{}", char::from(b'a' + task.0 as u8), ms(from), ms(to))
+    };
+    stints(history, until).into_iter().map(word).collect::<Vec<_>>().join("  ")
+}
+
+/// A schedule as told.
+pub fn schedule<P: Registered>(hz: u32, settings: &[(&str, &str)], tasks: Vec<TaskSpec>, until: Span) -> String {
+    schedule_of(&run::<P>(&one_cpu(hz), settings, tasks, until), until)
+}
+
+/// CPU time by task.
+pub fn cpu_time(history: &History, until: Span, task: u32) -> Span {
+    stints(history, until).iter().filter(|s| s.2.0 == task).map(|s| s.3 - s.0).fold(Span::ZERO, |a, b| a + b)
+}
+
+/// Compares with `tests/golden/<name>.txt`, one stint a line. With `BLESS` in the environment the file is written:
+/// read it before you commit it.
+pub fn golden(name: &str, history: &str) {
+    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let history = history.replace("  ", "\n") + "\n";
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &history).expect("the golden file can be written");
+    }
+    let blessed = std::fs::read_to_string(&path).unwrap_or_else(|why| {
+        panic!("{path}: {why}; write it with `BLESS=1 cargo test -p goodness-policies --test textbook`, then read it")
+    });
+    assert_eq!(blessed, history, "the schedule differs from {path}");
+}
+
+/// The textbook case: hogs `a` (nice 0), `b` (nice 0), `c` (nice 10) and `d`, which computes 2 ms and sleeps 38 ms.
+pub fn textbook() -> Vec<TaskSpec> {
+    vec![hog(), hog(), nice(10, hog()), cycle(&[Step::Compute(MS(2)), Step::Sleep(MS(38))])]
+}

@@ -1,0 +1,134 @@
+//! What the simulator predicts beside what a race measured.
+
+use crate::config::RaceFile;
+use crate::engine::Outcome;
+use crate::measure::unit;
+use crate::part::Parts;
+use crate::place::Place;
+use crate::predict::{self, Question};
+use goodness::{Refusal, calibrate};
+use goodness_core::{Machine, Seed};
+use serde::Serialize;
+use std::path::Path;
+
+/// One measure of one arm, or why nothing is predicted for the arm.
+#[derive(Debug, Serialize)]
+pub struct Beside {
+    /// The arm.
+    pub arm: String,
+    /// The measure; empty where nothing is predicted.
+    pub measure: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What the simulator says.
+    pub predicted: Option<f64>,
+    /// What the race says: the mean of its runs.
+    pub measured: Option<f64>,
+    /// Measured by predicted.
+    pub ratio: Option<f64>,
+    /// This arm by the reference, as predicted: what other load of the machine disturbs least.
+    pub predicted_vs_reference: Option<f64>,
+    /// The same as measured.
+    pub measured_vs_reference: Option<f64>,
+    /// Why there is no prediction.
+    pub why_not: Option<String>,
+}
+
+/// Machine and service times, found before the race.
+pub struct Oracle {
+    machine: Machine,
+    service_times: Vec<(String, f64)>,
+}
+
+impl Oracle {
+    /// Takes the machine `typed`, or measures this machine where that is empty. What asks the load for its service time has the
+    /// folder `private`.
+    ///
+    /// # Errors
+    /// A machine that is wrong or cannot be measured; a load that fails when asked for its service time.
+    pub fn ask(typed: &str, file: &RaceFile, parts: &Parts, private: &Path) -> Result<Oracle, Refusal> {
+        let machine = match typed {
+            "" => calibrate::this_machine()?,
+            typed => goodness::machine(typed)?,
+        };
+        let place = Place::new(private.into());
+        let asked = predict::service_times(&file.load, parts, &place, file.plan.seed);
+        Ok(Oracle { machine, service_times: asked.map_err(|why| Refusal::failed(why.0))? })
+    }
+
+    /// All predictions for what was measured.
+    #[must_use]
+    pub fn predict(&self, file: &RaceFile, outcome: &Outcome) -> Vec<Beside> {
+        let of_reference = outcome.arms.iter().find(|arm| arm.is_reference);
+        let reference = |name: &str| {
+            let own = self.service_times.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            let measured = || of_reference?.measures.iter().find(|measure| measure.name == name)?.mean;
+            own.or_else(measured)
+        };
+        let mut all = Vec::new();
+        for (arm, found) in file.plan.arms.iter().zip(&outcome.arms) {
+            let (load, settings) = (file.load.as_str(), file.settings.as_slice());
+            let seed = Seed(file.plan.seed.0);
+            let question = Question { load, settings, arm, machine: &self.machine, seed, reference: &reference };
+            match predict::predict(&question) {
+                Err(why) => all.push(Beside::nothing(&arm.name, why)),
+                Ok(predictions) => all.extend(predictions.into_iter().map(|prediction| {
+                    let measured = found.measures.iter().find(|measure| measure.name == prediction.measure);
+                    let mean = measured.and_then(|measured| measured.mean);
+                    Beside {
+                        arm: arm.name.clone(),
+                        unit: measured.map_or("", |measured| unit(measured)),
+                        predicted: Some(prediction.value),
+                        measured: mean,
+                        ratio: mean.map(|mean| prediction.ratio(mean)),
+                        predicted_vs_reference: None,
+                        measured_vs_reference: measured
+                            .and_then(|measured| measured.vs_reference.as_ref())
+                            .and_then(|versus| versus.ratio),
+                        why_not: None,
+                        measure: prediction.measure,
+                    }
+                })),
+            }
+        }
+        hold_against(of_reference.map_or("", |arm| arm.name.as_str()), &mut all);
+        all
+    }
+}
+
+/// Fills in what each prediction is by that for the reference arm.
+fn hold_against(reference: &str, all: &mut [Beside]) {
+    let of_reference = |row: &&Beside| row.arm == reference;
+    let bases: Vec<(String, Option<f64>)> =
+        all.iter().filter(of_reference).map(|row| (row.measure.clone(), row.predicted)).collect();
+    for row in all.iter_mut().filter(|row| row.arm != reference) {
+        let base = bases.iter().find(|(measure, _)| *measure == row.measure).and_then(|(_, predicted)| *predicted);
+        row.predicted_vs_reference = row.predicted.zip(base).map(|(own, base)| own / base);
+    }
+}
+
+impl Beside {
+    fn nothing(arm: &str, why: String) -> Beside {
+        Beside {
+            arm: arm.into(),
+            measure: String::new(),
+            unit: "",
+            predicted: None,
+            measured: None,
+            ratio: None,
+            predicted_vs_reference: None,
+            measured_vs_reference: None,
+            why_not: Some(why),
+        }
+    }
+}
+
+/// The outcome as JSON, with the predictions where there are any.
+#[must_use]
+pub fn json(outcome: &Outcome, predictions: &[Beside]) -> String {
+    let mut value = serde_json::to_value(outcome).expect("an outcome has string keys only");
+    if let Some(fields) = value.as_object_mut().filter(|_| !predictions.is_empty()) {
+        fields.insert("predictions".into(), serde_json::to_value(predictions).expect("plain fields"));
+    }
+    serde_json::to_string_pretty(&value).expect("a value is written")
+}

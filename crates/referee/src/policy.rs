@@ -1,0 +1,432 @@
+//! The referee of a CPU policy.
+
+use goodness_core::{
+    About, Context, CpuId, CpuPolicy, Dequeue, EffortMeter, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected,
+    Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
+};
+use std::fmt;
+
+/// Reason for which a policy was stopped: its answer cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Time of the answer.
+    pub at: Time,
+    /// A sentence that begins with the policy's name: `rr picked task 3, which does not exist`.
+    pub sentence: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: {}", self.at, self.sentence)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The CPUs that a verb newly asked to reschedule, in the order in which they were asked.
+pub type Asked = [Option<CpuId>; 2];
+
+/// The policy's choice for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The task runs now.
+    Run {
+        /// The task that runs, and its slice.
+        pick: Pick,
+        /// The CPU it was on before.
+        from: CpuId,
+    },
+    /// Nobody runs.
+    Idle,
+    /// The policy moves a task first. Perform the move, then ask [`Referee::choose_again`].
+    Move(Move),
+    /// The answer was refused; see [`Referee::refusal`].
+    Refused,
+}
+
+/// A move of a task to another runqueue that the policy proposed and the rules allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A queued task: it is on its new runqueue already, and these CPUs were newly asked to reschedule.
+    Queued(Pull, Asked),
+    /// A running task. The host takes it off its CPU ([`Referee::charge`], [`Referee::take_off`]) and then enqueues it as
+    /// [`Enqueue::Migrated`].
+    Running(Pull),
+}
+
+/// One CPU, as the rules see it.
+#[derive(Clone, Copy, Debug, Default)]
+struct CpuState {
+    /// The task that runs; it is on no runqueue.
+    current: Option<TaskId>,
+    /// True from the wish to reschedule until the CPU chooses again.
+    is_asked: bool,
+}
+
+/// Stands between a host and a policy.
+pub struct Referee {
+    policy: Box<dyn CpuPolicy>,
+    about: &'static About,
+    machine: Machine,
+    now: Time,
+    tasks: TaskTable,
+    cpus: Box<[CpuState]>,
+    effort: EffortMeter,
+    decisions: u64,
+    refusal: Option<Refusal>,
+}
+
+/// The policy's view at this instant, leaving the policy itself free to be borrowed.
+macro_rules! context {
+    ($referee:expr) => {
+        Context { now: $referee.now, machine: &$referee.machine, tasks: &$referee.tasks, effort: &$referee.effort }
+    };
+}
+
+/// State that hosts read.
+impl Referee {
+    /// A referee of `policy`, which was made for `machine`, with room for `tasks` tasks.
+    #[must_use]
+    pub fn new(machine: Machine, policy: MadePolicy, tasks: usize) -> Referee {
+        let MadePolicy { about, policy } = policy;
+        Referee {
+            policy,
+            about,
+            cpus: vec![CpuState::default(); machine.cpu_count()].into(),
+            machine,
+            now: Time::ZERO,
+            tasks: TaskTable::with_capacity(tasks),
+            effort: EffortMeter::default(),
+            decisions: 0,
+            refusal: None,
+        }
+    }
+
+    /// The policy's own description.
+    #[must_use]
+    pub fn about(&self) -> &'static About {
+        self.about
+    }
+
+    /// The machine the policy was made for.
+    #[inline]
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Time of the current event.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sets the time of the current event. It never goes backwards.
+    #[inline]
+    pub fn set_now(&mut self, now: Time) {
+        debug_assert!(now >= self.now, "time goes backwards");
+        self.now = now;
+    }
+
+    /// All tasks that were ever added.
+    #[inline]
+    #[must_use]
+    pub fn tasks(&self) -> &TaskTable {
+        &self.tasks
+    }
+
+    /// The task that runs on `cpu`.
+    #[inline(always)]
+    #[must_use]
+    pub fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        self.cpus[cpu.index()].current
+    }
+
+    /// True if `cpu` was asked to reschedule and has not chosen since.
+    #[inline]
+    #[must_use]
+    pub fn is_asked(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.index()].is_asked
+    }
+
+    /// Number of times the policy was asked for a task.
+    #[must_use]
+    pub fn decisions(&self) -> u64 {
+        self.decisions
+    }
+
+    /// The first answer that was refused; the run is over.
+    #[inline]
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+
+    /// Elements that the policy examined since the last call, by kind.
+    #[inline]
+    pub fn take_effort(&mut self) -> [u32; 4] {
+        self.effort.take()
+    }
+
+    /// The policy, to read its own state in tests.
+    #[must_use]
+    pub fn policy(&self) -> &dyn CpuPolicy {
+        &*self.policy
+    }
+
+    /// Records that the policy broke a rule; `what` follows its name. Hosts use it for rules of time, which only they know.
+    #[cold]
+    pub fn refuse(&mut self, what: &str) {
+        if self.refusal.is_none() {
+            self.refusal = Some(Refusal { at: self.now, sentence: format!("{} {what}", self.about.name) });
+        }
+    }
+}
+
+/// The life of a task.
+impl Referee {
+    /// Enters a task into the table; the policy does not know it yet.
+    pub fn add(&mut self, task: Task) -> TaskId {
+        self.tasks.push(Task { state: State::New, ..task })
+    }
+
+    /// The task begins to exist for the policy.
+    ///
+    /// # Errors
+    /// The policy's admission control says no.
+    pub fn admit(&mut self, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
+        self.policy.admit(&context!(self), task, parent)
+    }
+
+    /// An admitted task begins its life asleep.
+    pub fn begin_asleep(&mut self, task: TaskId) {
+        debug_assert_eq!(self.tasks[task].state, State::New);
+        self.tasks[task].state = State::Blocked;
+    }
+
+    /// Edits attributes of a task that is on no runqueue. State and CPU stay the referee's.
+    #[inline]
+    pub fn edit(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
+        let it = &mut self.tasks[task];
+        let (state, cpu) = (it.state, it.cpu);
+        edit(it);
+        debug_assert_eq!((it.state, it.cpu), (state, cpu), "state and CPU belong to the referee");
+    }
+
+    /// Sets the CPU on which a task that never ran is at home.
+    pub fn set_home(&mut self, task: TaskId, cpu: CpuId) {
+        self.tasks[task].cpu = cpu;
+    }
+
+    /// Asks for a CPU for `task`; `None` after a refusal. The task stays where it is.
+    #[inline(always)]
+    pub fn select_cpu(&mut self, task: TaskId, why: &Enqueue) -> Option<CpuId> {
+        let cpu = self.policy.select_cpu(&context!(self), task, why);
+        if cpu.index() < self.cpus.len() && self.tasks[task].affinity.contains(cpu) {
+            return Some(cpu);
+        }
+        self.refuse(&format!("selected {cpu} for {task}, which its affinity or the machine forbids"));
+        None
+    }
+
+    /// Puts a runnable task on the runqueue of `cpu`. An idle CPU is asked to reschedule.
+    #[inline(always)]
+    pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> Asked {
+        let it = &mut self.tasks[task];
+        it.state = State::Queued;
+        it.cpu = cpu;
+        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        let preempted = self.heed(answer);
+        let woken = if self.current(cpu).is_none() && self.ask(cpu) { Some(cpu) } else { None };
+        [preempted, woken]
+    }
+
+    /// Takes a queued task off its runqueue for another reason than running; it is blocked afterwards.
+    pub fn dequeue(&mut self, task: TaskId, why: Dequeue) {
+        debug_assert_eq!(self.tasks[task].state, State::Queued);
+        let cpu = self.tasks[task].cpu;
+        self.policy.dequeue(&context!(self), cpu, task, why);
+        self.tasks[task].state = State::Blocked;
+    }
+
+    /// Accounts `ran` to what runs on `cpu` as it leaves the CPU: [`Referee::requeue`] or
+    /// [`Referee::take_off`] must follow. `cpu` itself chooses anyway, so only another CPU can be newly asked.
+    #[inline(always)]
+    #[must_use]
+    pub fn charge(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Option<CpuId> {
+        let answer = self.account(cpu, ran, why);
+        self.heed_others(answer, cpu)
+    }
+
+    /// Accounts `ran` to what runs on `cpu` and goes on running. The CPU newly asked to reschedule may be `cpu`.
+    #[inline]
+    #[must_use]
+    pub fn tick(&mut self, cpu: CpuId, ran: Span) -> Option<CpuId> {
+        let answer = self.account(cpu, ran, Stop::Tick);
+        self.heed(answer)
+    }
+
+    #[inline(always)]
+    fn account(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Resched {
+        let task = self.cpus[cpu.index()].current.expect("a task runs where time is charged");
+        self.policy.charge(&context!(self), cpu, task, ran, why)
+    }
+
+    /// Puts the task that ran on `cpu`, and stays runnable, back on its runqueue. The host lets the CPU choose next.
+    #[inline]
+    #[must_use]
+    pub fn requeue(&mut self, cpu: CpuId, why: Enqueue) -> Option<CpuId> {
+        let task = self.take_off(cpu);
+        self.tasks[task].state = State::Queued;
+        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        self.heed_others(answer, cpu)
+    }
+
+    /// Takes the task that ran on `cpu` off it, blocked. The host lets the CPU choose, or moves the task elsewhere.
+    #[inline]
+    pub fn take_off(&mut self, cpu: CpuId) -> TaskId {
+        let task = self.cpus[cpu.index()].current.take().expect("a task runs where one is taken off");
+        self.tasks[task].state = State::Blocked;
+        task
+    }
+
+    /// A task that is neither queued nor running ceases to exist.
+    pub fn exit(&mut self, task: TaskId) {
+        debug_assert!(!matches!(self.tasks[task].state, State::Queued | State::Running));
+        self.tasks[task].state = State::Exited;
+        self.policy.exit(&context!(self), task);
+    }
+}
+
+/// Choices and moves.
+impl Referee {
+    /// Asks whom to run on `cpu`, where nothing runs. It answers every earlier wish to reschedule `cpu`.
+    #[inline(always)]
+    pub fn choose(&mut self, cpu: CpuId) -> Choice {
+        self.decisions += 1;
+        self.cpus[cpu.index()].is_asked = false;
+        self.choose_again(cpu)
+    }
+
+    /// Goes on with [`Referee::choose`] after a move.
+    #[inline(always)]
+    pub fn choose_again(&mut self, cpu: CpuId) -> Choice {
+        match self.policy.pick_next(&context!(self), cpu) {
+            Some(pick) => self.run(cpu, pick),
+            None => self.balance(cpu, Idle::Newly).map_or(self.no_move(), Choice::Move),
+        }
+    }
+
+    /// The choice where the policy has neither a task nor a move.
+    fn no_move(&self) -> Choice {
+        if self.refusal.is_none() { Choice::Idle } else { Choice::Refused }
+    }
+
+    /// Verifies the pick and lets it run.
+    #[inline(always)]
+    fn run(&mut self, cpu: CpuId, pick: Pick) -> Choice {
+        let task = pick.task;
+        if task.index() < self.tasks.len() {
+            let it = &mut self.tasks[task];
+            if it.state == State::Queued && it.affinity.contains(cpu) {
+                it.state = State::Running;
+                let from = std::mem::replace(&mut it.cpu, cpu);
+                self.cpus[cpu.index()].current = Some(task);
+                return Choice::Run { pick, from };
+            }
+        }
+        self.refuse_pick(cpu, task);
+        Choice::Refused
+    }
+
+    #[cold]
+    fn refuse_pick(&mut self, cpu: CpuId, task: TaskId) {
+        if task.index() >= self.tasks.len() {
+            return self.refuse(&format!("picked {task}, which does not exist"));
+        }
+        match self.tasks[task].state {
+            State::Queued => self.refuse(&format!("picked {task} for {cpu}, which its affinity forbids")),
+            state => self.refuse(&format!("picked {task} for {cpu}, but it is {state:?}, not Queued")),
+        }
+    }
+
+    /// Asks for a move, of a policy that balances; `None` when there is none or it was refused.
+    #[inline]
+    pub fn balance(&mut self, cpu: CpuId, idle: Idle) -> Option<Move> {
+        if !self.about.needs.balance {
+            return None;
+        }
+        let pull = self.policy.balance(&context!(self), cpu, idle)?;
+        if let Err(what) = self.may_move(pull) {
+            self.refuse(&what);
+            return None;
+        }
+        let Pull { task, from, to } = pull;
+        if self.current(from) == Some(task) {
+            return Some(Move::Running(pull));
+        }
+        self.policy.dequeue(&context!(self), from, task, Dequeue::Migrate);
+        Some(Move::Queued(pull, self.enqueue(task, to, Enqueue::Migrated)))
+    }
+
+    /// Verifies a proposed move.
+    fn may_move(&self, Pull { task, from, to }: Pull) -> Result<(), String> {
+        if task.index() >= self.tasks.len() || from.index() >= self.cpus.len() || to.index() >= self.cpus.len() {
+            return Err(format!("proposed to move {task} from {from} to {to}, one of which does not exist"));
+        }
+        let it = &self.tasks[task];
+        if !it.affinity.contains(to) {
+            return Err(format!("proposed to move {task} to {to}, which its affinity forbids"));
+        }
+        if self.current(from) != Some(task) && (it.state != State::Queued || it.cpu != from) {
+            return Err(format!("proposed to move {task}, which is neither queued nor running on {from}"));
+        }
+        Ok(())
+    }
+}
+
+/// Wishes to reschedule, and the policy's timer.
+impl Referee {
+    /// Asks `cpu` to reschedule; true if it was not asked before.
+    #[inline]
+    pub fn ask(&mut self, cpu: CpuId) -> bool {
+        !std::mem::replace(&mut self.cpus[cpu.index()].is_asked, true)
+    }
+
+    /// The host has answered the wish to reschedule `cpu` otherwise than by a choice: it is on its way.
+    pub fn heeded(&mut self, cpu: CpuId) {
+        self.cpus[cpu.index()].is_asked = false;
+    }
+
+    /// Time at which the policy wants [`Referee::timer`] to be called, if it has timers at all.
+    #[inline]
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Time> {
+        if self.about.needs.timer { self.policy.next_timer() } else { None }
+    }
+
+    /// The time given by [`Referee::next_timer`] has come.
+    #[must_use]
+    pub fn timer(&mut self) -> Option<CpuId> {
+        let answer = self.policy.timer(&context!(self));
+        self.heed(answer)
+    }
+
+    /// Verifies a wish to reschedule; the CPU, if it is newly asked.
+    #[inline(always)]
+    fn heed(&mut self, answer: Resched) -> Option<CpuId> {
+        let Resched::Preempt(cpu) = answer else { return None };
+        if cpu.index() >= self.cpus.len() {
+            self.refuse(&format!("preempted {cpu}, which this machine does not have"));
+            return None;
+        }
+        self.ask(cpu).then_some(cpu)
+    }
+
+    /// As `heed`, but `cpu` itself is about to choose anyway.
+    #[inline]
+    fn heed_others(&mut self, answer: Resched, cpu: CpuId) -> Option<CpuId> {
+        if answer == Resched::Preempt(cpu) { None } else { self.heed(answer) }
+    }
+}

@@ -1,0 +1,97 @@
+//! Answers that leave no trace.
+//!
+//! A task that is never idle does not wait for the answers to what it sent: when it looks, they are there. No
+//! waking tells that it went on because of them, so a replay in which it runs first would let it send everything
+//! before anybody answers. What the recording does tell is how many of its messages were ever under way at once:
+//! its window. A replay holds the sender to that window: beyond it, it waits until one more of those it woke is
+//! done, that is, waits again or ends.
+//!
+//! A sender with several receivers is an event loop: it waits for any of them. It is held to more, that each answers
+//! before it is spoken to again, and to less, since it goes on with whichever answers first ([`super::conversations`]).
+//!
+//! This is an inference, made only where the answers are invisible: a task sends to another program by
+//! soft-interrupt edges ([`super::causes`]), at least [`super::causes::RECURRING`] times, and that program's
+//! tasks wake it less than half as often as it wakes them. It cannot deadlock: in the recorded order, the sender
+//! never had more under way than its window.
+
+use super::causes::{Cause, Kinds, RECURRING, Rule, is_soft};
+use super::history::History;
+use goodness_core::TaskId;
+use goodness_trace::SchedEvent;
+use std::collections::BTreeMap;
+
+/// What one task sends to one program.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    sent: u32,
+    answered: u32,
+    under_way: u32,
+    most: u32,
+    /// Who was sent to first, and whether anybody else was since.
+    first: Option<TaskId>,
+    has_several: bool,
+}
+
+/// What a sender that does not seem to wait for its answers is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// One receiver: this many messages under way.
+    ToWindow(u32),
+    /// Several receivers: the answer of each before it is spoken to again.
+    ToAnswers,
+}
+
+/// What all senders whose answers are invisible are held to, by sender and receiving program.
+pub struct Windows(BTreeMap<(TaskId, u32), Held>);
+
+impl Windows {
+    /// Finds the windows.
+    #[must_use]
+    pub fn find(history: &History, rule: &Rule) -> Windows {
+        let mut traffic = BTreeMap::<(TaskId, u32), Traffic>::new();
+        let mut asked: Vec<Option<(TaskId, u32)>> = vec![None; history.participants.len()];
+        let program = |task: TaskId| history.participant(task).program;
+        for record in history.records {
+            if let Some(wake) = history.waking(record) {
+                let task = wake.task;
+                let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default()) else { continue };
+                traffic.entry((task, program(by))).or_default().answered += 1;
+                if !is_soft(wake.context) || program(by) == program(task) || asked[task.index()].is_some() {
+                    continue;
+                }
+                asked[task.index()] = Some((by, program(task)));
+                let it = traffic.entry((by, program(task))).or_default();
+                it.sent += 1;
+                it.under_way += 1;
+                it.most = it.most.max(it.under_way);
+                it.has_several |= *it.first.get_or_insert(task) != task;
+            } else if let SchedEvent::Switch { prev: Some(prev), prev_state, .. } = record.event
+                && !prev_state.is_runnable()
+                && let Some(it) = asked[prev.index()].take().and_then(|key| traffic.get_mut(&key))
+            {
+                it.under_way -= 1;
+            }
+        }
+        let is_one_way = |t: &Traffic| t.sent >= RECURRING && t.answered * 2 < t.sent;
+        let held = |t: Traffic| if t.has_several { Held::ToAnswers } else { Held::ToWindow(t.most) };
+        Windows(traffic.into_iter().filter(|(_, t)| is_one_way(t)).map(|(key, t)| (key, held(t))).collect())
+    }
+
+    /// What `sender` is held to towards `program`; `None`: it sends as it likes.
+    #[must_use]
+    pub fn of(&self, sender: TaskId, program: u32) -> Option<Held> {
+        self.0.get(&(sender, program)).copied()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

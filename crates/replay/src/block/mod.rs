@@ -1,0 +1,303 @@
+//! Work recovered from a trace of block I/O: one task for each submitter, which asks for what it was seen to ask for.
+//!
+//! ```text
+//!  trace ─▶ survey (disks, sizes, service times) ─▶ gather (pieces, dependencies, think times) ─▶ player ─▶ disks
+//! ```
+//!
+//! Closed loop: each submitter waits for its own completions as it was seen to wait, thinks as long, and keeps as much
+//! under way; a slower disk slows it down. Open loop: everything at its recorded time.
+//!
+//! Not recovered: what submitters wait for besides their own I/O (each other, a CPU, a user), priorities, the plugs
+//! (arrivals within 10 µs count as plugged together), flushes and durability within writes.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `survey` | the first reading: disks |
+//! | `gather` | the second reading: submitters |
+//! | `under_way` | which pieces a completion ends |
+//! | `player` | the behaviour of a submitter, and how far it is from the recording |
+
+mod gather;
+mod player;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod under_way;
+
+use crate::Arrivals;
+use gather::{Gather, Gathered, Programme};
+use goodness_core::{
+    DeviceSample, DiskId, DiskSpec, Layout, Piece as Part, Seed, Start, StorageSpec, Task, TaskId, TaskSpec,
+    VolumeSpec, Workload, WorkloadSource,
+};
+use goodness_observe::Histogram;
+use goodness_trace::TraceError;
+use goodness_trace::block::{About, BlockReader, BlockTrace};
+use player::{Player, Shared, rounded};
+use std::sync::{Arc, PoisonError};
+use survey::Survey;
+
+/// The disk where neither the caller nor the trace's own service times give one.
+pub const DEFAULT_DEVICE: &str = "sata-7200-4tb";
+
+/// The most disks of one replay; one number less than twelve bits hold.
+const VOLUMES_MAX: usize = 4095;
+
+/// Which events of the trace are submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Events {
+    /// Arrivals at the block layer: what was asked for.
+    #[default]
+    Queue,
+    /// Issues to the device: what the recorded elevator made of it.
+    Issue,
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Closed loop or open.
+    pub arrivals: Arrivals,
+    /// What is submitted.
+    pub events: Events,
+    /// The device of every disk, with settings; `None`: one that takes as long as the trace says, else
+    /// [`DEFAULT_DEVICE`].
+    pub device: Option<String>,
+}
+
+/// What the replay leaves out or changes, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Pieces of disks that hand them on to others of the trace.
+    pub stacked: u64,
+    /// Pieces later than a day after the first.
+    pub late: u64,
+    /// Pieces without a length.
+    pub empty: u64,
+    /// Writes whose marks of durability are not replayed.
+    pub marks: u64,
+    /// Pieces whose completion is not in the trace.
+    pub never_done: u64,
+    /// Pieces put elsewhere because the device ends before them.
+    pub wrapped: u64,
+}
+
+impl Lost {
+    /// Each count with what it means.
+    #[must_use]
+    pub fn counted(&self) -> [(&'static str, u64); 6] {
+        [
+            ("pieces of disks stacked on others of the trace, replayed on those only", self.stacked),
+            ("pieces later than 24 h after the first, left out", self.late),
+            ("pieces without a length, left out", self.empty),
+            ("writes whose flush or durability (FUA) is not replayed", self.marks),
+            ("pieces whose completion is not in the trace, taken as done after a minute", self.never_done),
+            ("pieces beyond the end of the device, wrapped around to within it", self.wrapped),
+        ]
+    }
+}
+
+/// A trace of block I/O as work.
+pub struct BlockReplay {
+    name: String,
+    programmes: Arc<Vec<Programme>>,
+    names: Vec<String>,
+    storage: StorageSpec,
+    open: bool,
+    /// What had to be left out or changed.
+    pub lost: Lost,
+    /// What the reader of the trace says of it.
+    pub about: About,
+    /// Sentences about how it is replayed.
+    pub notes: Vec<String>,
+}
+
+impl BlockReplay {
+    /// Reads the trace that `open` opens, twice; `name` is for reports.
+    ///
+    /// # Errors
+    /// One sentence: a trace that cannot be read or holds nothing to replay, a device that does not exist.
+    pub fn read<'a>(
+        name: &str,
+        mut open: impl FnMut() -> Result<BlockTrace<'a>, TraceError>,
+        options: &Options,
+    ) -> Result<BlockReplay, String> {
+        let mut trace = open().map_err(|why| why.to_string())?;
+        let survey = Survey::of(&mut trace).map_err(|why| why.to_string())?;
+        let about = trace.about().clone();
+        drop(trace);
+        refuse(name, &survey, &about, options)?;
+        let gathered = Gather::all(&survey, options.events, &mut open().map_err(|why| why.to_string())?)
+            .map_err(|e| e.to_string())?;
+        Making { name, about, options }.replay(survey, gathered)
+    }
+
+    /// How many pieces are submitted.
+    #[must_use]
+    pub fn pieces(&self) -> usize {
+        self.programmes.iter().map(|programme| programme.pieces.len()).sum()
+    }
+}
+
+/// Refuses a trace that does not have what `options` ask for.
+fn refuse(name: &str, survey: &Survey, about: &About, options: &Options) -> Result<(), String> {
+    if options.events == Events::Issue && survey.issues == 0 {
+        return Err(format!(
+            "{name}: --block-events issue: the trace has no issues ({}); replay arrivals, which is the default",
+            about.format
+        ));
+    }
+    if survey.volumes.is_empty() {
+        let remedy = if survey.issues > 0 { "; replay issues with --block-events issue" } else { "" };
+        return Err(format!("{name}: no disk of the trace has arrivals that can be replayed{remedy}"));
+    }
+    match survey.volumes.len() {
+        0..=VOLUMES_MAX => Ok(()),
+        many => Err(format!("{name}: the trace has {many} disks, and at most {VOLUMES_MAX} can be replayed")),
+    }
+}
+
+struct Making<'a> {
+    name: &'a str,
+    about: About,
+    options: &'a Options,
+}
+
+impl Making<'_> {
+    fn replay(self, mut survey: Survey, gathered: Gathered) -> Result<BlockReplay, String> {
+        let Gathered { mut programmes, latency, mut lost } = gathered;
+        if programmes.is_empty() {
+            let other = if survey.issues > 0 { "; replay issues with --block-events issue" } else { "" };
+            return Err(format!("{}: no arrival of the trace can be replayed{other}", self.name));
+        }
+        let open = self.options.arrivals == Arrivals::Recorded || !self.about.allows_closed_loop();
+        let mut notes = vec![self.loop_sentence(open, &programmes)];
+        notes.extend(latency_sentence(&latency));
+        let storage = self.storage(&mut survey, &mut notes)?;
+        for piece in programmes.iter_mut().flat_map(|programme| &mut programme.pieces) {
+            let sectors = storage.volumes[usize::from(piece.volume())].sectors();
+            lost.wrapped += u64::from(wrap(&mut piece.sector, &mut piece.sectors, sectors));
+        }
+        let names = programmes.iter().map(|programme| self.name_of(programme.pid)).collect();
+        Ok(BlockReplay {
+            name: self.name.into(),
+            programmes: Arc::new(programmes),
+            names,
+            storage,
+            open,
+            lost,
+            about: self.about,
+            notes,
+        })
+    }
+
+    fn loop_sentence(&self, open: bool, programmes: &[Programme]) -> String {
+        let pieces: usize = programmes.iter().map(|programme| programme.pieces.len()).sum();
+        let what = match self.options.events {
+            Events::Queue => "arrivals at the block layer",
+            Events::Issue => "issues to the device",
+        };
+        let how = match (open, self.options.arrivals) {
+            (false, _) => {
+                "closed loop: after each submitter's own completions, with its recorded think times and depth"
+            }
+            (true, Arrivals::Recorded) => "open loop: at the recorded times",
+            (true, Arrivals::Delays) => "open loop: at the recorded times, since the trace has no completions",
+        };
+        format!("{pieces} {what} of {} submitters, format {}; {how}", programmes.len(), self.about.format)
+    }
+
+    fn name_of(&self, pid: u32) -> String {
+        match (pid, self.about.processes.name(pid)) {
+            (0, _) => "unknown".into(),
+            (_, Some(comm)) => comm.to_string(),
+            (_, None) => format!("pid {pid}"),
+        }
+    }
+
+    fn storage(&self, survey: &mut Survey, notes: &mut Vec<String>) -> Result<StorageSpec, String> {
+        let mut storage = StorageSpec { cache_pages: 16, ..StorageSpec::default() };
+        for (volume, disk) in survey.volumes.clone().into_iter().enumerate() {
+            let name = self.about.disks.name(DiskId(disk as u16)).unwrap_or("disk").to_string();
+            let end = survey.end(volume as u16);
+            let sample = match self.options.device {
+                Some(_) => None,
+                None => survey.disks[disk].sample(end).map(Arc::new),
+            };
+            let device = self.options.device.as_deref().unwrap_or(DEFAULT_DEVICE);
+            let (device, sectors) = match &sample {
+                Some(sample) => ("recorded", sample.facts.sectors),
+                None => (device, goodness_device::by_name(device, Seed(1))?.facts().sectors),
+            };
+            notes.push(device_sentence(&name, device, sample.as_deref(), self.options.device.is_some()));
+            let whole = Part { disk: DiskId(volume as u16), sector: 0, sectors };
+            storage.volumes.push(VolumeSpec { name: name.clone(), layout: Layout::Linear, pieces: vec![whole] });
+            storage.disks.push(DiskSpec { name, device: device.into(), sample, elevator: None });
+        }
+        Ok(storage)
+    }
+}
+
+fn device_sentence(disk: &str, device: &str, sample: Option<&DeviceSample>, is_asked: bool) -> String {
+    match sample {
+        Some(sample) => format!(
+            "disk {disk}: takes {} service times of the trace by operation, size and succession, {} at a time; where a \
+             request lies makes no difference to it, --device NAME gives a disk to which it does",
+            sample.services.len(),
+            sample.servers
+        ),
+        None if is_asked => format!("disk {disk}: {device}"),
+        None => format!("disk {disk}: {device}, since the trace has no service times; --device NAME changes it"),
+    }
+}
+
+fn latency_sentence(latency: &Histogram) -> Option<String> {
+    let (mean, p50) = (rounded(latency.mean()? as u64), rounded(latency.quantile(5_000)?));
+    let p99 = rounded(latency.quantile(9_900)?);
+    Some(format!("in the recording a piece took {mean} on average, {p50} at the median, {p99} at the 99th percentile"))
+}
+
+/// Puts a piece within so many sectors; says whether it had to.
+fn wrap(sector: &mut u64, sectors: &mut u32, size: u64) -> bool {
+    if sector.checked_add(u64::from(*sectors)).is_some_and(|end| end <= size) {
+        return false;
+    }
+    *sectors = u64::from(*sectors).min(size) as u32;
+    *sector = (*sector % size).min(size - u64::from(*sectors));
+    true
+}
+
+impl WorkloadSource for BlockReplay {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what_varies(&self) -> &str {
+        "the submitters are the same in every replication; chance within the devices and the phase of the tick differ"
+    }
+
+    fn build(&self, _: Seed, _: u32) -> Workload {
+        let timing = Shared::default();
+        let tasks = self.programmes.iter().zip(&self.names).enumerate().map(|(which, (programme, name))| TaskSpec {
+            name: name.clone(),
+            start: Start::At(programme.pieces[0].at),
+            task: Task::default(),
+            behaviour: Box::new(Player::new(Arc::clone(&self.programmes), which, self.open, Arc::clone(&timing))),
+            judged: true,
+        });
+        let tasks = tasks.collect();
+        let remarks = move || {
+            let timing = timing.lock().unwrap_or_else(PoisonError::into_inner);
+            timing.sentence().into_iter().collect()
+        };
+        Workload { tasks, storage: self.storage.clone(), remarks: Some(Box::new(remarks)), ..Workload::default() }
+    }
+
+    fn id_of(&self, task: TaskId) -> u64 {
+        self.programmes.get(task.index()).map_or(0, |programme| programme.pid.into())
+    }
+
+    fn asks_for_elevator(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,129 @@
+//! Pieces that were asked for and are not done, found by where they are: a completion names sectors, and may end
+//! several pieces that were merged into one request, or a part of one that was cut.
+
+use goodness_core::{Span, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A piece that has not completed by then never does: its completion is not in the trace. A choice: twice what Linux
+/// gives a command of a disk.
+const PATIENCE: Span = Span::from_s(60);
+
+/// Where flushes are kept, which have no place.
+const FLUSH: u64 = u64::MAX;
+
+/// Volume, first sector, and a number that tells pieces at one place apart.
+type Key = (u16, u64, u64);
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    task: u32,
+    sectors: u32,
+    queued: Time,
+}
+
+/// Pieces under way.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    pieces: BTreeMap<Key, Piece>,
+    /// In order of time, to be given up some day.
+    oldest: VecDeque<(Time, Key)>,
+    begun: u64,
+}
+
+impl UnderWay {
+    /// A piece of `task` begins. `sectors` is 0 for a flush.
+    pub fn begin(&mut self, now: Time, volume: u16, sector: u64, sectors: u32, task: u32) {
+        let key = (volume, if sectors == 0 { FLUSH } else { sector }, self.begun);
+        self.begun += 1;
+        self.pieces.insert(key, Piece { task, sectors, queued: now });
+        self.oldest.push_back((now, key));
+    }
+
+    /// Sectors are done, or with 0 of them a flush: `done` hears whose piece is complete, and since when it was under
+    /// way.
+    pub fn end(&mut self, volume: u16, sector: u64, sectors: u32, mut done: impl FnMut(u32, Time)) {
+        let mut at = if sectors == 0 { FLUSH } else { sector };
+        let end = sector.saturating_add(u64::from(sectors));
+        loop {
+            let next = self.pieces.range((volume, at, 0)..=(volume, end.max(at), u64::MAX)).next();
+            let Some((&key, &piece)) = next.filter(|(key, _)| sectors == 0 || key.1 < end) else { return };
+            self.pieces.remove(&key);
+            let behind = key.1.saturating_add(u64::from(piece.sectors));
+            if sectors > 0 && behind > end {
+                let rest = Piece { sectors: (behind - end) as u32, ..piece };
+                self.pieces.insert((volume, end, key.2), rest);
+                self.oldest.push_back((piece.queued, (volume, end, key.2)));
+                return;
+            }
+            done(piece.task, piece.queued);
+            if sectors == 0 {
+                return;
+            }
+            at = behind;
+        }
+    }
+
+    /// Gives up what has been under way for too long: `lost` hears whose it was.
+    pub fn forget(&mut self, now: Time, mut lost: impl FnMut(u32)) {
+        while let Some((_, key)) = self.oldest.front().copied().filter(|(begun, _)| now.since(*begun) > PATIENCE) {
+            self.oldest.pop_front();
+            if let Some(piece) = self.pieces.remove(&key) {
+                lost(piece.task);
+            }
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(pieces: &[(u64, u32, u32)], ends: &[(u64, u32)]) -> (Vec<u32>, usize) {
+        let mut under_way = UnderWay::default();
+        for (sector, sectors, task) in pieces {
+            under_way.begin(Time(1), 0, *sector, *sectors, *task);
+        }
+        let mut done = Vec::new();
+        for (sector, sectors) in ends {
+            under_way.end(0, *sector, *sectors, |task, _| done.push(task));
+        }
+        (done, under_way.len())
+    }
+
+    #[test]
+    fn a_request_ends_all_the_pieces_that_were_merged_into_it() {
+        assert_eq!(ended(&[(16, 8, 1), (8, 8, 2), (24, 8, 3), (64, 8, 4)], &[(8, 24)]), (vec![2, 1, 3], 1));
+    }
+
+    #[test]
+    fn a_piece_that_was_cut_ends_with_its_last_part() {
+        assert_eq!(ended(&[(0, 16, 1)], &[(0, 8)]), (vec![], 1));
+        assert_eq!(ended(&[(0, 16, 1)], &[(0, 8), (8, 8)]), (vec![1], 0));
+    }
+
+    #[test]
+    fn of_two_pieces_at_one_place_a_completion_ends_the_older() {
+        assert_eq!(ended(&[(0, 8, 1), (0, 8, 2)], &[(0, 8)]), (vec![1], 1));
+    }
+
+    #[test]
+    fn a_flush_ends_one_flush() {
+        assert_eq!(ended(&[(0, 0, 1), (0, 0, 2), (0, 8, 3)], &[(0, 0)]), (vec![1], 2));
+    }
+
+    #[test]
+    fn what_never_completes_is_given_up_after_a_minute() {
+        let mut under_way = UnderWay::default();
+        under_way.begin(Time(0), 0, 0, 8, 7);
+        let mut lost = Vec::new();
+        under_way.forget(Time(60_000_000_000), |task| lost.push(task));
+        assert!(lost.is_empty());
+        under_way.forget(Time(60_000_000_001), |task| lost.push(task));
+        assert_eq!((lost, under_way.len()), (vec![7], 0));
+    }
+}

@@ -1,0 +1,168 @@
+//! Event loops: tasks that speak with several others and go on with whichever answers first.
+//!
+//! The programme of an event loop is cut into *turns*. Each turn begins with an answer and holds what the loop did
+//! because of it; in a replay the loop goes on with any turn whose answer is there ([`super::loop_rounds`]). An answer
+//! is a peer's going back to its wait after the loop had spoken to it. Which answer a piece of work belongs to is told
+//! by three rules, for a loop that serves its peers in the order in which they are ready, as `epoll` does:
+//!
+//! 1. The loop speaks to a peer again that has answered: a new turn, because of that answer; unless
+//! 2. the loop slept while that answer was there, or served a later answer before it. Then it was not waiting for it:
+//!    it speaks on its own initiative (a new request to an idle worker, say), and its present turn goes on.
+//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another answer for
+//!    what the loop does next.
+//!
+//! Turns of one peer stay in order, because each is due to an answer of its own. Who is an event loop,
+//! [`super::answers`] says.
+
+use goodness_core::{TaskId, Time};
+
+/// The number of something a turn may begin with, in order of recovery.
+pub type Answer = u32;
+
+/// One task's part in conversations.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// As a peer: the loop that spoke to it last.
+    asked_by: Option<TaskId>,
+    /// As a peer: its last answer and when it was given, if the loop has not spoken to it since.
+    answered: Option<(Answer, Time)>,
+    /// As a loop: when the latest answer that it has served was given.
+    served: Time,
+    /// As a loop: when it last went to sleep.
+    slept: Time,
+    /// As a loop: the message that ended its sleep, if nothing has been done since.
+    woken_by: Option<Answer>,
+}
+
+/// The conversations of all event loops, as far as the recording has been read.
+#[derive(Clone, Debug)]
+pub struct Conversations {
+    parts: Vec<Part>,
+    answers: Answer,
+}
+
+impl Conversations {
+    /// None of so many tasks has spoken yet.
+    #[must_use]
+    pub fn new(tasks: usize) -> Conversations {
+        Conversations { parts: vec![Part::default(); tasks], answers: 0 }
+    }
+
+    /// A message that may begin a turn.
+    pub fn message(&mut self) -> Answer {
+        self.answers += 1;
+        self.answers - 1
+    }
+
+    /// `peer` goes to sleep. If a loop spoke to it, that is an answer.
+    pub fn rests(&mut self, peer: TaskId, at: Time) -> Option<Answer> {
+        self.parts[peer.index()].asked_by?;
+        let answer = self.message();
+        self.parts[peer.index()].answered = Some((answer, at));
+        Some(answer)
+    }
+
+    /// The event loop `task` had slept since `since`; `message` woke it.
+    pub fn woken(&mut self, task: TaskId, since: Time, message: Answer) {
+        let part = &mut self.parts[task.index()];
+        part.slept = since;
+        part.woken_by = Some(message);
+    }
+
+    /// `task` slept since `since` and was woken from elsewhere.
+    pub fn slept(&mut self, task: TaskId, since: Time) {
+        self.parts[task.index()].slept = since;
+    }
+
+    /// The event loop `task` speaks to `peer`: the answer with which a new turn begins, if one does.
+    pub fn speaks(&mut self, task: TaskId, peer: TaskId) -> Option<Answer> {
+        let part = &mut self.parts[peer.index()];
+        let (asked_by, answered) = (part.asked_by.replace(task), part.answered.take());
+        let (answer, at) = answered.filter(|_| asked_by == Some(task))?;
+        let part = &mut self.parts[task.index()];
+        if at < part.served || at <= part.slept {
+            return None;
+        }
+        part.served = at;
+        part.woken_by = None;
+        Some(answer)
+    }
+
+    /// `task` does something: the message with which a new turn begins, if it was woken and no answer began one since.
+    pub fn acts(&mut self, task: TaskId) -> Option<Answer> {
+        self.parts[task.index()].woken_by.take()
+    }
+
+    /// How many answers and messages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.answers as usize
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.answers == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOP: TaskId = TaskId(0);
+
+    /// The loop speaks to workers 1 and 2, which answer at 10 and 20.
+    fn both_answered() -> (Conversations, Answer, Answer) {
+        let mut conversations = Conversations::new(3);
+        assert_eq!(conversations.rests(TaskId(1), Time(5)), None, "nobody has spoken to it");
+        assert_eq!(
+            (conversations.speaks(LOOP, TaskId(1)), conversations.speaks(LOOP, TaskId(2))),
+            (None, None),
+            "nothing to reply to"
+        );
+        let first = conversations.rests(TaskId(1), Time(10)).expect("an answer");
+        let second = conversations.rests(TaskId(2), Time(20)).expect("an answer");
+        (conversations, first, second)
+    }
+
+    #[test]
+    fn a_loop_that_speaks_again_to_who_has_answered_begins_a_turn() {
+        let (mut conversations, first, second) = both_answered();
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "not answered yet");
+        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
+    }
+
+    #[test]
+    fn who_was_passed_over_is_spoken_to_on_the_loops_own_initiative() {
+        let (mut conversations, _, second) = both_answered();
+        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "a later answer was served before");
+    }
+
+    #[test]
+    fn a_loop_that_slept_beside_an_answer_was_not_waiting_for_it() {
+        let (mut conversations, ..) = both_answered();
+        conversations.slept(LOOP, Time(15));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None);
+        assert!(conversations.speaks(LOOP, TaskId(2)).is_some(), "that one came while it slept");
+    }
+
+    #[test]
+    fn the_message_that_woke_the_loop_begins_a_turn_unless_an_answer_does() {
+        let (mut conversations, first, _) = both_answered();
+        let message = conversations.message();
+        conversations.woken(LOOP, Time(7), message);
+        assert_eq!(conversations.clone().acts(LOOP), Some(message));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
+        assert_eq!(conversations.acts(LOOP), None);
+    }
+
+    #[test]
+    fn the_last_rest_before_the_loop_speaks_again_is_the_answer() {
+        let (mut conversations, ..) = both_answered();
+        let later = conversations.rests(TaskId(1), Time(30));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), later);
+    }
+}

@@ -1,0 +1,194 @@
+//! The recorded machine, as far as its recording shows it.
+
+use super::clock::TickGrid;
+use super::history::History;
+use goodness_core::{Cpu, CpuId, Machine, Off, Span, TaskId, Time};
+use goodness_trace::{Neighbourhood, Recording, SchedEvent, Wake};
+
+/// A figure read off a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What.
+    pub name: &'static str,
+    /// Its value; `None` where the recording does not show it.
+    pub value: Option<String>,
+    /// From how many cases; 0 where the header says it.
+    pub samples: usize,
+    /// How it was found, and what it is used for.
+    pub how: &'static str,
+}
+
+/// The recorded machine, and where its figures come from.
+#[derive(Clone, Debug)]
+pub struct RecordedMachine {
+    /// The machine, to replay on.
+    pub machine: Machine,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+}
+
+/// Delays from a waking to the switch that follows, by situation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// The CPU was idle and the waking happened on it.
+    pub idle_here: Vec<u64>,
+    /// The CPU was idle and the waking happened on another.
+    pub idle_elsewhere: Vec<u64>,
+    /// The waking preempted the running task, which was the waker's or was interrupted.
+    pub preempted_here: Vec<u64>,
+    /// The waking preempted the running task of another CPU.
+    pub preempted_elsewhere: Vec<u64>,
+}
+
+/// A preemption later than this after a waking is not its immediate consequence: a tick came in between, or
+/// the kernel was busy. A choice.
+const AT_ONCE: Span = Span::from_us(500);
+/// Fewer cases than this give no figure.
+const SAMPLES_MIN: usize = 5;
+/// HZ where neither header nor ticks show it: Debian's and Ubuntu's long-time default.
+const HZ_UNKNOWN: u32 = 250;
+
+/// The machine that `recording` was made on. What switching, waking and ticks cost stays zero, because it is
+/// inside the recorded bursts.
+///
+/// # Errors
+/// A sentence when the recording names no CPU or an impossible tick.
+pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGrid>) -> Result<RecordedMachine, String> {
+    let hz = grid.map(|g| g.hz).or(history.hz);
+    let header = recording.metadata.recording.as_ref();
+    let known = header.map_or(&[][..], |h| &h.cpus.topology);
+    let cpus = (0..history.cpus as u32).map(|i| place(i, known)).collect();
+    let mut machine = Machine::new("as recorded", cpus, hz.unwrap_or(HZ_UNKNOWN))?;
+    if let Some(grid) = grid {
+        machine.first_tick = grid.first;
+    }
+    let delays = Delays::of(history);
+    let here = median(&delays.idle_here).or_else(|| median(&delays.idle_elsewhere));
+    let elsewhere = median(&delays.idle_elsewhere);
+    machine.costs.preempt = median(&delays.preempted_here).unwrap_or_default();
+    machine.costs.idle_exit = here.unwrap_or_default();
+    machine.costs.interrupt = match elsewhere {
+        Some(elsewhere) => elsewhere.saturating_sub(machine.costs.idle_exit),
+        None => median(&delays.preempted_elsewhere).unwrap_or_default(),
+    };
+    let figures = figures(&machine, grid, hz, history.hz.is_some(), &delays);
+    Ok(RecordedMachine { machine, figures })
+}
+
+fn place(index: u32, known: &[Neighbourhood]) -> Cpu {
+    let found = known.iter().find(|n| n.cpu == index);
+    let first = |list: Option<&Vec<u32>>, default| list.and_then(|l| l.iter().min().copied()).unwrap_or(default);
+    Cpu {
+        core: first(found.and_then(|n| n.smt.as_ref()), index),
+        cache: first(found.and_then(|n| n.llc.as_ref()), 0),
+        node: found.and_then(|n| n.node).unwrap_or(0),
+        capacity: 1024,
+    }
+}
+
+fn median(samples: &[u64]) -> Option<Span> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    (sorted.len() >= SAMPLES_MIN).then(|| Span(sorted[sorted.len() / 2]))
+}
+
+fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: bool, delays: &Delays) -> Vec<Figure> {
+    let ticks = grid.map_or(0, |g| g.samples);
+    let shown = |samples: &[u64]| median(samples).map(|span| span.to_string());
+    let figure = |name, value, samples, how| Figure { name, value, samples, how };
+    vec![
+        figure(
+            "hz",
+            hz.map(|hz| hz.to_string()),
+            if hz_told { 0 } else { ticks },
+            "from the header, else from preemptions that no wake-up explains, else 250",
+        ),
+        figure(
+            "first_tick",
+            grid.map(|_| machine.first_tick.to_string()),
+            ticks,
+            "earliest phase of preemptions that no wake-up explains",
+        ),
+        figure(
+            "idle_exit",
+            shown(&delays.idle_here),
+            delays.idle_here.len(),
+            "median time from a wake-up on an idle CPU to the switch",
+        ),
+        figure(
+            "idle_elsewhere",
+            shown(&delays.idle_elsewhere),
+            delays.idle_elsewhere.len(),
+            "median time from a wake-up for another, idle CPU to the switch; the part beyond idle_exit is `interrupt`",
+        ),
+        figure(
+            "preempt_here",
+            shown(&delays.preempted_here),
+            delays.preempted_here.len(),
+            "median time from a wake-up to its preemption on the same CPU",
+        ),
+        figure(
+            "preempt_elsewhere",
+            shown(&delays.preempted_elsewhere),
+            delays.preempted_elsewhere.len(),
+            "median time from a wake-up to its preemption on another CPU; used as `interrupt` if no CPU was idle",
+        ),
+    ]
+}
+
+/// A waking whose task has not run since.
+#[derive(Clone, Copy)]
+struct Pending {
+    at: Time,
+    from: CpuId,
+    /// Where it was queued, and who ran there then.
+    on: Option<(CpuId, Option<TaskId>)>,
+}
+
+impl Delays {
+    /// Measures the delays in `history`.
+    #[must_use]
+    pub fn of(history: &History) -> Delays {
+        let mut delays = Delays::default();
+        let mut pending: Vec<Option<Pending>> = vec![None; history.participants.len()];
+        let mut running: Vec<Option<Option<TaskId>>> = vec![None; history.cpus];
+        for record in history.records {
+            let (at, cpu) = (record.at, record.cpu);
+            if let Some(wake) = history.waking(record) {
+                pending[wake.task.index()] = Some(Pending { at, from: cpu, on: None });
+            }
+            match record.event {
+                SchedEvent::Wakeup(Wake { task, target, .. }) | SchedEvent::WakeupNew(Wake { task, target, .. }) => {
+                    if let (Some(wake), Some(there)) = (&mut pending[task.index()], running[target.index()]) {
+                        wake.on = Some((target, there));
+                    }
+                }
+                SchedEvent::Switch { prev, next, prev_state, .. } => {
+                    running[cpu.index()] = Some(next);
+                    if let Some(wake) = next.and_then(|n| pending[n.index()].take()) {
+                        delays.note(wake, at, cpu, prev, prev_state.off());
+                    }
+                }
+                _ => {}
+            }
+        }
+        delays
+    }
+
+    fn note(&mut self, wake: Pending, at: Time, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        let Some((on, there)) = wake.on.filter(|(on, _)| *on == cpu) else { return };
+        let delay = at.since(wake.at);
+        let is_here = wake.from == on;
+        // Only a direct change from what ran at the waking to the woken task is its consequence.
+        if there != prev || delay > AT_ONCE {
+            return;
+        }
+        match (there, is_here) {
+            (None, true) => self.idle_here.push(delay.0),
+            (None, false) => self.idle_elsewhere.push(delay.0),
+            (Some(_), true) if off.is_runnable() => self.preempted_here.push(delay.0),
+            (Some(_), false) if off.is_runnable() => self.preempted_elsewhere.push(delay.0),
+            _ => {}
+        }
+    }
+}

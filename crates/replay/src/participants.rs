@@ -1,0 +1,114 @@
+//! Who took part in a recording: class, nice, affinity and program of each task.
+
+use crate::priority::nice_of;
+use goodness_core::{Class, CpuId, CpuSet, Task, TaskId};
+use goodness_trace::{Attributes, Recording};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names of kernel threads, for traces that do not say who is one: they end in these or go on with `/`.
+const KERNEL_THREADS: [&str; 12] = [
+    "kworker",
+    "ksoftirqd",
+    "migration",
+    "rcu_preempt",
+    "rcu_sched",
+    "rcuog",
+    "rcuop",
+    "kthreadd",
+    "kcompactd0",
+    "khugepaged",
+    "kswapd0",
+    "kauditd",
+];
+
+/// What a task was in the recording.
+#[derive(Clone, Debug)]
+pub struct Participant {
+    /// Name for people.
+    pub name: String,
+    /// Its thread id on the recorded machine; not unique, since ids are used again.
+    pub pid: u32,
+    /// Class, nice, affinity; `address_space` is `None` for kernel threads.
+    pub task: Task,
+    /// Tasks with equal numbers belong to one program (process group, or equal names where that is unknown).
+    pub program: u32,
+    /// Who forked it, where the recording shows that.
+    pub parent: Option<TaskId>,
+    /// Whether it belongs to what was recorded on purpose.
+    pub judged: bool,
+}
+
+/// The tasks of `recording`, by number. `first_prio` is the kernel priority first seen of each.
+pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Participant> {
+    let members: BTreeSet<u32> = recording.metadata.members().iter().copied().collect();
+    let mut programs = BTreeMap::new();
+    let mut found: Vec<Participant> = Vec::with_capacity(recording.tasks.len());
+    for (task, entry) in recording.tasks.iter() {
+        let facts = recording.metadata.attributes_of(entry.pid);
+        let name = if entry.comm.is_empty() { format!("pid {}", entry.pid) } else { entry.comm.to_string() };
+        let tgid = facts.and_then(|f| f.tgid).or(entry.tgid);
+        let is_kernel = facts.map_or_else(|| is_kernel_thread(&name), |f| f.role == "kernel");
+        let leader = tgid.and_then(|t| recording.tasks.owner(t)).and_then(|t| recording.tasks.get(t));
+        let program = leader.map_or_else(|| name.clone(), |leader| leader.comm.to_string());
+        let next = programs.len() as u32;
+        let mut spec = class_of(facts, first_prio[task.index()]);
+        spec.address_space = (!is_kernel).then(|| tgid.unwrap_or(entry.pid));
+        let is_member = members.contains(&entry.pid);
+        spec.affinity = facts
+            .and_then(|f| f.affinity.as_deref())
+            .map_or_else(|| inherited_affinity(recording, entry.parent, is_member, &found), set_of);
+        found.push(Participant {
+            name,
+            pid: entry.pid,
+            task: spec,
+            program: *programs.entry(program).or_insert(next),
+            parent: entry.parent,
+            judged: if members.is_empty() { !is_kernel } else { is_member },
+        });
+    }
+    found
+}
+
+fn is_kernel_thread(name: &str) -> bool {
+    KERNEL_THREADS.iter().any(|k| name.strip_prefix(k).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+/// Class and priority: as first seen in the events, where they show; else as the header says.
+fn class_of(facts: Option<&Attributes>, prio: i16) -> Task {
+    let mut task = Task::default();
+    let policy = facts.and_then(|f| f.policy.as_deref());
+    if prio < 100 {
+        task.class = if policy == Some("rr") { Class::RoundRobin } else { Class::Fifo };
+        // −1 is a deadline task: it outranks all others, as does real-time priority 99.
+        task.rt_priority = (99 - prio.max(0)).clamp(1, 99) as u8;
+    } else {
+        task.class = match policy {
+            Some("batch") => Class::Batch,
+            Some("idle") => Class::Idle,
+            _ => Class::Normal,
+        };
+        task.nice = nice_of(prio);
+    }
+    task
+}
+
+/// The affinity of a task that came and went between two looks: its parent's, or the recorded command's.
+fn inherited_affinity(
+    recording: &Recording,
+    parent: Option<TaskId>,
+    is_member: bool,
+    before: &[Participant],
+) -> CpuSet {
+    if let Some(parent) = parent.and_then(|p| before.get(p.index())) {
+        return parent.task.affinity.clone();
+    }
+    let command = recording.metadata.recording.as_ref().and_then(|r| r.command.as_ref());
+    match command.and_then(|c| c.confined_to.as_deref()) {
+        Some(list) if is_member => set_of(list),
+        _ => CpuSet::All,
+    }
+}
+
+fn set_of(list: &[u32]) -> CpuSet {
+    if list.is_empty() { CpuSet::All } else { CpuSet::of(&list.iter().map(|c| CpuId(*c)).collect::<Vec<_>>()) }
+}

@@ -1,0 +1,189 @@
+//! Recovered programmes: eight bytes an instruction, shared by all replications.
+
+use goodness_core::{Rng, Seed, Span, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One instruction: what in the low four bits, how much or which above.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Op(u64);
+
+/// What an [`Op`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Use this much CPU time.
+    Run(Span),
+    /// Something outside the recording wakes the task this long after the wait began.
+    Sleep(Span),
+    /// Something outside the recording wakes the task at this instant.
+    SleepUntil(Time),
+    /// Wait for the wake-up edge of this number.
+    Wait(u32),
+    /// The same in uninterruptible sleep.
+    WaitUninterruptible(u32),
+    /// Fire the edge of this number.
+    Post(u32),
+    /// Give the answer with which this turn of an event loop begins ([`super::loop_rounds`]).
+    Answer(u32),
+    /// A turn of this round begins: an event loop waits for an answer here and goes on with the turn it begins.
+    Turn(u32),
+    /// This round is over; until all its turns were taken, as `Turn`.
+    RoundEnd(u32),
+    /// Create the task of this number in the workload's list.
+    Fork(u32),
+    /// Change one's own nice.
+    Nice(i8),
+    /// End.
+    Exit,
+    /// The recording ends here: nothing more is known of the task.
+    Unknown,
+}
+
+const LENGTH_MAX: u64 = (1 << 60) - 1;
+
+impl Op {
+    /// The instruction for `act`. Lengths beyond 2^60 ns (36 years) are cut to that.
+    #[must_use]
+    pub fn new(act: Act) -> Op {
+        let (tag, value) = match act {
+            Act::Run(span) => (0, span.0),
+            Act::Sleep(span) => (1, span.0),
+            Act::SleepUntil(at) => (2, at.0),
+            Act::Wait(edge) => (3, edge.into()),
+            Act::WaitUninterruptible(edge) => (4, edge.into()),
+            Act::Post(edge) => (5, edge.into()),
+            Act::Fork(child) => (6, child.into()),
+            Act::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
+            Act::Exit => (8, 0),
+            Act::Unknown => (9, 0),
+            Act::Answer(turn) => (10, turn.into()),
+            Act::Turn(round) => (11, round.into()),
+            Act::RoundEnd(round) => (12, round.into()),
+        };
+        Op(value.min(LENGTH_MAX) << 4 | tag)
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn act(self) -> Act {
+        let value = self.0 >> 4;
+        match self.0 & 15 {
+            0 => Act::Run(Span(value)),
+            1 => Act::Sleep(Span(value)),
+            2 => Act::SleepUntil(Time(value)),
+            3 => Act::Wait(value as u32),
+            4 => Act::WaitUninterruptible(value as u32),
+            5 => Act::Post(value as u32),
+            6 => Act::Fork(value as u32),
+            7 => Act::Nice((value as i64 - 20) as i8),
+            8 => Act::Exit,
+            10 => Act::Answer(value as u32),
+            11 => Act::Turn(value as u32),
+            12 => Act::RoundEnd(value as u32),
+            _ => Act::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.act().fmt(f)
+    }
+}
+
+/// How many lengths are shuffled among each other. Large enough to break up coincidences, small enough to keep
+/// phases of different load apart; a choice, not a measurement.
+const BLOCK: usize = 8;
+
+/// The programme with its bursts and its delays put in random order among their like: no length is invented,
+/// and their sums stay what they were. Lengths change places only within a block of eight of the same kind, the
+/// same neighbours (what ended before, what comes next) and the same power of eight in length; freer exchange
+/// turns a server's short and long steps into each other and shifts every metric.
+#[must_use]
+pub fn permuted(ops: &[Op], seed: Seed) -> Arc<[Op]> {
+    let mut blocks = BTreeMap::<Kind, Vec<u32>>::new();
+    let mut result = ops.to_vec();
+    let mut rng = seed.rng();
+    for place in 0..ops.len() {
+        let Some(kind) = kind_of(ops, place) else { continue };
+        let block = blocks.entry(kind).or_default();
+        block.push(place as u32);
+        if block.len() == BLOCK {
+            shuffle(&mut result, block, &mut rng);
+            block.clear();
+        }
+    }
+    for block in blocks.values() {
+        shuffle(&mut result, block, &mut rng);
+    }
+    result.into()
+}
+
+/// Which lengths may change places: what they are, the instructions before and after, the power of eight.
+type Kind = (u64, u64, u64, u32);
+
+/// The kind of the length at `place`; `None` for what has no length to exchange.
+fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
+    let (Act::Run(span) | Act::Sleep(span)) = ops[place].act() else { return None };
+    let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & 15);
+    let before = tag(place.checked_sub(1).and_then(|p| ops.get(p)));
+    Some((ops[place].0 & 15, before, tag(ops.get(place + 1)), span.0.max(1).ilog2() / 3))
+}
+
+fn shuffle(ops: &mut [Op], places: &[u32], rng: &mut Rng) {
+    // Fisher and Yates, on the places.
+    for last in (1..places.len()).rev() {
+        let other = rng.below(last as u64 + 1) as usize;
+        ops.swap(places[last] as usize, places[other] as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_says_what_it_was_made_of() {
+        let acts = [
+            Act::Run(Span(123_456_789_012)),
+            Act::Sleep(Span(0)),
+            Act::SleepUntil(Time(u64::MAX >> 4)),
+            Act::Wait(u32::MAX),
+            Act::WaitUninterruptible(7),
+            Act::Post(8),
+            Act::Fork(9),
+            Act::Nice(-20),
+            Act::Nice(19),
+            Act::Exit,
+            Act::Unknown,
+            Act::Answer(u32::MAX),
+            Act::Turn(10),
+            Act::RoundEnd(11),
+        ];
+        for act in acts {
+            assert_eq!(Op::new(act).act(), act);
+        }
+        assert_eq!(std::mem::size_of::<Op>(), 8);
+    }
+
+    #[test]
+    fn permuting_keeps_sums_and_structure_and_exchanges_only_like_with_like() {
+        let mut ops = Vec::new();
+        for i in 0..40 {
+            ops.extend([Act::Run(Span(100 + i)), Act::Post(0), Act::Run(Span(5000 + i))].map(Op::new));
+            ops.extend([Act::Wait(i as u32), Act::Sleep(Span(9000 + i))].map(Op::new));
+        }
+        let shuffled = permuted(&ops, Seed(3));
+        assert_ne!(&shuffled[..], &ops[..]);
+        assert_eq!(permuted(&ops, Seed(3)), shuffled, "equal seeds give equal work");
+        assert_ne!(permuted(&ops, Seed(4)), shuffled);
+        let similar = |a: &Op, b: &Op| a.0 & 15 == b.0 & 15 && (a.0 == b.0 || (a.0 >> 4).abs_diff(b.0 >> 4) < 40);
+        assert!(shuffled.iter().zip(&ops).all(|(a, b)| similar(a, b)));
+        let sorted = |ops: &[Op]| {
+            let mut values: Vec<u64> = ops.iter().map(|op| op.0).collect();
+            values.sort_unstable();
+            values
+        };
+        assert_eq!(sorted(&shuffled), sorted(&ops), "no length is invented or lost");
+    }
+}

@@ -1,0 +1,98 @@
+//! State of one task while its programme is recovered.
+
+use super::conversations::Answer;
+use super::program::{Act, Op};
+use goodness_core::{CpuId, Off, Span, Start, Time};
+
+/// What a task is doing, as far as the recording tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Nothing was seen of it yet.
+    Unseen,
+    /// On a CPU since that time.
+    Running(Time),
+    /// Waiting for a CPU.
+    Runnable,
+    /// Waiting for something other than a CPU since that time.
+    Blocked(Time, Off),
+    /// It left its CPU at about that time, and no event says how.
+    Unaccounted(Time),
+    /// Gone.
+    Gone,
+}
+
+/// What ended a wait; the edge, if it was one, has been posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// This edge.
+    Edge(u32),
+    /// A peer's message to an event loop, which may have gone on with another.
+    Message(Answer),
+    /// Something outside.
+    External,
+}
+
+/// State of one task.
+#[derive(Debug)]
+pub struct Track {
+    /// What it is doing.
+    pub doing: Doing,
+    /// Its programme so far.
+    pub ops: Vec<Op>,
+    /// CPU time since the last instruction.
+    pub burst: u64,
+    /// What ended a wait before the task had begun it: it was woken while still on its CPU.
+    pub early: Option<Ending>,
+    /// How it begins, once that is known.
+    pub start: Option<Start>,
+    /// Its CPU at the beginning.
+    pub cpu: CpuId,
+    /// When it was last made runnable.
+    pub runnable_at: Time,
+    /// Channel to post when the task is done, for the sender that woke it.
+    pub answers_on: Option<u32>,
+}
+
+impl Track {
+    /// A task of which nothing was seen yet.
+    #[must_use]
+    pub fn unseen() -> Track {
+        Track {
+            doing: Doing::Unseen,
+            ops: Vec::new(),
+            burst: 0,
+            early: None,
+            start: None,
+            cpu: CpuId(0),
+            runnable_at: Time::ZERO,
+            answers_on: None,
+        }
+    }
+
+    /// Adds the CPU time up to `at` to the burst, if the task is running.
+    pub fn account(&mut self, at: Time) {
+        if let Doing::Running(since) = self.doing {
+            self.burst += at.since(since).0;
+            self.doing = Doing::Running(at.max(since));
+        }
+    }
+
+    /// Appends an instruction; the burst stays open.
+    pub fn push(&mut self, act: Act) {
+        self.ops.push(Op::new(act));
+    }
+
+    /// The burst so far goes into the programme.
+    pub fn close_burst(&mut self) {
+        if self.burst > 0 {
+            let burst = Span(std::mem::take(&mut self.burst));
+            self.push(Act::Run(burst));
+        }
+    }
+
+    /// The task can go on since `at`.
+    pub fn now_runnable(&mut self, at: Time) {
+        self.doing = Doing::Runnable;
+        self.runnable_at = at;
+    }
+}

@@ -1,0 +1,55 @@
+//! Counts of what a recording does not tell.
+
+use super::causes::Kinds;
+
+/// What the recording does not tell, or tells in a way that had to be repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unknowns {
+    /// Wakings by kind.
+    pub wakings: Kinds,
+    /// Tasks that came back from a wait without any waking on record; taken as woken from outside.
+    pub wakes_without_waking: u64,
+    /// Switches that are missing; put at the last time the task that came was made runnable.
+    pub missing_switches: u64,
+    /// Wakings of tasks that were already runnable; they carry no cause.
+    pub redundant_wakings: u64,
+    /// Wakings of tasks that were still running and about to wait; their wait ends at once.
+    pub early_wakings: u64,
+    /// Places where events were lost.
+    pub losses: u64,
+    /// First waits that began before the recording; they end at the recorded time whatever woke them.
+    pub waits_begun_before: u64,
+    /// Waits that the recording's end cut short; they never end.
+    pub waits_cut_by_end: u64,
+    /// Waits for answers that left no trace, inferred from how many messages were ever under way, or from an event
+    /// loop's speaking again to a peer that had answered.
+    pub inferred_answers: u64,
+    /// Waits in uninterruptible sleep (I/O, as a rule) that ended from outside; replayed as sleeps.
+    pub device_waits: u64,
+}
+
+impl Unknowns {
+    /// Each kind as a phrase that follows a number.
+    #[must_use]
+    pub fn counted(&self) -> [(&'static str, u64); 14] {
+        [
+            ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
+            ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
+            ("wake-ups in soft interrupts from outside, replayed as delays", self.wakings.soft_external),
+            ("wake-ups in hard interrupts, replayed as delays", self.wakings.hard_external),
+            ("wake-ups by nobody known, replayed as delays", self.wakings.nobody),
+            ("waits that ended without a waking on record", self.wakes_without_waking),
+            ("switches missing, put in where they fit", self.missing_switches),
+            ("wakings of tasks that were awake already", self.redundant_wakings),
+            ("wakings of tasks on their way to sleep", self.early_wakings),
+            ("places where events were lost", self.losses),
+            ("waits that had begun before the recording", self.waits_begun_before),
+            ("waits that the end of the recording cut off", self.waits_cut_by_end),
+            ("waits for devices, replayed as delays", self.device_waits),
+            (
+                "answers inferred: a sender goes on when those it wakes are done, as in the recording",
+                self.inferred_answers,
+            ),
+        ]
+    }
+}

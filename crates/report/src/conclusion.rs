@@ -1,0 +1,144 @@
+//! The answer in one sentence: which policy changes the ranking metric, by how much, and what that costs.
+
+use crate::figure::{self, printable};
+use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
+
+/// Metrics named that got worse; the tables have all.
+const COSTS_SHOWN: usize = 3;
+
+impl Report {
+    /// One or two sentences about the ranking; empty where nothing was compared.
+    #[must_use]
+    pub fn conclusion(&self) -> String {
+        let Some(metric) = self.ranked_by() else {
+            return "Nothing that could rank the policies was measured.".into();
+        };
+        let labels = self.labels();
+        let Some(reference) = self.policies.iter().position(|p| p.is_reference).filter(|_| labels.len() > 1) else {
+            return String::new();
+        };
+        let mut better = self.ranking(metric);
+        better.retain(|i| {
+            self.policies[*i].violations.is_empty() && verdict(&self.policies[*i], metric) == Some(Verdict::Better)
+        });
+        let Some(best) = better.first() else {
+            return format!("No policy is better than {} in {}.", printable(&labels[reference]), spaced(metric));
+        };
+        let of = |index: usize| self.policies[index].metric(metric);
+        let change = change(of(reference), of(*best));
+        let mut text = format!("{} {change}.", printable(&labels[*best]));
+        text.push_str(&self.costs(&self.policies[*best]));
+        match better.len() - 1 {
+            0 => {}
+            1 => text.push_str(" One more policy is better, too."),
+            others => text.push_str(&format!(" {others} more policies are better, too.")),
+        }
+        text
+    }
+
+    /// The metrics in which `policy` is worse than the reference.
+    fn costs(&self, policy: &PolicyReport) -> String {
+        let worse = |name: &&str| !name.starts_with("scheduler_share") && verdict(policy, name) == Some(Verdict::Worse);
+        let names: Vec<String> = self.metric_names_by_weight().into_iter().filter(worse).map(spaced).collect();
+        match names.len() {
+            0 => String::new(),
+            few if few <= COSTS_SHOWN => format!(" It is worse in {}.", names.join(", ")),
+            many => {
+                let shown = names[..COSTS_SHOWN].join(", ");
+                format!(" It is worse in {shown} and {} more.", many - COSTS_SHOWN)
+            }
+        }
+    }
+}
+
+fn verdict(policy: &PolicyReport, metric: &str) -> Option<Verdict> {
+    policy.metric(metric).and_then(|m| m.vs_reference).map(|versus| versus.verdict)
+}
+
+/// `cuts wakeup latency p99 from 5.84 ms to 8.29 µs (704× lower)`.
+fn change(reference: Option<&MetricSummary>, best: Option<&MetricSummary>) -> String {
+    let Some(best) = best else { return String::new() };
+    let verb = if best.better == Better::Higher { "raises" } else { "cuts" };
+    let from = figure::show(reference.and_then(|m| m.value), &best.unit);
+    let to = figure::show(best.value, &best.unit);
+    let size = best.vs_reference.and_then(|v| v.ratio).map_or_else(String::new, |ratio| format!(" ({})", size(ratio)));
+    format!("{verb} {} from {from} to {to}{size}", spaced(&best.name))
+}
+
+/// A ratio as people say it: `31 % lower`, `12× higher`.
+fn size(ratio: f64) -> String {
+    let direction = if ratio < 1.0 { "lower" } else { "higher" };
+    let factor = if ratio < 1.0 { 1.0 / ratio } else { ratio };
+    if !factor.is_finite() {
+        return format!("{direction} beyond measure");
+    }
+    match factor {
+        10.0.. => format!("{factor:.0}× {direction}"),
+        2.0.. => format!("{factor:.1}× {direction}"),
+        _ => format!("{:.1} % {direction}", (ratio - 1.0).abs() * 100.0),
+    }
+}
+
+fn spaced(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Violation, VsReference};
+
+    fn policy(name: &str, p99: f64, versus: Option<(f64, Verdict)>) -> PolicyReport {
+        let metric = |name: &str, value: f64, versus: Option<(f64, Verdict)>| MetricSummary {
+            name: name.into(),
+            unit: "ns".into(),
+            better: Better::Lower,
+            value: Some(value),
+            vs_reference: versus.map(|(ratio, verdict)| VsReference { ratio: Some(ratio), ci95: None, verdict }),
+            ..MetricSummary::default()
+        };
+        let cost = versus.map(|_| (1.5, Verdict::Worse));
+        let metrics = vec![metric("wakeup_latency_p99", p99, versus), metric("turnaround", 2e6, cost)];
+        PolicyReport { name: name.into(), is_reference: versus.is_none(), metrics, ..PolicyReport::default() }
+    }
+
+    fn conclusion(policies: Vec<PolicyReport>) -> String {
+        Report { policies, ..Report::default() }.conclusion()
+    }
+
+    #[test]
+    fn the_best_policy_is_named_with_both_values_the_factor_and_the_cost() {
+        let cfs = policy("cfs", 8_290.0, Some((0.00142, Verdict::Better)));
+        let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs.clone()]);
+        assert_eq!(
+            said,
+            "cfs cuts wakeup latency p99 from 5.84 ms to 8.29 µs (704× lower). It is worse in turnaround."
+        );
+        let rr = policy("rr", 4e6, Some((0.69, Verdict::Better)));
+        let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr, cfs]);
+        assert!(said.ends_with("One more policy is better, too."), "{said}");
+    }
+
+    #[test]
+    fn without_a_better_policy_or_without_a_reference_no_change_is_claimed() {
+        let rr = policy("rr", 9e6, Some((1.5, Verdict::Worse)));
+        let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr.clone()]);
+        assert_eq!(said, "No policy is better than eevdf in wakeup latency p99.");
+        assert_eq!(conclusion(vec![rr]), "");
+        assert_eq!(conclusion(Vec::new()), "Nothing that could rank the policies was measured.");
+    }
+
+    #[test]
+    fn a_policy_that_violated_a_checker_is_not_the_answer() {
+        let violations = vec![Violation::default()];
+        let cfs = PolicyReport { violations, ..policy("cfs", 8_290.0, Some((0.00142, Verdict::Better))) };
+        let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs]);
+        assert!(said.starts_with("No policy is better"), "{said}");
+    }
+
+    #[test]
+    fn small_ratios_are_per_cent_and_large_ones_factors() {
+        let said = [0.69, 0.31, 1.08, 40.0, 0.0].map(size);
+        assert_eq!(said, ["31.0 % lower", "3.2× lower", "8.0 % higher", "40× higher", "lower beyond measure"]);
+    }
+}

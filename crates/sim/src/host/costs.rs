@@ -1,0 +1,118 @@
+//! Costs of the host's own work: the CPU that does it pays, and the observer is told.
+
+use super::Host;
+use goodness_core::{Costs, CpuId, Effort, Event, Overhead, Span, TaskId, Time};
+
+/// The machine's costs that are not zero, and the lock that decisions may wait for.
+pub struct Charging {
+    /// True if the policy's effort costs time.
+    effort: bool,
+    /// True if switches and cold caches cost time.
+    pub switches: bool,
+    /// Time at which the one lock of a global runqueue is free again.
+    lock_free: Time,
+    /// The CPU that had that lock last.
+    lock_by: CpuId,
+}
+
+impl Charging {
+    /// The costs of a machine.
+    pub fn of(costs: &Costs) -> Charging {
+        Charging {
+            effort: costs.effort != [Span::ZERO; 4],
+            switches: !costs.switching_is_free(),
+            lock_free: Time::ZERO,
+            lock_by: CpuId(0),
+        }
+    }
+}
+
+impl Host<'_> {
+    /// Cost of switching to `task` and of the caches it finds cold.
+    pub fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
+        let costs = &self.machine.costs;
+        let last = self.cpus[cpu.index()].last;
+        let tasks = self.referee.tasks();
+        let space = |task: TaskId| tasks[task].address_space;
+        let moves_space = last.is_none_or(|last| space(last) != space(task));
+        let switch = costs.switch + if moves_space { costs.address_space } else { Span::ZERO };
+        let refill = match self.runs[task.index()].ran_on() {
+            Some(from) if from != cpu => match self.machine.distance(from, cpu) {
+                Some(level) => costs.migration[level as usize],
+                None => Span::ZERO,
+            },
+            Some(_) if last != Some(task) => costs.cache_refill,
+            _ => Span::ZERO,
+        };
+        self.overhead(cpu, Overhead::Switch, switch);
+        self.overhead(cpu, Overhead::Refill, refill);
+        switch + refill
+    }
+
+    /// The host takes `span` of CPU time of `cpu` from what runs there. Call `arm` afterwards.
+    pub fn interrupt(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        self.settle(cpu);
+        self.cpus[cpu.index()].working += span;
+        self.overhead(cpu, kind, span);
+    }
+
+    /// The interrupt that ended a sleep keeps `cpu`: a burst goes on through it but cannot end within; what the CPU
+    /// does for the host is put off.
+    pub fn timer_cost(&mut self, cpu: CpuId) {
+        let cost = self.machine.costs.timer;
+        let Some(task) = self.referee.current(cpu).filter(|_| cost > Span::ZERO) else { return };
+        self.settle(cpu);
+        let now = self.now();
+        let run = &mut self.cpus[cpu.index()];
+        if run.working > now {
+            run.working += cost;
+            self.overhead(cpu, Overhead::Tick, cost);
+        } else {
+            let work = &mut self.runs[task.index()];
+            let burst = cost.min(work.wall_left(run.capacity));
+            work.work(burst, run.capacity);
+            run.working = now + cost;
+            self.overhead(cpu, Overhead::Tick, cost - burst);
+        }
+        self.arm(cpu, task);
+    }
+
+    /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
+    #[inline]
+    pub fn effort_cost(&mut self, cpu: CpuId) -> Span {
+        if !self.charging.effort {
+            return Span::ZERO;
+        }
+        let counts = self.referee.take_effort();
+        self.effort_overhead(cpu, counts)
+    }
+
+    /// Tells the observer of CPU time spent by the host, if any.
+    #[inline]
+    pub fn overhead(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
+        if span > Span::ZERO {
+            self.emit(Event::Overhead { cpu, kind, span });
+        }
+    }
+
+    /// Splits effort into overhead by kind and waits for the global lock where there is one.
+    fn effort_overhead(&mut self, cpu: CpuId, counts: [u32; 4]) -> Span {
+        let mut total = Span::ZERO;
+        for kind in Effort::ALL {
+            let span = self.machine.costs.effort[kind as usize] * u64::from(counts[kind as usize]);
+            self.overhead(cpu, kind.into(), span);
+            total += span;
+        }
+        if self.referee.about().needs.global_lock && total > Span::ZERO {
+            let now = self.now();
+            let lock = &mut self.charging;
+            // A CPU does not wait for itself: what interrupts a decision is part of it.
+            let wait = if lock.lock_by == cpu { Span::ZERO } else { lock.lock_free.since(now) };
+            lock.lock_by = cpu;
+            lock.lock_free = now.max(lock.lock_free) + total;
+            self.overhead(cpu, Overhead::Lock, wait);
+            total += wait;
+        }
+        total
+    }
+}

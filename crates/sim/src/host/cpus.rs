@@ -1,0 +1,308 @@
+//! Execution: who runs where, since when, and what interrupts it.
+
+use super::Host;
+use super::tasks::TaskRun;
+use crate::calendar::{Entry, class};
+use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, Stop, TaskId, Time};
+use goodness_referee::policy::Asked;
+use goodness_referee::{Choice, Move};
+
+/// The host's state of a CPU, besides the task that runs.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuRun {
+    /// The task that ran last, for the cost of cold caches.
+    pub last: Option<TaskId>,
+    /// Time of the pick or of the last charge.
+    pub charged: Time,
+    /// Time from which the running task does its own work: before it, the CPU works for the host.
+    pub working: Time,
+    /// End of the slice of the pick.
+    pub slice_end: Time,
+    /// Time of the last interrupt by a tick or a timer.
+    pub interrupted: Time,
+    /// Capacity of the CPU, 1024 for a full one.
+    pub capacity: u32,
+    /// True while a tick is in the calendar.
+    pub tick_armed: bool,
+    /// Number of the last choice. A pending `Reschedule` entry with another number is stale: choosing for any reason
+    /// answers what was asked before.
+    pub ask_stamp: u32,
+}
+
+impl CpuRun {
+    /// A CPU that never ran anything.
+    pub fn idle(capacity: u32) -> CpuRun {
+        CpuRun {
+            last: None,
+            charged: Time::ZERO,
+            working: Time::ZERO,
+            slice_end: Time::NEVER,
+            interrupted: Time::NEVER,
+            capacity,
+            tick_armed: false,
+            ask_stamp: 0,
+        }
+    }
+
+    /// Time at which the burst `work` or the slice ends.
+    #[inline]
+    fn ends(&self, work: &TaskRun) -> Time {
+        (self.working + work.wall_left(self.capacity)).min(self.slice_end)
+    }
+
+    /// Does `work` up to `now`.
+    #[inline]
+    fn settle(&mut self, now: Time, work: &mut TaskRun) {
+        if now > self.working {
+            work.work(now.since(self.working), self.capacity);
+            self.working = now;
+        }
+    }
+}
+
+impl Host<'_> {
+    /// `cpu` was newly asked to reschedule. A tick's wish is heeded at once (`by` is `None`); a wake-up's after the
+    /// time it takes to interrupt another CPU, to leave the kernel, or for an idle CPU to wake up.
+    #[inline]
+    pub fn will_reschedule(&mut self, cpu: CpuId, by: Option<CpuId>) {
+        let costs = &self.machine.costs;
+        let mut delay = Span::ZERO;
+        if by.is_some_and(|from| from != cpu) {
+            delay += costs.interrupt;
+        }
+        match (self.referee.current(cpu), by) {
+            (None, _) => delay += costs.idle_exit,
+            (Some(_), Some(from)) if from == cpu => delay += costs.preempt,
+            _ => {}
+        }
+        if delay == Span::ZERO {
+            self.asked.push(cpu);
+        } else {
+            let stamp = self.cpus[cpu.index()].ask_stamp;
+            self.agenda.calendar.push(self.now() + delay, class::RESCHEDULE, Entry::Reschedule(cpu, stamp));
+        }
+    }
+
+    /// These CPUs were newly asked to reschedule, by `by`.
+    #[inline]
+    fn will_reschedule_all(&mut self, asked: Asked, by: CpuId) {
+        if asked == [None, None] {
+            return;
+        }
+        for cpu in asked.into_iter().flatten() {
+            self.will_reschedule(cpu, Some(by));
+        }
+    }
+
+    /// All CPUs that were asked at this instant stop what they do and choose again.
+    pub fn reschedule_asked(&mut self) {
+        let mut index = 0;
+        while index < self.asked.len() {
+            let cpu = self.asked[index];
+            index += 1;
+            if !self.referee.is_asked(cpu) {
+                continue;
+            }
+            match self.referee.current(cpu) {
+                Some(task) => {
+                    self.settle(cpu);
+                    self.stop_runnable(cpu, task, Stop::Preempted, Enqueue::Preempted, Off::Preempted);
+                }
+                None => self.schedule(cpu, None, Off::Preempted),
+            }
+        }
+        self.asked.clear();
+        self.arm_policy_timer();
+    }
+
+    /// The running task stays runnable but gives up its CPU, which chooses again.
+    pub fn stop_runnable(&mut self, cpu: CpuId, task: TaskId, stop: Stop, why: Enqueue, off: Off) {
+        self.charge(cpu, stop);
+        self.requeue(cpu, task, why, off);
+    }
+
+    /// The task that runs on `cpu`, charged already, is queued there again, and the CPU chooses.
+    pub fn requeue(&mut self, cpu: CpuId, task: TaskId, why: Enqueue, off: Off) {
+        if let Some(other) = self.referee.requeue(cpu, why) {
+            self.will_reschedule(other, Some(cpu));
+        }
+        self.schedule(cpu, Some(task), off);
+    }
+
+    /// The running task stops being runnable; its CPU chooses again.
+    #[inline(always)]
+    pub fn stop_blocked(&mut self, cpu: CpuId, task: TaskId, stop: Stop, off: Off) {
+        self.agenda.live -= 1;
+        self.charge(cpu, stop);
+        self.referee.take_off(cpu);
+        if off == Off::Exited {
+            self.referee.exit(task);
+            self.emit(Event::Exit { task });
+        }
+        self.schedule(cpu, Some(task), off);
+    }
+
+    /// Accounts the time since the last charge; wishes concerning other CPUs are passed on.
+    #[inline(always)]
+    pub fn charge(&mut self, cpu: CpuId, stop: Stop) {
+        let ran = self.uncharged(cpu);
+        if let Some(other) = self.referee.charge(cpu, ran, stop) {
+            self.will_reschedule(other, Some(cpu));
+        }
+    }
+
+    /// Time since the last charge on `cpu`, which is now.
+    #[inline]
+    fn uncharged(&mut self, cpu: CpuId) -> Span {
+        let now = self.now();
+        let charged = &mut self.cpus[cpu.index()].charged;
+        now.since(std::mem::replace(charged, now))
+    }
+
+    /// Asks the policy whom to run on `cpu`, where nothing runs, and starts it. `prev` just left in manner `off`.
+    fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        let stamp = &mut self.cpus[cpu.index()].ask_stamp;
+        *stamp = stamp.wrapping_add(1);
+        let mut choice = self.referee.choose(cpu);
+        loop {
+            match choice {
+                Choice::Run { pick, from } => return self.run_on(cpu, pick, from, prev, off),
+                Choice::Idle => return self.go_idle(cpu, prev, off),
+                Choice::Refused => return,
+                Choice::Move(it) => self.perform_move(it, cpu),
+            }
+            choice = self.referee.choose_again(cpu);
+        }
+    }
+
+    /// There is nobody to run on `cpu`.
+    fn go_idle(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        self.effort_cost(cpu);
+        self.agenda.bursts.set(cpu, Time::NEVER);
+        if prev.is_some() {
+            self.emit(Event::Switch { cpu, prev, off, next: None });
+        }
+    }
+
+    /// Starts `pick` on `cpu`, which was on `from` before: costs first, then its own work.
+    #[inline]
+    fn run_on(&mut self, cpu: CpuId, pick: Pick, from: CpuId, prev: Option<TaskId>, off: Off) {
+        let Pick { task, timeslice } = pick;
+        let now = self.now();
+        let mut cost = self.effort_cost(cpu);
+        if prev != Some(task) {
+            if from != cpu {
+                self.emit(Event::Migrate { task, from, to: cpu });
+            }
+            self.emit(Event::Switch { cpu, prev, off, next: Some(task) });
+            if self.charging.switches {
+                cost += self.switch_cost(cpu, task);
+            }
+        }
+        let work = &mut self.runs[task.index()];
+        work.runs_on(cpu);
+        let run = &mut self.cpus[cpu.index()];
+        run.last = Some(task);
+        run.charged = now;
+        run.working = now + cost;
+        run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
+        let at = run.ends(work);
+        let arm_tick = self.referee.about().needs.tick && !std::mem::replace(&mut run.tick_armed, true);
+        self.agenda.bursts.set(cpu, if at < self.agenda.horizon { at } else { Time::NEVER });
+        if arm_tick {
+            let at = self.machine.next_tick(now);
+            self.agenda.calendar.push(at, class::TICK, Entry::Tick(cpu));
+        }
+    }
+
+    /// Sets when the burst or slice of `task` ends.
+    #[inline]
+    pub fn arm(&mut self, cpu: CpuId, task: TaskId) {
+        let at = self.cpus[cpu.index()].ends(&self.runs[task.index()]);
+        self.agenda.bursts.set(cpu, if at < self.agenda.horizon { at } else { Time::NEVER });
+    }
+
+    /// Brings the work left of what runs on `cpu` up to now.
+    #[inline]
+    pub fn settle(&mut self, cpu: CpuId) {
+        if let Some(task) = self.referee.current(cpu) {
+            let now = self.now();
+            self.cpus[cpu.index()].settle(now, &mut self.runs[task.index()]);
+        }
+    }
+
+    /// The time that `arm` set has come: the burst is done or the slice is over. Whatever follows sets a new one.
+    pub fn burst_ended(&mut self, cpu: CpuId) {
+        let Some(task) = self.referee.current(cpu) else { return self.agenda.bursts.set(cpu, Time::NEVER) };
+        let now = self.now();
+        let work = &mut self.runs[task.index()];
+        self.cpus[cpu.index()].settle(now, work);
+        if work.is_done() {
+            self.step(cpu, task);
+        } else {
+            self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        }
+    }
+
+    /// The timer interrupt of `cpu`. An idle CPU has none.
+    pub fn ticked(&mut self, cpu: CpuId) {
+        let Some(task) = self.referee.current(cpu) else {
+            self.cpus[cpu.index()].tick_armed = false;
+            return;
+        };
+        self.settle(cpu);
+        let now = self.now();
+        self.cpus[cpu.index()].interrupted = now;
+        let ran = self.uncharged(cpu);
+        if let Some(asked) = self.referee.tick(cpu, ran) {
+            self.will_reschedule(asked, if asked == cpu { None } else { Some(cpu) });
+        }
+        for _ in 0..self.cpus.len() {
+            let Some(it) = self.referee.balance(cpu, Idle::Busy) else { break };
+            self.perform_move(it, cpu);
+        }
+        if self.is_at_fault() {
+            return;
+        }
+        let cost = self.effort_cost(cpu) + self.machine.costs.tick;
+        if cost > Span::ZERO {
+            self.overhead(cpu, Overhead::Tick, self.machine.costs.tick);
+            self.cpus[cpu.index()].working += cost;
+            self.arm(cpu, task);
+        }
+        self.agenda.calendar.push(self.machine.next_tick(now), class::TICK, Entry::Tick(cpu));
+    }
+
+    /// Performs what is left of a move; `by` is the CPU that balances.
+    fn perform_move(&mut self, it: Move, by: CpuId) {
+        match it {
+            Move::Queued(Pull { task, from, to }, asked) => {
+                self.emit(Event::Migrate { task, from, to });
+                self.will_reschedule_all(asked, by);
+            }
+            Move::Running(Pull { task, from, to }) => self.evict(task, from, to),
+        }
+    }
+
+    /// Takes the running `task` off `from` and queues it on `to`.
+    pub fn evict(&mut self, task: TaskId, from: CpuId, to: CpuId) {
+        self.settle(from);
+        self.charge(from, Stop::Preempted);
+        self.referee.take_off(from);
+        self.emit(Event::Switch { cpu: from, prev: Some(task), off: Off::Preempted, next: None });
+        if from != to {
+            self.emit(Event::Migrate { task, from, to });
+        }
+        self.enqueue(task, to, Enqueue::Migrated, from);
+        if self.referee.ask(from) {
+            self.asked.push(from);
+        }
+    }
+
+    /// Queues a runnable task on `cpu`; `by` is the CPU that does it.
+    #[inline]
+    pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue, by: CpuId) {
+        let asked = self.referee.enqueue(task, cpu, why);
+        self.will_reschedule_all(asked, by);
+    }
+}

@@ -1,0 +1,269 @@
+//! The host of one run: it advances time, serves what is due, and performs what the referee rules.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `cpus` | execution: who runs where, ticks, slices, moves |
+//! | `tasks` | the host's part of a task: starts, wake-ups, sleeps |
+//! | `steps` | steps of behaviours, performed |
+//! | `outside` | clients and other actors that use no CPU |
+//! | `storage` | disks, files and page cache |
+//! | `costs` | CPU time of the host's own work |
+//! | `standstill` | runs in which time stands still |
+
+mod costs;
+mod cpus;
+mod outside;
+mod standstill;
+mod steps;
+mod storage;
+mod tasks;
+
+use crate::bursts::Bursts;
+use crate::calendar::{Calendar, Entry, class};
+use crate::outbox::Outbox;
+use crate::places::Places;
+use crate::{Blame, End, Fault, Options, Outcome};
+use costs::Charging;
+use cpus::CpuRun;
+use goodness_block::Storage;
+use goodness_core::{CpuId, Event, Machine, MadePolicy, Observer, Span, State, Task, TaskId, Time, Workload};
+use goodness_referee::{Referee, Refusal};
+use outside::Outside;
+use standstill::Standstill;
+use storage::StorageRun;
+use tasks::{Deferred, TaskRun};
+
+/// The calendar, and the end of the run.
+struct Agenda {
+    calendar: Calendar,
+    bursts: Bursts,
+    horizon: Time,
+    /// Runnable tasks plus timers and starts to come: at zero nobody can act.
+    live: u64,
+    /// Time at which the policy's timer is due.
+    policy_timer: Time,
+}
+
+/// One run.
+pub struct Host<'a> {
+    machine: &'a Machine,
+    referee: Referee,
+    outbox: Outbox<'a>,
+    agenda: Agenda,
+    runs: Vec<TaskRun>,
+    /// Number of each task's latest timer: an entry of the calendar with another number was overtaken by events.
+    stamps: Vec<u32>,
+    /// What each task does before its next step, if its run says that there is something.
+    deferred: Vec<Deferred>,
+    cpus: Vec<CpuRun>,
+    /// CPUs that reschedule at this instant.
+    asked: Vec<CpuId>,
+    places: Places,
+    outside: Outside,
+    /// Disks and files, where the work has any.
+    storage: Option<Box<StorageRun>>,
+    charging: Charging,
+    /// Longest delay of timers outside the real-time classes.
+    timer_slack: Span,
+    standstill: Standstill,
+    fault: Option<Fault>,
+}
+
+impl<'a> Host<'a> {
+    pub fn new(
+        machine: &'a Machine,
+        policy: MadePolicy,
+        workload: Workload,
+        disks: Option<Storage>,
+        observer: &'a mut dyn Observer,
+        options: Options,
+    ) -> Self {
+        let (tasks, outsiders) = (workload.tasks.len(), workload.outside.len());
+        let storage = disks.map(|disks| {
+            let mut rng = options.seed.stream("files", 0).rng();
+            Box::new(StorageRun::new(&workload.storage, disks, tasks, &mut rng))
+        });
+        let agenda = Agenda {
+            calendar: Calendar::new(tasks + outsiders, machine.cpu_count()),
+            bursts: Bursts::new(machine.cpu_count()),
+            horizon: workload.horizon.unwrap_or(Time::NEVER),
+            live: 0,
+            policy_timer: Time::NEVER,
+        };
+        let mut host = Host {
+            machine,
+            referee: Referee::new(machine.clone(), policy, tasks),
+            outbox: Outbox::new(observer),
+            agenda,
+            runs: Vec::with_capacity(tasks),
+            stamps: Vec::with_capacity(tasks),
+            deferred: Vec::with_capacity(tasks),
+            cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
+            asked: Vec::with_capacity(machine.cpu_count()),
+            places: Places::new(&workload.channels, workload.locks, tasks + outsiders),
+            outside: Outside::default(),
+            storage,
+            charging: Charging::of(&machine.costs),
+            timer_slack: workload.timer_slack,
+            standstill: Standstill::new(options.event_limit),
+            fault: None,
+        };
+        host.enlist(workload, options.seed);
+        host
+    }
+
+    pub fn run(mut self) -> Result<Outcome, Fault> {
+        let reason = loop {
+            if let Some(reason) = self.advance() {
+                break reason;
+            }
+        };
+        self.outbox.flush();
+        if let Some(fault) = self.first_fault() {
+            return Err(fault);
+        }
+        let waiting = if reason == End::Quiet { self.places.waiting() } else { Vec::new() };
+        let (decisions, events) = (self.referee.decisions(), self.standstill.events());
+        Ok(Outcome { end: self.now(), reason, decisions, events, waiting })
+    }
+
+    /// Time of the current event.
+    #[inline]
+    fn now(&self) -> Time {
+        self.referee.now()
+    }
+
+    #[inline]
+    fn task(&self, task: TaskId) -> &Task {
+        &self.referee.tasks()[task]
+    }
+
+    /// Lets happen what comes next: entries of the calendar, at one instant followed by rescheduling and only then by
+    /// the ends of bursts. Says why the run is over if it is.
+    #[inline]
+    fn advance(&mut self) -> Option<End> {
+        let (ends, cpu) = self.agenda.bursts.first();
+        let limit = if self.asked.is_empty() { ends } else { self.now() };
+        if let Some((at, entry)) = self.agenda.calendar.pop_until(limit) {
+            if let Some(reason) = self.begin(at) {
+                return Some(reason);
+            }
+            self.serve(entry);
+        } else if !self.asked.is_empty() {
+            self.reschedule_asked();
+            return None;
+        } else {
+            if let Some(reason) = self.begin(ends) {
+                return Some(reason);
+            }
+            self.burst_ended(cpu);
+        }
+        if !self.outside.is_quiet() {
+            self.let_outsiders_act();
+        }
+        self.arm_policy_timer();
+        None
+    }
+
+    /// Sets the clock to the next event, unless the run is over. `Time::NEVER` stands for no event.
+    #[inline]
+    fn begin(&mut self, at: Time) -> Option<End> {
+        if at >= self.agenda.horizon || self.agenda.live == 0 || self.is_at_fault() {
+            return Some(self.finish(at));
+        }
+        self.referee.set_now(at);
+        if self.standstill.counts() {
+            self.look_for_standstill();
+        }
+        None
+    }
+
+    /// Reason for which the run ends instead of going on to `at`.
+    #[cold]
+    fn finish(&mut self, at: Time) -> End {
+        if self.is_at_fault() {
+            return End::Quiet;
+        }
+        if self.agenda.live == 0 || at == Time::NEVER && self.agenda.horizon == Time::NEVER {
+            let tasks = self.referee.tasks();
+            let is_finished = tasks.iter().all(|(_, task)| task.state == State::Exited);
+            return if is_finished { End::Finished } else { End::Quiet };
+        }
+        self.referee.set_now(self.agenda.horizon);
+        End::Horizon
+    }
+
+    /// Lets the event of an entry happen.
+    #[inline]
+    fn serve(&mut self, entry: Entry) {
+        match entry {
+            Entry::Tick(cpu) => self.ticked(cpu),
+            Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
+            Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
+            Entry::Start(task) => self.start(task, None),
+            Entry::FirstWake(task) => self.first_wake(task),
+            Entry::Outsider(index) => self.outsider_due(index),
+            Entry::Reschedule(cpu, stamp) => {
+                if self.referee.is_asked(cpu) && self.cpus[cpu.index()].ask_stamp == stamp {
+                    self.asked.push(cpu);
+                }
+            }
+            Entry::Disks => self.disks_due(),
+            Entry::Flusher => self.flusher_due(),
+            // An entry that an earlier one overtook is stale: what follows from it was done then.
+            Entry::Policy if self.agenda.policy_timer != self.now() => {}
+            Entry::Policy => {
+                self.agenda.policy_timer = Time::NEVER;
+                if let Some(cpu) = self.referee.timer() {
+                    self.will_reschedule(cpu, None);
+                }
+            }
+        }
+    }
+
+    /// Asks the policy when it wants its timer, if it has one.
+    #[inline]
+    fn arm_policy_timer(&mut self) {
+        if let Some(at) = self.referee.next_timer()
+            && at < self.agenda.policy_timer
+        {
+            let at = at.max(self.now());
+            self.agenda.policy_timer = at;
+            self.agenda.calendar.push(at, class::TICK, Entry::Policy);
+        }
+    }
+
+    #[inline]
+    fn emit(&mut self, event: Event) {
+        self.outbox.push(self.referee.now(), event);
+    }
+
+    /// True once something went wrong; the run stops before the next event.
+    #[inline]
+    fn is_at_fault(&self) -> bool {
+        self.fault.is_some() || self.referee.refusal().is_some()
+    }
+
+    /// The first fault. A fault of the work is recorded only while the policy has made none.
+    fn first_fault(&mut self) -> Option<Fault> {
+        if let Some(refusal) = self.referee.refusal().cloned() {
+            self.refused(&refusal);
+        }
+        self.fault.take()
+    }
+
+    /// A policy or an elevator gave an answer that cannot be.
+    #[cold]
+    fn refused(&mut self, refusal: &Refusal) {
+        let Refusal { at, sentence } = refusal.clone();
+        self.fault.get_or_insert(Fault { at, blame: Blame::Policy, task: None, sentence });
+    }
+
+    /// The work asks for what cannot be: the programme of `task`, where it is known. `what` follows its name.
+    #[cold]
+    fn at_fault(&mut self, task: impl Into<Option<TaskId>>, what: String) {
+        if !self.is_at_fault() {
+            self.fault = Some(Fault { at: self.now(), blame: Blame::Workload, task: task.into(), sentence: what });
+        }
+    }
+}

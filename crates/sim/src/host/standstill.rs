@@ -1,0 +1,75 @@
+//! Runs in which time stands still: tasks that only yield, or wake each other, for ever; or a policy that keeps the
+//! host busy.
+
+use super::Host;
+use goodness_core::{TaskId, Time};
+
+/// Number of events between two looks at the clock.
+const EVENTS: u64 = 1 << 20;
+/// Number of looks in a row that may show the same time: a million tasks on 4096 CPUs start with about three million
+/// events.
+const LOOKS_MAX: u32 = 8;
+
+/// Counts events and looks at the clock now and then.
+pub struct Standstill {
+    events: u64,
+    events_max: u64,
+    /// Number of the event at which to look: the next multiple of [`EVENTS`], or one more than the limit.
+    look_at: u64,
+    /// Time of the last look.
+    at: Time,
+    /// Looks in a row that showed the same time.
+    looks: u32,
+    /// The task that last did something that may take no time, and when.
+    restless: Option<(TaskId, Time)>,
+}
+
+impl Standstill {
+    /// Nothing has happened yet; `events_max` events may.
+    pub fn new(events_max: u64) -> Standstill {
+        let look_at = EVENTS.min(events_max.saturating_add(1));
+        Standstill { events: 0, events_max, look_at, at: Time::NEVER, looks: 0, restless: None }
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Counts one event; true if it is time for a look.
+    #[inline]
+    pub fn counts(&mut self) -> bool {
+        self.events += 1;
+        self.events >= self.look_at
+    }
+
+    /// `task` does something that may take no time.
+    #[inline]
+    pub fn note(&mut self, task: TaskId, now: Time) {
+        self.restless = Some((task, now));
+    }
+}
+
+impl Host<'_> {
+    /// Ends the run if it exceeds its limit of events or if time stands still.
+    #[cold]
+    pub fn look_for_standstill(&mut self) {
+        let now = self.now();
+        let it = &mut self.standstill;
+        if it.events > it.events_max {
+            let what = format!("the run exceeded its limit of {} events", it.events_max);
+            return self.at_fault(None, what);
+        }
+        it.look_at = (it.events + EVENTS).min(it.events_max.saturating_add(1));
+        it.looks = if now == it.at { it.looks + 1 } else { 0 };
+        it.at = now;
+        if it.looks < LOOKS_MAX {
+            return;
+        }
+        let what = format!("{} events in a row took no time", u64::from(LOOKS_MAX) * EVENTS);
+        match it.restless.filter(|(_, at)| *at == now) {
+            Some((task, _)) => self.at_fault(task, format!("goes on for ever without using time: {what}")),
+            None => self.referee.refuse(&format!("keeps the run busy: {what}")),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Performs the steps that behaviours ask for.
+
+use super::Host;
+use super::tasks::Deferred;
+use crate::places::Waiting;
+use goodness_core::{
+    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, StepContext, Stop, Task, TaskId,
+    Time,
+};
+
+/// Steps in a row that take no time before a task is taken for stuck.
+const IDLE_STEPS: u32 = 1_000_000;
+
+/// Tells if the task goes on with its next step.
+pub enum Then {
+    /// It does.
+    Next,
+    /// It left the CPU, began a burst, or the run failed.
+    Stop,
+}
+
+impl Host<'_> {
+    /// The task on `cpu` completed its burst: takes steps until one takes time, the task leaves the CPU, or
+    /// the CPU was asked to reschedule.
+    pub fn step(&mut self, cpu: CpuId, task: TaskId) {
+        for _ in 0..IDLE_STEPS {
+            let then = match self.take_deferred(task) {
+                Deferred::Nothing => self.next_step(cpu, task),
+                Deferred::Retake(lock) => self.lock(cpu, task, lock),
+                Deferred::FallAsleep(until) => self.fall_asleep(cpu, task, until),
+            };
+            if matches!(then, Then::Stop) || self.is_at_fault() {
+                return;
+            }
+            if self.cpus[cpu.index()].working > self.now() || self.referee.is_asked(cpu) {
+                if self.storage.is_some() {
+                    self.submit_all();
+                }
+                return self.arm(cpu, task);
+            }
+        }
+        self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
+    }
+
+    /// Asks the behaviour what comes next and performs it.
+    #[inline]
+    fn next_step(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        if self.storage.is_some() {
+            return self.next_step_with_storage(cpu, task);
+        }
+        let now = self.now();
+        let run = &mut self.runs[task.index()];
+        let step = run.behaviour.next(&mut StepContext { now, task, rng: &mut run.rng });
+        self.perform(cpu, task, step)
+    }
+
+    #[cold]
+    fn next_step_with_storage(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        let deferred = self.deferred(task);
+        let now = self.now();
+        let run = &mut self.runs[task.index()];
+        let mut next = || run.behaviour.next(&mut StepContext { now, task, rng: &mut run.rng });
+        let step = deferred.unwrap_or_else(&mut next);
+        match self.unplug(cpu, task, step) {
+            Ok(step) => self.perform(cpu, task, step),
+            Err(then) => then,
+        }
+    }
+
+    /// The two steps that almost all steps are; [`Self::perform_other`] has the rest.
+    #[inline(always)]
+    fn perform(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
+        match step {
+            Step::Compute(work) if work > Span::ZERO => {
+                self.runs[task.index()].begin(work);
+                self.arm(cpu, task);
+                Then::Stop
+            }
+            Step::Sleep(span) if span > Span::ZERO => self.sleep_until(cpu, task, self.now() + span),
+            step => self.perform_other(cpu, task, step),
+        }
+    }
+
+    fn perform_other(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
+        self.standstill.note(task, self.referee.now());
+        match step {
+            Step::Compute(_) | Step::Sleep(_) => Then::Next,
+            Step::SleepUntil(at) if at <= self.now() => Then::Next,
+            Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
+            Step::Wait(channel) => self.wait(cpu, task, channel, Off::Sleeping),
+            Step::WaitUninterruptible(channel) => self.wait(cpu, task, channel, Off::Uninterruptible),
+            Step::Wake(channel) => self.post(task, channel, Some(task), false),
+            Step::WakeSync(channel) => self.post(task, channel, Some(task), true),
+            Step::Interrupt(channel) => self.post(task, channel, None, false),
+            Step::WakeAll(channel) => self.post_all(task, channel),
+            Step::Lock(lock) => self.lock(cpu, task, lock),
+            Step::Unlock(lock) => self.unlock(task, lock),
+            Step::WaitUnlocked(channel, lock) => self.wait_unlocked(cpu, task, channel, lock),
+            Step::Yield => {
+                self.stop_runnable(cpu, task, Stop::Yielded, Enqueue::Yielded, Off::Yielded);
+                Then::Stop
+            }
+            Step::Fork(child) => self.fork(task, TaskId(child.0)),
+            Step::SetNice(nice) => self.change(cpu, task, |it| it.nice = nice),
+            Step::SetClass(class, priority) => self.change(cpu, task, |it| {
+                it.class = class;
+                it.rt_priority = if class.is_realtime() { priority.clamp(1, 99) } else { 0 };
+            }),
+            Step::SetAffinity(cpus) => self.set_affinity(cpu, task, cpus),
+            Step::Served(arrived) => {
+                self.emit(Event::Served { task, latency: self.now().since(arrived) });
+                Then::Next
+            }
+            Step::Io(step) => self.perform_io(cpu, task, step),
+            Step::Exit => {
+                if self.storage.is_some() {
+                    self.exit_io(task);
+                }
+                self.stop_blocked(cpu, task, Stop::Exited, Off::Exited);
+                Then::Stop
+            }
+        }
+    }
+
+    /// Takes the task off the CPU.
+    pub fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
+        self.stop_blocked(cpu, task, Stop::Blocked { interruptible: off == Off::Sleeping }, off);
+        Then::Stop
+    }
+
+    /// Calls to sleep: the task is switched out once the call has cost its time.
+    #[inline(always)]
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
+        let cost = self.machine.costs.sleep;
+        if cost > Span::ZERO {
+            self.defer(task, Deferred::FallAsleep(at));
+            self.interrupt(cpu, Overhead::Switch, cost);
+            return Then::Next;
+        }
+        self.fall_asleep(cpu, task, at)
+    }
+
+    /// Blocks until `at`, or goes on at once if the call took longer than the sleep.
+    #[inline(always)]
+    fn fall_asleep(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
+        if at <= self.now() {
+            return Then::Next;
+        }
+        self.set_timer(task, at);
+        self.block(cpu, task, Off::Sleeping)
+    }
+
+    fn wait(&mut self, cpu: CpuId, task: TaskId, channel: Channel, off: Off) -> Then {
+        if !self.known(task, channel) {
+            return Then::Stop;
+        }
+        match self.places.wait(channel, task) {
+            Waiting::Passed => Then::Next,
+            Waiting::Waits => self.block(cpu, task, off),
+            Waiting::Opened => self.post_all(task, channel),
+        }
+    }
+
+    /// `task` wakes who waits first on `channel`; as `waker`, or as the interrupt that it stands for.
+    fn post(&mut self, task: TaskId, channel: Channel, waker: Option<TaskId>, sync: bool) -> Then {
+        if !self.known(task, channel) {
+            return Then::Stop;
+        }
+        self.deliver(channel, waker, sync);
+        Then::Next
+    }
+
+    /// Wakes one who waits on `channel`, which exists.
+    pub fn deliver(&mut self, channel: Channel, waker: Option<TaskId>, sync: bool) {
+        if let Some(woken) = self.places.wake(channel) {
+            self.wake_anyone(woken, waker, sync);
+        }
+    }
+
+    /// Wakes a task, or somebody outside.
+    pub fn wake_anyone(&mut self, woken: TaskId, waker: Option<TaskId>, sync: bool) {
+        match woken.index().checked_sub(self.referee.tasks().len()) {
+            None => self.wake(woken, waker, sync),
+            Some(outsider) => self.outside.rouse(outsider as u32),
+        }
+    }
+
+    fn post_all(&mut self, task: TaskId, channel: Channel) -> Then {
+        if !self.known(task, channel) {
+            return Then::Stop;
+        }
+        while let Some(woken) = self.places.wake_next(channel) {
+            self.wake_anyone(woken, Some(task), false);
+        }
+        Then::Next
+    }
+
+    fn known(&mut self, task: TaskId, channel: Channel) -> bool {
+        let known = self.places.has_channel(channel);
+        if !known {
+            self.at_fault(task, format!("used channel {}, which the workload does not have", channel.0));
+        }
+        known
+    }
+
+    fn known_lock(&mut self, task: TaskId, lock: LockId) -> bool {
+        let known = self.places.has_lock(lock);
+        if !known {
+            self.at_fault(task, format!("used lock {}, which the workload does not have", lock.0));
+        }
+        known
+    }
+
+    fn lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
+        if !self.known_lock(task, lock) {
+            return Then::Stop;
+        }
+        if self.places.lock(lock, task) { Then::Next } else { self.block(cpu, task, Off::Sleeping) }
+    }
+
+    fn unlock(&mut self, task: TaskId, lock: LockId) -> Then {
+        if !self.known_lock(task, lock) {
+            return Then::Stop;
+        }
+        match self.places.unlock(lock, task) {
+            Err(()) => {
+                self.at_fault(task, format!("released lock {}, which it does not hold", lock.0));
+                return Then::Stop;
+            }
+            Ok(None) => {}
+            Ok(Some(next)) => {
+                self.wake(next, Some(task), false);
+                let cpu = self.task(task).cpu;
+                self.interrupt(cpu, Overhead::Wakeup, self.machine.costs.lock_handover);
+            }
+        }
+        Then::Next
+    }
+
+    fn wait_unlocked(&mut self, cpu: CpuId, task: TaskId, channel: Channel, lock: LockId) -> Then {
+        if matches!(self.unlock(task, lock), Then::Stop) {
+            return Then::Stop;
+        }
+        self.defer(task, Deferred::Retake(lock));
+        self.wait(cpu, task, channel, Off::Sleeping)
+    }
+
+    fn fork(&mut self, parent: TaskId, child: TaskId) -> Then {
+        let can = self.runs.get(child.index()).is_some_and(|run| run.is_forked);
+        if !can || self.task(child).state != State::New {
+            self.at_fault(parent, format!("forked {child}, which is not there to be forked or was forked before"));
+            return Then::Stop;
+        }
+        self.start(child, Some(parent));
+        Then::Next
+    }
+
+    /// Changes the running task: off, edited, and back on its queue; its CPU then picks again.
+    fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut Task)) -> Then {
+        self.charge(cpu, Stop::Preempted);
+        self.referee.edit(task, edit);
+        self.requeue(cpu, task, Enqueue::Restored, Off::Preempted);
+        Then::Stop
+    }
+
+    fn set_affinity(&mut self, cpu: CpuId, task: TaskId, cpus: CpuSet) -> Then {
+        if !self.machine.cpu_ids().any(|c| cpus.contains(c)) {
+            self.at_fault(task, "asked for an affinity without any CPU of this machine".into());
+            return Then::Stop;
+        }
+        let may_stay = cpus.contains(cpu);
+        self.referee.edit(task, |it| it.affinity = cpus);
+        if may_stay {
+            return Then::Next;
+        }
+        let Some(to) = self.referee.select_cpu(task, &Enqueue::Restored) else { return Then::Stop };
+        self.evict(task, cpu, to);
+        Then::Stop
+    }
+}

@@ -1,0 +1,556 @@
+//! Tasks' I/O: the page cache, the block layer below it, and who waits for what. Disks and flusher use no CPU; what
+//! they finish wakes tasks as interrupts do.
+
+use super::Host;
+use super::steps::Then;
+use crate::calendar::Entry;
+use crate::calendar::class;
+use goodness_block::{Out, Outcome, Storage};
+use goodness_core::{
+    CpuId, Event, FileId, Io, IoPriority, IoStep, Off, Operation, Rng, Step, StorageSpec, Submitter, TaskId, Time,
+    VolumeId,
+};
+use goodness_memory::{Direction, File, Limits, PageCache, ReadAhead, TransferId};
+use std::collections::VecDeque;
+
+/// Pieces that the flusher has under way at most. A choice: the request pool of a queue.
+const FLUSHER_MAX: usize = 128;
+
+/// Pages that one step reads or writes at a time; the rest of the step follows when they are there. 1 MiB, what the
+/// flusher writes at a time: a choice. It bounds what is on its way for a task, and lets a large write wait amidst it.
+const PART: u32 = 256;
+/// Pieces that a task asks for before the block layer sees them. A choice, far above what a queue plugs by itself.
+const PLUG_MAX: usize = 1024;
+/// Steps of a task at one instant before it is taken for stuck, however often it waited among them.
+const STEPS_MAX: u32 = 1_000_000;
+
+/// Marks the tag of a piece that belongs to a transfer of the page cache.
+const TRANSFER: u64 = 1 << 63;
+/// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks.
+const FLUSH: u64 = 1 << 62;
+
+/// A task's I/O under way, for which it waits.
+#[derive(Default)]
+struct TaskIo {
+    /// Pieces asked for and not done.
+    under_way: u32,
+    /// Pieces that wait for a slot of a request pool.
+    unadmitted: u32,
+    /// It waits until at most so many are under way.
+    awaits: Option<u32>,
+    /// Transfers and flushes it waits for.
+    transfers: u32,
+    /// File to make durable: the device is told once the transfers are done.
+    sync: Option<Syncing>,
+    /// The step that came when it had to wait for a slot.
+    deferred: Option<Step>,
+    /// Volumes it used since it last waited: what is plugged there runs once it waits.
+    volumes: Vec<VolumeId>,
+    /// Read-ahead of the files it has read.
+    ahead: Vec<(FileId, ReadAhead)>,
+    /// True while it is blocked until all this allows it to go on.
+    is_blocked: bool,
+    /// Time of its last step that concerns storage, and number of such steps at that instant.
+    at: Time,
+    steps: u32,
+}
+
+/// A sync under way.
+struct Syncing {
+    file: FileId,
+    cpu: CpuId,
+    /// True if the page cache is asked once more.
+    again: bool,
+}
+
+/// The end of what is done first of `pages` pages from `page` of a file of `size` pages, and how many remain, if any.
+fn part(page: u32, pages: u32, size: u32) -> (u32, Option<u32>) {
+    let all = page.saturating_add(pages).min(size);
+    let end = page.saturating_add(PART).min(all);
+    (end, (end < all).then(|| all - end))
+}
+
+impl TaskIo {
+    /// Its read-ahead of `file`; a task reads few files.
+    fn window(&mut self, file: FileId) -> &mut ReadAhead {
+        let known = self.ahead.iter().position(|(known, _)| *known == file);
+        let index = known.unwrap_or_else(|| {
+            self.ahead.push((file, ReadAhead::default()));
+            self.ahead.len() - 1
+        });
+        &mut self.ahead[index].1
+    }
+
+    /// Counts a step; says whether it is one of too many at one instant.
+    fn is_stuck(&mut self, now: Time) -> bool {
+        self.steps = if self.at == now { self.steps + 1 } else { 1 };
+        self.at = now;
+        self.steps > STEPS_MAX
+    }
+
+    fn uses(&mut self, volume: VolumeId) {
+        if !self.volumes.contains(&volume) {
+            self.volumes.push(volume);
+        }
+    }
+}
+
+/// Disks, files and memory of one run.
+pub struct StorageRun {
+    disks: Storage,
+    files: Vec<(VolumeId, File)>,
+    cache: PageCache,
+    tasks: Vec<TaskIo>,
+    /// Pieces asked for since the last step that took time, all of one task.
+    plug: Vec<(VolumeId, Io)>,
+    /// Those of them for one volume.
+    batch: Vec<Io>,
+    out: Out,
+    /// Pieces not done, by transfer.
+    parts: Vec<u32>,
+    transfers: Vec<TransferId>,
+    woken: Vec<u32>,
+    throttled: VecDeque<TaskId>,
+    flushing: usize,
+    is_flusher_armed: bool,
+    armed: Time,
+    is_busy: bool,
+}
+
+impl StorageRun {
+    /// Allocates the files and starts with an empty cache.
+    pub fn new(spec: &StorageSpec, disks: Storage, tasks: usize, rng: &mut Rng) -> StorageRun {
+        let file = |it: &goodness_core::FileSpec, rng: &mut Rng| match it.fragments {
+            None => File::contiguous(it.sector, it.pages),
+            Some((piece, spread)) => File::fragmented(it.sector, it.pages, piece, spread, rng),
+        };
+        StorageRun {
+            disks,
+            files: spec.files.iter().map(|it| (it.volume, file(it, rng))).collect(),
+            cache: PageCache::new(Limits::linux(spec.cache_pages), spec.files.len()),
+            tasks: (0..tasks).map(|_| TaskIo::default()).collect(),
+            plug: Vec::new(),
+            batch: Vec::new(),
+            out: Out::with_events(),
+            parts: Vec::new(),
+            transfers: Vec::new(),
+            woken: Vec::new(),
+            throttled: VecDeque::new(),
+            flushing: 0,
+            is_flusher_armed: false,
+            armed: Time::NEVER,
+            is_busy: false,
+        }
+    }
+
+    /// True if `task` waits for nothing of all this any more.
+    fn may_go_on(&self, task: TaskId) -> bool {
+        let it = &self.tasks[task.index()];
+        it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
+    }
+
+    /// Submits the pieces of a transfer of the page cache, for whom `by` names and on its CPU.
+    fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
+        let it = self.cache.transfer(id);
+        let (volume, file) = &self.files[it.file.0 as usize];
+        let op = if it.direction == Direction::Fetch { Operation::Read } else { Operation::Write };
+        let sync = it.sync || op == Operation::Read;
+        let tag = TRANSFER | u64::from(id.0);
+        let pieces = file.runs(it.first, it.pages);
+        let ios = pieces.map(|(sector, sectors)| Io { op, sync, tag, sector, sectors, ..by });
+        let begin = self.plug.len();
+        self.plug.extend(ios.map(|io| (*volume, io)));
+        if self.parts.len() <= id.0 as usize {
+            self.parts.resize(id.0 as usize + 1, 0);
+        }
+        self.parts[id.0 as usize] = (self.plug.len() - begin) as u32;
+        self.submit_plugged(now);
+    }
+
+    /// Hands what is plugged to the block layer, volume by volume.
+    fn submit_plugged(&mut self, now: Time) {
+        for group in self.plug.chunk_by(|a, b| a.0 == b.0) {
+            self.batch.clear();
+            self.batch.extend(group.iter().map(|(_, io)| *io));
+            self.disks.submit(now, group[0].0, &self.batch, &mut self.out);
+        }
+        self.plug.clear();
+    }
+}
+
+impl Host<'_> {
+    /// Performs a step that concerns storage.
+    pub fn perform_io(&mut self, cpu: CpuId, task: TaskId, step: IoStep) -> Then {
+        if let Err(what) = self.check_io(task, cpu, step) {
+            self.at_fault(task, what);
+            return Then::Stop;
+        }
+        match step {
+            IoStep::Submit { volume, op, sector, sectors, sync } => {
+                let io = Io {
+                    op,
+                    sync: sync || op == Operation::Read,
+                    tag: u64::from(task.0),
+                    ..self.io(task, cpu, sector, sectors)
+                };
+                let storage = self.storage.as_mut().expect("checked");
+                storage.plug.push((volume, io));
+                let it = &mut storage.tasks[task.index()];
+                it.under_way += 1;
+                it.uses(volume);
+                Then::Next
+            }
+            IoStep::Await { at_most } => {
+                let storage = self.storage.as_mut().expect("checked");
+                storage.tasks[task.index()].awaits = Some(at_most);
+                self.wait_for_io(cpu, task)
+            }
+            IoStep::Read { file, page, pages } => self.read(cpu, task, file, page, pages),
+            IoStep::Write { file, page, pages } => self.write(cpu, task, file, page, pages),
+            IoStep::Sync { file } => self.sync(cpu, task, file),
+            IoStep::SetPriority(priority) => {
+                self.referee.edit(task, |it| it.io_priority = priority);
+                Then::Next
+            }
+        }
+    }
+
+    /// Checks that what `step` names exists, and that the task has not taken too many such steps.
+    fn check_io(&mut self, task: TaskId, cpu: CpuId, step: IoStep) -> Result<(), String> {
+        let now = self.now();
+        let Some(storage) = &mut self.storage else { return Err("asks for I/O, and the work has no disk".into()) };
+        if storage.tasks[task.index()].is_stuck(now) {
+            return Err(format!("took {STEPS_MAX} steps in a row without using time"));
+        }
+        let Some(storage) = &self.storage else { unreachable!("seen above") };
+        match step {
+            IoStep::Submit { volume, .. } if usize::from(volume.0) >= storage.disks.volumes() => {
+                Err(format!("uses volume {}, which does not exist", volume.0))
+            }
+            IoStep::Submit { volume, op, sector, sectors, .. } => {
+                let size = storage.disks.sectors(volume);
+                let io = Io { op, ..self.io(task, cpu, sector, sectors) };
+                let what = || format!("asks to {} sectors {sector} + {sectors} of a volume of {size}", op.name());
+                io.fits(size).then_some(()).ok_or_else(what)
+            }
+            IoStep::Read { file, .. } | IoStep::Write { file, .. } | IoStep::Sync { file }
+                if file.0 as usize >= storage.files.len() =>
+            {
+                Err(format!("uses file {}, which does not exist", file.0))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A read by `task` from `cpu`, to be completed by the caller.
+    fn io(&self, task: TaskId, cpu: CpuId, sector: u64, sectors: u32) -> Io {
+        let it = &self.task(task);
+        let priority = it.io_priority.unwrap_or_else(|| IoPriority::from_nice(it.nice.get()));
+        Io { priority, cpu: cpu.0 as u16, ..Io::read(Submitter(task.0), sector, sectors) }
+    }
+
+    fn read(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {
+        let storage = self.storage.as_mut().expect("checked");
+        let size = storage.files[file.0 as usize].1.pages();
+        let (end, rest) = part(page, pages, size);
+        if page >= end {
+            return Then::Next;
+        }
+        let rest = rest.map(|pages| Step::Io(IoStep::Read { file, page: end, pages }));
+        let max = storage.cache.limits().read_ahead;
+        let window = storage.tasks[task.index()].window(file);
+        let ahead = window.plan(page, end - page, size, max);
+        let mut made = std::mem::take(&mut storage.transfers);
+        let waits = storage.cache.read(file, page, end, ahead, task.0, &mut made);
+        let it = &mut storage.tasks[task.index()];
+        it.transfers += waits;
+        it.deferred = rest;
+        it.uses(storage.files[file.0 as usize].0);
+        self.submit_made(cpu, task, made);
+        self.wait_for_io(cpu, task)
+    }
+
+    fn write(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("checked");
+        let (end, rest) = part(page, pages, storage.files[file.0 as usize].1.pages());
+        let waits = storage.cache.wait_for_fetches(file, page, end, task.0);
+        if waits > 0 {
+            let it = &mut storage.tasks[task.index()];
+            it.transfers += waits;
+            it.deferred = Some(Step::Io(IoStep::Write { file, page, pages }));
+            return self.wait_for_io(cpu, task);
+        }
+        storage.cache.write(now, file, page, end);
+        storage.tasks[task.index()].deferred = rest.map(|pages| Step::Io(IoStep::Write { file, page: end, pages }));
+        self.flush();
+        self.heed_disks();
+        let storage = self.storage.as_mut().expect("checked");
+        if storage.cache.is_throttling() {
+            storage.throttled.push_back(task);
+            storage.tasks[task.index()].transfers += 1;
+        }
+        self.wait_for_io(cpu, task)
+    }
+
+    fn sync(&mut self, cpu: CpuId, task: TaskId, file: FileId) -> Then {
+        let storage = self.storage.as_mut().expect("checked");
+        let volume = storage.files[file.0 as usize].0;
+        let it = &mut storage.tasks[task.index()];
+        it.uses(volume);
+        it.sync = Some(Syncing { file, cpu, again: true });
+        self.go_on_with_sync(task);
+        self.heed_disks();
+        self.wait_for_io(cpu, task)
+    }
+
+    /// The next part of a sync whose parts so far are done: the pages, those written over meanwhile, the device's own
+    /// cache. Says whether there is something more to wait for.
+    fn go_on_with_sync(&mut self, task: TaskId) -> bool {
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("a task that syncs has storage");
+        let it = &mut storage.tasks[task.index()];
+        if it.transfers > 0 {
+            return it.sync.is_some();
+        }
+        let Some(Syncing { file, cpu, again }) = it.sync.take() else { return false };
+        let volume = storage.files[file.0 as usize].0;
+        let by = self.io(task, cpu, 0, 0);
+        let storage = self.storage.as_mut().expect("as above");
+        if again {
+            let mut made = std::mem::take(&mut storage.transfers);
+            let synced = storage.cache.sync(file, task.0, &mut made);
+            let it = &mut storage.tasks[task.index()];
+            it.transfers += synced.waits;
+            it.sync = Some(Syncing { file, cpu, again: synced.again });
+            made.drain(..).for_each(|id| storage.submit_transfer(now, id, by));
+            storage.transfers = made;
+            return self.go_on_with_sync(task);
+        }
+        storage.tasks[task.index()].transfers += 1;
+        let flush = Io { op: Operation::Flush, tag: FLUSH | u64::from(task.0), ..by };
+        storage.disks.submit(now, volume, &[flush], &mut storage.out);
+        true
+    }
+
+    /// Submits the transfers that the page cache made for `task`.
+    fn submit_made(&mut self, cpu: CpuId, task: TaskId, mut made: Vec<TransferId>) {
+        let by = self.io(task, cpu, 0, 0);
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("checked");
+        made.drain(..).for_each(|id| storage.submit_transfer(now, id, by));
+        storage.transfers = made;
+        self.heed_disks();
+    }
+
+    /// Before `step`: hands over what the task asked for, unless it asks for more. If the block layer has no slot for
+    /// it, the step is put off, and the task blocks.
+    pub fn unplug(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Result<Step, Then> {
+        let storage = self.storage.as_mut().expect("asked by the caller");
+        let it = &mut storage.tasks[task.index()];
+        let is_more = matches!(step, Step::Io(IoStep::Submit { .. })) && storage.plug.len() < PLUG_MAX;
+        if it.unadmitted == 0 && (is_more || storage.plug.is_empty()) {
+            return Ok(step);
+        }
+        self.submit_all();
+        let it = &mut self.storage.as_mut().expect("as above").tasks[task.index()];
+        if it.unadmitted == 0 {
+            return Ok(step);
+        }
+        it.deferred = Some(step);
+        Err(self.wait_for_io(cpu, task))
+    }
+
+    /// The step that `task` had to put off.
+    pub fn deferred(&mut self, task: TaskId) -> Option<Step> {
+        self.storage.as_mut()?.tasks[task.index()].deferred.take()
+    }
+
+    /// Hands everything plugged to the block layer: what the task does next takes time.
+    pub fn submit_all(&mut self) {
+        let now = self.now();
+        let Some(storage) = self.storage.as_mut().filter(|storage| !storage.plug.is_empty()) else { return };
+        storage.submit_plugged(now);
+        self.heed_disks();
+    }
+
+    /// Goes on, or blocks until what the task waits for has happened.
+    fn wait_for_io(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        self.submit_all();
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("a task that waits for I/O has storage");
+        if !storage.may_go_on(task) {
+            for volume in storage.tasks[task.index()].volumes.drain(..) {
+                storage.disks.unplug(now, volume, &mut storage.out);
+            }
+            self.heed_disks();
+        }
+        let storage = self.storage.as_mut().expect("as above");
+        if storage.may_go_on(task) {
+            storage.tasks[task.index()].awaits = None;
+            return Then::Next;
+        }
+        storage.tasks[task.index()].is_blocked = true;
+        self.block(cpu, task, Off::Uninterruptible)
+    }
+
+    /// A task ended; elevators forget it.
+    pub fn exit_io(&mut self, task: TaskId) {
+        let now = self.now();
+        self.submit_all();
+        if let Some(storage) = &mut self.storage {
+            storage.disks.exit(now, Submitter(task.0), &mut storage.out);
+            self.heed_disks();
+        }
+    }
+
+    /// A disk's time has come.
+    pub fn disks_due(&mut self) {
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("only storage sets this time");
+        if storage.armed != now {
+            // An earlier time was set after this one, and what follows from it as well.
+            return;
+        }
+        storage.armed = Time::NEVER;
+        if storage.disks.next_event() <= now {
+            storage.disks.advance(now, &mut storage.out);
+        }
+        self.heed_disks();
+    }
+
+    /// The flusher looks whether something is old enough.
+    pub fn flusher_due(&mut self) {
+        self.storage.as_mut().expect("only storage sets this time").is_flusher_armed = false;
+        self.flush();
+        self.heed_disks();
+    }
+
+    /// Lets the flusher write what it should, and looks again later if something stays dirty.
+    fn flush(&mut self) {
+        let now = self.now();
+        let by = Io::read(Submitter(self.referee.tasks().len() as u32), 0, 0);
+        let storage = self.storage.as_mut().expect("asked by storage");
+        let mut made = std::mem::take(&mut storage.transfers);
+        storage.cache.write_back(now, FLUSHER_MAX - storage.flushing, &mut made);
+        storage.flushing += made.len();
+        for id in made.drain(..) {
+            storage.submit_transfer(now, id, by);
+        }
+        storage.transfers = made;
+        if !storage.is_flusher_armed && storage.cache.unclean() > 0 {
+            storage.is_flusher_armed = true;
+            let at = now + storage.cache.limits().period;
+            self.agenda.calendar.push(at, class::WAKE, Entry::Flusher);
+        }
+    }
+
+    /// Tells the observer and the tasks what the disks had to say, until they have said everything.
+    fn heed_disks(&mut self) {
+        let now = self.now();
+        loop {
+            let storage = self.storage.as_mut().expect("asked by storage");
+            if let Some(events) = &mut storage.out.events {
+                for event in events.drain(..) {
+                    self.outbox.push(now, Event::Io(event));
+                }
+            }
+            let mut outcomes = std::mem::take(&mut storage.out.outcomes);
+            if outcomes.is_empty() {
+                break;
+            }
+            for outcome in outcomes.drain(..) {
+                self.heed_disk(outcome);
+            }
+            let storage = self.storage.as_mut().expect("as above");
+            if storage.out.outcomes.is_empty() {
+                storage.out.outcomes = outcomes;
+            }
+        }
+        let refusal = self.storage.as_ref().and_then(|storage| storage.disks.refusal()).cloned();
+        if let Some(refusal) = refusal {
+            self.refused(&refusal);
+        }
+        self.arm_disks();
+    }
+
+    fn heed_disk(&mut self, outcome: Outcome) {
+        let storage = self.storage.as_mut().expect("asked by storage");
+        let (tag, is_done) = match outcome {
+            Outcome::Waiting { tag } | Outcome::Admitted { tag } => (tag, false),
+            Outcome::Done { tag } => (tag, true),
+        };
+        if tag & TRANSFER != 0 {
+            if is_done {
+                self.transfer_part_done(TransferId(tag as u32));
+            }
+            return;
+        }
+        let it = &mut storage.tasks[tag as u32 as usize];
+        match outcome {
+            Outcome::Waiting { .. } if tag & FLUSH == 0 => it.unadmitted += 1,
+            Outcome::Admitted { .. } if tag & FLUSH == 0 => it.unadmitted -= 1,
+            Outcome::Done { .. } if tag & FLUSH == 0 => it.under_way -= 1,
+            Outcome::Done { .. } => it.transfers -= 1,
+            _ => {}
+        }
+        self.resume(TaskId(tag as u32));
+    }
+
+    /// A piece of a transfer of the page cache is done.
+    fn transfer_part_done(&mut self, id: TransferId) {
+        let now = self.now();
+        let storage = self.storage.as_mut().expect("asked by storage");
+        let parts = &mut storage.parts[id.0 as usize];
+        *parts -= 1;
+        if *parts > 0 {
+            return;
+        }
+        let it = storage.cache.transfer(id);
+        let is_flushers = it.direction == Direction::WriteBack && !it.sync;
+        let mut woken = std::mem::take(&mut storage.woken);
+        storage.cache.done(now, id, &mut woken);
+        if !storage.cache.is_throttling() {
+            woken.extend(storage.throttled.drain(..).map(|task| task.0));
+        }
+        storage.flushing -= usize::from(is_flushers);
+        for task in woken.drain(..) {
+            self.storage.as_mut().expect("as above").tasks[task as usize].transfers -= 1;
+            self.resume(TaskId(task));
+        }
+        self.storage.as_mut().expect("as above").woken = woken;
+        if is_flushers {
+            self.flush();
+        }
+    }
+
+    /// Wakes `task` if it is blocked and may go on.
+    fn resume(&mut self, task: TaskId) {
+        if self.go_on_with_sync(task) {
+            return;
+        }
+        let storage = self.storage.as_mut().expect("asked by storage");
+        if !storage.tasks[task.index()].is_blocked || !storage.may_go_on(task) {
+            return;
+        }
+        let it = &mut storage.tasks[task.index()];
+        it.is_blocked = false;
+        it.awaits = None;
+        self.wake(task, None, false);
+    }
+
+    /// Puts the next event of the disks into the calendar, and says whether they keep the run alive.
+    fn arm_disks(&mut self) {
+        let storage = self.storage.as_mut().expect("asked by storage");
+        let next = storage.disks.next_event();
+        let is_busy = next != Time::NEVER;
+        if is_busy != storage.is_busy {
+            storage.is_busy = is_busy;
+            self.agenda.live = if is_busy { self.agenda.live + 1 } else { self.agenda.live - 1 };
+        }
+        if next < storage.armed {
+            storage.armed = next.max(self.referee.now());
+            self.agenda.calendar.push(storage.armed, class::WAKE, Entry::Disks);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Tasks: their private part, how they start, wake and sleep.
+
+use super::Host;
+use crate::calendar::Entry;
+use crate::calendar::class;
+use goodness_core::{
+    Behaviour, CpuId, CpuSet, Enqueue, Event, LockId, Overhead, Rng, Seed, Span, Start, State, TaskId, Time,
+    WakeSource, Workload,
+};
+
+/// The host's state of a task, which policies do not see: one cache line, which each burst touches. The rest stands in
+/// columns of the host.
+#[repr(align(64))]
+pub struct TaskRun {
+    pub behaviour: Box<dyn Behaviour>,
+    pub rng: Rng,
+    /// Work left of the current burst, at full speed.
+    left: Span,
+    /// The CPU it last ran on, or [`TaskRun::NOWHERE`].
+    ran_on: u32,
+    /// True if it has something to do before its next step; see [`Deferred`].
+    pub is_deferred: bool,
+    /// True if it begins by a fork (and not from the start).
+    pub is_forked: bool,
+}
+
+/// What a task does before its next step.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Deferred {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It takes a lock.
+    Retake(LockId),
+    /// It called to sleep until then and is not switched out yet.
+    FallAsleep(Time),
+}
+
+impl TaskRun {
+    /// Stands for a CPU where the task never ran.
+    const NOWHERE: u32 = u32::MAX;
+
+    /// The CPU it last ran on, once it has run.
+    #[inline]
+    pub fn ran_on(&self) -> Option<CpuId> {
+        (self.ran_on != TaskRun::NOWHERE).then_some(CpuId(self.ran_on))
+    }
+
+    /// It runs on `cpu`.
+    #[inline]
+    pub fn runs_on(&mut self, cpu: CpuId) {
+        self.ran_on = cpu.0;
+    }
+
+    /// True if the burst is complete.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.left == Span::ZERO
+    }
+
+    /// Begins a burst.
+    #[inline]
+    pub fn begin(&mut self, work: Span) {
+        self.left = work;
+    }
+
+    /// Time the rest of the burst takes on a CPU of this capacity.
+    #[inline]
+    pub fn wall_left(&self, capacity: u32) -> Span {
+        if capacity == 1024 || self.left == Span::MAX {
+            return self.left;
+        }
+        Span((u128::from(self.left.0) * 1024).div_ceil(u128::from(capacity.max(1))) as u64)
+    }
+
+    /// Does `wall` of work on a CPU of this capacity.
+    #[inline]
+    pub fn work(&mut self, wall: Span, capacity: u32) {
+        if self.left == Span::MAX {
+            return;
+        }
+        let done =
+            if capacity == 1024 { wall } else { Span((u128::from(wall.0) * u128::from(capacity) / 1024) as u64) };
+        self.left = self.left.saturating_sub(done);
+    }
+}
+
+impl Host<'_> {
+    /// Enters the workload's tasks and their starts.
+    pub fn enlist(&mut self, workload: Workload, seed: Seed) {
+        for (index, spec) in workload.tasks.into_iter().enumerate() {
+            let task = spec.task;
+            if task.affinity != CpuSet::All && !self.machine.cpu_ids().any(|c| task.affinity.contains(c)) {
+                return self.at_fault(TaskId(index as u32), "may run on no CPU of this machine".into());
+            }
+            let id = self.referee.add(task);
+            self.runs.push(TaskRun {
+                behaviour: spec.behaviour,
+                rng: seed.stream("task", index as u64).rng(),
+                left: Span::ZERO,
+                ran_on: TaskRun::NOWHERE,
+                is_deferred: false,
+                is_forked: matches!(spec.start, Start::Forked),
+            });
+            self.stamps.push(0);
+            self.deferred.push(Deferred::Nothing);
+            match spec.start {
+                Start::At(at) => self.agenda.calendar.push(at, class::WAKE, Entry::Start(id)),
+                Start::WokenAt(at) => {
+                    self.agenda.calendar.push(at, class::WAKE, Entry::FirstWake(id));
+                    self.admit(id, None);
+                    self.referee.begin_asleep(id);
+                }
+                Start::Forked => continue,
+            }
+            self.agenda.live += 1;
+        }
+        self.enlist_outside(workload.outside, seed);
+    }
+
+    fn admit(&mut self, task: TaskId, parent: Option<TaskId>) {
+        if let Err(rejected) = self.referee.admit(task, parent) {
+            self.at_fault(task, format!("was refused by {}: {}", self.referee.about().name, rejected.reason));
+        }
+        self.emit(Event::Fork { parent, child: task });
+    }
+
+    /// A task begins to exist and becomes runnable. A start by the host was counted as live when entered.
+    pub fn start(&mut self, task: TaskId, parent: Option<TaskId>) {
+        if parent.is_some() {
+            self.agenda.live += 1;
+        }
+        self.admit(task, parent);
+        if self.is_at_fault() {
+            return;
+        }
+        if let Some(parent) = parent {
+            let home = self.task(parent).cpu;
+            self.referee.set_home(task, home);
+        }
+        let by = self.task(task).cpu;
+        self.place(task, Enqueue::Fork { parent }, parent, WakeSource::Task, by);
+    }
+
+    /// A task that existed from the beginning is woken for the first time.
+    pub fn first_wake(&mut self, task: TaskId) {
+        self.agenda.live -= 1;
+        self.wake(task, None, false);
+    }
+
+    /// A sleep is over, unless something else ended it.
+    #[inline(always)]
+    pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
+        let cpu = self.task(task).cpu;
+        self.cpus[cpu.index()].interrupted = self.referee.now();
+        if self.stamps[task.index()] == stamp && self.task(task).state == State::Blocked {
+            self.agenda.live -= 1;
+            self.wake(task, None, false);
+            self.timer_cost(cpu);
+        }
+    }
+
+    /// The earliest time at which a timer with slack may expire: it does if its CPU is interrupted now anyway.
+    pub fn slack_begins(&mut self, task: TaskId, stamp: u32) {
+        if self.cpus[self.task(task).cpu.index()].interrupted == self.now() {
+            self.timer_expired(task, stamp);
+        } else {
+            self.agenda.calendar.push(self.now() + self.timer_slack, class::WAKE, Entry::Timer(task, stamp));
+        }
+    }
+
+    /// Makes the blocked `task` runnable. `waker` runs right now on its own CPU; without one, an interrupt
+    /// on the CPU where the task last ran does it.
+    #[inline(always)]
+    pub fn wake(&mut self, task: TaskId, waker: Option<TaskId>, sync: bool) {
+        debug_assert_eq!(self.task(task).state, State::Blocked);
+        self.agenda.live += 1;
+        let on = self.task(waker.unwrap_or(task)).cpu;
+        let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
+        self.place(task, Enqueue::Wakeup { waker, on, sync, from }, waker, from, on);
+    }
+
+    /// Chooses a CPU for `task` and queues it there. `by` is the CPU that does the work.
+    #[inline(always)]
+    fn place(&mut self, task: TaskId, why: Enqueue, waker: Option<TaskId>, from: WakeSource, by: CpuId) {
+        let Some(cpu) = self.referee.select_cpu(task, &why) else { return };
+        let home = self.task(task).cpu;
+        self.emit(Event::Wakeup { task, waker, cpu, from });
+        if home != cpu && self.runs[task.index()].ran_on().is_some() {
+            self.emit(Event::Migrate { task, from: home, to: cpu });
+        }
+        self.enqueue(task, cpu, why, by);
+        let cost = self.effort_cost(by) + self.machine.costs.wakeup;
+        if cost > Span::ZERO {
+            self.pay_for_wakeup(by, cost, waker.is_some());
+        }
+    }
+
+    /// Takes the time of a wake-up from what runs on `by`: the waker itself, or whom the interrupt disturbs. On an
+    /// idle CPU nobody is delayed.
+    fn pay_for_wakeup(&mut self, by: CpuId, cost: Span, by_task: bool) {
+        let disturbed = self.referee.current(by);
+        if !by_task && disturbed.is_none() {
+            return;
+        }
+        self.interrupt(by, Overhead::Wakeup, self.machine.costs.wakeup);
+        self.cpus[by.index()].working += cost.saturating_sub(self.machine.costs.wakeup);
+        if let (false, Some(task)) = (by_task, disturbed) {
+            self.arm(by, task);
+        }
+    }
+
+    /// The task does this before its next step.
+    pub fn defer(&mut self, task: TaskId, what: Deferred) {
+        self.runs[task.index()].is_deferred = true;
+        self.deferred[task.index()] = what;
+    }
+
+    /// What the task does before its next step.
+    #[inline]
+    pub fn take_deferred(&mut self, task: TaskId) -> Deferred {
+        if std::mem::take(&mut self.runs[task.index()].is_deferred) {
+            return std::mem::take(&mut self.deferred[task.index()]);
+        }
+        Deferred::Nothing
+    }
+
+    /// Puts the end of a sleep of `task` into the calendar.
+    #[inline(always)]
+    pub fn set_timer(&mut self, task: TaskId, at: Time) {
+        let stamp = &mut self.stamps[task.index()];
+        *stamp = stamp.wrapping_add(1);
+        let stamp = *stamp;
+        self.agenda.live += 1;
+        if self.timer_slack == Span::ZERO || self.task(task).class.is_realtime() {
+            self.agenda.calendar.push(at, class::WAKE, Entry::Timer(task, stamp));
+        } else {
+            self.agenda.calendar.push(at, class::SLACK, Entry::Slack(task, stamp));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Events on their way to the observer. They are handed over in blocks, so that the simulator's code and the observer's
+//! take turns in the CPU's caches less often.
+
+use goodness_core::{Event, Observer, Time};
+
+/// Events handed over at a time.
+const BLOCK: usize = 256;
+
+/// Collects events for an observer. The host calls [`Outbox::flush`] at the end of a run.
+pub struct Outbox<'a> {
+    observer: &'a mut dyn Observer,
+    events: Vec<(Time, Event)>,
+}
+
+impl<'a> Outbox<'a> {
+    pub fn new(observer: &'a mut dyn Observer) -> Outbox<'a> {
+        Outbox { observer, events: Vec::with_capacity(BLOCK) }
+    }
+
+    #[inline]
+    pub fn push(&mut self, at: Time, event: Event) {
+        if self.events.len() == BLOCK {
+            self.flush();
+        }
+        self.events.push((at, event));
+    }
+
+    /// Hands over what is left.
+    #[cold]
+    #[inline(never)]
+    pub fn flush(&mut self) {
+        self.observer.observe_all(&self.events);
+        self.events.clear();
+    }
+}

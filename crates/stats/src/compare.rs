@@ -1,0 +1,373 @@
+//! The verdict on two sets of runs, and the cases in which there is none.
+//!
+//! The verdict follows from one interval: that of the ratio candidate / reference, at the level
+//! Holm's correction leaves this comparison, widened on both sides by the replay's own error.
+//! Beyond 1 it is better or worse; inside the margin of equivalence it is the same; anything else is
+//! inconclusive. `docs/statistics.md` explains it step by step.
+//!
+//! ```
+//! use goodness_stats::compare::{Direction, Settings, Verdict, compare};
+//!
+//! let latency_us = [100.0, 140.0, 95.0, 180.0, 120.0].map(Some);
+//! let candidate = [82.0, 113.0, 75.0, 148.0, 94.0].map(Some);
+//! let found = compare(&latency_us, &candidate, &Settings::new(Direction::LowerIsBetter));
+//! assert_eq!(found.verdict, Verdict::Better);
+//! assert!(found.interval.unwrap().high < 0.85);
+//! ```
+
+use super::bootstrap::Resampling;
+use super::holm::holm;
+use super::rank::{RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon};
+use super::ratio::{Pairing, Ratio, RatioMethod};
+use super::summary::{mean, standard_deviation};
+use super::{Confidence, Interval, measured, measured_pairs};
+use serde::{Deserialize, Serialize};
+
+/// The direction that is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// As with latency.
+    LowerIsBetter,
+    /// As with throughput.
+    HigherIsBetter,
+}
+
+/// Tells if a second run could have come out differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Runs with their own seeds or on a real machine: samples of what could have happened.
+    Sampled,
+    /// Nothing in the run is drawn, so one run is the whole truth.
+    Deterministic,
+}
+
+/// The interval that decides where all values are positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decide {
+    /// The t interval of log ratios. The default: with the usual ten runs a bootstrap interval
+    /// covers too little, above all at the strict levels of a corrected comparison.
+    Student,
+    /// The BCa bootstrap of paired log ratios, for twenty runs or more of a skewed metric.
+    /// Independent runs are decided by `Student` all the same.
+    Bca(Resampling),
+}
+
+/// The rules of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// The direction that is better.
+    pub direction: Direction,
+    /// Relation between the runs of both sides.
+    pub pairing: Pairing,
+    /// Tells if runs vary.
+    pub runs: Runs,
+    /// The interval that decides.
+    pub decide: Decide,
+    /// Confidence of the whole family of comparisons together.
+    pub confidence: Confidence,
+    /// Differences up to this fraction do not matter in practice: 0.01 is 1 %.
+    pub margin: f64,
+    /// The replay's own relative error for this metric: 0.07 is 7 %. `None` when nothing was
+    /// replayed, as with a modelled workload or real runs.
+    pub fidelity_error: Option<f64>,
+}
+
+impl Settings {
+    /// Paired sampled runs, 95 %, a margin of 1 %, no replay.
+    pub fn new(direction: Direction) -> Self {
+        Self {
+            direction,
+            pairing: Pairing::Paired,
+            runs: Runs::Sampled,
+            decide: Decide::Student,
+            confidence: Confidence::P95,
+            margin: 0.01,
+            fidelity_error: None,
+        }
+    }
+
+    fn check(&self) {
+        assert!(self.margin >= 0.0 && self.margin.is_finite(), "margin = {} is not a fraction from 0", self.margin);
+        let error = self.fidelity_error.unwrap_or(0.0);
+        assert!(error >= 0.0 && error.is_finite(), "fidelity_error = {error} is not a fraction from 0");
+    }
+}
+
+/// Comparison of the candidate with the reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Better, beyond chance and beyond the replay's error.
+    Better,
+    /// Worse, likewise.
+    Worse,
+    /// Equal for all practical purposes: any difference is smaller than the margin.
+    Same,
+    /// The runs do not tell.
+    #[default]
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The word used in JSON and in text.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Reason for a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// The interval, widened by the replay's error, lies wholly on one side of 1.
+    IntervalExcludesEquality,
+    /// The interval, widened by the replay's error, lies wholly inside the margin.
+    IntervalWithinMargin,
+    /// Every run gave the same value on both sides: there is no difference to judge.
+    IdenticalRuns,
+    /// The interval holds both equality and differences that matter; more runs may tell.
+    IntervalTooWide,
+    /// The runs do tell a difference or equality, but the replay's own error is as large.
+    WithinReplayError,
+    /// Fewer than two runs of something that varies.
+    TooFewRuns,
+    /// No run measured this on both sides.
+    NotMeasured,
+}
+
+/// Size of a difference, apart from its certainty. Positive: the candidate's values
+/// are larger, whichever way is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Difference of means over standard deviation, no unit: of the paired differences when paired,
+    /// pooled when independent. `None` when nothing varies.
+    pub standardized: Option<f64>,
+    /// Cliff's delta, -1 to 1: how much more often the candidate's value is the larger.
+    pub cliffs_delta: f64,
+    /// Hodges–Lehmann shift in the metric's unit.
+    pub shift: f64,
+}
+
+/// One candidate against the reference in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Runs of the reference and of the candidate that were used.
+    pub runs_used: (usize, usize),
+    /// candidate / reference, no unit: the geometric mean of the runs' ratios, or where a value is
+    /// not positive the ratio of means. `None`: not measured, or a multiple of nothing.
+    pub ratio: Option<f64>,
+    /// Ratio of the arithmetic means, for tables that show those means.
+    pub ratio_of_means: Option<f64>,
+    /// Interval of `ratio` at the family's level, for showing.
+    pub interval: Option<Interval>,
+    /// Interval of `ratio` at the level Holm's correction left it, which decided.
+    pub deciding_interval: Option<Interval>,
+    /// The level of `deciding_interval`.
+    pub deciding_confidence: Option<Confidence>,
+    /// Method of the intervals.
+    pub method: Option<RatioMethod>,
+    /// p-value of equality before correction, by the same method as the interval.
+    pub p_value: Option<f64>,
+    /// p-value after Holm's correction.
+    pub corrected_p_value: Option<f64>,
+    /// The rank test beside it, as a second opinion: Wilcoxon for paired runs, Mann–Whitney for
+    /// independent ones. It does not decide.
+    pub rank_test: Option<RankTest>,
+    /// Size of the difference.
+    pub effect: Option<Effect>,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Its reason.
+    pub because: Because,
+}
+
+/// Compares one candidate with the reference; see [`compare_family`].
+pub fn compare(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &Settings) -> Comparison {
+    compare_family(reference, &[candidate], settings).remove(0)
+}
+
+/// Compares every candidate with the reference in one metric, corrected for their number.
+///
+/// Element `i` of a slice is run `i`; a `None` was not measured and, when paired, takes its partner
+/// out of the comparison. The answers come in the order of the candidates.
+///
+/// # Panics
+/// If a value is not finite, paired sides differ in length, or the margin or the replay's error is
+/// negative.
+pub fn compare_family(
+    reference: &[Option<f64>],
+    candidates: &[&[Option<f64>]],
+    settings: &Settings,
+) -> Vec<Comparison> {
+    settings.check();
+    let sides: Vec<Sides> = candidates.iter().map(|candidate| Sides::of(reference, candidate, settings)).collect();
+    let ratios: Vec<Option<Ratio>> = sides.iter().map(|sides| sides.ratio(settings)).collect();
+    let p_values: Vec<Option<f64>> = ratios.iter().map(|ratio| ratio.as_ref().map(Ratio::p_value)).collect();
+    let corrected = holm(&p_values, settings.confidence);
+    let decided = sides.iter().zip(&ratios).zip(corrected);
+    decided
+        .map(|((sides, ratio), corrected)| {
+            let mut comparison = sides.described(settings);
+            if let Some((ratio, corrected)) = ratio.as_ref().zip(corrected) {
+                comparison.ratio = ratio.estimate;
+                comparison.method = Some(ratio.method);
+                comparison.interval = ratio.interval(settings.confidence);
+                comparison.deciding_interval = ratio.interval(corrected.confidence);
+                comparison.deciding_confidence = Some(corrected.confidence);
+                comparison.p_value = Some(ratio.p_value());
+                comparison.corrected_p_value = Some(corrected.p_value);
+            }
+            (comparison.verdict, comparison.because) = decide(sides, &comparison, settings);
+            comparison
+        })
+        .collect()
+}
+
+/// Values measured on both sides; of equal length when paired.
+struct Sides {
+    reference: Vec<f64>,
+    candidate: Vec<f64>,
+}
+
+impl Sides {
+    fn of(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &Settings) -> Self {
+        let (reference, candidate) = match settings.pairing {
+            Pairing::Paired => measured_pairs(reference, candidate),
+            Pairing::Independent => (measured(reference), measured(candidate)),
+        };
+        Self { reference, candidate }
+    }
+
+    fn ratio(&self, settings: &Settings) -> Option<Ratio> {
+        let (reference, candidate) = (&self.reference, &self.candidate);
+        match (settings.runs, settings.decide, settings.pairing) {
+            (Runs::Deterministic, _, _) => Ratio::of_exact(reference, candidate),
+            (_, Decide::Bca(resampling), Pairing::Paired) => Ratio::of_samples_bca(reference, candidate, &resampling),
+            (_, _, pairing) => Ratio::of_samples(reference, candidate, pairing),
+        }
+    }
+
+    fn differences(&self) -> Vec<f64> {
+        self.candidate.iter().zip(&self.reference).map(|(c, r)| c - r).collect()
+    }
+
+    /// All that does not depend on the other comparisons of the family.
+    fn described(&self, settings: &Settings) -> Comparison {
+        let rank_test = match settings.pairing {
+            Pairing::Paired => wilcoxon(&self.differences()),
+            Pairing::Independent => mann_whitney(&self.candidate, &self.reference),
+        };
+        let of_means = Ratio::of_exact(&self.reference, &self.candidate).and_then(|ratio| ratio.estimate);
+        Comparison {
+            runs_used: (self.reference.len(), self.candidate.len()),
+            // One run is enough to show a ratio, though not to judge it.
+            ratio: of_means,
+            ratio_of_means: of_means,
+            interval: None,
+            deciding_interval: None,
+            deciding_confidence: None,
+            method: None,
+            p_value: None,
+            corrected_p_value: None,
+            rank_test,
+            effect: self.effect(settings.pairing),
+            verdict: Verdict::Inconclusive,
+            because: Because::NotMeasured,
+        }
+    }
+
+    fn effect(&self, pairing: Pairing) -> Option<Effect> {
+        let shift = match pairing {
+            Pairing::Paired => hodges_lehmann_paired(&self.differences())?,
+            Pairing::Independent => hodges_lehmann(&self.reference, &self.candidate)?,
+        };
+        let cliffs_delta = cliffs_delta(&self.reference, &self.candidate)?;
+        Some(Effect { standardized: self.standardized(pairing), cliffs_delta, shift })
+    }
+
+    fn standardized(&self, pairing: Pairing) -> Option<f64> {
+        let difference = mean(&self.candidate)? - mean(&self.reference)?;
+        let sd = match pairing {
+            Pairing::Paired => standard_deviation(&self.differences())?,
+            Pairing::Independent => {
+                let freedom = |values: &[f64]| values.len() as f64 - 1.0;
+                let squares = |values: &[f64]| Some(standard_deviation(values)?.powi(2) * freedom(values));
+                let pooled = squares(&self.reference)? + squares(&self.candidate)?;
+                (pooled / (freedom(&self.reference) + freedom(&self.candidate))).sqrt()
+            }
+        };
+        (sd > 0.0).then(|| difference / sd)
+    }
+
+    /// True if no run differs from its partner, or when nothing pairs them, from any other.
+    fn identical(&self, pairing: Pairing) -> bool {
+        match pairing {
+            Pairing::Paired => self.reference == self.candidate,
+            Pairing::Independent => {
+                self.reference.iter().chain(&self.candidate).all(|&value| value == self.reference[0])
+            }
+        }
+    }
+}
+
+/// The verdict and its reason.
+fn decide(sides: &Sides, comparison: &Comparison, settings: &Settings) -> (Verdict, Because) {
+    if sides.reference.is_empty() || sides.candidate.is_empty() {
+        return (Verdict::Inconclusive, Because::NotMeasured);
+    }
+    let Some(confidence) = comparison.deciding_confidence else {
+        return (Verdict::Inconclusive, Because::TooFewRuns);
+    };
+    if sides.identical(settings.pairing) {
+        return (Verdict::Same, Because::IdenticalRuns);
+    }
+    let Some(interval) = comparison.deciding_interval else {
+        let certain = comparison.p_value.is_some_and(|p| p <= confidence.alpha());
+        return if certain {
+            without_interval(sides, settings)
+        } else {
+            (Verdict::Inconclusive, Because::IntervalTooWide)
+        };
+    };
+    if reading(&interval, settings, 0.0).is_none() {
+        return (Verdict::Inconclusive, Because::IntervalTooWide);
+    }
+    let error = settings.fidelity_error.unwrap_or(0.0);
+    reading(&interval, settings, error).unwrap_or((Verdict::Inconclusive, Because::WithinReplayError))
+}
+
+/// Meaning of a ratio's interval when a replay may be off by `error` either way; `None` when
+/// it says nothing. Ends are taken as factors, so that swapping the sides swaps the verdict.
+fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verdict, Because)> {
+    let scale = 1.0 + error;
+    let (low, high) = (interval.low / scale, interval.high * scale);
+    let margin = 1.0 + settings.margin;
+    if low >= 1.0 / margin && high <= margin {
+        return Some((Verdict::Same, Because::IntervalWithinMargin));
+    }
+    let larger = low > 1.0;
+    let smaller = high < 1.0;
+    (larger || smaller).then(|| (one_sided(larger, settings.direction), Because::IntervalExcludesEquality))
+}
+
+/// The means differ for certain, but the reference's is so near 0 that no factor has an interval.
+/// The replay's relative error is then held against the difference of the means as it stands.
+fn without_interval(sides: &Sides, settings: &Settings) -> (Verdict, Because) {
+    let centre = |values: &[f64]| mean(values).expect("a comparison with a p-value has runs");
+    let (reference, candidate) = (centre(&sides.reference), centre(&sides.candidate));
+    let difference = candidate - reference;
+    let error = settings.fidelity_error.unwrap_or(0.0);
+    if difference.abs() <= error * reference.abs() {
+        return (Verdict::Inconclusive, Because::WithinReplayError);
+    }
+    (one_sided(difference > 0.0, settings.direction), Because::IntervalExcludesEquality)
+}
+
+fn one_sided(larger: bool, direction: Direction) -> Verdict {
+    if larger == (direction == Direction::HigherIsBetter) { Verdict::Better } else { Verdict::Worse }
+}

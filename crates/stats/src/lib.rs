@@ -1,0 +1,178 @@
+//! The statistics behind every interval and verdict: pure functions of slices of numbers.
+//!
+//! One question a file; `docs/statistics.md` tells the whole decision in plain words.
+//!
+//! | file | answers |
+//! |---|---|
+//! | [`summary`] | what is the mean, and how sure are we of it |
+//! | [`quantile`] | what is the 99th percentile, and how sure are we of it |
+//! | [`bootstrap`] | how sure are we of any other number |
+//! | [`compare`] | is one set of runs better than another |
+//! | [`ratio`] | by what factor do they differ, with an interval |
+//! | [`rank`] | do they differ, asking only for the order of the values |
+//! | [`holm`] | how strict must we be when many comparisons are made at once |
+//! | [`sequential`] | how strict must we be when a race is looked at while it runs |
+//! | [`fairness`] | how equal are the shares |
+//! | [`distance`] | how far apart are two distributions |
+//! | [`outliers`] | which values stand apart |
+//! | [`warmup`] | where does the steady state begin |
+//!
+//! Three rules hold everywhere. A value that was not measured is `None`, never 0. Values given in
+//! are finite: NaN or an infinity in a measurement is a bug of the caller and panics with the
+//! position. Nothing is removed: outliers and warm-up are reported and the caller decides.
+//!
+//! Randomness comes from a seed in the arguments, so the same input gives the same answer.
+
+pub mod bootstrap;
+pub mod compare;
+pub mod distance;
+pub mod distribution;
+pub mod factorial;
+pub mod fairness;
+pub mod holm;
+pub mod outliers;
+pub mod quantile;
+pub mod rank;
+pub mod ratio;
+pub mod sequential;
+pub mod summary;
+pub mod warmup;
+
+/// A closed interval `low ..= high` in the unit of whatever it bounds.
+///
+/// Never holds NaN; `low <= high`. A width of zero means the value is known exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// The interval between two ends.
+    ///
+    /// # Panics
+    /// If an end is NaN or the ends are in the wrong order.
+    pub fn new(low: f64, high: f64) -> Self {
+        assert!(low <= high, "an interval cannot run from {low} to {high}");
+        Self { low, high }
+    }
+
+    /// The interval that holds one value only.
+    pub fn exact(value: f64) -> Self {
+        Self::new(value, value)
+    }
+
+    /// True if `value` lies inside or on an end.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// True if all of this interval lies inside `outer`; ends may touch.
+    pub fn lies_within(&self, outer: &Interval) -> bool {
+        outer.low <= self.low && self.high <= outer.high
+    }
+
+    /// Distance between the ends.
+    pub fn width(&self) -> f64 {
+        self.high - self.low
+    }
+}
+
+/// Confidence level: the share of intervals made this way that cover the truth, strictly between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// 95 %, the level of every interval in a report unless it says otherwise.
+    pub const P95: Self = Self(0.95);
+
+    /// A level from a fraction; `None` unless `0 < level < 1`.
+    pub fn new(level: f64) -> Option<Self> {
+        (level > 0.0 && level < 1.0).then_some(Self(level))
+    }
+
+    /// The level as a fraction, such as 0.95.
+    pub fn level(self) -> f64 {
+        self.0
+    }
+
+    /// The chance of missing the truth on both sides together: `1 - level`.
+    pub fn alpha(self) -> f64 {
+        1.0 - self.0
+    }
+
+    /// The level at which `tests` simultaneous intervals together miss as often as one at this level.
+    ///
+    /// # Panics
+    /// If `tests` is 0.
+    pub fn shared_among(self, tests: usize) -> Self {
+        assert!(tests > 0, "a confidence level cannot be shared among no tests");
+        Self(1.0 - self.alpha() / tests as f64)
+    }
+}
+
+impl Default for Confidence {
+    fn default() -> Self {
+        Self::P95
+    }
+}
+
+/// The values that were measured, in order; what was not measured is left out, not counted as 0.
+pub fn measured(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().flatten().copied().collect()
+}
+
+/// The pairs of which both halves were measured.
+///
+/// # Panics
+/// If the two slices differ in length: run `i` of one belongs to run `i` of the other.
+pub fn measured_pairs(a: &[Option<f64>], b: &[Option<f64>]) -> (Vec<f64>, Vec<f64>) {
+    assert_eq!(a.len(), b.len(), "paired runs must be as many on both sides");
+    a.iter().zip(b).filter_map(|(a, b)| a.zip(*b)).unzip()
+}
+
+/// Stops at the first value that is not a finite number, naming its position.
+fn require_finite(values: &[f64]) {
+    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        panic!(
+            "value {at} is {}, which no measurement can be; pass `None` upstream if it was not measured",
+            values[at]
+        );
+    }
+}
+
+/// A sorted copy.
+fn sorted(values: &[f64]) -> Vec<f64> {
+    require_finite(values);
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_was_not_measured_takes_its_pair_with_it() {
+        let (a, b) = measured_pairs(&[Some(1.0), None, Some(3.0)], &[Some(4.0), Some(5.0), None]);
+        assert_eq!((a, b), (vec![1.0], vec![4.0]));
+        assert_eq!(measured(&[None, Some(0.0)]), [0.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "value 1 is NaN")]
+    fn a_nan_is_refused_with_its_position() {
+        require_finite(&[1.0, f64::NAN]);
+    }
+
+    #[test]
+    fn a_confidence_outside_zero_to_one_does_not_exist() {
+        assert_eq!(Confidence::new(0.0), None);
+        assert_eq!(Confidence::new(1.0), None);
+        assert_eq!(Confidence::new(f64::NAN), None);
+        assert_eq!(Confidence::new(0.95), Some(Confidence::P95));
+    }
+}

@@ -1,0 +1,303 @@
+//! By what factor two sets of runs differ, with an interval of any level.
+//!
+//! If all values are positive, the factor is the geometric mean of the runs' own ratios: the mean
+//! of log ratios, which treats "twice as long" and "half as long" alike, and whose interval is
+//! Student's (paired) or Welch's (independent; Welch, Biometrika 34, 1947), taken back from logs.
+//!
+//! A value of 0 or below has no logarithm; the factor is then the ratio of means with
+//! Fieller's interval: every factor at which a t test of `candidate - factor · reference` does not
+//! object (Fieller, "Some problems in interval estimation", JRSS B 16(2), 1954). It has no
+//! ends when the reference's mean cannot be told from 0 or is negative.
+
+use super::Interval;
+use super::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
+use super::distribution::{student_critical, student_two_sided};
+use super::summary::{mean, standard_deviation};
+use super::{Confidence, require_finite};
+
+/// Relation of run `i` of one side to run `i` of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Same seed, same input, or next to each other in an interleaved race.
+    Paired,
+    /// Nothing in common.
+    Independent,
+}
+
+/// Method of a ratio's interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RatioMethod {
+    /// The runs do not vary, or the simulation is deterministic: the ratio is known exactly.
+    Exact,
+    /// t interval of the mean log ratio.
+    LogStudent,
+    /// BCa bootstrap of the mean log ratio of paired runs.
+    LogBca,
+    /// Fieller's interval of the ratio of means.
+    Fieller,
+}
+
+/// The ratio candidate / reference, from which intervals of any level can be read. No unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The factor; `None` when the reference's mean is not positive and the candidate's differs.
+    pub estimate: Option<f64>,
+    /// Method of the intervals.
+    pub method: RatioMethod,
+    spread: Spread,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Spread {
+    None,
+    Logs { mean: f64, error: f64, freedom: f64 },
+    Resampled(Bootstrap),
+    Means(Means),
+}
+
+/// Two means, and the variances and covariance of these means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Means {
+    reference: f64,
+    candidate: f64,
+    reference_variance: f64,
+    candidate_variance: f64,
+    covariance: f64,
+    freedom: f64,
+}
+
+impl Ratio {
+    /// The ratio of runs that vary.
+    ///
+    /// `None` when a side has fewer than two runs, so that their spread is unknown.
+    ///
+    /// # Panics
+    /// If a value is not finite, or paired sides differ in length.
+    pub fn of_samples(reference: &[f64], candidate: &[f64], pairing: Pairing) -> Option<Self> {
+        check(reference, candidate, pairing);
+        if reference.len() < 2 || candidate.len() < 2 {
+            return None;
+        }
+        let means = Means::of(reference, candidate, pairing);
+        if means.vary_not_at_all() {
+            return Self::of_exact(reference, candidate);
+        }
+        let Some(logs) = logs_of(reference, candidate) else {
+            let estimate = means.ratio();
+            return Some(Self { estimate, method: RatioMethod::Fieller, spread: Spread::Means(means) });
+        };
+        let (mean, error, freedom) = match pairing {
+            Pairing::Paired => paired_logs(&logs.0, &logs.1),
+            Pairing::Independent => welch(&logs.0, &logs.1),
+        };
+        let estimate = Some(mean.exp());
+        if error == 0.0 {
+            return Some(Self { estimate, method: RatioMethod::Exact, spread: Spread::None });
+        }
+        Some(Self { estimate, method: RatioMethod::LogStudent, spread: Spread::Logs { mean, error, freedom } })
+    }
+
+    /// As [`Ratio::of_samples`] for paired runs, but with BCa intervals where they can be had:
+    /// all values positive and varying. Elsewhere the answer of [`Ratio::of_samples`].
+    pub fn of_samples_bca(reference: &[f64], candidate: &[f64], resampling: &Resampling) -> Option<Self> {
+        let ratio = Self::of_samples(reference, candidate, Pairing::Paired)?;
+        if ratio.method != RatioMethod::LogStudent {
+            return Some(ratio);
+        }
+        let (reference, candidate) = logs_of(reference, candidate)?;
+        let differences: Vec<f64> = candidate.iter().zip(&reference).map(|(c, r)| c - r).collect();
+        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let bootstrap = Bootstrap::of(&differences, mean_of, resampling)?;
+        Some(Self { method: RatioMethod::LogBca, spread: Spread::Resampled(bootstrap), ..ratio })
+    }
+
+    /// The ratio of runs that are not samples: deterministic, so that one says all.
+    ///
+    /// `None` when a side is empty.
+    pub fn of_exact(reference: &[f64], candidate: &[f64]) -> Option<Self> {
+        let (reference, candidate) = (mean(reference)?, mean(candidate)?);
+        let estimate = ratio_of(reference, candidate);
+        Some(Self { estimate, method: RatioMethod::Exact, spread: Spread::None })
+    }
+
+    /// The interval of the ratio; `None` where it has no ends or there is no ratio.
+    pub fn interval(&self, confidence: Confidence) -> Option<Interval> {
+        match &self.spread {
+            Spread::None => self.estimate.map(Interval::exact),
+            Spread::Logs { mean, error, freedom } => {
+                let half = student_critical(confidence.alpha(), *freedom) * error;
+                let (low, high) = ((mean - half).exp(), (mean + half).exp());
+                high.is_finite().then(|| Interval::new(low, high))
+            }
+            Spread::Resampled(bootstrap) => {
+                let logs = bootstrap.interval(confidence, BootstrapMethod::Bca).interval;
+                Some(Interval::new(logs.low.exp(), logs.high.exp()))
+            }
+            Spread::Means(means) => means.fieller(confidence),
+        }
+    }
+
+    /// Two-sided p-value of the hypothesis that both sides are equal, by the same method as the
+    /// interval: the interval at level `1 - p` ends at 1.
+    pub fn p_value(&self) -> f64 {
+        match &self.spread {
+            Spread::None => f64::from(u8::from(self.estimate == Some(1.0))),
+            Spread::Logs { mean, error, freedom } => student_two_sided(mean / error, *freedom),
+            Spread::Resampled(bootstrap) => bootstrap.p_value(0.0, BootstrapMethod::Bca),
+            Spread::Means(means) => means.equality(),
+        }
+    }
+}
+
+impl Means {
+    fn of(reference: &[f64], candidate: &[f64], pairing: Pairing) -> Self {
+        let centre = |values| mean(values).expect("each side has runs");
+        let (r, c) = (centre(reference), centre(candidate));
+        let variance = |values: &[f64]| standard_deviation(values).map_or(0.0, |sd| sd * sd / values.len() as f64);
+        let n = reference.len() as f64;
+        let together: f64 = reference.iter().zip(candidate).map(|(x, y)| (x - r) * (y - c)).sum();
+        let (covariance, freedom) = match pairing {
+            Pairing::Paired => (together / (n - 1.0) / n, n - 1.0),
+            // The smaller side's degrees never overstate what the two know together.
+            Pairing::Independent => (0.0, reference.len().min(candidate.len()) as f64 - 1.0),
+        };
+        let (reference_variance, candidate_variance) = (variance(reference), variance(candidate));
+        Self { reference: r, candidate: c, reference_variance, candidate_variance, covariance, freedom }
+    }
+
+    fn vary_not_at_all(&self) -> bool {
+        self.reference_variance == 0.0 && self.candidate_variance == 0.0
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        ratio_of(self.reference, self.candidate)
+    }
+
+    /// Solves `(c - f·r)² = t² · var(c - f·r)` for f; the factors between the roots are covered.
+    fn fieller(&self, confidence: Confidence) -> Option<Interval> {
+        let t2 = student_critical(confidence.alpha(), self.freedom).powi(2);
+        let square = self.reference.powi(2) - t2 * self.reference_variance;
+        let half_linear = self.reference * self.candidate - t2 * self.covariance;
+        let constant = self.candidate.powi(2) - t2 * self.candidate_variance;
+        if self.reference <= 0.0 || square <= 0.0 {
+            return None;
+        }
+        // The estimate itself is always covered, so only rounding can make this negative.
+        let root = (half_linear * half_linear - square * constant).max(0.0).sqrt();
+        Some(Interval::new((half_linear - root) / square, (half_linear + root) / square))
+    }
+
+    /// The t test of equal means: Fieller's question at the factor 1.
+    fn equality(&self) -> f64 {
+        let difference = self.candidate - self.reference;
+        let variance = (self.candidate_variance + self.reference_variance - 2.0 * self.covariance).max(0.0);
+        if difference == 0.0 {
+            return 1.0;
+        }
+        student_two_sided(difference / variance.sqrt(), self.freedom)
+    }
+}
+
+/// Equal sides have the ratio 1 even when both are 0; nothing else is a multiple of 0, and a
+/// multiple of something negative would turn "more" into "less".
+fn ratio_of(reference: f64, candidate: f64) -> Option<f64> {
+    if reference == candidate {
+        return Some(1.0);
+    }
+    (reference > 0.0).then(|| candidate / reference)
+}
+
+/// Logarithms of both sides; `None` when a value has none.
+fn logs_of(reference: &[f64], candidate: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let positive = reference.iter().chain(candidate).all(|&value| value > 0.0);
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect();
+    positive.then(|| (logs(reference), logs(candidate)))
+}
+
+/// Mean difference of paired logs, its standard error and degrees of freedom.
+fn paired_logs(reference: &[f64], candidate: &[f64]) -> (f64, f64, f64) {
+    let differences: Vec<f64> = candidate.iter().zip(reference).map(|(c, r)| c - r).collect();
+    let n = differences.len() as f64;
+    let mean = mean(&differences).expect("there are runs");
+    let sd = standard_deviation(&differences).expect("there are two runs");
+    (mean, sd / n.sqrt(), n - 1.0)
+}
+
+/// Difference of mean logs, its standard error and Welch's degrees of freedom.
+fn welch(reference: &[f64], candidate: &[f64]) -> (f64, f64, f64) {
+    let part = |values: &[f64]| {
+        let sd = standard_deviation(values).expect("there are two runs");
+        (mean(values).expect("there are runs"), sd * sd / values.len() as f64, values.len() as f64 - 1.0)
+    };
+    let ((r, r_variance, r_freedom), (c, c_variance, c_freedom)) = (part(reference), part(candidate));
+    let variance = r_variance + c_variance;
+    let freedom = variance.powi(2) / (r_variance.powi(2) / r_freedom + c_variance.powi(2) / c_freedom);
+    (c - r, variance.sqrt(), freedom)
+}
+
+fn check(reference: &[f64], candidate: &[f64], pairing: Pairing) {
+    require_finite(reference);
+    require_finite(candidate);
+    if pairing == Pairing::Paired {
+        assert_eq!(reference.len(), candidate.len(), "paired runs must be as many on both sides");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paired(reference: &[f64], candidate: &[f64]) -> Ratio {
+        Ratio::of_samples(reference, candidate, Pairing::Paired).unwrap()
+    }
+
+    #[test]
+    fn runs_that_do_not_vary_have_an_exact_ratio() {
+        let ratio = paired(&[4.0; 3], &[2.0; 3]);
+        assert_eq!((ratio.method, ratio.estimate), (RatioMethod::Exact, Some(0.5)));
+        assert_eq!(ratio.interval(Confidence::P95), Some(Interval::exact(0.5)));
+        assert_eq!(ratio.p_value(), 0.0);
+    }
+
+    #[test]
+    fn nothing_against_nothing_is_equal_and_something_against_nothing_has_no_ratio() {
+        assert_eq!(paired(&[0.0; 3], &[0.0; 3]).estimate, Some(1.0));
+        let ratio = paired(&[0.0; 4], &[1.0, 2.0, 1.5, 1.2]);
+        assert_eq!((ratio.estimate, ratio.interval(Confidence::P95)), (None, None));
+        assert!(ratio.p_value() < 0.01);
+    }
+
+    #[test]
+    fn a_zero_among_the_values_is_handled_without_logarithms() {
+        let ratio = paired(&[10.0, 12.0, 11.0, 9.0, 10.0], &[1.0, 0.0, 2.0, 1.0, 0.0]);
+        assert_eq!(ratio.method, RatioMethod::Fieller);
+        let interval = ratio.interval(Confidence::P95).unwrap();
+        assert!(interval.contains(ratio.estimate.unwrap()) && interval.high < 0.3, "{interval:?}");
+    }
+
+    #[test]
+    fn the_interval_at_one_less_p_ends_at_equality() {
+        let (reference, candidate) = ([10.0, 12.0, 11.0, 9.0], [11.0, 12.5, 13.0, 9.1]);
+        let with_zero = ([0.0, 12.0, 11.0, 9.0], [0.0, 12.5, 13.0, 9.1]);
+        let independent = Ratio::of_samples(&reference, &candidate, Pairing::Independent).unwrap();
+        for ratio in [paired(&reference, &candidate), independent, paired(&with_zero.0, &with_zero.1)] {
+            let interval = ratio.interval(Confidence::new(1.0 - ratio.p_value()).unwrap()).unwrap();
+            assert!((interval.low - 1.0).abs() < 1e-9, "{:?}: {interval:?}", ratio.method);
+        }
+    }
+
+    #[test]
+    fn one_run_says_nothing_of_the_spread() {
+        assert_eq!(Ratio::of_samples(&[1.0], &[2.0], Pairing::Paired), None);
+        assert_eq!(Ratio::of_exact(&[1.0], &[2.0]).unwrap().estimate, Some(2.0));
+        assert_eq!(Ratio::of_exact(&[], &[2.0]), None);
+    }
+
+    #[test]
+    fn pairing_removes_what_the_seeds_have_in_common() {
+        let (reference, candidate) = ([10.0, 20.0, 30.0, 40.0], [11.0, 21.9, 33.2, 43.8]);
+        let independent = Ratio::of_samples(&reference, &candidate, Pairing::Independent).unwrap();
+        let width = |ratio: &Ratio| ratio.interval(Confidence::P95).unwrap().width();
+        assert!(width(&paired(&reference, &candidate)) * 20.0 < width(&independent));
+    }
+}

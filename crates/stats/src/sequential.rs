@@ -1,0 +1,102 @@
+//! Looking at a comparison again and again while runs come in, without calling more differences than was promised.
+//!
+//! Whoever looks at a running race after every block and stops at the first p below 5 % calls a difference between
+//! equals far more often than in 5 % of the races. Here the chance of a false call is an allowance that is spent as the
+//! race goes on: by the time a fraction `t` of the most blocks has been run, `alpha · t` of it (the linear spending
+//! function of Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70(3), 1983). What a
+//! look may spend beyond the looks before it is the level at which it judges.
+//!
+//! The looks share the allowance by Bonferroni's inequality, not by their joint distribution: that is right for any
+//! test at each look (Student's, with Holm's correction) and any number of runs, and a little stricter than it would
+//! have to be.
+
+use super::Confidence;
+
+/// Each look comes after this part more blocks than the last, so that there are few: a look costs allowance.
+const STEP: f64 = 0.4;
+
+/// After how many blocks a race is looked at, and what each look may spend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looks {
+    most: usize,
+    alpha: f64,
+    at: Vec<usize>,
+}
+
+impl Looks {
+    /// Looks from `first` blocks on, the last after `most`. Without early looks there is only that one.
+    ///
+    /// # Panics
+    /// If there are no blocks.
+    pub fn plan(first: usize, most: usize, confidence: Confidence) -> Looks {
+        assert!(first > 0 && most > 0, "a race of no blocks cannot be looked at");
+        let mut at = Vec::new();
+        let mut next = first;
+        while next < most {
+            at.push(next);
+            next += ((next as f64 * STEP) as usize).max(1);
+        }
+        // A look shortly before the end would take from the last one and hardly end anything sooner.
+        if at.last().is_some_and(|last| (most - last) * 5 < most) {
+            at.pop();
+        }
+        at.push(most);
+        Looks { most, alpha: confidence.alpha(), at }
+    }
+
+    /// Only one look, after `most` blocks.
+    ///
+    /// # Panics
+    /// If there are no blocks.
+    pub fn once(most: usize, confidence: Confidence) -> Looks {
+        Looks::plan(most, most, confidence)
+    }
+
+    /// After how many blocks it is looked.
+    pub fn at(&self) -> &[usize] {
+        &self.at
+    }
+
+    /// The level of a look after `blocks` blocks, when the last look was after `before` (0: there was none). Looks need
+    /// not be those planned, as long as when to look does not depend on what was measured. `None` when nothing is left
+    /// to spend.
+    pub fn level(&self, before: usize, blocks: usize) -> Option<Confidence> {
+        let spent = |blocks: usize| self.alpha * blocks.min(self.most) as f64 / self.most as f64;
+        Confidence::new(1.0 - (spent(blocks) - spent(before)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_looks_together_spend_the_allowance_and_no_more() {
+        for (first, most) in [(5, 20), (6, 30), (5, 5), (7, 6), (1, 100)] {
+            let looks = Looks::plan(first, most, Confidence::P95);
+            let mut before = 0;
+            let spend = |at: &usize| {
+                let level = looks.level(before, *at).expect("something is left");
+                before = *at;
+                level.alpha()
+            };
+            let spent: f64 = looks.at().iter().map(spend).sum();
+            assert!((spent - 0.05).abs() < 1e-12, "{looks:?}");
+            assert_eq!(looks.at().last(), Some(&most));
+            assert!(looks.at().windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    #[test]
+    fn looks_become_rarer() {
+        assert_eq!(Looks::plan(5, 30, Confidence::P95).at(), [5, 7, 9, 12, 16, 22, 30]);
+        assert_eq!(Looks::once(30, Confidence::P95).at(), [30]);
+    }
+
+    #[test]
+    fn nothing_is_left_after_the_last_look() {
+        let looks = Looks::plan(5, 20, Confidence::P95);
+        assert_eq!(looks.level(20, 21), None);
+        assert!(looks.level(0, 20).is_some_and(|level| (level.alpha() - 0.05).abs() < 1e-12));
+    }
+}

@@ -1,0 +1,175 @@
+//! Laws that hold for all values: what must not change when units, order or sides do.
+
+use goodness_stats::Confidence;
+use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
+use goodness_stats::compare::{Direction, Settings, Verdict, compare};
+use goodness_stats::distance::distance;
+use goodness_stats::fairness::jain_index;
+use goodness_stats::holm::holm;
+use goodness_stats::outliers::outliers;
+use goodness_stats::quantile::Sorted;
+use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
+use goodness_stats::ratio::{Pairing, Ratio};
+use goodness_stats::summary::summarise;
+use goodness_stats::warmup::warmup;
+use proptest::prelude::*;
+
+/// A power of two: changing the unit by it rounds nothing, so answers must agree to the bit.
+const UNIT: f64 = 1024.0;
+
+fn values(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
+    // Whole numbers among the rest, so that ties and zeros occur.
+    prop::collection::vec(prop_oneof![0.001..1e6_f64, (0_u32..20).prop_map(f64::from)], count)
+}
+
+fn pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    (2_usize..30).prop_flat_map(|n| (values(n..n + 1), values(n..n + 1)))
+}
+
+fn times(values: &[f64], factor: f64) -> Vec<f64> {
+    values.iter().map(|value| value * factor).collect()
+}
+
+fn reversed(values: &[f64]) -> Vec<f64> {
+    values.iter().rev().copied().collect()
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+fn judged(reference: &[f64], candidate: &[f64], settings: &Settings) -> Verdict {
+    let runs = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    compare(&runs(reference), &runs(candidate), settings).verdict
+}
+
+proptest! {
+    #[test]
+    fn a_mean_lies_in_its_interval_and_among_its_values(values in values(2..40)) {
+        let summary = summarise(&values, Confidence::P95).unwrap();
+        prop_assert!(summary.interval.unwrap().contains(summary.mean));
+        prop_assert!(summary.min <= summary.mean && summary.mean <= summary.max * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn the_unit_changes_a_summary_by_its_factor_only(values in values(2..40)) {
+        let (small, large) = (summarise(&values, Confidence::P95).unwrap(), summarise(&times(&values, UNIT), Confidence::P95).unwrap());
+        prop_assert_eq!(large.mean, small.mean * UNIT);
+        prop_assert_eq!(large.interval.unwrap().low, small.interval.unwrap().low * UNIT);
+    }
+
+    #[test]
+    fn more_confidence_never_narrows_an_interval((reference, candidate) in pairs()) {
+        let [low, high] = [0.9, 0.99].map(|level| Confidence::new(level).unwrap());
+        let sorted = Sorted::new(&reference);
+        if let Some(wide) = sorted.quantile_interval(0.5, high) {
+            prop_assert!(sorted.quantile_interval(0.5, low).unwrap().interval.lies_within(&wide.interval));
+        }
+        let ratio = Ratio::of_samples(&reference, &candidate, Pairing::Paired).unwrap();
+        if let Some(wide) = ratio.interval(high) {
+            prop_assert!(ratio.interval(low).unwrap().lies_within(&wide));
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_observed_and_splits_the_values(values in values(1..60), q in 0.0..=1.0_f64) {
+        let found = Sorted::new(&values).quantile(q).unwrap();
+        prop_assert!(values.contains(&found));
+        let share = |keep: &dyn Fn(f64) -> bool| values.iter().filter(|&&value| keep(value)).count() as f64 / values.len() as f64;
+        prop_assert!(share(&|value| value <= found) >= q);
+        prop_assert!(share(&|value| value < found) <= q);
+    }
+
+    #[test]
+    fn a_bootstrap_follows_its_unit_and_is_never_nan(values in values(2..12)) {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let resampling = Resampling { resamples: 200, seed: 7 };
+        for method in [BootstrapMethod::Percentile, BootstrapMethod::Bca] {
+            let of = |values: &[f64]| Bootstrap::of(values, mean, &resampling).unwrap().interval(Confidence::P95, method).interval;
+            let (small, large) = (of(&values), of(&times(&values, UNIT)));
+            prop_assert!(near(large.low, small.low * UNIT) && near(large.high, small.high * UNIT));
+        }
+    }
+
+    #[test]
+    fn swapping_the_sides_swaps_the_rank_tests((a, b) in pairs()) {
+        let (there, back) = (mann_whitney(&a, &b).unwrap(), mann_whitney(&b, &a).unwrap());
+        prop_assert!(near(there.p_value, back.p_value));
+        prop_assert_eq!(there.statistic + back.statistic, (a.len() * b.len()) as f64);
+        prop_assert_eq!(cliffs_delta(&a, &b).unwrap(), -cliffs_delta(&b, &a).unwrap());
+        let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        let (there, back) = (wilcoxon(&differences), wilcoxon(&times(&differences, -1.0)));
+        prop_assert_eq!(there.is_some(), back.is_some());
+        prop_assert!(there.zip(back).is_none_or(|(there, back)| near(there.p_value, back.p_value)));
+    }
+
+    #[test]
+    fn order_changes_no_verdict_and_no_distance((a, b) in pairs()) {
+        let settings = Settings::new(Direction::LowerIsBetter);
+        prop_assert_eq!(judged(&a, &b, &settings), judged(&reversed(&a), &reversed(&b), &settings));
+        let (there, back) = (distance(&a, &b).unwrap(), distance(&reversed(&a), &reversed(&b)).unwrap());
+        prop_assert_eq!(there.demerit, back.demerit);
+    }
+
+    #[test]
+    fn the_unit_changes_no_verdict((a, b) in pairs(), error in prop::option::of(0.0..0.5_f64)) {
+        let settings = Settings { fidelity_error: error, ..Settings::new(Direction::LowerIsBetter) };
+        prop_assert_eq!(judged(&a, &b, &settings), judged(&times(&a, UNIT), &times(&b, UNIT), &settings));
+    }
+
+    #[test]
+    fn swapping_positive_sides_swaps_the_verdict((a, b) in pairs(), error in prop::option::of(0.0..0.5_f64)) {
+        let settings = Settings { fidelity_error: error, ..Settings::new(Direction::LowerIsBetter) };
+        let lift = |values: &[f64]| values.iter().map(|value| value + 1.0).collect::<Vec<_>>();
+        let swapped = match judged(&lift(&b), &lift(&a), &settings) {
+            Verdict::Better => Verdict::Worse,
+            Verdict::Worse => Verdict::Better,
+            verdict => verdict,
+        };
+        prop_assert_eq!(judged(&lift(&a), &lift(&b), &settings), swapped);
+    }
+
+    #[test]
+    fn a_less_faithful_replay_never_makes_a_verdict((a, b) in pairs(), error in 0.0..0.5_f64) {
+        let plain = Settings::new(Direction::LowerIsBetter);
+        let verdict = judged(&a, &b, &Settings { fidelity_error: Some(error), ..plain });
+        prop_assert!(verdict == Verdict::Inconclusive || verdict == judged(&a, &b, &plain));
+    }
+
+    #[test]
+    fn jains_index_knows_neither_unit_nor_order(shares in values(1..30)) {
+        let index = jain_index(&shares);
+        prop_assert_eq!(index, jain_index(&times(&shares, UNIT)));
+        if let Some(index) = index {
+            prop_assert!(near(index, jain_index(&reversed(&shares)).unwrap()));
+            prop_assert!(index <= 1.0 && index * shares.len() as f64 >= 1.0 - 1e-12);
+        }
+    }
+
+    #[test]
+    fn distance_is_symmetric_and_zero_from_itself((a, b) in pairs()) {
+        let (there, back, none) = (distance(&a, &b).unwrap(), distance(&b, &a).unwrap(), distance(&a, &a).unwrap());
+        prop_assert!(near(there.wasserstein, back.wasserstein) && near(there.demerit, back.demerit));
+        prop_assert!(near(there.kolmogorov_smirnov, back.kolmogorov_smirnov));
+        prop_assert!(there.wasserstein <= there.demerit * (1.0 + 1e-9));
+        prop_assert_eq!((none.wasserstein, none.demerit, none.kolmogorov_smirnov), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn holm_is_strict_but_never_stricter_than_dividing_by_the_number(p in prop::collection::vec(0.0..=1.0_f64, 1..20)) {
+        let some: Vec<Option<f64>> = p.iter().copied().map(Some).collect();
+        for (corrected, p_value) in holm(&some, Confidence::P95).iter().zip(&p) {
+            let corrected = corrected.unwrap();
+            prop_assert!(corrected.p_value >= *p_value && corrected.p_value <= (p_value * p.len() as f64).min(1.0) + 1e-15);
+            let rejected = *p_value <= corrected.confidence.alpha() * (1.0 + 1e-12);
+            prop_assert_eq!(rejected, corrected.p_value <= 0.05 * (1.0 + 1e-12));
+        }
+    }
+
+    #[test]
+    fn outliers_and_warm_up_do_not_depend_on_the_unit(values in values(1..120)) {
+        let at = |values: &[f64]| outliers(values).iter().map(|outlier| outlier.index).collect::<Vec<_>>();
+        prop_assert_eq!(at(&values), at(&times(&values, UNIT)));
+        prop_assert_eq!(warmup(&values), warmup(&times(&values, UNIT)));
+    }
+}

@@ -1,0 +1,34 @@
+//! What a format of block I/O is.
+
+use super::source::Carries;
+use super::text::TextFormat;
+
+/// How a format is read.
+#[derive(Clone, Copy)]
+pub(crate) enum Reads {
+    /// Line by line.
+    Text {
+        /// Whether a line shows that the text is in this format.
+        recognises: fn(&[u8]) -> bool,
+        /// A reader at the first line.
+        make: fn() -> Box<dyn TextFormat>,
+    },
+    /// Binary records, one file for each CPU.
+    Blktrace,
+}
+
+/// One format of block I/O.
+#[derive(Clone, Copy)]
+pub struct BlockFormat {
+    /// Registered name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What it can tell.
+    pub carries: Carries,
+    /// How to record it.
+    pub how_to_record: &'static str,
+    /// Whether its times are taken relative to the first record, since its clock began long before.
+    pub(crate) from_first: bool,
+    pub(crate) reads: Reads,
+}

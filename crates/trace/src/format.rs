@@ -1,0 +1,21 @@
+//! What a trace format is: its description, how to recognise it, how to read a line.
+
+use crate::line::Parsed;
+use crate::metadata::Metadata;
+
+/// One trace format.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Registered name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What is read of it.
+    pub reads: &'static str,
+    /// How to record it.
+    pub how_to_record: &'static str,
+    /// Whether a line shows that the text is in this format.
+    pub(crate) recognises: fn(&[u8]) -> bool,
+    /// Reads one line. Header lines go to the metadata.
+    pub(crate) line: fn(&[u8], &mut Metadata) -> Parsed,
+}

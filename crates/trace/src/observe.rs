@@ -1,0 +1,127 @@
+//! A recording as the stream of events that simulations emit, so that the same observers measure both.
+
+use crate::event::{Context, Record, SchedEvent, Wake};
+use crate::recording::Recording;
+use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
+
+/// What the conversion follows of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Follow {
+    /// It runs or waits for a CPU, so that further wakings change nothing.
+    awake: bool,
+    /// Where it last was, if that is known.
+    cpu: Option<CpuId>,
+}
+
+impl Recording {
+    /// Tells `observer` what happened, in order of time.
+    ///
+    /// - `Wakeup`: once per wait, at its first waking. Hard and soft interrupts count as interrupts; in traces
+    ///   without a flags column, whoever ran on the CPU is the waker.
+    /// - `Switch`: as recorded or repaired. Tasks that were running when the trace began are switched in at its
+    ///   start. A trace cannot tell yielding from being preempted: both are `Off::Preempted`.
+    /// - `Migrate`: as recorded, or before a switch on another CPU than the task was on.
+    /// - `Exit`: at the last switch of a task that ended.
+    ///
+    /// A sleep whose waking is missing ends with the switch alone: no latency is made up.
+    pub fn observe(&self, observer: &mut impl Observer) {
+        let mut follows = vec![Follow::default(); self.tasks.len()];
+        for (task, cpu) in self.running_at_start() {
+            follows[task.index()] = Follow { awake: true, cpu: Some(cpu) };
+            observer.observe(self.start(), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
+        }
+        for record in &self.records {
+            convert(record, &mut follows, observer);
+        }
+    }
+
+    /// Who ran where when the trace began: who leaves a CPU in its first switch, unless it came from elsewhere.
+    #[must_use]
+    pub fn running_at_start(&self) -> Vec<(TaskId, CpuId)> {
+        let mut seen = vec![false; self.tasks.len()];
+        let mut cpus = vec![false; self.metadata.cpus as usize];
+        let mut found = Vec::new();
+        let mut open = cpus.len();
+        for record in &self.records {
+            if open == 0 {
+                break;
+            }
+            let first = |cpus: &mut Vec<bool>, cpu: CpuId| {
+                cpus.get_mut(cpu.index()).is_some_and(|known| !std::mem::replace(known, true))
+            };
+            match record.event {
+                SchedEvent::Switch { prev, next, .. } => {
+                    if first(&mut cpus, record.cpu) {
+                        open -= 1;
+                        found.extend(prev.filter(|t| !seen[t.index()]).map(|task| (task, record.cpu)));
+                    }
+                    for task in [prev, next].into_iter().flatten() {
+                        seen[task.index()] = true;
+                    }
+                }
+                SchedEvent::Lost { .. } if first(&mut cpus, record.cpu) => open -= 1,
+                SchedEvent::Waking(wake) | SchedEvent::Wakeup(wake) | SchedEvent::WakeupNew(wake) => {
+                    seen[wake.task.index()] = true
+                }
+                SchedEvent::Fork { child, .. } => seen[child.index()] = true,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn convert(record: &Record, follows: &mut [Follow], observer: &mut impl Observer) {
+    let at = record.at;
+    match record.event {
+        SchedEvent::Switch { prev, next, prev_state, .. } => {
+            switch(record, (prev, next), prev_state.off(), follows, observer);
+        }
+        SchedEvent::Waking(wake) | SchedEvent::Wakeup(wake) | SchedEvent::WakeupNew(wake) => {
+            woken(at, &wake, follows, observer)
+        }
+        SchedEvent::Fork { parent, child } => observer.observe(at, &Event::Fork { parent, child }),
+        SchedEvent::Migrate { task, to, .. } => moved(at, task, to, &mut follows[task.index()], observer),
+        SchedEvent::Exec { .. } | SchedEvent::Exit { .. } | SchedEvent::Lost { .. } => {}
+    }
+}
+
+fn switch(
+    record: &Record,
+    (prev, next): (Option<TaskId>, Option<TaskId>),
+    off: Off,
+    follows: &mut [Follow],
+    observer: &mut impl Observer,
+) {
+    let (at, cpu) = (record.at, record.cpu);
+    if let Some(task) = prev {
+        follows[task.index()] = Follow { awake: off.is_runnable(), cpu: Some(cpu) };
+        if off == Off::Exited {
+            observer.observe(at, &Event::Exit { task });
+        }
+    }
+    if let Some(task) = next {
+        moved(at, task, cpu, &mut follows[task.index()], observer);
+        follows[task.index()].awake = true;
+    }
+    observer.observe(at, &Event::Switch { cpu, prev, off, next });
+}
+
+fn woken(at: Time, wake: &Wake, follows: &mut [Follow], observer: &mut impl Observer) {
+    let follow = &mut follows[wake.task.index()];
+    if follow.awake {
+        return;
+    }
+    moved(at, wake.task, wake.target, follow, observer);
+    follow.awake = true;
+    let by_task = matches!(wake.context, Context::Task | Context::Unknown);
+    let waker = wake.current.filter(|_| by_task);
+    let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
+    observer.observe(at, &Event::Wakeup { task: wake.task, waker, cpu: wake.target, from });
+}
+
+fn moved(at: Time, task: TaskId, to: CpuId, follow: &mut Follow, observer: &mut impl Observer) {
+    if let Some(from) = follow.cpu.replace(to).filter(|from| *from != to) {
+        observer.observe(at, &Event::Migrate { task, from, to });
+    }
+}

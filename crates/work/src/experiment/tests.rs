@@ -1,0 +1,139 @@
+//! Experiment files as people write them, and mistakes in them.
+
+use super::*;
+
+const SAMPLE: &str = r#"
+name = "four hogs and a blinker"
+duration = "10s"
+warmup = "1s"
+machine = { cpus = 2, hz = 100 }
+
+[[task]]
+name = "hog"
+count = 4
+affinity = [0]
+program = [ { compute = "forever" } ]
+
+[[task]]
+name = "blinker"
+nice = -5
+program = [ { compute = ["1ms", "2ms"] }, { wake = "x" }, { sleep = "9ms" } ]
+loop = 100
+"#;
+
+#[test]
+fn an_experiment_is_what_it_says() {
+    let experiment = Experiment::read("x.toml", SAMPLE).unwrap();
+    let work = experiment.build(Seed(1), 0);
+    assert_eq!((work.tasks.len(), work.channels.len()), (5, 1));
+    assert_eq!((work.horizon, work.warmup), (Some(Time(10_000_000_000)), Span::from_s(1)));
+    assert_eq!(experiment.machine().map(|m| (m.cpu_count(), m.hz)), Some((2, 100)));
+    assert_eq!((work.tasks[3].name.as_str(), work.tasks[4].task.nice.get()), ("hog-3", -5));
+}
+
+#[test]
+fn clients_outside_ask_and_tasks_answer() {
+    let text = r#"
+duration = "1s"
+[[task]]
+name = "worker"
+count = 2
+program = [ { receive = "inbox" }, { compute = "1ms" }, { answer = true } ]
+[[outside]]
+name = "client"
+count = 3
+program = [ { ask = "inbox" }, { sleep = "2ms" } ]
+"#;
+    let work = Experiment::read("x.toml", text).unwrap().build(Seed(1), 0);
+    assert_eq!((work.tasks.len(), work.outside.len(), work.channels.len()), (2, 3, 1 + 5));
+    let busy = text.replace("{ sleep = \"2ms\" }", "{ compute = \"2ms\" }");
+    assert!(Experiment::read("x.toml", &busy).unwrap_err().contains("line 7: outside: an outsider may sleep"));
+}
+
+#[test]
+fn a_mistake_is_named_with_its_line_and_a_remedy() {
+    for (from, to, expected) in [
+        (
+            "duration = \"10s\"",
+            "duratoin = \"10s\"",
+            "line 3: duratoin: there is no such key here; the nearest is \"duration\"",
+        ),
+        ("\"9ms\"", "\"9 lightyears\"", "not a unit of time"),
+        ("duration = \"10s\"", "duration = \"0s\"", "line 3: duration: an experiment needs some time"),
+        ("warmup = \"1s\"", "warmup = \"10s\"", "line 4: warmup: it takes the whole duration"),
+        ("nice = -5", "nice = -21", "-20 ..= 19"),
+        ("count = 4", "count = 0", "line 9: count"),
+        ("hz = 100", "hz = 0", "1 ..= 100000"),
+        ("[0]", "[]", "line 10: affinity: it names no CPU"),
+        ("nice = -5", "start = \"10s\"", "line 15: start: it is not before the end"),
+        ("nice = -5", "count = 1_000_000", "line 15: count: with it there are more than 1000000 tasks"),
+        ("duration = \"10s\"", "duration = \"500000h\"", "line 3: duration: 1800000000s is longer than a day (24h)"),
+        ("duration = \"10s\"", "", "line 7: task \"hog-0\" goes on for ever and the run has no end"),
+        ("\"9ms\"", "\"9 m s\"", "line 16: sleep: "),
+        ("{ sleep", "{ slep", "nearest is \"sleep\""),
+        ("{ sleep", "{ yield = false }, { sleep", "line 16: yield: false says nothing; write yield = true"),
+        ("{ sleep", "{ exit = \"no\" }, { sleep", "line 16: exit: \"no\" says nothing; write exit = true"),
+        ("{ sleep", "{ served = 1 }, { sleep", "line 16: served: 1 says nothing; write served = true"),
+        ("[[task]]", "[task]", "line"),
+    ] {
+        let sentence = Experiment::read("x.toml", &SAMPLE.replace(from, to)).unwrap_err();
+        assert!(sentence.starts_with("x.toml") && sentence.contains(expected), "{sentence}");
+    }
+    assert!(Experiment::read("x.toml", "").unwrap_err().contains("there is no task"));
+    let idle = SAMPLE.replace("\"forever\"", "\"0ns\"");
+    let sentence = Experiment::read("x.toml", &idle).unwrap_err();
+    assert!(sentence.starts_with("x.toml, line 7: task \"hog-0\" goes round for ever"), "{sentence}");
+}
+
+/// The error of an experiment whose one disk, `null` unless `disks` says more, is used by `step`.
+fn storage_error(disks: &str, step: &str) -> String {
+    let text = format!(
+        "duration = \"1s\"\n[[disk]]\nname = \"d\"\ndevice = \"null:sectors=34359738360\"\n{disks}\n[[task]]\nname = \"t\"\n\
+         program = [ {step}, {{ compute = \"1ms\" }} ]\n"
+    );
+    Experiment::read("x.toml", &text).err().unwrap_or_default()
+}
+
+#[test]
+fn a_step_moves_less_than_two_gibibytes_and_something() {
+    let file = "[[file]]\nname = \"f\"\nvolume = \"d\"\nsize = \"4GiB\"";
+    for target in ["d", "f"] {
+        let step = |size: &str| storage_error(file, &format!("{{ read = \"{target}\", size = {size} }}"));
+        assert_eq!(step("2147479552"), "", "{target}");
+        assert!(step("\"2GiB\"").contains("line 11: size: a step moves less than 2GiB"), "{target}");
+        assert!(step("0").contains("size: it is 0"), "{target}");
+    }
+}
+
+#[test]
+fn what_the_simulator_would_have_to_remember_is_bounded() {
+    let files = |size: &str| {
+        let file =
+            |name| format!("[[file]]\nname = \"{name}\"\nvolume = \"d\"\nsize = \"{size}\"\npieces = \"4KiB\"\n");
+        storage_error(&(file("f") + &file("g")), "{ read = \"f\", size = \"4KiB\" }")
+    };
+    assert_eq!(files("8GiB"), "");
+    assert!(files("9GiB").contains("pieces: 4194304 are the most of a run"));
+    let cache = |size: &str| {
+        let text = format!("duration = \"1s\"\ncache = \"{size}\"\n[[task]]\nprogram = [ {{ compute = \"1ms\" }} ]\n");
+        Experiment::read("x.toml", &text).err().unwrap_or_default()
+    };
+    assert_eq!(cache("64GiB"), "");
+    assert!(cache("65GiB").contains("line 2: cache:") && cache("60KiB").contains("64KiB at least"));
+}
+
+#[test]
+fn mistakes_about_disks_are_told_where_they_stand() {
+    let read = "{ read = \"d\", size = \"4KiB\" }";
+    assert!(storage_error("elevator = \"cfqq\"", read).contains("line 5: elevator: there is no elevator"));
+    assert!(storage_error("elevator = \"cfq:quantum=0\"", read).contains("line 5: elevator: cfq: quantum = 0"));
+    let volume = |rest: &str| storage_error(&format!("[[volume]]\nname = \"v\"\n{rest}"), read);
+    assert!(volume("pieces = [\"d\"]").contains("line 7: pieces: write pieces = [ { disk"));
+    assert!(
+        volume("layout = \"striped\"\npieces = [{ disk = \"d\" }]")
+            .contains("line 8: pieces: a striped volume needs 2")
+    );
+    assert!(volume("pieces = [{ disk = \"d\" }, { disk = \"d\" }]").contains("line 7: pieces: two pieces of \"v\""));
+    let text = "duration = \"1s\"\n[[task]]\nprogram = [ { await = 0 }, { compute = \"1ms\" } ]\n";
+    assert!(Experiment::read("x.toml", text).unwrap_err().contains("line 3: await: there is no disk"));
+}

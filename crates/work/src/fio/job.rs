@@ -1,0 +1,265 @@
+//! One job, typed: what its options came to.
+
+use super::units::Amount;
+use goodness_core::{IoPriority, Span};
+
+/// Direction of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Reads only.
+    Read,
+    /// Writes only.
+    Write,
+    /// Trims only.
+    Trim,
+    /// Reads and writes, by `rwmixread`.
+    Mixed,
+    /// Each block is trimmed, then written.
+    TrimWrite,
+}
+
+/// `rw`: which way, where, and what fio calls the sequencer's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Direction of the data.
+    pub direction: Direction,
+    /// Random places; one after the other otherwise.
+    pub random: bool,
+    /// Random: I/Os one after the other before a new place is drawn. Sequential: bytes left out behind each I/O.
+    pub number: i64,
+}
+
+/// One of a job's sizes with its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Bytes.
+    pub bytes: u64,
+    /// Out of the sum of all weights.
+    pub weight: u32,
+}
+
+/// Size of each I/O.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// Always the same.
+    Fixed(u64),
+    /// Even draws between these two, in steps of the smaller.
+    Range(u64, u64),
+    /// Draws by weight; at least one.
+    Split(Vec<Share>),
+}
+
+impl Sizes {
+    /// The smallest; places are multiples of it.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        match self {
+            Sizes::Fixed(bytes) | Sizes::Range(bytes, _) => *bytes,
+            Sizes::Split(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(1),
+        }
+    }
+
+    /// The largest.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        match self {
+            Sizes::Fixed(bytes) | Sizes::Range(_, bytes) => *bytes,
+            Sizes::Split(shares) => shares.iter().map(|share| share.bytes).max().unwrap_or(1),
+        }
+    }
+}
+
+/// Tells if a job waits for each I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// It does: read, pread, preadv and their like.
+    Sync,
+    /// Up to `iodepth` are under way.
+    Async,
+}
+
+/// Time at which writes become durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Time of the flush.
+    Later,
+    /// With each write: data and all about the file (O_SYNC).
+    Sync,
+    /// With each write: data, and what reading them needs (O_DSYNC).
+    DataSync,
+}
+
+/// Spacing of I/Os under a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Evenly.
+    Linear,
+    /// With exponential gaps.
+    Poisson,
+}
+
+/// Pauses after I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// Length of the pause; 0: none.
+    pub time: Span,
+    /// CPU time in it.
+    pub spin: Span,
+    /// I/Os between pauses.
+    pub blocks: u64,
+}
+
+/// Tells if random draws are the same in every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    /// `randseed`.
+    pub seed: Option<u64>,
+    /// Of places.
+    pub places_repeat: bool,
+    /// Of everything else.
+    pub all_repeats: bool,
+}
+
+/// One job: one process that does I/O. Clones (`numjobs`) are jobs of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FioJob {
+    /// Its section's name, or `name`.
+    pub name: String,
+    /// The line of its section, from 1.
+    pub line: usize,
+    /// Its place in the list of all jobs, from 0.
+    pub number: u32,
+    /// Number of the clone of its section, from 0.
+    pub clone: u32,
+    /// Jobs of a wave begin when all of the wave before have ended (`stonewall`); from 0.
+    pub wave: u32,
+    /// Line of the report it belongs to.
+    pub group: u32,
+    /// Direction and order of the accesses.
+    pub pattern: Pattern,
+    /// Share of reads of a mixed job, in hundredths.
+    pub read_percent: u8,
+    /// Sizes of reads, writes and trims.
+    pub sizes: [Sizes; 3],
+    /// Files or devices, at least one.
+    pub files: Vec<String>,
+    /// Bytes of the files; `None`: all there are.
+    pub size: Option<Amount>,
+    /// Bytes to move where that is not the size.
+    pub io_size: Option<Amount>,
+    /// The job ends after so many I/Os.
+    pub number_ios: Option<u64>,
+    /// Number of passes over all of it.
+    pub loops: u64,
+    /// Beginning of its part of each file.
+    pub offset: Amount,
+    /// Distance by which each clone begins further on.
+    pub offset_increment: Amount,
+    /// Tells if it waits for each I/O.
+    pub engine: Engine,
+    /// I/Os under way at a time.
+    pub depth: u32,
+    /// I/Os submitted at once.
+    pub batch: u32,
+    /// Completions waited for at once, and taken at once at most.
+    pub batch_complete: (u32, u32),
+    /// Submit again when so few are under way.
+    pub depth_low: u32,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Time at which writes become durable.
+    pub durability: Durability,
+    /// fsync after so many writes; 0: never.
+    pub fsync: u64,
+    /// fdatasync after so many writes; 0: never.
+    pub fdatasync: u64,
+    /// fsync at the end.
+    pub end_fsync: bool,
+    /// Pauses.
+    pub think: Think,
+    /// Bytes per second of reads, writes and trims; 0: no limit.
+    pub rate: [u64; 3],
+    /// I/Os per second, likewise.
+    pub rate_iops: [u64; 3],
+    /// Spacing of the I/Os.
+    pub arrivals: Arrivals,
+    /// I/O priority; `None`: as nice gives it.
+    pub priority: Option<IoPriority>,
+    /// Time at which it is stopped, from its beginning.
+    pub runtime: Option<Span>,
+    /// True if it goes on until then.
+    pub time_based: bool,
+    /// Part of the beginning that is not measured.
+    pub ramp_time: Span,
+    /// Time of its beginning within its wave.
+    pub start_delay: Span,
+    /// Chance.
+    pub chance: Chance,
+    /// True if places may repeat before all were used.
+    pub no_map: bool,
+}
+
+impl FioJob {
+    /// A job with fio's defaults.
+    #[must_use]
+    pub fn new(name: &str, line: usize) -> FioJob {
+        FioJob {
+            name: name.into(),
+            line,
+            number: 0,
+            clone: 0,
+            wave: 0,
+            group: 0,
+            pattern: Pattern { direction: Direction::Read, random: false, number: 0 },
+            read_percent: 50,
+            sizes: [const { Sizes::Fixed(4096) }; 3],
+            files: Vec::new(),
+            size: None,
+            io_size: None,
+            number_ios: None,
+            loops: 1,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            engine: Engine::Sync,
+            depth: 1,
+            batch: 1,
+            batch_complete: (1, 1),
+            depth_low: 1,
+            direct: false,
+            durability: Durability::Later,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            think: Think { time: Span::ZERO, spin: Span::ZERO, blocks: 1 },
+            rate: [0; 3],
+            rate_iops: [0; 3],
+            arrivals: Arrivals::Linear,
+            priority: None,
+            runtime: None,
+            time_based: false,
+            ramp_time: Span::ZERO,
+            start_delay: Span::ZERO,
+            chance: Chance { seed: None, places_repeat: true, all_repeats: false },
+            no_map: false,
+        }
+    }
+
+    /// Directions it uses: read, write, trim.
+    #[must_use]
+    pub const fn does(&self) -> [bool; 3] {
+        match self.pattern.direction {
+            Direction::Read => [true, false, false],
+            Direction::Write => [false, true, false],
+            Direction::Trim => [false, false, true],
+            Direction::Mixed => [true, true, false],
+            Direction::TrimWrite => [false, true, true],
+        }
+    }
+
+    /// The smallest size of what it does; random places are multiples of it.
+    #[must_use]
+    pub fn block(&self) -> u64 {
+        let used = self.sizes.iter().zip(self.does()).filter(|(_, does)| *does);
+        used.map(|(sizes, _)| sizes.min()).min().unwrap_or(1)
+    }
+}

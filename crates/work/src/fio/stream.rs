@@ -1,0 +1,301 @@
+//! The I/O of one job, one after the other: what, where, how large, and when at the earliest.
+//!
+//! Departures from fio: a sequential I/O that would cross the end is made as much smaller as it must be; what is left
+//! of a file behind its last whole block is not used.
+
+use super::job::{Arrivals, Direction, FioJob, Sizes};
+use super::region::Region;
+use goodness_core::{Rng, Seed, Span};
+
+/// Random seed without `randseed`: any number would do.
+const SEED: Seed = Seed(0x8989);
+
+/// A request of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FioOp {
+    /// Bytes of a file.
+    Read,
+    /// Bytes into a file.
+    Write,
+    /// The contents are no longer needed.
+    Trim,
+    /// fsync of the file.
+    Sync,
+    /// fdatasync of the file.
+    DataSync,
+}
+
+/// A pause before the next I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// CPU time first.
+    pub spin: Span,
+    /// Then sleep.
+    pub sleep: Span,
+}
+
+/// One I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FioIo {
+    /// What.
+    pub op: FioOp,
+    /// Index of the file among the job's files.
+    pub file: usize,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes; 0 for syncs.
+    pub bytes: u64,
+    /// Not before this much time has passed since the job began; `None` where no rate limits it.
+    pub due: Option<Span>,
+    /// Pause after its completion.
+    pub pause: Option<Pause>,
+}
+
+/// The streams of chance of a job.
+#[derive(Clone, Debug)]
+struct Draws {
+    place: Rng,
+    direction: Rng,
+    size: Rng,
+    gap: Rng,
+}
+
+impl Draws {
+    fn new(job: &FioJob, run: Seed) -> Draws {
+        let chance = job.chance;
+        let base = |repeats: bool| match chance.seed {
+            Some(seed) => Seed(seed),
+            None if repeats => SEED,
+            None => run,
+        };
+        let number = u64::from(job.number);
+        let other = |name: &str| base(chance.all_repeats).stream(name, number).rng();
+        Draws {
+            place: base(chance.places_repeat || chance.all_repeats).stream("fio-places", number).rng(),
+            direction: other("fio-directions"),
+            size: other("fio-sizes"),
+            gap: other("fio-gaps"),
+        }
+    }
+}
+
+/// The next step, if it need not be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    /// The write behind a trim.
+    Write {
+        file: usize,
+        offset: u64,
+        bytes: u64,
+    },
+    Sync(FioOp, usize),
+}
+
+/// The I/O of one job. It ends when all is done; a `time_based` job never ends by itself, and `runtime` is for whoever
+/// keeps the time.
+#[derive(Clone, Debug)]
+pub struct FioStream {
+    job: FioJob,
+    regions: Vec<Region>,
+    block: u64,
+    draws: Draws,
+    /// Bytes and I/Os to go; `None`: no end.
+    bytes_left: Option<u64>,
+    ios_left: Option<u64>,
+    turn: usize,
+    pending: [Option<Pending>; 3],
+    writes: u64,
+    /// I/Os since the last pause.
+    since_pause: u64,
+    /// Bytes and I/Os that the rates have let through, and the time of the next under Poisson arrivals.
+    paced: [(u64, u64, Span); 3],
+    ended: bool,
+}
+
+impl FioStream {
+    /// The stream of `job` on files or devices of so many bytes each; `run` is the seed of the run, used by jobs whose
+    /// chance does not repeat.
+    ///
+    /// # Errors
+    /// One sentence when the job does not fit onto them.
+    pub fn new(job: &FioJob, bytes: &[u64], run: Seed) -> Result<FioStream, String> {
+        if bytes.len() != job.files.len() || bytes.is_empty() {
+            return Err(format!(
+                "job {}: it has {} files, and {} sizes are given",
+                job.name,
+                job.files.len(),
+                bytes.len()
+            ));
+        }
+        let block = job.block();
+        let regions = bytes.iter().map(|bytes| Region::new(job, block, *bytes)).collect::<Result<Vec<_>, _>>()?;
+        let once = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.len));
+        let total = job.io_size.map_or(once, |amount| amount.of(once)).saturating_mul(job.loops);
+        Ok(FioStream {
+            draws: Draws::new(job, run),
+            bytes_left: Some(total).filter(|_| !job.time_based),
+            ios_left: job.number_ios,
+            job: job.clone(),
+            regions,
+            block,
+            turn: 0,
+            pending: [None; 3],
+            writes: 0,
+            since_pause: 0,
+            paced: [(0, 0, Span::ZERO); 3],
+            ended: false,
+        })
+    }
+
+    /// The file whose turn it is: each in turn, those that are done left out; when all are done, a new round begins.
+    fn file(&mut self) -> usize {
+        let count = self.regions.len();
+        for step in 0..count {
+            let at = (self.turn + step) % count;
+            if self.regions[at].moved < self.regions[at].len {
+                self.turn = (at + 1) % count;
+                return at;
+            }
+        }
+        for region in &mut self.regions {
+            region.begin();
+        }
+        self.turn = 1 % count;
+        0
+    }
+
+    /// 0 read, 1 write, 2 trim.
+    fn way(&mut self) -> usize {
+        match self.job.pattern.direction {
+            Direction::Read => 0,
+            Direction::Write => 1,
+            Direction::Trim | Direction::TrimWrite => 2,
+            Direction::Mixed => usize::from(self.draws.direction.below(100) >= self.job.read_percent.into()),
+        }
+    }
+
+    fn size(&mut self, way: usize) -> u64 {
+        match &self.job.sizes[way] {
+            Sizes::Fixed(bytes) => *bytes,
+            Sizes::Range(low, high) => low * self.draws.size.within(1, high / low),
+            Sizes::Split(shares) => {
+                let sum = shares.iter().map(|share| u64::from(share.weight)).sum();
+                let mut drawn = self.draws.size.below(sum);
+                let mut found = shares.iter().filter(|share| {
+                    let is_it = drawn < u64::from(share.weight);
+                    drawn = drawn.saturating_sub(share.weight.into());
+                    is_it
+                });
+                found.next().map_or(self.block, |share| share.bytes)
+            }
+        }
+    }
+
+    fn drawn(&mut self) -> FioIo {
+        let (file, way) = (self.file(), self.way());
+        let wanted = self.size(way);
+        let (number, random) = (self.job.pattern.number, self.job.pattern.random);
+        let region = &mut self.regions[file];
+        let (at, bytes) = if random {
+            region.random(wanted, self.block, number, &mut self.draws.place)
+        } else {
+            region.sequential(way, wanted, self.block, number)
+        };
+        region.moved = region.moved.saturating_add(bytes);
+        self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(bytes));
+        let offset = region.start + at;
+        if self.job.pattern.direction == Direction::TrimWrite {
+            self.pending[0] = Some(Pending::Write { file, offset, bytes });
+        }
+        self.done(way, file, offset, bytes)
+    }
+
+    /// An I/O with its place in time; what must follow it is noted.
+    fn done(&mut self, way: usize, file: usize, offset: u64, bytes: u64) -> FioIo {
+        if way == 1 {
+            self.writes += 1;
+            let due = |every: u64| every > 0 && self.writes.is_multiple_of(every);
+            if due(self.job.fsync) {
+                self.pending[1] = Some(Pending::Sync(FioOp::Sync, file));
+            }
+            if due(self.job.fdatasync) {
+                self.pending[2] = Some(Pending::Sync(FioOp::DataSync, file));
+            }
+        }
+        self.ios_left = self.ios_left.map(|left| left.saturating_sub(1));
+        let op = [FioOp::Read, FioOp::Write, FioOp::Trim][way];
+        let (due, pause) = (self.due(way, bytes), self.pause());
+        FioIo { op, file, offset, bytes, due, pause }
+    }
+
+    /// Time at which the rates let it through.
+    fn due(&mut self, way: usize, bytes: u64) -> Option<Span> {
+        let (rate, iops) = (self.job.rate[way], self.job.rate_iops[way]);
+        if rate == 0 && iops == 0 {
+            return None;
+        }
+        let span = |count: u64, per_second: u64| match per_second {
+            0 => 0,
+            n => u64::try_from(u128::from(count) * 1_000_000_000 / u128::from(n)).unwrap_or(u64::MAX),
+        };
+        let (moved, ios, next) = self.paced[way];
+        let mut paced = (moved.saturating_add(bytes), ios + 1, next);
+        let due = match self.job.arrivals {
+            Arrivals::Linear => Span(span(moved, rate).max(span(ios, iops))),
+            Arrivals::Poisson => {
+                let mean = span(bytes, rate).max(span(1, iops));
+                paced.2 = next + Span(self.draws.gap.exponential(mean));
+                next
+            }
+        };
+        self.paced[way] = paced;
+        Some(due)
+    }
+
+    fn pause(&mut self) -> Option<Pause> {
+        let think = self.job.think;
+        if think.time == Span::ZERO {
+            return None;
+        }
+        self.since_pause += 1;
+        if self.since_pause < think.blocks {
+            return None;
+        }
+        self.since_pause = 0;
+        Some(Pause { spin: think.spin, sleep: think.time - think.spin })
+    }
+
+    /// The fsync of each file at the end.
+    fn last_sync(&mut self) -> Option<FioIo> {
+        if !self.ended {
+            self.ended = true;
+            self.turn = 0;
+        }
+        if !self.job.end_fsync || !self.job.does()[1] || self.turn >= self.regions.len() {
+            return None;
+        }
+        self.turn += 1;
+        Some(sync(FioOp::Sync, self.turn - 1))
+    }
+}
+
+const fn sync(op: FioOp, file: usize) -> FioIo {
+    FioIo { op, file, offset: 0, bytes: 0, due: None, pause: None }
+}
+
+impl Iterator for FioStream {
+    type Item = FioIo;
+
+    fn next(&mut self) -> Option<FioIo> {
+        if let Some(pending) = self.pending.iter_mut().find_map(Option::take) {
+            return Some(match pending {
+                Pending::Write { file, offset, bytes } => self.done(1, file, offset, bytes),
+                Pending::Sync(op, file) => sync(op, file),
+            });
+        }
+        if self.ended || self.bytes_left == Some(0) || self.ios_left == Some(0) {
+            return self.last_sync();
+        }
+        Some(self.drawn())
+    }
+}

@@ -1,0 +1,275 @@
+//! fio jobs as work: one task for each job, on one disk.
+//!
+//! Files lie on the disk one after the other, each as long as the jobs need that use it; names below `/dev` and files
+//! of jobs without a `size` in bytes are the whole disk. Jobs of a later wave (`stonewall`) begin when all of the wave
+//! before have ended. What the first wave's `ramp_time` covers is not measured.
+
+use super::job::FioJob;
+use super::player::{Extent, Player};
+use super::stream::FioStream;
+use super::units::Amount;
+use goodness_core::{
+    Channel, ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, Piece,
+    SECTOR_BYTES, Seed, Span, Start, Step, StepContext, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId,
+    VolumeSpec, Workload, WorkloadSource,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The disk where the caller names none.
+pub const DEFAULT_DEVICE: &str = "nvme";
+/// CPU time of one I/O where the caller does not say. A choice: of the order of a direct read of 4 KiB by io_uring or
+/// pread on a processor of the 2020s.
+pub const DEFAULT_COST: Span = Span::from_us(2);
+/// Memory for pages of files: 256 MiB, as for experiments.
+const CACHE_PAGES: u32 = 1 << 16;
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+
+/// Parameters that a job file does not give.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The disk, with settings.
+    pub device: String,
+    /// CPU time of submitting one I/O and of taking its completion.
+    pub cost: Span,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { device: DEFAULT_DEVICE.into(), cost: DEFAULT_COST }
+    }
+}
+
+/// The jobs of a file as work.
+#[derive(Clone, Debug)]
+pub struct FioWork {
+    /// Sentences about how the jobs are run.
+    pub notes: Vec<String>,
+    name: String,
+    jobs: Vec<Arc<FioJob>>,
+    /// By job, where its files are.
+    extents: Vec<Vec<Extent>>,
+    storage: StorageSpec,
+    cost: Span,
+}
+
+impl FioWork {
+    /// Reads a job file; `file` names it in errors and reports.
+    ///
+    /// # Errors
+    /// One sentence with file, line and remedy.
+    pub fn read(file: &str, text: &str, options: &Options) -> Result<FioWork, String> {
+        let jobs = super::read(file, text)?;
+        let bytes = goodness_device::by_name(&options.device, Seed(1))?.facts().sectors * SECTOR_BYTES;
+        let mut layout = Places::of(&jobs, bytes);
+        layout.place(file, &jobs, bytes)?;
+        let extents: Vec<Vec<Extent>> = jobs.iter().map(|job| layout.extents(job)).collect();
+        for (job, extents) in jobs.iter().zip(&extents) {
+            FioStream::new(job, &lengths(extents), Seed(1))
+                .map_err(|why| format!("{file}, line {}: {why}", job.line))?;
+        }
+        let disk = Piece { disk: DiskId(0), sector: 0, sectors: bytes / SECTOR_BYTES };
+        let storage = StorageSpec {
+            disks: vec![DiskSpec { name: "disk".into(), device: options.device.clone(), sample: None, elevator: None }],
+            volumes: vec![VolumeSpec { name: "disk".into(), layout: Layout::Linear, pieces: vec![disk] }],
+            files: layout.files,
+            cache_pages: CACHE_PAGES,
+        };
+        let notes = notes(&jobs, options, &storage);
+        let jobs = jobs.into_iter().map(Arc::new).collect();
+        Ok(FioWork { notes, name: file.into(), jobs, extents, storage, cost: options.cost })
+    }
+
+    fn waves(&self) -> u32 {
+        self.jobs.last().map_or(0, |job| job.wave) + 1
+    }
+
+    fn task(&self, job: &Arc<FioJob>, extents: &[Extent], seed: Seed) -> TaskSpec {
+        let stream = FioStream::new(job, &lengths(extents), seed).expect("the same job fitted when it was read");
+        TaskSpec {
+            name: job.name.clone(),
+            start: Start::At(Time::ZERO),
+            task: Task { io_priority: job.priority, ..Task::default() },
+            behaviour: Box::new(Player::new(Arc::clone(job), stream, extents.to_vec(), self.cost)),
+            judged: true,
+        }
+    }
+}
+
+/// Told by a job of `wave` that ends.
+pub(super) const fn ended(wave: u32) -> Channel {
+    Channel(2 * wave)
+}
+
+/// Awaited by the jobs of `wave`.
+pub(super) const fn begins(wave: u32) -> Channel {
+    Channel(2 * wave + 1)
+}
+
+fn lengths(extents: &[Extent]) -> Vec<u64> {
+    extents.iter().map(|extent| extent.bytes).collect()
+}
+
+fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<String> {
+    let mut notes = vec![format!(
+        "jobs: {}, on {}; each I/O takes {} of CPU time (--io-cost)",
+        jobs.len(),
+        options.device,
+        options.cost
+    )];
+    if !storage.files.is_empty() {
+        let mib = (u64::from(storage.cache_pages) * PAGE) >> 20;
+        notes.push(format!("files of jobs without direct=1 go through a page cache of {mib} MiB, empty at the start"));
+    }
+    let first = |job: &&FioJob| job.wave == 0;
+    let ramp = |job: &FioJob| job.start_delay + job.ramp_time;
+    let (least, most) = (jobs.iter().filter(first).map(ramp).min(), jobs.iter().map(ramp).max());
+    let is_uneven = least != most && jobs.iter().any(|job| job.ramp_time > Span::ZERO);
+    if is_uneven {
+        notes.push("measurements of all jobs begin after the longest ramp_time of the first wave".into());
+    }
+    notes
+}
+
+/// Places of files on the disk.
+struct Places {
+    /// By name: bytes needed, `None` for the whole disk; then where it begins; whether it is cached.
+    by_name: BTreeMap<String, (Option<u64>, u64, bool)>,
+    files: Vec<FileSpec>,
+    numbers: BTreeMap<String, FileId>,
+    disk: u64,
+}
+
+impl Places {
+    fn of(jobs: &[FioJob], disk: u64) -> Places {
+        let mut by_name: BTreeMap<String, (Option<u64>, u64, bool)> = BTreeMap::new();
+        for job in jobs {
+            for name in &job.files {
+                let needed = needed(job).filter(|_| !name.starts_with("/dev/"));
+                let known = by_name.entry(name.clone()).or_insert((Some(0), 0, false));
+                known.0 = known.0.zip(needed).map(|(a, b)| a.max(b));
+                known.2 |= !job.direct;
+            }
+        }
+        Places { by_name, files: Vec::new(), numbers: BTreeMap::new(), disk }
+    }
+
+    /// Puts the files one behind the other, in the order in which jobs name them.
+    fn place(&mut self, file: &str, jobs: &[FioJob], disk: u64) -> Result<(), String> {
+        let mut end = 0u64;
+        for (job, name) in jobs.iter().flat_map(|job| job.files.iter().map(move |name| (job, name))) {
+            if self.numbers.contains_key(name) {
+                continue;
+            }
+            let Some((bytes, start, is_cached)) = self.by_name.get_mut(name) else { continue };
+            if let Some(bytes) = *bytes {
+                *start = end;
+                end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+                if end > disk {
+                    return Err(format!(
+                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, \
+                            or \
+                         name a larger disk with --device",
+                        job.line
+                    ));
+                }
+            }
+            self.numbers.insert(name.clone(), FileId(self.files.len() as u32));
+            let pages = (bytes.unwrap_or(disk) / PAGE).max(1);
+            if *is_cached {
+                let pages = u32::try_from(pages).map_err(|_| {
+                    format!("{file}, line {}: file {name} has more than 16 TiB, too many for a cached file", job.line)
+                })?;
+                let sector = *start / SECTOR_BYTES;
+                self.files.push(FileSpec { name: name.clone(), volume: VolumeId(0), sector, pages, fragments: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn extents(&self, job: &FioJob) -> Vec<Extent> {
+        let of = |name: &String| {
+            let (bytes, start, _) = self.by_name.get(name).copied().unwrap_or((None, 0, false));
+            let file = self.numbers.get(name).copied().unwrap_or(FileId(0));
+            Extent { file, start, bytes: bytes.unwrap_or(self.disk) }
+        };
+        job.files.iter().map(of).collect()
+    }
+}
+
+/// End of a job's reach into its files, in bytes; `None`: as far as there is anything.
+fn needed(job: &FioJob) -> Option<u64> {
+    let bytes = |amount: Amount| match amount {
+        Amount::Bytes(bytes) => Some(bytes),
+        Amount::Percent(_) => None,
+    };
+    let increment = bytes(job.offset_increment)?.saturating_mul(job.clone.into());
+    let size = bytes(job.size?)? / job.files.len() as u64;
+    bytes(job.offset)?.saturating_add(increment).saturating_add(size).checked_next_multiple_of(PAGE)
+}
+
+impl WorkloadSource for FioWork {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what_varies(&self) -> &str {
+        "chance that jobs do not repeat (randrepeat=0, directions, sizes), chance within the device and the phase of \
+            the tick"
+    }
+
+    fn build(&self, seed: Seed, replication: u32) -> Workload {
+        let seed = seed.stream("fio", replication.into());
+        let tasks = self.jobs.iter().zip(&self.extents).map(|(job, extents)| self.task(job, extents, seed)).collect();
+        let first = self.jobs.iter().filter(|job| job.wave == 0);
+        let warmup = first.filter(|job| job.ramp_time > Span::ZERO).map(|job| job.start_delay + job.ramp_time).max();
+        let mut members = vec![0u32; self.waves() as usize];
+        self.jobs.iter().for_each(|job| members[job.wave as usize] += 1);
+        let outside = match members.len() {
+            1 => Vec::new(),
+            _ => {
+                vec![Outsider { name: "stonewall".into(), start: Time::ZERO, behaviour: Box::new(stonewall(members)) }]
+            }
+        };
+        Workload {
+            tasks,
+            outside,
+            channels: vec![ChannelKind::Semaphore; 2 * self.waves() as usize],
+            horizon: Some(Time::ZERO + HORIZON_MAX),
+            warmup: warmup.unwrap_or(Span::ZERO),
+            storage: self.storage.clone(),
+            ..Workload::default()
+        }
+    }
+
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        self.jobs.get(task.index()).map(|job| format!("{}, line {}", self.name, job.line))
+    }
+
+    fn asks_for_elevator(&self) -> bool {
+        true
+    }
+}
+
+/// Lets a wave begin when all of the one before have ended; `members` are the jobs of each.
+fn stonewall(members: Vec<u32>) -> impl FnMut(&mut StepContext) -> Step + Send {
+    let (mut wave, mut heard, mut told) = (0, 0, 0);
+    move |_| {
+        if heard < members[wave] {
+            heard += 1;
+            return Step::Wait(ended(wave as u32));
+        }
+        match members.get(wave + 1) {
+            None => Step::Exit,
+            Some(next) => {
+                told += 1;
+                let step = Step::Wake(begins(wave as u32 + 1));
+                if told == *next {
+                    (wave, heard, told) = (wave + 1, 0, 0);
+                }
+                step
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Machines as typed or written: presets, files, inline tables. `--machine cpus=2,hz=250,switch=2us`.
+
+use crate::text_file;
+use goodness_core::registry::suggest;
+use goodness_core::{Costs, Cpu, Effort, Level, Machine, Span, tunable};
+use std::path::Path;
+
+/// A machine known by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Source of its figures.
+    pub source: &'static str,
+    /// Its definition, as one would type it.
+    pub text: &'static str,
+}
+
+/// Every preset.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "ideal",
+        summary: "One CPU at HZ 250 on which scheduling costs nothing.",
+        source: "definition",
+        text: "cpus=1,hz=250",
+    },
+    Preset {
+        name: "ideal-2",
+        summary: "Two CPUs that share a cache, at HZ 250, on which scheduling costs nothing.",
+        source: "definition",
+        text: "cpus=2,hz=250",
+    },
+    Preset {
+        name: "ideal-8",
+        summary: "Eight CPUs in two caches, two threads a core, at HZ 250, on which scheduling costs nothing.",
+        source: "definition",
+        text: "cpus=8,hz=250,smt=2,cache=4",
+    },
+    Preset {
+        name: "pentium-200",
+        summary: "The Pentium at 200 MHz of the yield benchmark of 1998, HZ 100.",
+        source: "G. Travis, 8 March 1998, patched Linux, threads: 3 us a switch for 4 and 22 us for 40, that is 0.53 us for \
+                 each runnable task (search) and 0.9 us besides (switch); four processes 3 us more than four threads (address_space). A \
+                 recalculated task is taken to cost as much as a searched one.",
+        text: "cpus=1,hz=100,switch=900ns,address_space=3us,search=530ns,recalculate=530ns",
+    },
+    Preset {
+        name: "ppro-smp",
+        summary: "Four Pentium Pro at 200 MHz, each with caches of its own, on one bus, HZ 100.",
+        source: "Derived. Switching and the walk as pentium-200, which has the same clock and bus (switch, address_space, \
+                 search, recalculate). General knowledge: a line of 32 bytes takes about 200 ns from memory or another \
+                 CPU and 40 ns from the second-level cache. Hence a contended lock 200 ns, a moved task 205 us for a \
+                 working set of 32 kB, and 10 us for 8 kB of first-level cache after another task ran, each line for \
+                 itself. An interrupt to another CPU of 5 us is a guess.",
+        text: "cpus=4,hz=100,cache=1,switch=3us,address_space=1us,search=530ns,recalculate=530ns,lock_handover=200ns,\
+               interrupt=5us,cache_refill=10us,migration_node=205us",
+    },
+    Preset {
+        name: "alpha-1999",
+        summary: "The Alpha under SPECweb96 of 1999, HZ 1024.",
+        source: "P. Ezolt, linux-kernel, 5 May 1999: schedule() took 0.181 s a second, 96.1 % of it in the walk, by 4809 \
+                 switches by 24.2 runnable tasks: 1.495 us for each (search). A recalculated task is taken to cost as much. What else a switch costs was not \
+                 published and is left out.",
+        text: "cpus=1,hz=1024,search=1495ns,recalculate=1495ns",
+    },
+    Preset {
+        name: "p4-2005",
+        summary: "A uniprocessor Pentium 4 desktop of 2005 with Linux 2.6, HZ 1000.",
+        source: "General knowledge, nothing of it measured for this project: lmbench on Pentium 4 and Linux 2.6 gives one \
+                 to two microseconds between two processes without memory (switch, address_space) and some ten more \
+                 with 16 kB each (cache_refill); a timer interrupt takes about 2 us; a wake-up about 1 us; a step of a \
+                 scheduler 50 ns. HZ is that of i386 kernels 2.6.0 to 2.6.12.",
+        text: "cpus=1,hz=1000,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,search=50ns,\
+               recalculate=50ns,insert=50ns",
+    },
+    Preset {
+        name: "xeon-2006",
+        summary: "A server of 2006 with two Xeon EM64T at 3.6 GHz, two hardware threads each, Linux 2.6, HZ 250.",
+        source: "H. Kuehnemund's database load of 2006 names two sockets, 3.6 GHz, Hyper-Threading and SLES10, whose kernels tick \
+                 250 times a second. Costs as p4-2005, which has the same core (general knowledge, nothing of it measured): the \
+                 clock is little higher, and memory, which most of them are spent on, no faster. A working set of 32 kB \
+                 fetched from memory line by line at 100 ns, 512 lines of 64 bytes, is 51 us after a move between sockets, which \
+                 share no cache. That two threads of a core slow each other down is not modelled.",
+        text: "cpus=4,hz=250,smt=2,cache=2,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,search=50ns,\
+               recalculate=50ns,insert=50ns,migration_node=51us",
+    },
+    Preset {
+        name: "haiku-2009",
+        summary: "One CPU for the Haiku measurements of 2009; scheduling is free, quanta are what is counted.",
+        source: "M. Panasyuk, haiku-development, 13 November 2009, names no machine; what deciding costs is measured on the \
+                 machine at hand (see the study panasyuk-2009).",
+        text: "cpus=1,hz=1000",
+    },
+    Preset {
+        name: "modern-2cpu",
+        summary: "A small cloud machine: two CPUs, one cache, HZ 250, slow to leave idle.",
+        source: "recordings/apache-ab-c32-2cpu, kernel 6.18 in a virtual machine: median of 2003 wake-ups of an idle \
+                 CPU 42.5 us; median of 4460 wake-ups that preempted at once 10.8 us. Other costs were not measured \
+                 and are left out.",
+        text: "cpus=2,hz=250,idle_exit=42500ns,preempt=10800ns",
+    },
+    Preset {
+        name: "epyc-2024",
+        summary: "A server of 2 nodes with 64 cores each, two threads a core and a cache for 8 cores, HZ 250.",
+        source: "switch, address_space and wakeup were measured with `goodness calibrate` on Zen 3, Linux 6.18, virtual. A line \
+                 from another core: 17 ns within a cache and 80 ns beyond it (AnandTech on Zen 4, 15 to 19 and 79.5 ns); \
+                 200 ns from the other node, 4 ns from the second-level cache, an interrupt to another CPU 1 us and \
+                 leaving a light idle state 2 us are general knowledge. Moves and refills: 512 such lines (32 kB), each \
+                 for itself, so rather too dear.",
+        text: "cpus=256,hz=250,smt=2,cache=16,node=128,switch=1us,address_space=70ns,wakeup=1300ns,interrupt=1us,idle_exit=2us,cache_refill=2us,\
+               migration_cache=8700ns,migration_node=41us,migration_machine=102us,lock_handover=80ns",
+    },
+];
+
+/// Keys of a machine, and their meaning.
+pub const KEYS: &[(&str, &str)] = &[
+    ("cpus", "number of CPUs"),
+    ("hz", "timer interrupts per second and CPU"),
+    ("first_tick", "time of the first tick; one period by default"),
+    ("smt", "hardware threads of a core"),
+    ("cache", "CPUs that share a last-level cache"),
+    ("node", "CPUs of a memory node"),
+    ("switch", "cost of switching tasks"),
+    ("address_space", "what a switch costs more when the address space changes"),
+    ("wakeup", "cost of waking a task, to the waker"),
+    ("tick", "cost of a timer interrupt"),
+    ("preempt", "delay until a wake-up preempts on its own CPU"),
+    ("sleep", "time from a call to sleep, when the timer starts, until the switch"),
+    ("timer", "time of the interrupt that ends a sleep"),
+    ("interrupt", "delay until another CPU reacts"),
+    ("idle_exit", "delay until an idle CPU runs"),
+    ("cache_refill", "extra time of a stint after another task ran"),
+    ("lock_handover", "cost of passing a contended lock on"),
+    ("migration_smt", "extra time after a move within a core"),
+    ("migration_cache", "extra time after a move within a cache"),
+    ("migration_node", "extra time after a move within a node"),
+    ("migration_machine", "extra time after a move between nodes"),
+    ("search", "time per candidate looked at"),
+    ("recalculate", "time per task recalculated"),
+    ("insert", "time per step of an ordered insertion"),
+    ("balance", "time per queue looked at for balancing"),
+];
+
+/// A machine from a preset's name, the path of a TOML file, or an inline table `key=value,…`.
+///
+/// # Errors
+/// One sentence with the remedy: unknown preset or key (the nearest is named), a wrong value, no CPU.
+pub fn parse_machine(text: &str) -> Result<Machine, String> {
+    if let Some(preset) = PRESETS.iter().find(|p| p.name == text) {
+        return from_pairs(preset.name, &pairs_of(preset.text)?);
+    }
+    if text.contains('=') {
+        return from_pairs(text, &pairs_of(text)?);
+    }
+    if text.ends_with(".toml") || Path::new(text).is_file() {
+        let read = text_file::read(text, text_file::MACHINE_MAX).map_err(|why| format!("machine file {why}"))?;
+        let table: toml::Table = toml::from_str(&read).map_err(|e| format!("{text}: {}", e.message()))?;
+        return from_table(text, &table);
+    }
+    Err(format!(
+        "there is no machine \"{text}\"; {}, or write cpus=2,hz=250",
+        suggest(text, PRESETS.iter().map(|p| p.name))
+    ))
+}
+
+/// A machine from a TOML table, as in an experiment file.
+///
+/// # Errors
+/// As [`parse_machine`].
+pub fn from_table(name: &str, table: &toml::Table) -> Result<Machine, String> {
+    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let pairs: Vec<(String, String)> = table.iter().map(|(key, value)| (key.clone(), text(value))).collect();
+    from_pairs(name, &pairs)
+}
+
+fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
+    tunable::pairs(text).map_err(|why| format!("machine {text}: {why}"))
+}
+
+/// The largest number of CPUs, and so of those in any group.
+const CPUS_MAX: u64 = 65_536;
+/// The highest tick rate: ten microseconds between ticks.
+const HZ_MAX: u64 = 100_000;
+
+/// Numbers and times collected before the machine is built.
+struct Draft {
+    cpus: u64,
+    hz: u64,
+    first_tick: Option<Span>,
+    smt: u64,
+    cache: Option<u64>,
+    node: Option<u64>,
+    costs: Costs,
+}
+
+fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String> {
+    let mut draft =
+        Draft { cpus: 1, hz: 250, first_tick: None, smt: 1, cache: None, node: None, costs: Costs::default() };
+    for (key, value) in pairs {
+        set(&mut draft, key, value).map_err(|why| format!("machine {name}: {key} = {value}: {why}"))?;
+    }
+    let (smt, cache, node) =
+        (draft.smt, draft.cache.unwrap_or(draft.cpus).max(1), draft.node.unwrap_or(draft.cpus).max(1));
+    let cpu =
+        |i: u64| Cpu { core: (i / smt) as u32, cache: (i / cache) as u32, node: (i / node) as u32, capacity: 1024 };
+    let cpus = (0..draft.cpus).map(cpu).collect();
+    let mut machine = Machine::new(name, cpus, draft.hz as u32).map_err(|e| format!("machine {name}: {e}"))?;
+    if let Some(first) = draft.first_tick {
+        machine.first_tick = first;
+    }
+    machine.costs = draft.costs;
+    Ok(machine)
+}
+
+fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
+    let within = |most: u64| match value.parse::<u64>() {
+        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        _ => Err(format!("a whole number in 1 ..= {most} is needed")),
+    };
+    let count = || within(CPUS_MAX);
+    let time = || Span::parse(value);
+    let costs = &mut draft.costs;
+    match key {
+        "cpus" => draft.cpus = count()?,
+        "hz" => draft.hz = within(HZ_MAX)?,
+        "smt" => draft.smt = count()?,
+        "cache" => draft.cache = Some(count()?),
+        "node" => draft.node = Some(count()?),
+        "first_tick" => draft.first_tick = Some(time()?),
+        "switch" => costs.switch = time()?,
+        "address_space" => costs.address_space = time()?,
+        "wakeup" => costs.wakeup = time()?,
+        "tick" => costs.tick = time()?,
+        "preempt" => costs.preempt = time()?,
+        "sleep" => costs.sleep = time()?,
+        "timer" => costs.timer = time()?,
+        "interrupt" => costs.interrupt = time()?,
+        "idle_exit" => costs.idle_exit = time()?,
+        "cache_refill" => costs.cache_refill = time()?,
+        "lock_handover" => costs.lock_handover = time()?,
+        "migration_smt" => costs.migration[Level::Smt as usize] = time()?,
+        "migration_cache" => costs.migration[Level::Cache as usize] = time()?,
+        "migration_node" => costs.migration[Level::Node as usize] = time()?,
+        "migration_machine" => costs.migration[Level::Machine as usize] = time()?,
+        "search" => costs.effort[Effort::Search as usize] = time()?,
+        "recalculate" => costs.effort[Effort::Recalculate as usize] = time()?,
+        "insert" => costs.effort[Effort::Insert as usize] = time()?,
+        "balance" => costs.effort[Effort::Balance as usize] = time()?,
+        _ => {
+            return Err(format!("there is no such key; {}", suggest(key, KEYS.iter().map(|(key, _)| *key))));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::CpuId;
+
+    #[test]
+    fn every_preset_and_every_key_can_be_parsed() {
+        for preset in PRESETS {
+            assert_eq!(parse_machine(preset.name).unwrap().name, preset.name);
+        }
+        for (key, _) in KEYS {
+            let value = if ["cpus", "hz", "smt", "cache", "node"].contains(key) { "2" } else { "3us" };
+            parse_machine(&format!("{key}={value}")).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_large_server_has_two_nodes_of_eight_caches_of_eight_cores() {
+        let machine = parse_machine("epyc-2024").unwrap();
+        let sizes = Level::ALL.map(|level| machine.group(CpuId(200), level).len());
+        assert_eq!((machine.cpu_count(), sizes), (256, [2, 16, 128, 256]));
+    }
+
+    #[test]
+    fn an_inline_machine_is_what_it_says() {
+        let machine = parse_machine("cpus=4,hz=100,first_tick=863us,smt=2,switch=2us").unwrap();
+        assert_eq!((machine.cpu_count(), machine.hz), (4, 100));
+        assert_eq!((machine.first_tick, machine.costs.switch), (Span::from_us(863), Span::from_us(2)));
+        assert_eq!(machine.group(CpuId(3), Level::Smt), [CpuId(2), CpuId(3)]);
+    }
+
+    #[test]
+    fn a_machine_that_cannot_be_is_refused_with_a_remedy() {
+        for (text, expected) in [
+            ("cpus=0", "1 ..= 65536"),
+            ("cpus=-1", "1 ..= 65536"),
+            ("cpus=99999999", "1 ..= 65536"),
+            ("hz=9999999999999999999", "hz = 9999999999999999999: a whole number in 1 ..= 100000"),
+            ("cpus=1,cpus=2", "\"cpus\" is given twice, as 1 and as 2"),
+            ("cpu=1", "nearest is \"cpus\""),
+            ("ideel", "nearest is \"ideal\""),
+            ("cpus=1,hz", "KEY=VALUE"),
+            ("switch=2", "no unit"),
+            ("missing.toml", "cannot be read"),
+        ] {
+            let sentence = parse_machine(text).unwrap_err();
+            assert!(sentence.contains(expected), "{text}: {sentence}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Clients of the modelled web servers: `ab` on the same machine, the same from outside, or users who do not wait for
+//! each other.
+
+use super::parts::*;
+use goodness_core::BehaviourId;
+
+goodness_core::choices! {
+    /// Kind of client. `ab`: one process on the machine that keeps so many connections open and polls them. `outside`:
+    /// as many
+    /// askers outside, each asking again at once. `open`: requests at random times, whatever became of those before.
+    pub enum Client { Ab = "ab", Outside = "outside", Open = "open" }
+}
+
+/// Requests to a server.
+pub struct Load {
+    pub client: Client,
+    pub clients: u64,
+    pub requests: u64,
+    /// CPU time `ab` takes to open a connection and send the request, and to read the answer and close.
+    pub connect: Span,
+    pub read: Span,
+    /// Mean time between two requests of [`Client::Open`].
+    pub arrivals: Span,
+    pub start: Span,
+    /// Connections that may wait to be accepted.
+    pub backlog: u64,
+    /// The server is woken when the request is there, not when the connection is (TCP_DEFER_ACCEPT, Apache since 2.2).
+    pub deferred: bool,
+}
+
+/// Mailboxes in which the server finds connections, and to which it sends answers: `None` for clients outside, who take
+/// them at once.
+#[derive(Clone, Copy)]
+pub struct Front {
+    pub listen: Mailbox,
+    pub back: Option<Mailbox>,
+    /// The request is there when the connection is.
+    pub deferred: bool,
+}
+
+impl Front {
+    /// Waits for the request of the connection taken last, if it may not be there yet.
+    pub fn read_request(self) -> Option<Op> {
+        (!self.deferred).then_some(Op::AwaitSender)
+    }
+
+    /// Sends the last byte and waits until the client has closed the connection, as a lingering close does.
+    pub fn send_and_linger(self) -> Op {
+        self.back.map_or(Op::Answer, Op::PassAndWait)
+    }
+
+    /// Sends the last byte and goes on.
+    pub fn send(self) -> Op {
+        self.back.map_or(Op::Answer, Op::Pass)
+    }
+}
+
+/// Seconds between repetitions of the first packet of a connection: five of them, twice as long each time, in Linux
+/// 2.6.
+const FIRST_PACKET: [u64; 5] = [3, 6, 12, 24, 48];
+/// Milliseconds between repetitions of the first data: at least 200, twice as long each time.
+const FIRST_DATA: [u64; 8] = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600];
+/// After so many repetitions of the first data, 3 s, the answer to the first packet has been repeated as well.
+const YOUNG: usize = 4;
+/// Connections answered while there is no room: further ones are dropped while more than one of them is young.
+const YOUNG_MAX: u64 = 1;
+
+/// Adds the clients and says where they are reached.
+pub fn clients(plan: &mut Plan, load: &Load) -> Front {
+    let (listen, pot) = (plan.socket(), plan.pot());
+    plan.warmup = load.start;
+    match load.client {
+        Client::Ab => {
+            let inbox = plan.socket();
+            let begin = network(plan, load, listen, inbox);
+            shell(plan, load.start);
+            add(plan, "ab", 1, &ab(load, begin, inbox, pot));
+            if let Some(ab) = plan.tasks.last_mut() {
+                ab.start = Start::Forked;
+            }
+            Front { listen, back: Some(inbox), deferred: load.deferred }
+        }
+        Client::Outside => {
+            add_outside(plan, "client", load.clients, &asker(load, pot, Span::ZERO, Op::Ask(listen)));
+            Front { listen, back: None, deferred: true }
+        }
+        Client::Open => {
+            add_outside(plan, "clients", 1, &asker(load, pot, load.arrivals, Op::Post(listen)));
+            Front { listen, back: None, deferred: true }
+        }
+    }
+}
+
+/// Opens a connection. With room among those that wait to be accepted, a connection is there for both sides at once.
+/// Without, Linux answers two, so that their clients send and repeat what they sent until there is room; it drops the
+/// others, whose clients repeat their first packet.
+///
+/// Left out: that the repetitions of the first data count from when it was sent, not from the answer.
+fn network(plan: &mut Plan, load: &Load, listen: Mailbox, inbox: Mailbox) -> Mailbox {
+    if load.deferred && load.clients <= load.backlog {
+        return listen;
+    }
+    let (begin, young) = (plan.socket(), plan.pot());
+    let mut script = Script { ops: vec![Op::Receive(begin)], ..Script::default() };
+    let established = |script: &mut Script| {
+        if load.deferred {
+            script.ops.push(Op::Pass(listen));
+        } else {
+            script.ops.push(Op::Forward { mailbox: listen, mark: false });
+            script.ops.push(Op::Forward { mailbox: inbox, mark: true });
+        }
+        script.ops.push(Op::Jump(0));
+    };
+    for wait in FIRST_PACKET {
+        let room = script.ops.len();
+        script.ops.push(Op::Room { mailbox: listen, most: load.backlog, or_to: 0 });
+        established(&mut script);
+        branch_to_here(&mut script, room);
+        let full = script.ops.len();
+        script.ops.push(Op::AtMost { pot: young, most: YOUNG_MAX, or_to: 0 });
+        answered(&mut script, load, (listen, inbox), young);
+        branch_to_here(&mut script, full);
+        script.ops.push(Op::Do(Step::Sleep(Span::from_s(wait))));
+    }
+    established(&mut script);
+    // One connection a client and some more, so that one that waits long is not taken for a later one.
+    add_outside(plan, "network", load.clients * 4, &Arc::new(script));
+    begin
+}
+
+/// Continues a connection that its client takes for established, and for which the server has no room yet.
+fn answered(script: &mut Script, load: &Load, (listen, inbox): (Mailbox, Mailbox), young: u16) {
+    let to_server = if load.deferred { Op::Pass(listen) } else { Op::Forward { mailbox: listen, mark: false } };
+    script.ops.push(Op::Count { pot: young, into: true });
+    if !load.deferred {
+        script.ops.push(Op::Forward { mailbox: inbox, mark: true });
+    }
+    for (repeated, wait) in FIRST_DATA.into_iter().enumerate() {
+        script.ops.push(Op::Do(Step::Sleep(Span::from_ms(wait))));
+        if repeated + 1 == YOUNG {
+            script.ops.push(Op::Count { pot: young, into: false });
+        }
+        let room = script.ops.len();
+        script.ops.push(Op::Room { mailbox: listen, most: load.backlog, or_to: 0 });
+        if repeated + 1 < YOUNG {
+            script.ops.push(Op::Count { pot: young, into: false });
+        }
+        script.ops.extend([to_server.clone(), Op::Jump(0)]);
+        branch_to_here(script, room);
+    }
+    script.ops.extend([to_server, Op::Jump(0)]);
+}
+
+/// Adds a shell that has waited for its user and starts the next task added, which inherits what a scheduler thinks of
+/// it.
+fn shell(plan: &mut Plan, start: Span) {
+    let mut script = Script { ops: vec![Op::Do(Step::Sleep(start))], ..Script::default() };
+    let (counter, first) = (script.counter(), BehaviourId(plan.tasks.len() as u32 + 1));
+    script.ops.push(Op::ForkNext { counter, first, count: 1 });
+    add(plan, "shell", 1, &Arc::new(script));
+}
+
+/// Opens all connections, then takes what came in the order in which it came: to a connection that can be written to it
+/// sends the request; an answer it reads, and opens another connection for it.
+/// The answer counts as read when the client has closed; that is what wakes a server that lingers.
+fn ab(load: &Load, listen: Mailbox, inbox: Mailbox, pot: u16) -> Arc<Script> {
+    let parts = if load.deferred { 1 } else { 2 };
+    let opening = Span(load.connect.0 / parts);
+    let open = |script: &mut Script| {
+        let turn = script.ops.len();
+        script.ops.push(Op::Turn { pot, of: load.requests, or_to: 0 });
+        script.ops.extend([compute_about(opening), Op::Post(listen)]);
+        branch_to_here(script, turn);
+    };
+    let mut script = Script::default();
+    open(&mut script);
+    script.repeat_from(0, Some(load.clients));
+    let next = script.ops.len();
+    script.ops.push(Op::Receive(inbox));
+    if !load.deferred {
+        let marked = script.ops.len();
+        script.ops.push(Op::Marked { or_to: 0 });
+        script.ops.extend([compute_about(opening), Op::Reply, Op::Jump(next as u32)]);
+        branch_to_here(&mut script, marked);
+    }
+    script.ops.extend([compute_about(load.read), Op::Answer]);
+    open(&mut script);
+    script.repeat_from(next, Some(load.requests));
+    Arc::new(script)
+}
+
+/// Asks until the requests are used up.
+fn asker(load: &Load, pot: u16, pause: Span, ask: Op) -> Arc<Script> {
+    let mut ops = vec![Op::Do(Step::Sleep(load.start)), Op::Turn { pot, of: load.requests, or_to: 0 }];
+    if pause > Span::ZERO {
+        ops.push(Op::SleepExponential(pause));
+    }
+    ops.extend([ask, Op::Jump(1)]);
+    let mut script = Script { ops, ..Script::default() };
+    branch_to_here(&mut script, 1);
+    Arc::new(script)
+}

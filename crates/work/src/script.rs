@@ -1,0 +1,369 @@
+//! Scripts: programmes made of steps, loops and timers, shared by all replications and run without allocation.
+//!
+//! A [`Plan`] is a workload whose behaviours are all scripts; experiment files, rt-app files and the built-in
+//! models compile to it.
+
+mod access;
+mod interpreter;
+
+pub use access::{Access, Place, Target};
+use goodness_core::{
+    Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec, Task,
+    TaskSpec, Time, Workload,
+};
+use interpreter::{Interpreter, Shared};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One instruction of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Do this step.
+    Do(Step),
+    /// Use CPU time drawn evenly from `low..=high`.
+    ComputeBetween(Span, Span),
+    /// Sleep for a time drawn evenly from `low..=high`.
+    SleepBetween(Span, Span),
+    /// Use CPU time drawn exponentially with this mean.
+    ComputeExponential(Span),
+    /// Sleep for a time drawn exponentially with this mean.
+    SleepExponential(Span),
+    /// Go on with probability `millionths` / 1 000 000, else at instruction `or_to`.
+    Chance {
+        /// The probability, in millionths.
+        millionths: u32,
+        /// Instruction to go on with otherwise.
+        or_to: u32,
+    },
+    /// Go on at this instruction.
+    Jump(u32),
+    /// Take one of `count` locks that begin at `first`, drawn evenly.
+    LockOneOf {
+        /// The first of them.
+        first: LockId,
+        /// Number of locks.
+        count: u32,
+    },
+    /// Release the lock taken last.
+    UnlockLast,
+    /// Put a letter into a mailbox, wake one who waits for letters there, and wait for the answer.
+    Ask(Mailbox),
+    /// As [`Op::Ask`], waiting uninterruptibly: for a device.
+    AskDevice(Mailbox),
+    /// Take the oldest letter out of a mailbox, waiting for one if there is none.
+    Receive(Mailbox),
+    /// Answer the letter received last, and report it as served since it was sent.
+    Answer,
+    /// Answer the letter received last; nothing is reported.
+    Reply,
+    /// Put a letter into a mailbox, wake one who waits for letters there, and go on.
+    Post(Mailbox),
+    /// Put the letter received last into another mailbox, as sent when it was and by whom it was, and go on.
+    Pass(Mailbox),
+    /// As [`Op::Pass`], but the answer comes here, and is waited for.
+    PassAndWait(Mailbox),
+    /// As [`Op::Pass`], but the answer comes here, whether anybody waits for it or not, and the letter may be marked.
+    Forward {
+        /// Mailbox it goes to.
+        mailbox: Mailbox,
+        /// True if [`Op::Marked`] finds a mark.
+        mark: bool,
+    },
+    /// Go on if the letter received last is marked, else at `or_to`.
+    Marked {
+        /// Instruction to go on with otherwise.
+        or_to: u32,
+    },
+    /// Wait until an answer has come to whoever sent the letter received last, and take it in their stead.
+    AwaitSender,
+    /// Take all letters that are in a mailbox now.
+    Gather(Mailbox),
+    /// Answer all letters gathered.
+    ReplyGathered,
+    /// Take one of the `of` turns that all tasks of the plan share in `pot`; go on at `or_to` when none is left.
+    Turn {
+        /// Index of the plan's pot.
+        pot: u16,
+        /// Number of turns it holds in all.
+        of: u64,
+        /// Instruction to go on with without a turn.
+        or_to: u32,
+    },
+    /// Count somebody in (or out) in `pot`.
+    Count {
+        /// Index of the plan's pot.
+        pot: u16,
+        /// In, or else out.
+        into: bool,
+    },
+    /// Go on if `pot` has counted in `most` or fewer who have not been counted out, else at `or_to`.
+    AtMost {
+        /// Index of the plan's pot.
+        pot: u16,
+        /// Largest number.
+        most: u64,
+        /// Instruction to go on with otherwise.
+        or_to: u32,
+    },
+    /// Go on if a mailbox holds `most` letters or fewer, else at `or_to`.
+    Room {
+        /// The mailbox.
+        mailbox: Mailbox,
+        /// Largest number of letters that leaves room for another one.
+        most: u64,
+        /// Instruction to go on with otherwise.
+        or_to: u32,
+    },
+    /// Go back to instruction `to` until it was passed `times` times; `None` for ever.
+    Repeat {
+        /// Index of the script's counter.
+        counter: u16,
+        /// Passes through the body in all.
+        times: Option<u64>,
+        /// First instruction of the body.
+        to: u32,
+    },
+    /// Sleep until the timer's next period. The first one ends a period after the task's origin.
+    Timer {
+        /// Index of the script's timer.
+        timer: Timer,
+        /// From one expiry to the next.
+        period: Span,
+        /// Effect of an overrun on the expiries that follow.
+        overrun: Overrun,
+    },
+    /// Spin until this much time has passed, whether the task was running or not.
+    Spin(Span),
+    /// Wait on a condition with its lock, which is taken for the purpose if the task does not hold it.
+    WaitWith {
+        /// The condition.
+        channel: Channel,
+        /// Its lock.
+        lock: LockId,
+        /// Wake one waiter of the condition first.
+        signal: bool,
+    },
+    /// Create the next of `count` tasks that begin at `first`; nothing when they have all been created.
+    ForkNext {
+        /// Index of the script's counter.
+        counter: u16,
+        /// The first of them.
+        first: BehaviourId,
+        /// Number of behaviours.
+        count: u32,
+    },
+    /// Read or write part of a volume or a file.
+    Access(Access),
+    /// Remember now as the time at which a request was sent.
+    Begin,
+    /// Remember the last expiry of this timer as the time at which a request was sent.
+    BeginAtExpiry(Timer),
+    /// Report the request sent at the last [`Op::Begin`] or [`Op::BeginAtExpiry`] as served.
+    Served,
+}
+
+/// A place for requests whose answers go back to whoever asked. Letters are taken in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mailbox {
+    /// Its number within the plan.
+    pub number: u16,
+    /// Counts the letters in it.
+    pub letters: Channel,
+    /// Path of letters and answers.
+    pub via: Via,
+}
+
+/// Way in which a letter wakes the task that waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// The sender wakes the receiver: pipes, sockets of the Unix domain.
+    Sender,
+    /// A software interrupt wakes the receiver, and nobody counts as waker: the loopback network.
+    Network,
+}
+
+impl Via {
+    /// The step that wakes one waiter of `channel`.
+    pub(crate) const fn wake(self, channel: Channel) -> Step {
+        match self {
+            Via::Sender => Step::Wake(channel),
+            Via::Network => Step::Interrupt(channel),
+        }
+    }
+}
+
+/// Owner of a periodic timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// One for each task.
+    Own(u16),
+    /// One for all tasks of the plan.
+    Shared(u16),
+}
+
+/// Treatment of a periodic timer that has passed its expiry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrun {
+    /// The grid stays where it is.
+    KeepsGrid,
+    /// The next period begins now.
+    RestartsNow,
+    /// The grid stays where it is; expiries that have passed are left out, and the next one that has not is waited for.
+    SkipsPassed,
+}
+
+/// A programme.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// The instructions; after the last one the task exits.
+    pub ops: Vec<Op>,
+    /// Number of counters they use.
+    pub counters: u16,
+    /// Number of timers of its own a task has.
+    pub timers: u16,
+    /// Number of places of sequential accesses it remembers.
+    pub cursors: u16,
+    /// Beginning of the first period of the timers; `None`: when the task runs for the first time.
+    pub origin: Option<Time>,
+}
+
+impl Script {
+    /// A fresh counter.
+    pub fn counter(&mut self) -> u16 {
+        self.counters += 1;
+        self.counters - 1
+    }
+
+    /// Repeats the instructions from `to` on, `times` times in all (`None`: for ever). An empty body is left alone.
+    pub fn repeat_from(&mut self, to: usize, times: Option<u64>) {
+        if self.ops.len() > to && times != Some(1) {
+            let counter = self.counter();
+            self.ops.push(Op::Repeat { counter, times, to: to as u32 });
+        }
+    }
+}
+
+/// A task of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct TaskPlan {
+    /// Name for people.
+    pub name: String,
+    /// Beginning of the task.
+    pub start: Start,
+    /// Class, nice, affinity.
+    pub task: Task,
+    /// Script of the task.
+    pub script: Arc<Script>,
+    /// The line of its file on which it begins, from 1; 0 where it is in no file or the line is not known.
+    pub line: u32,
+}
+
+/// Somebody outside the machine (see [`Outsider`]) in a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct OutsiderPlan {
+    /// Name for people.
+    pub name: String,
+    /// Beginning of the outsider.
+    pub start: Time,
+    /// Script of the outsider.
+    pub script: Arc<Script>,
+}
+
+/// A workload made of scripts.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The tasks.
+    pub tasks: Vec<TaskPlan>,
+    /// Outsiders: actors that are not on the machine.
+    pub outside: Vec<OutsiderPlan>,
+    /// The kind of each channel.
+    pub channels: Vec<ChannelKind>,
+    /// Number of locks.
+    pub locks: u32,
+    /// Number of mailboxes.
+    pub mailboxes: u16,
+    /// Names of channels and locks in their file, with their kind: `lock "m"`.
+    pub names: BTreeMap<Awaited, String>,
+    /// Number of pots of turns.
+    pub pots: u16,
+    /// Number of timers the tasks share.
+    pub shared_timers: u16,
+    /// Latest end of the run; `None`: when every task has ended, or after [`HORIZON_MAX`].
+    pub horizon: Option<Time>,
+    /// Measurements begin here.
+    pub warmup: Span,
+    /// By how much timers outside the real-time classes may be late.
+    pub timer_slack: Span,
+    /// Disks, volumes and files.
+    pub storage: StorageSpec,
+}
+
+impl Plan {
+    /// A fresh channel.
+    pub fn channel(&mut self, kind: ChannelKind) -> Channel {
+        self.channels.push(kind);
+        Channel(self.channels.len() as u32 - 1)
+    }
+
+    /// A fresh lock.
+    pub fn lock(&mut self) -> LockId {
+        self.locks += 1;
+        LockId(self.locks - 1)
+    }
+
+    /// A fresh mailbox.
+    pub fn mailbox(&mut self) -> Mailbox {
+        self.mailboxes += 1;
+        Mailbox { number: self.mailboxes - 1, letters: self.channel(ChannelKind::Semaphore), via: Via::Sender }
+    }
+
+    /// A fresh mailbox behind the loopback network.
+    pub fn socket(&mut self) -> Mailbox {
+        Mailbox { via: Via::Network, ..self.mailbox() }
+    }
+
+    /// A fresh pot of turns.
+    pub fn pot(&mut self) -> u16 {
+        self.pots += 1;
+        self.pots - 1
+    }
+
+    /// The workload, ready to run.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        let shared = Arc::new(Shared::new(self.shared_timers, self.mailboxes, self.pots));
+        let mut channels = self.channels.clone();
+        let actors = if self.mailboxes > 0 { self.tasks.len() + self.outside.len() } else { 0 };
+        // Everybody has a channel for answers, behind those of the plan.
+        let mut answers = channels.len() as u32..;
+        channels.resize(channels.len() + actors, ChannelKind::Semaphore);
+        let mut behaviour = |script: &Arc<Script>| {
+            let answers = Channel(answers.next().unwrap_or_default());
+            Box::new(Interpreter::new(Arc::clone(script), Arc::clone(&shared), answers))
+        };
+        let mut spec = |plan: &TaskPlan| TaskSpec {
+            name: plan.name.clone(),
+            start: plan.start,
+            task: plan.task.clone(),
+            behaviour: behaviour(&plan.script),
+            judged: true,
+        };
+        let tasks = self.tasks.iter().map(&mut spec).collect();
+        let outsider = |plan: &OutsiderPlan| Outsider {
+            name: plan.name.clone(),
+            start: plan.start,
+            behaviour: behaviour(&plan.script),
+        };
+        Workload {
+            tasks,
+            outside: self.outside.iter().map(outsider).collect(),
+            channels,
+            locks: self.locks,
+            horizon: Some(self.horizon.unwrap_or(Time::ZERO + HORIZON_MAX)),
+            warmup: self.warmup,
+            timer_slack: self.timer_slack,
+            storage: self.storage.clone(),
+            remarks: None,
+        }
+    }
+}
