@@ -1,0 +1,56 @@
+//! Shows on standard error what the library does.
+
+use crate::patience::Patience;
+use crate::progress;
+use goodness::Progress;
+use indicatif::ProgressBar;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+/// Progress of the library: a bar over simulations, and a word where a pipe keeps the user waiting.
+pub struct Watching(Mutex<Shown>);
+
+/// What stands on the terminal; nothing before something takes long.
+#[derive(Default)]
+struct Shown {
+    bar: Option<ProgressBar>,
+    patience: Option<Patience>,
+}
+
+impl Watching {
+    pub fn new() -> Watching {
+        Watching(Mutex::default())
+    }
+
+    /// Takes what the library tells.
+    pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
+        let mut shown = self.0.lock().unwrap_or_else(|it| it.into_inner());
+        match progress {
+            Progress::Opening(path) => shown.patience = Some(Patience::with(path)),
+            Progress::Opened => shown.patience = None,
+            Progress::Simulated { done, of } => {
+                let bar = shown.bar.get_or_insert_with(|| progress::bar(of, "simulating"));
+                bar.inc(1);
+                if done == of {
+                    shown.clear();
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Shown {
+    /// Takes the bar off the terminal; one that was never shown leaves no trace there.
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
