@@ -1,4 +1,4 @@
-//! One task of a play: asks its behaviour for steps and does them, as a thread.
+//! One played task: its thread takes steps from the behaviour and executes them.
 
 use super::kernel::{self, Attributes};
 use super::places::Waiting;
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// Waits without an end of their own.
 const FOR_EVER: u64 = u64::MAX / 2;
 
-/// Whether a task goes on.
+/// Result of a step: continue or end.
 #[derive(PartialEq, Eq)]
 enum Then {
     Next,
@@ -65,7 +65,7 @@ impl Actor {
         self.log
     }
 
-    /// Takes the task's class, nice, affinity and timers.
+    /// Sets the thread's class, nice, affinity and timer slack.
     fn dress(&mut self) -> Result<(), String> {
         let slack = if self.task.class.is_realtime() { 0 } else { self.stage.timer_slack };
         kernel::set_timer_slack(slack);
@@ -193,7 +193,7 @@ impl Actor {
         Then::Next
     }
 
-    /// Waits in its seat, prepared before; notes how late it came back from there.
+    /// Waits in its prepared seat and records how late it woke up.
     fn sit(&mut self, until: u64) -> Then {
         let woken = self.stage.seats[self.seat].wait(until, &self.stage.curtain);
         let now = monotonic_ns();
@@ -218,7 +218,7 @@ impl Actor {
         self.sit(until)
     }
 
-    /// Waits on a channel, releasing a lock once it is queued there, so that no wake between the two is lost.
+    /// Waits on a channel. A lock to release is released only after queueing there, so that no wake is lost.
     fn wait(&mut self, channel: Channel, release: Option<LockId>) -> Result<Then, String> {
         let stage = Arc::clone(&self.stage);
         stage.seats[self.seat].prepare();
@@ -255,7 +255,7 @@ impl Actor {
     }
 }
 
-/// Why the kernel did not give a class, with what helps.
+/// Error text for a class the kernel refused, with a remedy.
 fn refusal(error: &io::Error, wanted: Attributes) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM) if wanted.priority > 0 => "a real-time class needs root; run as root".into(),

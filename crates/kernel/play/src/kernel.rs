@@ -1,4 +1,4 @@
-//! What a played task asks of the kernel, each call behind a safe function: waiting, its class, its CPU time.
+//! Safe wrappers of the system calls of a played task: waiting, scheduling class, CPU time.
 
 use goodness_core::CpuId;
 use goodness_sys::process;
@@ -42,8 +42,7 @@ pub fn futex_wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), wake, 1) };
 }
 
-/// Waits until one of `descriptors` is readable or `until` has come (ns on `CLOCK_MONOTONIC`), whichever is first, or
-/// until a signal comes.
+/// Waits until one of `descriptors` is readable, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal arrives.
 pub fn wait_until(descriptors: &[RawFd], now: u64, until: u64) {
     let mut asked: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
@@ -66,13 +65,13 @@ pub fn cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
 
-/// CPU time of thread `tid` of this process, in ns; `None` when it has ended.
+/// CPU time of thread `tid` of this process, in ns; `None` if it has ended.
 pub fn cpu_ns_of(tid: i32) -> Option<u64> {
     // The kernel's encoding of a thread's own clock (`CPUCLOCK_PERTHREAD_MASK` with `CPUCLOCK_SCHED`).
     clock_ns((!tid << 3) | 6)
 }
 
-/// How often the calling thread was switched out so far: by itself, and against its will.
+/// The calling thread's context switches so far: (voluntary, involuntary).
 pub fn switches() -> (u64, u64) {
     // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
@@ -87,16 +86,16 @@ pub fn yield_cpu() {
     unsafe { libc::sched_yield() };
 }
 
-/// What the kernel knows of a thread's class.
+/// Scheduling attributes of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// `SCHED_OTHER`, `SCHED_BATCH`, …
+    /// `SCHED_OTHER`, `SCHED_BATCH`, ….
     pub policy: i32,
     /// Nice; meaningful outside the real-time classes.
     pub nice: i32,
     /// Priority in the real-time classes.
     pub priority: u32,
-    /// Slice asked for, in ns; 0: the kernel's own.
+    /// Requested slice in ns; 0 for the kernel's default.
     pub slice: u64,
 }
 
@@ -109,10 +108,9 @@ pub fn attributes() -> io::Result<Attributes> {
     Ok(Attributes { policy: it.policy as i32, nice: it.nice, priority: it.priority, slice: it.runtime })
 }
 
-/// Changes the class of the calling thread. With `reset_on_fork` threads it makes begin as ordinary ones.
+/// Sets the class of the calling thread. With `reset_on_fork`, its child threads start as `SCHED_OTHER`.
 ///
-/// # Errors
-/// What `sched_setattr` reports: no permission, no such class in this kernel.
+/// # Errors The error of `sched_setattr`: no permission, or no such class in this kernel.
 pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
     let mut it = process::Attributes::sized();
     it.flags = if reset_on_fork { process::RESET_ON_FORK } else { 0 };
@@ -148,7 +146,7 @@ pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
     }
 }
 
-/// Lets timers of the calling thread be late by `ns`; by 50 µs unless one asks.
+/// Sets the timer slack of the calling thread in ns. The kernel's default is 50 µs.
 pub fn set_timer_slack(ns: u64) {
     // 0 would mean the default.
     // SAFETY: no pointers.

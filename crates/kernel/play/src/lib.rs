@@ -1,16 +1,16 @@
-//! Plays work as real threads of this machine, under whatever scheduler its kernel has.
+//! Plays a workload as real threads of this machine, under the scheduler its kernel runs.
 //!
-//! The work is the simulator's: the same behaviours give the same steps from the same seed, and each task is a thread that
-//! does them. To compute is to use that much CPU time (see `pace`), to wait is to sleep on a futex, and a lock is
-//! handed to the next in turn as in the simulator. What is measured is what the kernel counts for each thread (CPU time,
-//! switches) and what the tasks meet themselves: how late they run after a sleep was due or a waker called.
+//! The simulator's behaviours run unchanged, with the same steps for the same seed. Each task is a thread: it computes
+//! by using that much CPU time (see `pace`), waits on a futex, and passes locks to the next waiter in order, as in the
+//! simulator. Measured are the kernel's counters for each thread (CPU time, switches) and wake-up latencies: how late a
+//! task runs after its sleep was due or after it was woken.
 //!
-//! Sleeps end by the timeout of the futex on which all waits are: the kernel's timer is that of `clock_nanosleep`, and
-//! everybody can be woken for the end. The tasks are threads of one process, so a switch between them changes no
-//! address space. Whoever is outside the machine is played by an ordinary thread and uses a little CPU time.
+//! Differences from the simulator: sleeps end by futex timeout, which uses the same kernel timer as `clock_nanosleep`.
+//! The tasks are threads of one process, so a switch between them does not change address spaces. Clients outside the
+//! simulated machine are ordinary threads here and use a little CPU time.
 //!
-//! A play is bounded: it ends at its duration, at Ctrl-C, or when all tasks have. A task notices that within 200 µs of
-//! its own CPU time, and all threads have ended when [`play`] returns.
+//! A play ends after its duration, at Ctrl-C, or when all tasks have ended. A task notices the end within 200 µs of its
+//! own CPU time, and all threads have ended when [`play`] returns.
 
 mod actor;
 pub mod calibrate;
@@ -38,18 +38,18 @@ pub use tally::PlayedTask;
 
 /// From the last thread's being ready to the first instant of the play: time to wake everybody. A choice.
 const RUN_UP: u64 = 20_000_000;
-/// What is added to that for each task.
+/// Added setup time per task.
 const RUN_UP_EACH: u64 = 200_000;
-/// How long threads may take to be set up, and to end, before the play is given up. A choice.
+/// Time limit for threads to start, and to end. A choice.
 const PATIENCE: u64 = 20_000_000_000;
 
 /// The class of tasks that ask for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlayClass {
-    /// That of the caller.
+    /// The caller's class.
     #[default]
     Inherited,
-    /// `SCHED_EXT`: the loaded policy, where one is.
+    /// `SCHED_EXT`: the loaded policy, if any.
     Ext,
     /// `SCHED_OTHER`.
     Other,
@@ -59,20 +59,20 @@ pub enum PlayClass {
     Idle,
 }
 
-/// How work is played.
+/// Options of a play.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The CPUs that tasks may use, ascending; `None`: those of the caller.
+    /// The CPUs that tasks may use, ascending; `None` for the caller's.
     pub cpus: Option<Vec<CpuId>>,
-    /// How long; `None`: as long as the work says.
+    /// Duration; `None` for the workload's own.
     pub duration: Option<Span>,
     /// The class of tasks that ask for none.
     pub class: PlayClass,
-    /// Where the tasks' chance begins.
+    /// Random seed of the tasks.
     pub seed: Seed,
 }
 
-/// What came of a play. Times in ns.
+/// Results of a play. Times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Played {
     /// The CPUs that the tasks could use.
@@ -83,17 +83,17 @@ pub struct Played {
     pub measured_ns: u64,
     /// The signal that ended it early.
     pub interrupted_by: Option<i32>,
-    /// Whether the measuring thread could make itself more urgent than the tasks. If not, it may have come late.
+    /// True if the measuring thread got a higher priority than the tasks. If false, its readings may be late.
     pub watched_in_time: bool,
     /// The tasks.
     pub tasks: Vec<PlayedTask>,
-    /// Who was outside the machine, but took CPU time here.
+    /// Clients outside the simulated machine, which used CPU time here.
     pub outside: Vec<PlayedTask>,
-    /// What was played only nearly as it was meant, in sentences.
+    /// Deviations from the workload, as sentences.
     pub remarks: Vec<String>,
 }
 
-/// Why work was not played.
+/// Error of a play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayError {
     task: Option<TaskId>,
@@ -110,7 +110,7 @@ impl PlayError {
         PlayError { task, sentence: sentence.into(), refused: false }
     }
 
-    /// Which task it is about.
+    /// The task concerned.
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         self.task
@@ -133,9 +133,8 @@ impl std::error::Error for PlayError {}
 
 /// Plays `work` to its end.
 ///
-/// # Errors
-/// Work that threads cannot do, which is refused before anything starts; what a task may not do, such as take a class
-/// that needs root; a system that refuses threads.
+/// # Errors Work that threads cannot do (refused before anything starts), an operation without permission such as a
+/// class that needs root, or a system that refuses threads.
 pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
     // In a thread of its own, whose class can be raised without touching the caller's.
     std::thread::scope(|scope| {
@@ -144,13 +143,13 @@ pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
     })
 }
 
-/// The CPUs that the calling thread may use, ascending: those a play will have.
+/// The CPUs the calling thread may use, ascending. A play uses these by default.
 #[must_use]
 pub fn playable_cpus() -> Vec<CpuId> {
     sys::affinity_of(0).unwrap_or_default().into_iter().map(CpuId).collect()
 }
 
-/// Ticks a second of the running kernel, where it tells.
+/// Ticks per second of the running kernel, if it reports them.
 #[must_use]
 pub fn ticks_per_second() -> Option<u32> {
     let ns = sys::tick_ns()?;
@@ -161,7 +160,7 @@ fn system(what: &str, error: &dyn fmt::Display) -> PlayError {
     PlayError::failed(None, format!("{what}: {error}"))
 }
 
-/// Who opens and ends the play and measures it.
+/// Starts and ends the play and takes the measurements.
 struct Watch {
     stage: Arc<Stage>,
     signals: Signals,
@@ -242,7 +241,7 @@ impl Watch {
         self.report(measured, &before, &after)
     }
 
-    /// Waits until `done`, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal has come; whether it is `done`.
+    /// Waits until `done`, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal arrives. Returns `done`.
     fn wait(&mut self, until: u64, done: impl Fn(&Stage) -> bool) -> bool {
         let fds: Vec<RawFd> = self.signals.descriptors().chain([self.bell.as_raw_fd()]).collect();
         loop {

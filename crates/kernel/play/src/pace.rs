@@ -1,29 +1,30 @@
-//! Uses a given CPU time without asking the kernel for it.
+//! Uses a given amount of CPU time without asking the kernel how much was used.
 //!
-//! To read a thread's CPU time makes the kernel bring the thread's account up to date, and a fair class then notices
-//! that the slice is used up: whoever reads it often is preempted at the end of the slice instead of at the tick (seen
-//! on Linux 6.18, where slices of 0.7 ms ended after 0.72 ms). So a task counts what it does itself. It computes in
-//! short stretches with a look at the monotonic clock between them, which takes no system call. A stretch that took as
-//! long as stretches do is CPU time. One that took much longer was interrupted: the thread then asks how often it was
-//! switched out. If it was not, the time was its own (an interrupt, which the kernel charges to it too); if it was,
-//! only the usual length counts. What is lost is at most a stretch at each preemption.
+//! Asking has a side effect: reading a thread's CPU time makes the kernel update its account, and a fair class then
+//! notices that the slice is used up. A thread that reads it often is preempted at the end of its slice instead of at
+//! the tick (on Linux 6.18, slices of 0.7 ms ended after 0.72 ms).
+//!
+//! So a task counts for itself. It computes in short stretches and reads the monotonic clock between them, which takes
+//! no system call. A stretch of the usual length is CPU time. After a much longer one, the thread reads its switch
+//! count. If it was not switched out, the whole time counts: an interrupt took it, which the kernel charges to the
+//! thread as well. If it was, only the usual length counts. The error is at most one stretch per preemption.
 
 use super::kernel::switches;
 use goodness_sys::monotonic_ns;
 use std::hint::black_box;
 
-/// The shortest stretch, in ns. A choice: long against a look at the clock, short against any timeslice.
+/// Shortest stretch, in ns. A choice: long against reading the clock, short against any time slice.
 const STRETCH: u64 = 5_000;
 /// A stretch is also as long as that many looks.
 const LOOKS: u64 = 8;
-/// How much longer than usual, in ns, a stretch that was not interrupted may take.
+/// Longest excess over the usual length, in ns, for a stretch to count as uninterrupted.
 const UNSTEADY: u64 = 10_000;
-/// Between two looks of a task that computes for ever, in ns: the most by which it goes on after the end.
+/// Time between two checks of a task that computes forever, in ns: the longest it runs past the end.
 const LONG_STRETCH: u64 = 200_000;
 
 /// Rounds of one probe.
 const PROBE: u64 = 20_000;
-/// How often is probed. Interrupts only ever make a probe slower, so the fastest one counts.
+/// Number of probes. The fastest counts, because interrupts only ever slow a probe down.
 const PROBES: u32 = 50;
 
 /// The speed of [`burn`] on this machine.
@@ -62,8 +63,8 @@ impl Pace {
         Pace { rounds: ((PROBE << 20) / took).max(1), stretch: STRETCH.max(LOOKS * look) }
     }
 
-    /// Uses `ns` of CPU time, less what an earlier call used too much (`debt`, which is brought up to date). Asks
-    /// `over` with the time after every stretch; `false` when that ended it early.
+    /// Uses `ns` of CPU time, minus the excess of the previous call (`debt`, updated here). Calls `over` with the time
+    /// after every stretch. Returns `false` if `over` ended it early.
     pub fn compute(&self, ns: u64, debt: &mut u64, over: impl Fn(u64) -> bool) -> bool {
         let paid = (*debt).min(ns);
         *debt -= paid;

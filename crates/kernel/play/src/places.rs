@@ -1,5 +1,5 @@
-//! Where played tasks wait for each other: the channels and locks of a workload, with the simulator's rules. Who waits
-//! first is served first; a lock is handed to the next in turn.
+//! Channels and locks of a played workload, with the simulator's rules: waiters are served in FIFO order, and a lock is
+//! passed to the next waiter.
 
 use goodness_core::{Channel, ChannelKind, LockId, Workload};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ struct Lock {
     waiters: VecDeque<u32>,
 }
 
-/// What asking to wait comes to.
+/// Result of a request to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waiting {
     /// A kept wake was there: go on.
@@ -61,7 +61,7 @@ impl Places {
         it.map(held).ok_or_else(|| format!("used lock {}, which the workload does not have", lock.0))
     }
 
-    /// `seat` asks to wait on `channel`.
+    /// Queues `seat` on `channel`.
     pub fn wait(&self, channel: Channel, seat: u32) -> Result<Waiting, String> {
         let mut place = self.channel(channel)?;
         if place.kept > 0 {
@@ -77,7 +77,7 @@ impl Places {
         Ok(Waiting::Waits)
     }
 
-    /// The seat that a wake of `channel` reaches; a semaphore keeps a wake that reaches nobody.
+    /// The seat woken by one wake of `channel`. A semaphore keeps a wake that finds no waiter.
     pub fn wake(&self, channel: Channel) -> Result<Option<u32>, String> {
         let mut place = self.channel(channel)?;
         let first = place.waiters.pop_front();
@@ -87,12 +87,12 @@ impl Places {
         Ok(first)
     }
 
-    /// All who wait on `channel`, for a wake of all; nothing is kept where nobody waits.
+    /// All waiters on `channel`, for a wake of all. Nothing is kept if there are none.
     pub fn wake_all(&self, channel: Channel) -> Result<VecDeque<u32>, String> {
         Ok(std::mem::take(&mut self.channel(channel)?.waiters))
     }
 
-    /// Takes the lock if it is free, else queues `seat` for it; whether it was free.
+    /// Takes the lock and returns true if it is free, else queues `seat`.
     pub fn lock(&self, lock: LockId, seat: u32) -> Result<bool, String> {
         let mut it = self.lock_of(lock)?;
         if it.owner.is_none() {

@@ -1,9 +1,9 @@
-//! What cannot be played on a running kernel, said before anything is started.
+//! Rejects workloads that a running kernel cannot play, before anything starts.
 
 use super::PlayError;
 use goodness_core::{Class, CpuId, CpuSet, Task, TaskId, Workload};
 
-/// The most tasks of a play. A choice: each is a thread, and a machine has 32 768 ids for them at the least.
+/// Most tasks of a play. A choice: each is a thread, and a machine has at least 32 768 thread ids.
 pub const TASKS_MAX: usize = 2_048;
 
 /// Refuses work that needs what threads of this machine do not have. Its CPU n is the n-th of `cpus`.
@@ -32,7 +32,7 @@ pub fn check(work: &Workload, cpus: &[CpuId]) -> Result<(), PlayError> {
     Ok(())
 }
 
-/// Why the kernel cannot have a task like this.
+/// Reason the kernel cannot run this task, if any.
 fn unplayable(task: &Task) -> Option<String> {
     let class = class_number(task.class, libc::SCHED_OTHER).err();
     let other = match task {
@@ -47,7 +47,7 @@ fn unplayable(task: &Task) -> Option<String> {
     class.or(other.map(String::from))
 }
 
-/// Why a task may run nowhere.
+/// Reason no CPU is left for a task, if so.
 pub fn stranded(wanted: &CpuSet, cpus: &[CpuId]) -> Option<String> {
     allowed(wanted, cpus).is_empty().then(|| {
         let last = cpus.len().saturating_sub(1);
@@ -55,7 +55,7 @@ pub fn stranded(wanted: &CpuSet, cpus: &[CpuId]) -> Option<String> {
     })
 }
 
-/// Which of the CPUs of this machine a set of the file's means: its CPU n is the n-th of `cpus`.
+/// The CPUs of this machine for a set from the file: CPU n of the file is the n-th of `cpus`.
 pub fn allowed(wanted: &CpuSet, cpus: &[CpuId]) -> Vec<CpuId> {
     let numbered = cpus.iter().enumerate();
     numbered.filter(|(n, _)| wanted.contains(CpuId(*n as u32))).map(|(_, cpu)| *cpu).collect()

@@ -1,4 +1,4 @@
-//! Where a played task waits, and how it is woken: a futex of its own, for timers, channels, locks and the end alike.
+//! Wait and wake-up of a played task: one futex per task, for timers, channels, locks and the end of the play.
 
 use super::kernel::{futex_wait, futex_wake};
 use goodness_sys::monotonic_ns;
@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Curtain {
     down: AtomicBool,
-    /// When the play ends by itself, in ns on `CLOCK_MONOTONIC`.
+    /// End of the play, in ns on `CLOCK_MONOTONIC`.
     end: AtomicU64,
 }
 
 impl Curtain {
-    /// A play whose end is not set yet.
+    /// A play without an end yet.
     pub fn new() -> Curtain {
         Curtain { down: AtomicBool::new(false), end: AtomicU64::new(u64::MAX / 2) }
     }
 
-    /// Sets when the play ends by itself.
+    /// Sets the end of the play.
     pub fn ends_at(&self, end: u64) {
         self.end.store(end, Ordering::SeqCst);
     }
@@ -33,16 +33,16 @@ impl Curtain {
         self.is_down_at(monotonic_ns())
     }
 
-    /// Whether the play is over, to whoever knows the time already: ns on `CLOCK_MONOTONIC`.
+    /// Whether the play is over at `now`, in ns on `CLOCK_MONOTONIC`.
     pub fn is_down_at(&self, now: u64) -> bool {
         self.down.load(Ordering::SeqCst) || now >= self.end.load(Ordering::Relaxed)
     }
 }
 
-/// How a wait ended. Times in ns on `CLOCK_MONOTONIC`.
+/// Reason a wait ended. Times in ns on `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Somebody woke the task at this time.
+    /// Woken by another thread at this time.
     At(u64),
     /// The time waited for has come.
     Due,
@@ -53,7 +53,7 @@ pub enum Woken {
 const WAITS: u32 = 0;
 const CALLED: u32 = 1;
 
-/// One task's place to wait.
+/// The futex of one task.
 #[derive(Debug, Default)]
 pub struct Seat {
     word: AtomicU32,
@@ -63,12 +63,12 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Says that the task is about to wait; only then may others learn where it can be woken.
+    /// Marks the task as about to wait. Call this before publishing the seat to wakers.
     pub fn prepare(&self) {
         self.word.store(WAITS, Ordering::SeqCst);
     }
 
-    /// Waits after [`Self::prepare`] until somebody calls, until `until`, or until the play is over.
+    /// Waits, after [`Self::prepare`], until woken, until `until`, or until the play is over.
     pub fn wait(&self, until: u64, curtain: &Curtain) -> Woken {
         loop {
             if self.word.load(Ordering::SeqCst) == CALLED {

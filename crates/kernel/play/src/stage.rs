@@ -1,4 +1,4 @@
-//! What the tasks of one play share, and how their threads come and go.
+//! Shared state of all tasks of a play; starts and joins their threads.
 
 use super::pace::Pace;
 use super::places::Places;
@@ -12,18 +12,19 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Stack of a task's thread. A choice: a behaviour needs a few KiB, and 2048 threads then take half a GiB of addresses.
+/// Stack size of a task's thread. A choice: a behaviour needs a few KiB, and 2048 threads then take 0.5 GiB of address
+/// space.
 const STACK: usize = 256 << 10;
 
 /// The scene: everything that all tasks see.
 pub struct Stage {
-    /// What each is called: the tasks, then those outside.
+    /// Names of the tasks, then of the clients outside.
     names: Vec<String>,
-    /// Where each waits.
+    /// Futexes, by task.
     pub seats: Vec<Seat>,
     /// Channels and locks.
     pub places: Places,
-    /// How fast this machine computes.
+    /// Measured speed of this machine.
     pub pace: Pace,
     /// The end.
     pub curtain: Curtain,
@@ -33,16 +34,16 @@ pub struct Stage {
     pub normal: i32,
     /// By how much timers may be late, in ns.
     pub timer_slack: u64,
-    /// When the play begins, in ns on `CLOCK_MONOTONIC`; 0 before that is known.
+    /// Start of the play, in ns on `CLOCK_MONOTONIC`; 0 if not known yet.
     origin: AtomicU64,
-    /// When measuring begins.
+    /// End of the warm-up, in ns on `CLOCK_MONOTONIC`.
     warm: AtomicU64,
     seed: Seed,
-    /// How many of the seats belong to tasks.
+    /// Number of seats that belong to tasks.
     tasks: usize,
-    /// Who has not come on yet.
+    /// Tasks not started yet.
     waiting: Vec<Mutex<Option<Role>>>,
-    /// What each thread used in all, once it has ended.
+    /// Total usage of each thread, once it has ended.
     ended: Vec<Mutex<Option<Usage>>>,
     life: Life,
     threads: Mutex<Vec<(usize, JoinHandle<Log>)>>,
@@ -55,21 +56,21 @@ pub struct Stage {
     fault: Mutex<Option<PlayError>>,
 }
 
-/// What a thread used: what it noted at its `ended`, or what the kernel says of it while it is `running`. A thread may end
-/// between the two questions; it has noted what it used before the kernel forgets it.
+/// Usage of a thread: as stored when it `ended`, else as the kernel reports while it is `running`. The thread stores
+/// its usage before the kernel discards it, so it may safely end between the two calls.
 fn used(ended: impl Fn() -> Option<Usage>, running: impl FnOnce() -> Option<Usage>) -> Usage {
     ended().or_else(running).or_else(ended).unwrap_or_default()
 }
 
-/// A task that has not begun.
+/// A task that has not started.
 pub struct Role {
     /// Name for people.
     pub name: String,
-    /// Class, nice, affinity.
+    /// Class, nice and affinity.
     pub task: Task,
-    /// When it begins; `None`: when it is forked.
+    /// Start time; `None` for a task that is forked.
     pub start: Option<Time>,
-    /// What it does.
+    /// Source of its steps.
     pub behaviour: Box<dyn goodness_core::Behaviour>,
 }
 
@@ -77,25 +78,25 @@ fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The life of a task's thread: its stage, its seat there, what it does, and its random numbers.
+/// Thread function of a task, with its stage, seat, role and random numbers.
 pub type Life = fn(Arc<Stage>, usize, Role, Rng) -> Log;
 
-/// What a stage is built for.
+/// Options of a stage.
 pub struct Setting {
     /// The CPUs that tasks may use.
     pub cpus: Vec<CpuId>,
     /// The kernel's number of the class of ordinary tasks.
     pub normal: i32,
-    /// Where the tasks' chance begins.
+    /// Random seed of the tasks.
     pub seed: Seed,
     /// Gets a byte whenever a thread is ready, and when the last one has ended.
     pub bell: OwnedFd,
-    /// What each thread does.
+    /// Thread function.
     pub life: Life,
 }
 
 impl Stage {
-    /// A stage for `work`, with nobody on it.
+    /// A stage for `work`, with no threads yet.
     pub fn new(work: Workload, setting: Setting) -> Stage {
         let places = Places::of(&work);
         let tasks = work.tasks.len();
@@ -138,7 +139,7 @@ impl Stage {
         }
     }
 
-    /// Whether the seat belongs to somebody outside the machine.
+    /// Whether the seat belongs to a client outside the machine.
     pub fn is_outside(&self, seat: usize) -> bool {
         seat >= self.tasks
     }
@@ -149,10 +150,9 @@ impl Stage {
         (0..self.seats.len()).filter(starts).collect()
     }
 
-    /// Starts the thread of `seat`, which begins at its own time, or now when it is forked by `parent`.
+    /// Starts the thread of `seat`. It begins at its own time, or now if forked.
     ///
-    /// # Errors
-    /// Nobody is there to be started, or the system refuses another thread.
+    /// # Errors When no unstarted task has this seat, or the system refuses another thread.
     pub fn start(self: &Arc<Self>, seat: usize) -> Result<(), String> {
         let role = self.waiting.get(seat).and_then(|it| held(it).take());
         let role = role.ok_or_else(|| format!("forked task {seat}, which is not there to be forked"))?;
@@ -180,18 +180,18 @@ impl Stage {
         }
     }
 
-    /// Tells that one more thread is set up.
+    /// Counts one more thread as set up.
     pub fn is_ready(&self) {
         self.ready.fetch_add(1, Ordering::SeqCst);
         sys::write_byte(&self.bell, b'r');
     }
 
-    /// How many threads are set up.
+    /// Number of threads set up.
     pub fn ready(&self) -> usize {
         self.ready.load(Ordering::SeqCst)
     }
 
-    /// Says when the play begins, when measuring does and when it ends, and lets everybody begin.
+    /// Sets start, end of warm-up and end, and releases all threads.
     pub fn open(&self, origin: u64, warm: u64, end: u64) {
         self.curtain.ends_at(end);
         self.warm.store(warm, Ordering::SeqCst);
@@ -205,7 +205,7 @@ impl Stage {
         self.seats.iter().for_each(Seat::call);
     }
 
-    /// When the play began, in ns on `CLOCK_MONOTONIC`.
+    /// Start of the play, in ns on `CLOCK_MONOTONIC`.
     pub fn origin(&self) -> u64 {
         self.origin.load(Ordering::SeqCst)
     }
@@ -220,19 +220,19 @@ impl Stage {
         ns >= self.warm.load(Ordering::Relaxed)
     }
 
-    /// Notes what went wrong with a task, unless something did before, and ends the play.
+    /// Records a task's error, unless there is an earlier one, and ends the play.
     pub fn fail(&self, seat: usize, why: &str) {
         let task = (!self.is_outside(seat)).then_some(TaskId(seat as u32));
         self.give_up(PlayError::failed(task, format!("\"{}\": {why}", self.names[seat])));
     }
 
-    /// Notes what went wrong, unless something did before, and ends the play.
+    /// Records an error, unless there is an earlier one, and ends the play.
     pub fn give_up(&self, error: PlayError) {
         held(&self.fault).get_or_insert(error);
         self.close();
     }
 
-    /// What went wrong.
+    /// The recorded error.
     pub fn fault(&self) -> Option<PlayError> {
         held(&self.fault).clone()
     }
@@ -254,7 +254,7 @@ impl Stage {
         self.living.load(Ordering::SeqCst) == 0
     }
 
-    /// What everybody has used so far, by seat. The CPU times first, close together, then what takes longer to read.
+    /// Usage of all threads so far, by seat. CPU times are read first, close together, because the rest takes longer.
     pub fn usage(&self) -> Vec<Usage> {
         let threads: Vec<i32> = self.seats.iter().map(|seat| seat.thread.load(Ordering::SeqCst)).collect();
         let cpu: Vec<Option<u64>> = threads.iter().map(|tid| kernel::cpu_ns_of(*tid).filter(|_| *tid > 0)).collect();
@@ -262,7 +262,7 @@ impl Stage {
         (0..self.seats.len()).map(one).collect()
     }
 
-    /// Waits for every thread, all of which have done their part; what each noted, by seat.
+    /// Joins all threads and returns their logs, by seat.
     pub fn logs(&self) -> Vec<(usize, Log)> {
         let threads = std::mem::take(&mut *held(&self.threads));
         let mut logs = Vec::with_capacity(threads.len());

@@ -1,19 +1,19 @@
-//! What a play measures: CPU time and switches as the kernel counts them, latencies as the tasks meet them.
+//! Measurements of a play: CPU time and switches from the kernel, latencies from the tasks.
 
 use super::kernel;
 use goodness_observe::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// What the kernel counted for a thread so far.
+/// The kernel's counters of one thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time, in ns.
     pub cpu: u64,
     /// Switches to another task because the thread waited.
     pub voluntary: u64,
-    /// Switches to another task while it could have gone on; a yield counts here.
+    /// Involuntary switches. A yield counts as one.
     pub involuntary: u64,
-    /// Time it was runnable without a CPU, in ns; `None` where the kernel does not keep it.
+    /// Time runnable without a CPU, in ns; `None` if the kernel does not keep it.
     pub waited: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ impl Usage {
         Usage { cpu: kernel::cpu_ns(), voluntary, involuntary, waited: waited.as_deref().and_then(run_delay) }
     }
 
-    /// That of thread `tid`, whose CPU time is known already; `None` when it has ended.
+    /// Usage of thread `tid` with the given CPU time; `None` if it has ended.
     pub fn of(tid: i32, cpu: u64) -> Option<Usage> {
         let folder = format!("/proc/self/task/{tid}");
         let status = std::fs::read_to_string(format!("{folder}/status")).ok()?;
@@ -42,7 +42,7 @@ impl Usage {
         })
     }
 
-    /// What was added since `before`.
+    /// Difference to `before`.
     pub fn since(self, before: Usage) -> Usage {
         Usage {
             cpu: self.cpu.saturating_sub(before.cpu),
@@ -58,27 +58,27 @@ fn run_delay(text: &str) -> Option<u64> {
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// What a task notes down itself.
+/// Measurements a task takes of itself.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// From the time a sleep was due, or a waker called, to the instruction after the wait.
+    /// Wake-up latency: from the due time of a sleep, or the wake call, to the first instruction after the wait.
     pub latency: Histogram,
-    /// The worst latency, in ns, and when it ended, in ns since the beginning.
+    /// Worst latency in ns, and its end in ns since the start of the play.
     pub worst: (u64, u64),
     /// Steps taken, those during warm-up too.
     pub steps: u64,
-    /// CPU time of the compute steps it completed, in ns; nothing for what lasts for ever.
+    /// CPU time of completed compute steps, in ns. Endless steps count 0.
     pub computed: u64,
     /// Requests served.
     pub served: u64,
-    /// Steps that could be played only nearly as they were meant.
+    /// Steps that were played only approximately.
     pub nearly: Nearly,
 }
 
 /// Steps that a thread can only nearly do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nearly {
-    /// Wakes that say that the waker sleeps soon.
+    /// Sync wakes (the waker says that it sleeps soon).
     pub sync: u64,
     /// Wakes by an interrupt.
     pub interrupts: u64,
@@ -94,7 +94,7 @@ impl Nearly {
         self.uninterruptible += other.uninterruptible;
     }
 
-    /// One sentence for each kind there was.
+    /// One sentence per kind that occurred.
     pub fn sentences(self) -> Vec<String> {
         let all = [
             (self.sync, "wakes by a waker that sleeps soon were played without saying so"),
@@ -105,7 +105,7 @@ impl Nearly {
     }
 }
 
-/// One task as it was played; times in ns, counted from the end of the warm-up.
+/// Measurements of one task. Times in ns, from the end of the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlayedTask {
     /// Its name in the file; its thread has the first 15 bytes.
@@ -124,9 +124,9 @@ pub struct PlayedTask {
     pub switches: u64,
     /// Switches because it waited.
     pub voluntary_switches: u64,
-    /// Switches while it could have gone on.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
-    /// How often it was woken.
+    /// Number of wake-ups.
     pub wakeups: u64,
     /// Middle wake-up latency.
     pub wakeup_latency_p50_ns: Option<u64>,
@@ -134,7 +134,7 @@ pub struct PlayedTask {
     pub wakeup_latency_p99_ns: Option<u64>,
     /// The largest wake-up latency.
     pub wakeup_latency_max_ns: Option<u64>,
-    /// When that one ended, since the beginning of the play.
+    /// End of the worst latency, in ns since the start of the play.
     pub wakeup_latency_max_at_ns: Option<u64>,
     /// Requests served.
     pub served: u64,

@@ -1,5 +1,5 @@
-//! The player on this machine: its threads do what behaviours ask, and end when they should. The loads are small and
-//! need no quiet machine; no root is needed.
+//! Tests of the player on this machine: its threads follow their behaviours and end on time. The loads are small and
+//! need neither a quiet machine nor root.
 
 use goodness_core::{
     BehaviourId, Channel, ChannelKind, CpuId, CpuSet, LockId, Nice, Seed, Span, Start, Step, StepContext, Task,
@@ -14,7 +14,7 @@ fn task(name: &str, behaviour: impl FnMut(&mut StepContext) -> Step + Send + 'st
     TaskSpec { name: name.into(), start, task: Task::default(), behaviour: Box::new(behaviour), judged: true }
 }
 
-/// A behaviour that gives these steps and exits.
+/// A behaviour that takes these steps and exits.
 fn steps(steps: Vec<Step>) -> impl FnMut(&mut StepContext) -> Step + Send {
     let mut steps = steps.into_iter();
     move |_| steps.next().unwrap_or(Step::Exit)

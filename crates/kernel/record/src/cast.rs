@@ -1,4 +1,4 @@
-//! Who takes part in a recording: which task belongs to whom, what each is called, and what may be shown.
+//! The tasks of a recording: their roles, their names, and which names may be published.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::text::Names;
 
 /// The parent of all kernel threads.
 const KTHREADD: i32 = 2;
-/// Kernel threads whose whole name is machinery and tells nothing about the machine's owner.
+/// Kernel threads whose full name describes only kernel machinery and is safe to publish.
 const MACHINERY: [&str; 19] = [
     "kworker/",
     "ksoftirqd/",
@@ -33,7 +33,7 @@ const MACHINERY: [&str; 19] = [
     "pool_workqueue",
 ];
 
-/// Why a task is in the recording.
+/// Reason a task is in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -50,14 +50,14 @@ pub enum Role {
 /// Whether strangers' names are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
-    /// As recorded.
+    /// Names as recorded.
     Open,
     /// Strangers become `other-N`.
     Anonymous,
 }
 
-/// All tasks of a recording. Fill it by [`meet`](Self::meet)ing every event once, [name the
-/// strangers](Self::name_strangers), [`rewind`](Self::rewind), then walk again with [`learn`](Self::learn).
+/// All tasks of a recording. Usage: [`meet`](Self::meet) every event once, [name the strangers](Self::name_strangers),
+/// [`rewind`](Self::rewind), then walk again with [`learn`](Self::learn).
 #[derive(Debug)]
 pub struct Cast {
     command: BTreeSet<i32>,
@@ -73,7 +73,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// From what `/proc` showed, the command's process and the threads of selected servers.
+    /// Starts from the tasks in `/proc`, the command's process and the threads of selected servers.
     pub fn new(census: &Census, command: Option<i32>, selected: BTreeSet<i32>, privacy: Privacy) -> Self {
         let kernel = census.tasks.iter().filter(|(_, task)| task.kernel).map(|(tid, _)| *tid);
         Self {
@@ -117,7 +117,7 @@ impl Cast {
         }
     }
 
-    /// Decides which strangers get which alias, now that everybody is known.
+    /// Assigns aliases to the strangers. Call it after every event has been met.
     pub fn name_strangers(&mut self, census: &Census) {
         for pid in self.met.iter().chain(census.tasks.keys()).copied().collect::<Vec<_>>() {
             let stranger = pid != 0 && self.role(pid) == Role::Other;
@@ -165,7 +165,7 @@ impl Cast {
         }
     }
 
-    /// Why `pid` is here.
+    /// The role of `pid`.
     pub fn role(&self, pid: i32) -> Role {
         if self.command.contains(&pid) {
             Role::Command
@@ -183,7 +183,7 @@ impl Cast {
         self.command.union(&self.selected).copied().collect()
     }
 
-    /// Everybody met in events, ascending, without the idle task.
+    /// All tasks met in events, ascending, without the idle task.
     pub fn everybody(&self) -> impl Iterator<Item = i32> {
         self.switches.keys().copied().filter(|&pid| pid != 0)
     }
@@ -207,8 +207,8 @@ impl Names for Cast {
     }
 }
 
-/// A kernel thread's name without what may tell about disks, file systems or devices: machinery keeps its name and
-/// number up to a second `/`, anything else what precedes the first.
+/// A kernel thread's name without parts that may identify disks, file systems or devices. Known machinery keeps its
+/// name and number up to the second `/`; other names are cut before the first `/`.
 fn machinery(comm: &[u8]) -> &[u8] {
     let kept = if MACHINERY.iter().any(|start| comm.starts_with(start.as_bytes())) { 2 } else { 1 };
     let end = comm.iter().enumerate().filter(|(_, byte)| **byte == b'/').nth(kept - 1);

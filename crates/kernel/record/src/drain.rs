@@ -1,8 +1,8 @@
-//! Moving pages out of the kernel's buffers and back into one stream of events.
+//! Moves pages out of the kernel's buffers and merges them into one stream of events.
 //!
-//! Pages stay in the kernel while it has room: a short recording is read only after it has ended, and costs the
-//! recorded work nothing but the trace points themselves. From half a buffer on they go to a nameless temporary
-//! file for each CPU.
+//! Pages stay in the kernel while there is room, so a short recording is read only after it has ended and costs the
+//! recorded work nothing but the trace points. Once a buffer is half full, its pages go to an unnamed temporary file
+//! per CPU.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,10 +32,9 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// Opens the buffers of `cpus`; their pages will be kept in nameless files in `folder`.
+    /// Opens the buffers of `cpus`. Their pages go to unnamed files in `folder`.
     ///
-    /// # Errors
-    /// [`RecordError::Drain`] naming the CPU.
+    /// # Errors [`RecordError::Drain`] naming the CPU.
     pub fn open(instance: &Instance, cpus: &[u32], folder: &Path) -> Result<Self, RecordError> {
         let open = |&cpu: &u32| -> Result<CpuBuffer, RecordError> {
             let failed = |source| RecordError::Drain { cpu, source };
@@ -46,15 +45,14 @@ impl Drain {
         Ok(Self { buffers: cpus.iter().map(open).collect::<Result<_, _>>()?, layout: instance.layout })
     }
 
-    /// What to poll: each becomes readable when its buffer is half full.
+    /// File descriptors to poll. Each becomes readable when its buffer is half full.
     pub fn descriptors(&self) -> Vec<RawFd> {
         self.buffers.iter().map(|buffer| buffer.raw.as_raw_fd()).collect()
     }
 
-    /// Moves what there is from the buffers at these positions (see [`descriptors`](Self::descriptors)).
+    /// Moves the pages available in the buffers at these positions (see [`descriptors`](Self::descriptors)).
     ///
-    /// # Errors
-    /// [`RecordError::Drain`] naming the CPU.
+    /// # Errors [`RecordError::Drain`] naming the CPU.
     pub fn take(&mut self, which: impl Iterator<Item = usize>) -> Result<(), RecordError> {
         let mut page = vec![0u8; self.layout.page_size];
         for at in which {
@@ -65,10 +63,9 @@ impl Drain {
         Ok(())
     }
 
-    /// Moves what is left in all buffers and gives up the kernel's files.
+    /// Moves the remaining pages of all buffers and closes the kernel's files.
     ///
-    /// # Errors
-    /// [`RecordError::Drain`] naming the CPU.
+    /// # Errors [`RecordError::Drain`] naming the CPU.
     pub fn finish(mut self) -> Result<Spools, RecordError> {
         self.take(0..self.buffers.len())?;
         let files = self.buffers.into_iter().map(|buffer| (buffer.cpu, buffer.spool)).collect();
@@ -107,7 +104,7 @@ pub struct Spools {
     layout: Layout,
 }
 
-/// What a walk meets, in order of time.
+/// One record of a walk, in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     /// One event's bytes.
@@ -116,14 +113,14 @@ pub enum Record<'a> {
         time_ns: u64,
         /// CPU that logged it.
         cpu: u32,
-        /// As recorded.
+        /// The event's bytes as recorded.
         bytes: &'a [u8],
     },
     /// Events missing here on one CPU.
     Lost {
         /// The CPU.
         cpu: u32,
-        /// How many.
+        /// Number of events lost.
         lost: Lost,
     },
 }
@@ -159,10 +156,9 @@ impl Reel<'_> {
 }
 
 impl Spools {
-    /// Hands every event to `visit`, merged over CPUs by time; equal times in the order of CPU numbers.
+    /// Passes every event to `visit`, merged over CPUs by time; ties go by CPU number.
     ///
-    /// # Errors
-    /// [`RecordError::Drain`] when a temporary file cannot be read, or what `visit` returns.
+    /// # Errors [`RecordError::Drain`] when a temporary file cannot be read, or the error of `visit`.
     pub fn walk(&mut self, mut visit: impl FnMut(Record) -> Result<(), RecordError>) -> Result<(), RecordError> {
         let layout = self.layout;
         let mut reels = Vec::new();

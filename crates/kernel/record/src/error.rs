@@ -1,11 +1,10 @@
-//! Why a recording did not happen, as sentences with a remedy.
+//! Errors of a recording, as sentences with a remedy.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why [`record`](super::record) failed. Whatever it had changed is restored by then, and no output file exists
-/// that did not exist before.
+/// Error of [`record`](super::record). By then all changes to the machine are undone and no new output file exists.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// Tracing is for root.
@@ -14,13 +13,13 @@ pub enum RecordError {
         /// The effective user id.
         uid: u32,
     },
-    /// No tracefs could be found or mounted.
+    /// No tracefs is mounted, and mounting one failed.
     #[error(
         "this kernel offers no tracefs: it is not mounted, and mounting it failed ({source}). \
          Use a kernel built with CONFIG_FTRACE, or run outside the container that hides it."
     )]
     NoTracefs {
-        /// What mounting said.
+        /// Error of the mount.
         source: io::Error,
     },
     /// The events without which there is nothing to record.
@@ -31,7 +30,7 @@ pub enum RecordError {
     NoEvent {
         /// Name of the event.
         event: String,
-        /// Where it should be.
+        /// Expected path.
         path: PathBuf,
     },
     /// A file of tracefs refused what recording needs.
@@ -39,11 +38,11 @@ pub enum RecordError {
     Tracefs {
         /// The file.
         path: PathBuf,
-        /// What was tried, as a verb phrase.
+        /// The attempted action, as a verb phrase.
         action: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
     /// The kernel describes an event or page in a way this version does not understand.
@@ -51,15 +50,15 @@ pub enum RecordError {
     Format {
         /// The format file.
         path: PathBuf,
-        /// What is missing or unexpected.
+        /// The missing or unexpected part.
         problem: String,
     },
     /// The output cannot be written; found out before recording starts wherever possible.
     #[error("cannot write the recording to {path}: {reason}. Choose another place with -o.")]
     Output {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// The command could not be started.
@@ -67,7 +66,7 @@ pub enum RecordError {
     Command {
         /// Its first word.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A server to select is not running.
@@ -79,7 +78,7 @@ pub enum RecordError {
     /// A CPU to confine the command to does not exist or is offline.
     #[error("CPU {cpu} is not online here. Online: {online}.")]
     NoCpu {
-        /// The CPU asked for.
+        /// The requested CPU.
         cpu: u32,
         /// The ones there are.
         online: String,
@@ -87,27 +86,27 @@ pub enum RecordError {
     /// A duration outside what is sensible.
     #[error("a recording of {asked:?} is outside 1ms ..= {longest:?}. Ask for less with -d.")]
     Duration {
-        /// Asked for.
+        /// The requested duration.
         asked: Duration,
         /// The bound.
         longest: Duration,
     },
-    /// Reading the buffers, or the temporary file they are kept in, failed.
+    /// The trace buffer or its temporary file could not be read.
     #[error(
         "reading the trace of CPU {cpu} failed: {source}. Nothing was saved; check the free space beside the output."
     )]
     Drain {
-        /// Which CPU's buffer.
+        /// CPU of the buffer.
         cpu: u32,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Another system call failed.
     #[error("{what} failed: {source}.")]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A second signal arrived while the file was being written.
@@ -121,8 +120,8 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// The exit status the command line gives for this error: 2 where the call or the machine has to change first, 1
-    /// where something failed on the way, 128 + n after signal n.
+    /// Exit status for this error: 2 if the call or the machine has to change first, 1 for a failure while recording,
+    /// 128 + n after signal n.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::NotRoot { .. }

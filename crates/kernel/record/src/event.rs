@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::format::{EventFormat, Field, StateLetters};
 
-/// A task as an event names it. `prio` is the kernel's: 120 is nice 0, below 100 is real time.
+/// A task as an event names it. `prio` is the kernel's: 120 is nice 0; below 100 is real time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskRef<'a> {
     /// Name, not necessarily UTF-8.
@@ -15,7 +15,7 @@ pub struct TaskRef<'a> {
     pub prio: i32,
 }
 
-/// Which of the wake-up events.
+/// Kind of wake-up event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// `sched_waking`: the waker decided.
@@ -26,7 +26,7 @@ pub enum Wake {
     New,
 }
 
-/// Which of the block events.
+/// Kind of block event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     /// A request entered the elevator.
@@ -39,7 +39,7 @@ pub enum Block {
     BioQueue,
 }
 
-/// What happened.
+/// Payload of an event, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What<'a> {
     /// A CPU went from `prev` to `next`.
@@ -69,7 +69,7 @@ pub enum What<'a> {
     },
     /// A process became another program.
     Exec {
-        /// Path as given to exec.
+        /// Path passed to exec.
         file: &'a [u8],
         /// Thread id now.
         pid: i32,
@@ -78,14 +78,14 @@ pub enum What<'a> {
     },
     /// A task ended.
     Exit {
-        /// Which.
+        /// The task.
         task: TaskRef<'a>,
-        /// Whether it was the last thread of its process, where the kernel says so.
+        /// True for the last thread of its process; `None` on kernels that do not report it.
         group_dead: Option<bool>,
     },
     /// A task moved between CPUs.
     Migrate {
-        /// Which.
+        /// The task.
         task: TaskRef<'a>,
         /// From this CPU.
         from: i64,
@@ -94,7 +94,7 @@ pub enum What<'a> {
     },
     /// A block-layer event.
     Block {
-        /// Which stage.
+        /// Stage of the request.
         stage: Block,
         /// The request.
         request: BlockRequest<'a>,
@@ -122,7 +122,7 @@ pub struct BlockRequest<'a> {
     pub error: Option<i64>,
 }
 
-/// One event.
+/// One decoded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
     /// The task that was running on the CPU that logged it.
@@ -131,11 +131,11 @@ pub struct Event<'a> {
     pub flags: u8,
     /// The kernel's `common_preempt_count`: preempt depth in the low four bits, migrate-disable depth in the high.
     pub depth: u8,
-    /// What happened.
+    /// Payload.
     pub what: What<'a>,
 }
 
-/// How to read one task out of an event.
+/// Fields that describe one task in an event.
 #[derive(Debug, Clone, Copy)]
 struct TaskFields {
     comm: Field,
@@ -161,7 +161,7 @@ impl TaskFields {
     }
 }
 
-/// How to read one kind of event.
+/// Fields to decode for each kind of event.
 #[derive(Debug, Clone)]
 enum Plan {
     Switch { prev: TaskFields, state: Field, next: TaskFields },
@@ -290,10 +290,9 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// From the formats of the events switched on; `sched_switch` must be among them.
+    /// Builds the decoder from the formats of the enabled events, which must include `sched_switch`.
     ///
-    /// # Errors
-    /// Says which event lacks what.
+    /// # Errors Names the event and the field it lacks.
     pub fn new(formats: &[EventFormat]) -> Result<Self, String> {
         let switch = formats.iter().find(|format| format.name == "sched_switch");
         let switch = switch.ok_or("sched_switch is not described")?;
@@ -313,7 +312,7 @@ impl Decoder {
         })
     }
 
-    /// Decodes one event; `None` when it is of a kind nobody asked for, or too short for its own format.
+    /// Decodes one event. `None` for an unrequested kind, or if it is shorter than its format.
     pub fn decode<'a>(&self, event: &'a [u8]) -> Option<Event<'a>> {
         let plan = self.plans.get(&(self.kind.number(event)? as u16))?;
         Some(Event {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-/// How the bytes of a field are to be taken.
+/// Encoding of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A number, or text of fixed room.
     Plain,
     /// `__data_loc`: a word with the offset (from the start of the event) and length of text behind the fields.
     Located,
-    /// `__rel_loc`: the same, with the offset counted from the end of the word.
+    /// `__rel_loc`: as above, but the offset counts from the end of the word.
     LocatedAfter,
 }
 
-/// One field.
+/// Position and encoding of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     /// Bytes from the start of the event.
@@ -25,7 +25,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Reads one `field:` line: its name and place. `None` for any other line.
+    /// Parses the name and position from a `field:` line. `None` for any other line.
     pub fn parse(line: &str) -> Option<(String, Self)> {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
         let declaration = parts.next()?;
@@ -71,7 +71,7 @@ impl Field {
     }
 }
 
-/// One event's description.
+/// Description of one event, from its `format` file.
 #[derive(Debug, Clone)]
 pub struct EventFormat {
     /// The event's name.
@@ -83,10 +83,9 @@ pub struct EventFormat {
 }
 
 impl EventFormat {
-    /// Reads the text of a `format` file.
+    /// Parses the text of a `format` file.
     ///
-    /// # Errors
-    /// Says what is missing.
+    /// # Errors Names the missing part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let name = value("name:").ok_or("it gives no name")?.to_string();
@@ -109,7 +108,7 @@ impl EventFormat {
     }
 }
 
-/// The letters of `prev_state`, taken from the print format of `sched_switch`, because they changed between kernels.
+/// The letters of `prev_state`, read from the print format of `sched_switch` because they differ between kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateLetters {
     letters: Vec<(u64, String)>,
@@ -118,11 +117,10 @@ pub struct StateLetters {
 }
 
 impl StateLetters {
-    /// Reads the pairs `{ 0x1, "S" }, …` of the flags list. The bit for "preempted while leaving" is the one above
-    /// the highest listed, in every kernel since 2.6.
+    /// Parses the pairs `{ 0x1, "S" }, …` of the flags list. The bit for "preempted while leaving" is the one above the
+    /// highest listed, in every kernel since 2.6.
     ///
-    /// # Errors
-    /// When the print format has no such list.
+    /// # Errors When the print format has no such list.
     pub fn parse(format: &EventFormat) -> Result<Self, String> {
         let mut letters = Vec::new();
         for pair in format.print.split('{').skip(1) {

@@ -54,7 +54,7 @@ pub struct Header {
     pub same_group: Option<bool>,
     /// Scheduler tunables.
     pub tunables: BTreeMap<String, String>,
-    /// What could not be read.
+    /// Facts that could not be read.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -63,7 +63,7 @@ pub struct Header {
 pub struct Cpus {
     /// Their numbers.
     pub online: Vec<u32>,
-    /// What they share.
+    /// CPU topology: shared cores, caches and nodes.
     pub topology: Vec<Cpu>,
 }
 
@@ -89,23 +89,23 @@ pub struct CommandLine {
     pub pid: u32,
     /// CPUs it was confined to before it started.
     pub confined_to: Option<Vec<u32>>,
-    /// How it ended; `None` while it still ran.
+    /// Exit status; `None` while it was still running.
     pub exit: Option<Exit>,
 }
 
 /// Servers that already ran.
 #[derive(Debug, Default, Serialize)]
 pub struct Selected {
-    /// As asked for.
+    /// Selected process ids.
     pub pids: Vec<u32>,
-    /// As asked for.
+    /// Selected process names.
     pub comms: Vec<String>,
 }
 
 /// The kernel's count of lost events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Loss {
-    /// Which CPU.
+    /// CPU number.
     pub cpu: u32,
     /// Overwritten before they were read.
     pub overrun: u64,
@@ -122,10 +122,10 @@ impl Loss {
     }
 }
 
-/// Where a CPU's time went, in steps of one `/proc/stat` tick.
+/// CPU time by state, in steps of one `/proc/stat` tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CpuTime {
-    /// Which CPU.
+    /// CPU number.
     pub cpu: u32,
     /// Kept by the hypervisor.
     pub steal_ns: u64,
@@ -145,7 +145,7 @@ impl CpuTime {
         text.lines().filter_map(|line| Self::parse(line, tick)).collect()
     }
 
-    /// One `cpuN` line of `/proc/stat`, whose ticks are `tick` nanoseconds long.
+    /// Parses one `cpuN` line of `/proc/stat`, whose ticks are `tick` nanoseconds long.
     fn parse(line: &str, tick: u64) -> Option<Self> {
         let mut words = line.split_whitespace();
         let cpu = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -154,7 +154,7 @@ impl CpuTime {
         Some(Self { cpu, steal_ns: at(7), idle_ns: at(3) + at(4), irq_ns: at(5), softirq_ns: at(6) })
     }
 
-    /// What passed between two readings.
+    /// Difference between two readings.
     pub fn between(before: &[Self], after: &[Self]) -> Vec<Self> {
         let difference = |after: &Self| {
             let before = before.iter().find(|before| before.cpu == after.cpu)?;

@@ -1,9 +1,9 @@
-//! Recording what the scheduler of this machine does, straight from tracefs, into a file anybody can replay.
+//! Records the scheduler events of this machine from tracefs into a portable file.
 //!
-//! [`record`] makes a trace instance of its own, leaves everybody else's tracing alone, runs the command or waits,
-//! and restores everything on every way out: at the normal end, on errors and panics by dropping what it made, after
-//! a signal by ending early and saving what there is, after SIGKILL by a guard process, and should that be killed
-//! too, by a journal that the next start reads. `docs/recording-format.md` describes the file.
+//! [`record`] uses its own trace instance, so other tracing is undisturbed. It runs the command or waits, then undoes
+//! all its changes. It does so after every kind of end: errors and panics drop what was set up; a signal ends the
+//! recording early and saves it; after SIGKILL a guard process cleans up; if the guard is killed too, the next start
+//! cleans up from a journal. `docs/recording-format.md` describes the file.
 
 mod cast;
 mod command;
@@ -34,16 +34,16 @@ use goodness_sys::{self as sys, Signals};
 use output::Output;
 use stage::Stage;
 
-/// How long to record when neither a command nor a duration says so.
+/// Recording time if neither a command nor a duration is given.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// The longest recording; a forgotten recorder must not fill a disk.
 pub const LONGEST: Duration = Duration::from_secs(3600);
-/// What to record.
+/// Options of a recording.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the recording goes; replaced only when it is complete.
+    /// Output file; replaced only by a complete recording.
     pub output: PathBuf,
-    /// How long at most. Without a command and without this, [`DEFAULT_DURATION`].
+    /// Longest recording time. With neither this nor a command: [`DEFAULT_DURATION`].
     pub duration: Option<Duration>,
     /// The command and its arguments; empty to record what runs anyway.
     pub command: Vec<OsString>,
@@ -77,12 +77,12 @@ impl Default for Options {
     }
 }
 
-/// What the recorder is doing, for a progress display.
+/// Progress of the recorder, for display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
     /// Something an earlier, killed recorder left was removed.
     CleanedUp {
-        /// What was undone, as a sentence.
+        /// The change that was undone, as a sentence.
         what: String,
     },
     /// The trace is running.
@@ -96,7 +96,7 @@ pub enum Progress {
     Recording {
         /// Since the start.
         elapsed: Duration,
-        /// Until it ends by itself.
+        /// Time after which it ends by itself.
         longest: Duration,
         /// Bytes already taken out of the kernel.
         bytes: u64,
@@ -110,7 +110,7 @@ pub enum Progress {
     },
 }
 
-/// Why a recording ended.
+/// Reason a recording ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The command ended.
@@ -140,19 +140,19 @@ pub struct Recorded {
     pub bytes: u64,
     /// Events in it.
     pub events: u64,
-    /// What the kernel lost, per CPU.
+    /// Lost events per CPU.
     pub lost: Vec<Loss>,
     /// Length of the recorded window.
     pub duration: Duration,
-    /// Why it ended.
+    /// Reason it ended.
     pub stopped_by: Stop,
-    /// How the command ended, when it did by itself.
+    /// Exit status of the command, if it ended by itself.
     pub exit: Option<Exit>,
     /// Tasks that belong to the command or a selected server.
     pub members: usize,
     /// Time the hypervisor took and others, per CPU.
     pub cpu_time: Vec<CpuTime>,
-    /// What could not be read, as sentences.
+    /// Facts that could not be read, as sentences.
     pub unreadable: Vec<String>,
 }
 
@@ -162,9 +162,9 @@ impl Recorded {
         self.lost.iter().map(Loss::total).sum()
     }
 
-    /// The exit status for the command line: 128 + n when signal n ended the recording (which is saved all the same),
-    /// else 0. The command's own status is reported in [`exit`](Self::exit) and does not decide this one: a failing
-    /// command can be well recorded.
+    /// Exit status for the command line: 128 + n if signal n ended the recording (which is saved), else 0. The
+    /// command's own status does not count, because a failing command can be recorded well; it is in
+    /// [`exit`](Self::exit).
     pub fn exit_code(&self) -> i32 {
         match self.stopped_by {
             Stop::Signal(signal) => 128 + signal,
@@ -195,7 +195,7 @@ pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<R
     save::save(options, tape, output, &mut signals, progress)
 }
 
-/// The duration asked for or the default, if it is sensible.
+/// The requested or default duration, checked against the limits.
 fn bounded(options: &Options) -> Result<Duration, RecordError> {
     let fallback = if options.command.is_empty() { DEFAULT_DURATION } else { LONGEST };
     let asked = options.duration.unwrap_or(fallback);

@@ -1,5 +1,5 @@
-//! Facts about the machine and its kernel that a reader needs to judge a recording. What cannot be read is said to be
-//! unreadable; nothing is guessed.
+//! Facts about the machine and its kernel that a reader needs to judge a recording. A fact that cannot be read is
+//! listed as unreadable; none is guessed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ const CONFIG_FACTS: [&str; 30] = [
 pub struct Unreadable {
     /// A path.
     pub what: String,
-    /// Why, as a sentence.
+    /// Reason, as a sentence.
     pub why: String,
 }
 
@@ -68,7 +68,7 @@ pub struct Kernel {
     pub config: Option<BTreeMap<String, String>>,
 }
 
-/// Which CPUs share what.
+/// Topology of one CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cpu {
     /// Number.
@@ -86,7 +86,7 @@ pub struct Cpu {
 }
 
 impl Kernel {
-    /// Reads what the running kernel says about itself; `tunables` supplies the preemption mode.
+    /// Reads the facts of the running kernel. `tunables` supplies the preemption mode.
     pub fn read(tunables: &BTreeMap<String, String>, unreadable: &mut Vec<Unreadable>) -> Self {
         let release = trimmed("/proc/sys/kernel/osrelease").unwrap_or_default();
         let config = config_text(&release).map(|text| config_facts(&text));
@@ -102,7 +102,7 @@ impl Kernel {
     }
 }
 
-/// `uname -m`, from the file the kernel keeps it in since 6.1; the architecture we were built for before that.
+/// `uname -m`: read from `/proc/sys/kernel/arch` (since Linux 6.1), else the architecture of this build.
 fn machine_name() -> String {
     trimmed("/proc/sys/kernel/arch").unwrap_or_else(|| std::env::consts::ARCH.to_string())
 }
@@ -132,8 +132,8 @@ fn config_facts(text: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// The mode in force. Debugfs shows the choice in parentheses. Without it only a kernel that cannot change its mode
-/// at run time is known.
+/// The active preemption mode. Debugfs shows it in parentheses. Without debugfs it is known only for kernels that
+/// cannot change it at run time.
 fn preempt_mode(shown: Option<&str>, config: Option<&BTreeMap<String, String>>) -> Option<String> {
     if let Some(mode) = shown.and_then(|text| text.split('(').nth(1)).and_then(|rest| rest.split(')').next()) {
         return Some(mode.to_string());
@@ -159,7 +159,7 @@ fn cpu_list(text: &str) -> Vec<u32> {
     text.parse().map_or_else(|_| Vec::new(), |CpuList(cpus)| cpus)
 }
 
-/// Which of `cpus` share what.
+/// Topology of `cpus`.
 pub fn topology(cpus: &[u32]) -> Vec<Cpu> {
     let root = Path::new("/sys/devices/system/cpu");
     cpus.iter().map(|&cpu| cpu_facts(&root.join(format!("cpu{cpu}")), cpu)).collect()

@@ -1,4 +1,4 @@
-//! The output file: compressed as its name says, and nobody ever sees half of it.
+//! The output file: compressed by its extension, and visible only once complete.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use goodness_restore::MARK;
 #[derive(Debug)]
 pub struct Output {
     unfinished: Pending,
-    /// Where it goes.
+    /// Final path.
     path: PathBuf,
 }
 
 impl Output {
-    /// Checks that `path` can be written and makes the unfinished file beside it. A new recording is for its owner
-    /// only, who is whoever called `sudo`: it names what everybody ran. One that replaces another keeps that one's mode
-    /// and owner.
+    /// Checks that `path` can be written and creates a temporary file beside it.
     ///
-    /// # Errors
-    /// [`RecordError::Output`] with the reason.
+    /// A new recording is readable by its owner only (under `sudo`, the calling user), because it names all running
+    /// programs. A recording that replaces a file keeps that file's mode and owner.
+    ///
+    /// # Errors [`RecordError::Output`] with the reason.
     pub fn prepare(path: &Path) -> Result<Self, RecordError> {
         let refuse = |reason: String| RecordError::Output { path: path.to_path_buf(), reason };
         static MADE: AtomicU32 = AtomicU32::new(0);
@@ -37,7 +37,7 @@ impl Output {
         Ok(Self { unfinished, path: target })
     }
 
-    /// Where the unfinished file is, for the journal.
+    /// Path of the temporary file, for the journal.
     pub fn unfinished(&self) -> &Path {
         self.unfinished.path()
     }
@@ -47,11 +47,10 @@ impl Output {
         self.unfinished.path().parent().unwrap_or(Path::new("."))
     }
 
-    /// Lets `write` fill the file through a compressor, makes it durable and gives it its name. Returns the bytes it
-    /// takes.
+    /// Has `write` fill the file through the compressor, syncs it and renames it to its final path. Returns its size in
+    /// bytes.
     ///
-    /// # Errors
-    /// [`RecordError::Output`], or what `write` returns.
+    /// # Errors [`RecordError::Output`], or the error of `write`.
     pub fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> Result<(), RecordError>) -> Result<u64, RecordError> {
         let path = self.path.clone();
         let failed = |error: io::Error| RecordError::Output { path: path.clone(), reason: error.to_string() };

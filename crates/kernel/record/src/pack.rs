@@ -1,4 +1,4 @@
-//! Compression of a recording: gzip, or zstd where the file's name asks for it.
+//! Compresses a recording with zstd if the file name asks for it, else with gzip.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,13 +18,13 @@ pub enum Packer<W: Write> {
     Zstd {
         /// Text of the frame to come.
         text: Vec<u8>,
-        /// Where the frames go.
+        /// Writer of the compressed frames.
         to: W,
     },
 }
 
 impl<W: Write> Packer<W> {
-    /// Compresses into `to` as the ending of `path` says.
+    /// Compresses into `to`, in the format of `path`'s extension.
     pub fn new(path: &Path, to: W) -> Self {
         if path.extension().is_some_and(|end| end == "zst") {
             Self::Zstd { text: Vec::with_capacity(FRAME), to }
@@ -33,10 +33,9 @@ impl<W: Write> Packer<W> {
         }
     }
 
-    /// Writes what is left; an empty recording is a frame, too.
+    /// Writes the remaining data. An empty recording gets a frame, too.
     ///
-    /// # Errors
-    /// What writing meets.
+    /// # Errors The writer's error.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Gzip(gzip) => gzip.finish()?.flush(),

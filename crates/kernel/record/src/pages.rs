@@ -1,11 +1,11 @@
-//! The pages of `per_cpu/cpuN/trace_pipe_raw`: the kernel's ring buffer as it is in memory.
+//! Decodes the pages of `per_cpu/cpuN/trace_pipe_raw`: the kernel's ring buffer as it is in memory.
 //!
-//! Reading them costs one copy a page and no formatting while the recording runs, and they hold time in
-//! nanoseconds, which `trace_pipe` rounds to microseconds. Sources: `Documentation/trace/ring-buffer-design.rst`
-//! and the self-description in `events/header_page` and `events/header_event`.
+//! A page costs one copy and no formatting while the recording runs. Its times are in nanoseconds; `trace_pipe` rounds
+//! to microseconds. Sources: `Documentation/trace/ring-buffer-design.rst` and the self-description in
+//! `events/header_page` and `events/header_event`.
 //!
-//! A page is a 64-bit time, a commit word, then events back to back. An event starts with a 32-bit word: five bits
-//! of type and length, 27 bits of time since the event before it.
+//! A page is a 64-bit time, a commit word, then events back to back. An event starts with a 32-bit word: five bits of
+//! type and length, 27 bits of time since the previous event.
 
 /// Event types above the largest length that fits the five bits (28, in words of four bytes).
 const PADDING: u32 = 29;
@@ -22,7 +22,7 @@ const LENGTH_MASK: u64 = (1 << 27) - 1;
 /// An absolute time stamp has 59 bits; the rest comes from the page's own time.
 const STAMP_BITS: u32 = 59;
 
-/// Where things are in a page, from `events/header_page`.
+/// Offsets within a page, from `events/header_page`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layout {
     commit_offset: usize,
@@ -55,27 +55,27 @@ impl Layout {
     }
 }
 
-/// Events the kernel lost before a page because nobody read them in time.
+/// Number of events the kernel dropped before a page because its buffer was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
     /// This many.
     Known(u64),
-    /// Some; the kernel did not say how many.
+    /// Some; the kernel did not report how many.
     Unknown,
 }
 
-/// One event as it lies in its page.
+/// Time and position of one event in its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawEvent {
     /// Nanoseconds on the trace clock.
     pub time_ns: u64,
-    /// Where its bytes are in the page.
+    /// Offset of its first byte in the page.
     pub start: usize,
-    /// One past its last byte.
+    /// Offset one past its last byte.
     pub end: usize,
 }
 
-/// What one page holds.
+/// Contents of one page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// Loss just before the first event.
@@ -86,7 +86,7 @@ pub struct Page {
     pub damaged: bool,
 }
 
-/// Splits `bytes`, one page, into events. A page that contradicts itself yields what precedes the contradiction.
+/// Splits one page into events. If the page contradicts itself, only the events before that point are returned.
 pub fn split(layout: &Layout, bytes: &[u8], page: &mut Page) {
     page.events.clear();
     page.lost = None;

@@ -1,4 +1,4 @@
-//! From pages to the file: two walks over the events, one to learn who took part, one to write.
+//! Writes the file from the pages in two passes: the first collects the tasks, the second writes the events.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub fn save(
     Ok(recorded(options, &tape, &header, bytes, total))
 }
 
-/// Walks all events once: who took part, what they were last called, how many there are.
+/// First pass: collects all tasks and their last names, and counts the events.
 fn meet_everybody(options: &Options, tape: &mut Tape, decoder: &Decoder) -> Result<(Cast, u64), RecordError> {
     let privacy = if options.anonymize { Privacy::Anonymous } else { Privacy::Open };
     let command = tape.command.map(|(pid, _)| pid as i32);

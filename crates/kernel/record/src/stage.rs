@@ -1,4 +1,4 @@
-//! The recording itself: what is set up, the wait while the trace runs, and what is undone in which order.
+//! One recording: setup, the wait while the trace runs, and cleanup in order.
 
 use std::collections::BTreeSet;
 use std::os::fd::RawFd;
@@ -17,17 +17,17 @@ use super::{Options, Progress, RecordError, Stop, machine};
 use goodness_restore::{Action, MARK, Restore, Undo};
 use goodness_sys::{self as sys, Exit, Running, Signals};
 
-/// Ring buffer per CPU unless memory is short. At 0.3 M events/s on one CPU, 64 MiB hold about four seconds, so a
-/// short recording is not read before its end and a long one wakes the recorder every two seconds.
+/// Ring buffer per CPU unless memory is short. At 0.3 M events/s on one CPU, 64 MiB last about four seconds: a short
+/// recording is read only after its end, and a long one wakes the recorder every two seconds.
 const BUFFER_BYTES: u64 = 64 << 20;
 /// All buffers together take at most this part of the memory available.
 const MEMORY_SHARE: u64 = 8;
-/// When the started command's tasks are looked at first: long enough for a launcher to have become the program.
+/// Delay before the started command's tasks are read: long enough for a launcher to have executed the program.
 const SETTLING: Duration = Duration::from_millis(100);
-/// How often the recorder wakes when nothing asks for it, to look at the clock and at commands on old kernels.
+/// Longest time between two checks of the clock, and of the command on kernels without pidfd.
 const HEARTBEAT: Duration = Duration::from_millis(250);
 
-/// Everything that has to be undone, in the order in which it is: fields drop from first to last.
+/// Everything to clean up, in order: fields drop from first to last.
 pub struct Stage {
     /// The trace; dropped as soon as it has been played.
     pub instance: Option<Instance>,
@@ -35,23 +35,23 @@ pub struct Stage {
     _unfinished: Undo,
 }
 
-/// What a recording leaves when tracing is restored: pages, and what was learned meanwhile.
+/// Result of a recording once tracing is restored: pages and collected facts.
 pub struct Tape {
     /// All pages.
     pub spools: Spools,
-    /// What `/proc` showed.
+    /// Tasks read from `/proc`.
     pub census: Census,
     /// Threads of the selected servers at the start.
     pub selected: BTreeSet<i32>,
-    /// The command's process, and how it ended if by itself.
+    /// The command's process, with its exit status if it ended by itself.
     pub command: Option<(u32, Option<Exit>)>,
-    /// When.
+    /// Start and end.
     pub window: Window,
-    /// Why it ended.
+    /// Reason it ended.
     pub stopped_by: Stop,
     /// Losses per CPU.
     pub lost: Vec<Loss>,
-    /// Where the CPUs' time went.
+    /// CPU time by state.
     pub cpu_time: Vec<CpuTime>,
     /// CPUs recorded.
     pub cpus: Vec<u32>,
@@ -62,7 +62,7 @@ pub struct Tape {
 }
 
 impl Stage {
-    /// Cleans up after killed recorders, then prepares an instance, with journal and guard in place before it
+    /// Cleans up after killed recorders, then sets up an instance. Journal and guard are in place before the instance
     /// exists.
     pub fn set(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
@@ -134,7 +134,7 @@ impl Stage {
     }
 }
 
-/// What the kernel says it lost on each of `cpus`.
+/// Lost events on each of `cpus`, as counted by the kernel.
 fn losses(instance: &Instance, cpus: &[u32]) -> Vec<Loss> {
     let loss = |&cpu: &u32| {
         let (overrun, dropped, commit_overrun) = instance.losses(cpu)?;

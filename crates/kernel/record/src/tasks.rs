@@ -1,4 +1,4 @@
-//! What `/proc` knows about tasks: how they are scheduled, and who belongs to whom.
+//! Facts about tasks from `/proc`: scheduling attributes, processes and parents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use goodness_sys as sys;
 /// Flag of a kernel thread in `/proc/*/stat` (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// When a task's attributes were read.
+/// Point in time at which a task's attributes were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Seen {
@@ -34,7 +34,7 @@ pub struct Task {
     pub comm: Vec<u8>,
     /// Whether it is a kernel thread.
     pub kernel: bool,
-    /// Scheduling policy; `None` for a number this version does not know.
+    /// Scheduling policy; `None` for an unknown number.
     pub policy: Option<&'static str>,
     /// -20 to 19.
     pub nice: i32,
@@ -42,7 +42,7 @@ pub struct Task {
     pub rt_priority: i32,
     /// CPUs it may use.
     pub affinity: Option<Vec<u32>>,
-    /// When this was read first.
+    /// Time of the first reading.
     pub seen: Seen,
 }
 
@@ -101,7 +101,7 @@ impl Census {
         }
     }
 
-    /// The threads of the processes `wanted` accepts, and of all their descendants. `wanted` sees the process id and
+    /// The threads of all processes that `wanted` accepts, and of their descendants. `wanted` gets the process id and
     /// the leading thread.
     pub fn trees(&self, wanted: impl Fn(i32, &Task) -> bool) -> BTreeSet<i32> {
         let leaders = self.tasks.iter().filter(|(tid, task)| **tid == task.tgid);
@@ -125,8 +125,8 @@ impl Census {
     }
 }
 
-/// Reads a `stat` file. Values are counted from behind the name, which may hold spaces and parentheses; numbers in
-/// brackets of proc_pid_stat(5) are three more than the index here.
+/// Parses a `stat` file. Indexes count from behind the name, which may hold spaces and parentheses: field n of
+/// proc_pid_stat(5) is index n - 3.
 fn parse_stat(stat: &[u8], tgid: i32, seen: Seen) -> Option<Task> {
     let open = stat.iter().position(|&byte| byte == b'(')?;
     let close = stat.iter().rposition(|&byte| byte == b')')?;
@@ -162,8 +162,8 @@ fn policy_name(number: i64) -> Option<&'static str> {
     })
 }
 
-/// What decides with whom a process shares a CPU before its own weight counts: its cpu cgroup and, where autogroups
-/// are on and it is in the root group, its session's autogroup.
+/// The group a process shares CPU time with before its own weight counts: its cpu cgroup, plus its session's autogroup
+/// if it is in the root group and autogroups are on.
 fn scheduling_group(pid: i32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let cgroup = cpu_cgroup(&text)?;
@@ -175,7 +175,7 @@ fn scheduling_group(pid: i32) -> Option<String> {
     Some(format!("{cgroup} {}", autogroup.unwrap_or_default()))
 }
 
-/// The cpu controller's group: the version 1 hierarchy that has it, else version 2's.
+/// The cgroup of the cpu controller: version 1 if that hierarchy has it, else version 2.
 fn cpu_cgroup(text: &str) -> Option<&str> {
     let split = |line: &'_ str| line.split(':').nth(1).map(|list| list.split(',').any(|name| name == "cpu"));
     let line = text.lines().find(|line| split(line) == Some(true));

@@ -1,4 +1,4 @@
-//! Events as ftrace text, in the words the kernel uses, with nanoseconds.
+//! Writes events as ftrace text in the kernel's format, with times in nanoseconds.
 
 use std::io::Write;
 
@@ -28,15 +28,15 @@ pub const LEGEND: &str = "\
 #              | |         |   |||||     |         |
 ";
 
-/// Who may be named how: the writer asks it for every name it prints.
+/// Source of every task name the writer prints, so that names can be replaced by aliases.
 pub trait Names {
-    /// The name to print for task `pid`, whose recorded name is `comm`.
+    /// The name to print for task `pid`, recorded as `comm`.
     fn shown<'a>(&'a self, pid: i32, comm: &'a [u8]) -> &'a [u8];
-    /// The last name known for `pid`, ready to print.
+    /// The last known name of `pid`, ready to print.
     fn current(&self, pid: i32) -> &[u8];
 }
 
-/// Where an event happened.
+/// CPU and time of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// Nanoseconds on the trace clock.
@@ -45,7 +45,7 @@ pub struct Place {
     pub cpu: u32,
 }
 
-/// Appends the line that says events were lost on `cpu`.
+/// Appends the line for lost events on `cpu`.
 pub fn write_lost(cpu: u32, lost: Lost, out: &mut Vec<u8>) {
     match lost {
         Lost::Known(number) => print(out, format_args!("CPU:{cpu} [LOST {number} EVENTS]\n")),

@@ -1,4 +1,4 @@
-//! The kernel's tracing files: finding them, and an instance of our own that leaves everybody else's tracing alone.
+//! The kernel's tracing files: finds them and creates an instance separate from other tracing.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -39,10 +39,9 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// Finds the mounted tracefs, or mounts one at a private place named after `name`.
+    /// Finds the mounted tracefs, or mounts one at a private path named after `name`.
     ///
-    /// # Errors
-    /// [`RecordError::NoTracefs`] when neither works.
+    /// # Errors [`RecordError::NoTracefs`] when neither works.
     pub fn find(name: &str, restore: &Restore) -> Result<Self, RecordError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         if let Some(root) = mounted_at(&mounts).into_iter().find(|root| root.join("instances").is_dir()) {
@@ -61,8 +60,8 @@ pub fn unnoted(source: io::Error) -> RecordError {
     RecordError::System { what: "noting how a change is undone", source }
 }
 
-/// Removes instances whose names say they are ours and whose processes are gone, should their journals be lost. Returns
-/// what was removed.
+/// Removes instances named by a recorder whose process no longer exists, in case their journals are lost. Returns the
+/// removed paths.
 pub fn remove_orphans(tracefs: &Path) -> Vec<PathBuf> {
     let is_orphan = |path: &PathBuf| owner_named(path).is_some_and(|pid| process_start(pid).is_none());
     let instances = sys::listed(&tracefs.join("instances")).into_iter().filter(is_orphan);
@@ -75,14 +74,14 @@ fn owner_named(path: &Path) -> Option<u32> {
     name.split(['-', '.']).next()?.parse().ok()
 }
 
-/// Where a table of mounts says tracefs is.
+/// Mount points of tracefs in a mount table.
 fn mounted_at(mounts: &str) -> Vec<PathBuf> {
     let fields = mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let traced = fields.filter(|fields| fields.len() > 2 && fields[2] == "tracefs");
     traced.map(|fields| PathBuf::from(fields[1].replace("\\040", " "))).collect()
 }
 
-/// Our instance: its own buffers, events and clock. Removed on drop.
+/// A private trace instance: its own buffers, events and clock. Removed on drop.
 #[derive(Debug)]
 pub struct Instance {
     /// Its folder.
@@ -91,21 +90,20 @@ pub struct Instance {
     pub events: Vec<String>,
     /// Their descriptions.
     pub formats: Vec<EventFormat>,
-    /// How its pages are laid out.
+    /// Layout of its pages.
     pub layout: Layout,
     /// Bytes each CPU's buffer got.
     pub buffer_bytes: u64,
     _undo: Undo,
 }
 
-/// The trace clock: comparable over CPUs, not adjusted, and readable by programs as `CLOCK_MONOTONIC`.
+/// The trace clock: comparable between CPUs, not adjusted, and the same as `CLOCK_MONOTONIC`.
 pub const CLOCK: &str = "mono";
 
 impl Instance {
-    /// Makes an instance called `name`, switched off, with all events and the clock set.
+    /// Creates an instance called `name` with all events and the clock set, tracing off.
     ///
-    /// # Errors
-    /// Which file refused what; the instance is gone again by then.
+    /// # Errors Names the file and the failed action; the instance is removed by then.
     pub fn create(
         tracefs: &Path,
         name: &str,
@@ -151,7 +149,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Asks for `wanted` bytes a CPU and settles for less where memory is short.
+    /// Sets the buffers to `wanted` bytes per CPU, or less if memory is short.
     fn size_buffers(&self, wanted: u64) -> Result<u64, RecordError> {
         let mut bytes = wanted.max(SMALLEST_BUFFER);
         loop {
@@ -196,15 +194,15 @@ impl Instance {
         OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
     }
 
-    /// The kernel's own count of what CPU `cpu` lost: (overrun, dropped, commit overrun).
+    /// The kernel's counters of lost events on `cpu`: (overrun, dropped, commit overrun).
     pub fn losses(&self, cpu: u32) -> Option<(u64, u64, u64)> {
         let text = fs::read_to_string(self.root.join(format!("per_cpu/cpu{cpu}/stats"))).ok()?;
         parse_stats(&text)
     }
 }
 
-/// Reads a file with one call. `header_page` has nothing more to say to a second, however short the first was, and
-/// the standard library begins with a short one.
+/// Reads a file with a single call. `header_page` returns nothing to a second call, and the standard library starts
+/// with a short read.
 fn read_at_once(path: &Path) -> io::Result<String> {
     let mut bytes = vec![0; 1 << 16];
     let length = File::open(path)?.read(&mut bytes)?;

@@ -1,7 +1,7 @@
-//! Recording on the real kernel, and above all what is left behind however a recorder ends. Needs root and a tracefs;
-//! says loudly when it is skipped.
+//! Records on the real kernel and checks that nothing is left behind, however the recorder ends. Needs root and a
+//! tracefs; prints a message when skipped.
 //!
-//! The tests start recorders as processes of their own: this program again, told by `RECORDER` to be one.
+//! Each recorder is a process of its own: this test program, started again with `RECORDER` set.
 
 use std::fs;
 use std::io::Read;
@@ -14,7 +14,7 @@ use goodness_record::{Options, Progress, RecordError, Stop, record};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const RECORDER: &str = "GOODNESS_TEST_RECORDER";
-/// How long restoring may take before a test gives up.
+/// Time limit for cleaning up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether recording can work here; prints why not.
@@ -51,7 +51,7 @@ fn be_a_recorder_when_told_to() {
     }
 }
 
-/// A recorder in a process of its own, recording into `folder` until somebody stops it.
+/// A recorder in its own process that records into `folder` until stopped.
 struct Recorder {
     process: Child,
     output: PathBuf,

@@ -1,4 +1,4 @@
-//! What can be undone, and the line of text that says so.
+//! Kinds of change that can be undone, and their journal format.
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -6,19 +6,19 @@ use std::path::{Component, Path, PathBuf};
 
 use super::line;
 
-/// How one change to the machine is undone. What is removed carries our mark, what is written back lies below `/proc/sys`
-/// or `/sys` (or in a folder with our mark); everything else is refused, also when a journal asks for it.
+/// How to undo one change to the machine. Removed objects must carry our mark. Values are written back only below
+/// `/proc/sys` or `/sys`, or in a folder with our mark. Everything else is refused, even from a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Write `value` back to the file.
     Put {
         /// A file of the kernel.
         file: PathBuf,
-        /// What it held.
+        /// Value before the change.
         value: String,
-        /// What it held after the change. If it holds something else when it is to be undone, somebody else has changed it
-        /// since and it is left alone. `None` before the change, and where a file is written commands: then it is written
-        /// in any case.
+        /// Value after the change. If the file holds another value at undo time, it was changed by someone else since
+        /// and is left alone. `None` before the change, and for files that take commands; then the value is always
+        /// written.
         written: Option<String>,
     },
     /// Remove an empty folder.
@@ -44,13 +44,13 @@ pub enum Action {
     Group {
         /// The process that leads the group.
         leader: u32,
-        /// When it started, in ticks since boot.
+        /// Start time, in ticks since boot.
         started: u64,
     },
 }
 
 impl Action {
-    /// The resource that it changes, if somebody else could change it too.
+    /// The resource changed, if other processes could change it too.
     #[must_use]
     pub fn resource(&self) -> Option<PathBuf> {
         match self {
@@ -62,7 +62,7 @@ impl Action {
         }
     }
 
-    /// The verb and its fields.
+    /// Verb and fields.
     fn words(&self) -> (&'static str, Vec<Vec<u8>>) {
         let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let number = |number: u64| number.to_string().into_bytes();
@@ -82,7 +82,7 @@ impl Action {
         }
     }
 
-    /// The line of the journal: `NUMBER VERB FIELD…`, ended.
+    /// The journal line: `NUMBER VERB FIELD…`, with line end.
     #[must_use]
     pub fn line(&self, number: u64) -> Vec<u8> {
         let (verb, fields) = self.words();
@@ -95,7 +95,7 @@ impl Action {
         text
     }
 
-    /// What a line says; `None` when it is not one of ours.
+    /// Parses a journal line; `None` for an unknown one.
     #[must_use]
     pub fn read(text: &[u8]) -> Option<(u64, Action)> {
         use std::ffi::OsString;
@@ -123,7 +123,7 @@ impl Action {
     }
 }
 
-/// The resource that a file of the kernel belongs to: a disk for all settings of its queue, else the file itself.
+/// The resource a kernel file belongs to: the disk for settings of its queue, else the file itself.
 fn resource_of(file: &Path) -> PathBuf {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
     let names: Vec<Component<'_>> = file.components().collect();
@@ -154,7 +154,7 @@ impl fmt::Display for Action {
 mod tests {
     use super::*;
 
-    /// One of each kind, with names that a careless format would break on.
+    /// One of each kind, with names that break careless formats.
     fn each() -> Vec<Action> {
         let path = |name: &str| PathBuf::from(format!("/x y/100%\n{name}"));
         vec![

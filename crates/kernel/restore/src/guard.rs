@@ -1,9 +1,9 @@
-//! A small child process that undoes this one's changes should it die without doing so, SIGKILL and `panic = "abort"`
-//! included.
+//! A small child process that undoes this process's changes if it dies without doing so, for example by SIGKILL or
+//! `panic = "abort"`.
 //!
-//! It hears each change through a pipe whose other end only the owner holds, before the change is made. When the pipe ends
-//! without a dismissal, the owner is dead: the guard undoes what it was told, last first, and notes in the journal what is
-//! done. It holds the journal's lock meanwhile, so nobody else undoes the same.
+//! The owner sends each change through a pipe before making it. If the pipe closes without a dismissal, the owner is
+//! dead: the guard undoes the changes, last first, and marks them done in the journal. It holds the journal's lock, so
+//! that no other process undoes the same changes.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,9 +13,9 @@ use super::line::Parts;
 use super::undo::{End, Since, undo};
 use goodness_sys::{self as sys, errno};
 
-/// Room for all changes that have to be undone at one time; a change takes about a hundred bytes.
+/// Buffer for all changes to be undone, in bytes; a change takes about a hundred.
 pub const ROOM: usize = 256 << 10;
-/// The line that lets the guard go.
+/// The line that dismisses the guard.
 const DISMISSED: &[u8] = b"0 dismissed\n";
 /// The guard's own descriptors.
 const PIPE: libc::c_int = 0;
@@ -29,10 +29,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the child, which keeps `journal` open and thereby locked.
+    /// Starts the child. It keeps `journal` open and so holds its lock.
     ///
-    /// # Errors
-    /// What pipe2(2) or fork(2) report.
+    /// # Errors The error of pipe2(2) or fork(2).
     pub fn start(journal: &File, path: &std::path::Path) -> io::Result<Guard> {
         let path = sys::c_path(path.as_os_str())?;
         // Made before the fork, because a child forked from a process with threads may not allocate; and touched, so that
@@ -53,10 +52,9 @@ impl Guard {
         self.child as u32
     }
 
-    /// Tells it a line of the journal.
+    /// Sends it a journal line.
     ///
-    /// # Errors
-    /// The guard is gone.
+    /// # Errors The guard has died.
     pub fn tell(&mut self, line: &[u8]) -> io::Result<()> {
         self.leash.write_all(line)
     }
@@ -70,11 +68,10 @@ impl Drop for Guard {
     }
 }
 
-/// The child's whole life.
+/// Main function of the child.
 ///
-/// # Safety
-/// Only in a freshly forked child. Calls nothing that allocates, locks or unwinds: the parent may have had threads in the
-/// middle of either.
+/// # Safety Only in a freshly forked child. Calls nothing that allocates, locks or unwinds: the parent's threads may
+/// have been in the middle of either.
 unsafe fn watch(listen: libc::c_int, journal: libc::c_int, path: &std::ffi::CStr, room: &mut [u8]) -> ! {
     // SAFETY: all calls below are async-signal-safe, descriptors and strings are valid for their duration.
     unsafe {
@@ -116,7 +113,7 @@ unsafe fn keep_only(listen: libc::c_int, journal: libc::c_int) {
     }
 }
 
-/// When memory runs out, others are to be killed first. Without the right to say so, nothing changes.
+/// Makes the kernel kill other processes first when memory runs out. Without permission, nothing changes.
 unsafe fn last_to_be_killed() {
     // SAFETY: NUL-terminated string, buffer of the length given.
     unsafe {
@@ -146,7 +143,8 @@ unsafe fn listen_to_the_end(room: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// Takes out of `room[..end]` what is done, looking from the line in which `old` lies; what stays, or `None` once dismissed.
+/// Removes finished changes from `room[..end]`, starting at the line that contains `old`. Returns the new end, or
+/// `None` once dismissed.
 fn digest(room: &mut [u8], old: usize, end: usize) -> Option<usize> {
     let mut end = end;
     let mut at = whole_lines(&room[..old]);
@@ -176,7 +174,7 @@ fn forget(room: &mut [u8], line: std::ops::Range<usize>, end: usize) -> usize {
     end - length
 }
 
-/// Where the line of change `number` is.
+/// Range of the line of change `number`.
 fn find(lines: &[u8], number: u64) -> Option<std::ops::Range<usize>> {
     let mut begin = 0;
     while let Some(length) = lines[begin..].iter().position(|byte| *byte == b'\n') {
@@ -189,12 +187,12 @@ fn find(lines: &[u8], number: u64) -> Option<std::ops::Range<usize>> {
     None
 }
 
-/// How many bytes the ended lines take. A line that is not ended announces a change that was never made.
+/// Length of the complete lines. An incomplete line announces a change that was never made.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// Where the last of ended lines begins; `None` when there is none.
+/// Start of the last complete line, if any.
 fn last_line(lines: &[u8]) -> Option<usize> {
     let before = lines.len().checked_sub(1)?;
     Some(whole_lines(&lines[..before]))

@@ -1,8 +1,8 @@
-//! The journal of one process: a text file that says what has to be undone, each change before it is made.
+//! The journal of one process: a text file of changes to undo, each written before the change is made.
 //!
-//! The first line tells the format, the boot and the process; then `0 own RESOURCE` for what nobody else may change meanwhile,
-//! one line a change, and `NUMBER done` for what is undone.
-//! The file is locked for as long as its process or its guard lives, so that no process id has to be believed.
+//! The first line names format, boot and process. Then follow `0 own RESOURCE` for each resource no other process may
+//! change, one line per change, and `NUMBER done` for each change undone. The file is locked while its process or guard
+//! lives, so liveness never depends on a process id.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +18,7 @@ use super::line::{self, Parts};
 use super::undo::MARK;
 use goodness_sys as sys;
 
-/// What the first line of a journal begins with, before the version.
+/// Start of a journal's first line, before the version.
 const FORMAT: &str = "goodness-journal/";
 /// The version that is written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process, knew no
 /// owners and not what was written.
@@ -33,9 +33,9 @@ const LONGEST: u64 = 16 << 20;
 /// An open, locked journal.
 #[derive(Debug)]
 pub struct Journal {
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
-    /// The open file, whose lock children may inherit.
+    /// The open file. Child processes may inherit its lock.
     pub file: File,
     length: u64,
 }
@@ -78,10 +78,9 @@ impl Journal {
         self.file.sync_data()
     }
 
-    /// Adds `line`. Should it be lost, something that is undone is undone again.
+    /// Appends `line`. If it is lost in a crash, a change may be undone twice, which is harmless.
     ///
-    /// # Errors
-    /// What writing reports.
+    /// # Errors The error of writing.
     pub fn note(&mut self, line: &[u8]) -> io::Result<()> {
         self.length += line.len() as u64;
         if self.length > LONGEST {
@@ -111,27 +110,27 @@ fn command() -> String {
     }
 }
 
-/// What somebody has written into a journal.
+/// Parsed contents of a journal.
 #[derive(Debug)]
 pub struct Contents {
-    /// The format's version; what a newer one than [`VERSION`] says is not understood, and `lines` is empty.
+    /// Format version. For a version above [`VERSION`], `lines` is empty.
     pub version: u32,
     /// The program that wrote it, with its first argument.
     pub command: String,
-    /// When it began, in seconds since 1970; 0 where it does not say.
+    /// Start in seconds since 1970; 0 if missing.
     pub since: i64,
-    /// What its process has made its own.
+    /// Resources its process owns.
     pub owned: Vec<PathBuf>,
     /// The boot it was written in.
     pub boot: String,
     /// The process that wrote it.
     pub pid: u32,
-    /// What is not undone yet, oldest first, without line ends.
+    /// Entries not yet undone, oldest first, without line ends.
     pub lines: Vec<Vec<u8>>,
 }
 
 impl Contents {
-    /// What its process has said that it owns, and what its changes are of.
+    /// Resources its process owns or has changed.
     pub fn resources(&self) -> Vec<PathBuf> {
         let changed = self.lines.iter().filter_map(|line| Action::read(line)?.1.resource());
         let mut all: Vec<PathBuf> = self.owned.iter().cloned().chain(changed).collect();
@@ -162,7 +161,7 @@ pub fn read(file: &File) -> Option<Contents> {
     Some(contents)
 }
 
-/// What is owned, and the lines that are not undone yet.
+/// The owned resources, and the lines not yet undone.
 fn entries<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<PathBuf>, Vec<Vec<u8>>) {
     let mut live: Vec<(u64, Vec<u8>)> = Vec::new();
     let mut owned = Vec::new();
@@ -180,7 +179,7 @@ fn entries<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<PathBuf>, Vec<Vec<
     (owned, live.into_iter().map(|(_, line)| line).collect())
 }
 
-/// The line that makes `resource` this process's own.
+/// The line that claims `resource`.
 pub fn own_line(resource: &Path) -> Vec<u8> {
     let mut line = b"0 own ".to_vec();
     line::encode(resource.as_os_str().as_bytes(), &mut line);
@@ -188,7 +187,7 @@ pub fn own_line(resource: &Path) -> Vec<u8> {
     line
 }
 
-/// Whether a journal is written in a newer format than this program knows.
+/// True if the journal's format is newer than this program.
 pub fn is_newer(contents: &Contents) -> bool {
     contents.version > VERSION
 }
@@ -199,7 +198,7 @@ pub fn boot() -> String {
     if id.trim().is_empty() { "unknown".to_string() } else { id.trim().to_string() }
 }
 
-/// Where journals are kept: on a disk, so that they outlive a reboot, in a folder that only this user may change.
+/// Folder of the journals: on disk, so that they survive a reboot, and writable by this user only.
 pub fn folder() -> PathBuf {
     if sys::effective_user() != 0 {
         let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
@@ -211,12 +210,12 @@ pub fn folder() -> PathBuf {
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(&lasting).is_ok() { lasting } else { fleeting() }
 }
 
-/// Where journals are kept when no disk can be written.
+/// Folder of the journals if no disk is writable.
 pub fn fleeting() -> PathBuf {
     runtime().join("journal")
 }
 
-/// A folder for mount points and the like: memory-backed `/run` where there is one.
+/// Folder for temporary mount points and the like: `/run` if it exists.
 pub fn runtime() -> PathBuf {
     let run = Path::new("/run");
     if run.is_dir() { run.join("goodness") } else { std::env::temp_dir().join("goodness-run") }
@@ -243,7 +242,7 @@ fn is_ours(file: &File) -> bool {
     file.metadata().is_ok_and(|it| it.uid() == sys::effective_user() && it.nlink() > 0)
 }
 
-/// The journals in `folder` whose processes and guards are dead, opened and locked; files of other users are not looked at.
+/// The journals in `folder` whose processes and guards are dead, opened and locked. Files of other users are skipped.
 pub fn stale(folder: &Path) -> Vec<(PathBuf, File)> {
     // Asked again once locked: its process may have removed it meanwhile.
     opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_ok() && is_ours(file)).collect()

@@ -1,18 +1,18 @@
-//! What this process changes on the machine, and undoing it on every way out.
+//! Undoes this process's changes to the machine, however the process ends.
 //!
-//! Everything that changes the machine says so here first: how the change is undone goes to a journal on the disk and to a
-//! guard process, and only then is the change made. It is undone
+//! Every change is announced here first. How to undo it is written to a journal on disk and sent to a guard process;
+//! only then is the change made. It is undone
 //!
 //! - when its [`Undo`] is dropped, or the last [`Restore`] is;
 //! - by the guard, when this process ends in any other way, SIGKILL included;
-//! - by the next command that changes something, or `goodness doctor --restore`, when the guard was killed too or the
+//! - by the next command that changes something, or by `goodness doctor --restore`, when the guard was killed too or the
 //!   machine was restarted: see [`find`].
 //!
-//! A resource (a setting of the kernel, a disk, a cgroup, a trace instance) has one owner at a time: see [`owners`]. What
-//! somebody else has changed meanwhile is left as it is, and said: see [`Restore::left_alone`].
+//! A resource (a kernel setting, a disk, a cgroup, a trace instance) has one owner at a time: see [`owners`]. A setting
+//! that someone else has changed since is left alone and reported: see [`Restore::left_alone`].
 //!
-//! One journal and one guard serve the whole process. Nothing that does not carry our mark is ever removed, and values are
-//! written back to files of the kernel only.
+//! One journal and one guard serve the whole process. Only objects with our mark are ever removed, and values are
+//! written back to kernel files only.
 
 mod action;
 mod guard;
@@ -38,7 +38,7 @@ use guard::{Guard, ROOM};
 use journal::Journal;
 use undo::End;
 
-/// Told of each change before it is made.
+/// Called before each change with its number and action.
 type Listener = Box<dyn Fn(u64, &Action) + Send>;
 
 /// The journal and the guard of this process. Clones are the same one.
@@ -53,10 +53,10 @@ struct Inner(Mutex<State>);
 struct State {
     journal: Journal,
     guard: Option<Guard>,
-    /// Number and line of what has to be undone, oldest first.
+    /// Number and journal line of each change to undo, oldest first.
     live: Vec<(u64, Vec<u8>)>,
     next: u64,
-    /// What nobody else may change until this is dropped.
+    /// Resources owned until this is dropped.
     owned: Vec<PathBuf>,
     left_alone: Vec<String>,
     listener: Option<Listener>,
@@ -69,10 +69,9 @@ impl std::fmt::Debug for State {
 }
 
 impl Restore {
-    /// The one of this process, started if there is none.
+    /// The instance of this process, created on first use.
     ///
-    /// # Errors
-    /// A journal that cannot be written, or a guard that cannot be started; then nothing may be changed.
+    /// # Errors The journal cannot be written, or the guard cannot be started. Then nothing may be changed.
     pub fn of_this_process() -> io::Result<Restore> {
         static CURRENT: Mutex<Weak<Inner>> = Mutex::new(Weak::new());
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,10 +83,9 @@ impl Restore {
         Ok(restore)
     }
 
-    /// One of its own, with its journal in `folder`.
+    /// A separate instance with its journal in `folder`.
     ///
-    /// # Errors
-    /// As for [`Restore::of_this_process`].
+    /// # Errors As for [`Restore::of_this_process`].
     pub fn start_in(folder: &Path) -> io::Result<Restore> {
         let journal = Journal::make(folder)?;
         let guard = Some(Guard::start(&journal.file, &journal.path)?);
@@ -107,7 +105,7 @@ impl Restore {
         self.inner.state()
     }
 
-    /// Where the journal is.
+    /// Path of the journal.
     #[must_use]
     pub fn journal(&self) -> PathBuf {
         self.state().journal.path.clone()
@@ -119,33 +117,31 @@ impl Restore {
         self.state().guard.as_ref().map_or(0, Guard::id)
     }
 
-    /// From now on `listener` is told the number of each change and how it is undone, when that is noted and before the
-    /// change is made.
+    /// Registers `listener`. It is called with the number and action of each change, after the journal entry and before
+    /// the change.
     pub fn listen(&self, listener: impl Fn(u64, &Action) + Send + 'static) {
         self.state().listener = Some(Box::new(listener));
     }
 
-    /// Makes `resource` this process's own until the last clone of this is dropped. [`Restore::before`] does it for what it
-    /// changes.
+    /// Claims `resource` for this process until the last clone of this is dropped. [`Restore::before`] does it for the
+    /// resource it changes.
     ///
-    /// # Errors
-    /// Another process owns it, and the sentence says which.
+    /// # Errors Another process owns it; the error names that process.
     pub fn own(&self, resource: &Path) -> io::Result<()> {
         self.state().own(resource)
     }
 
-    /// Changes that were not undone, because somebody else has changed the same since, as sentences; each is told once.
+    /// Changes not undone because someone else has changed the same setting since, as sentences. Each is returned once.
     #[must_use]
     pub fn left_alone(&self) -> Vec<String> {
         std::mem::take(&mut self.state().left_alone)
     }
 
-    /// Notes how a change is undone. Make the change after this returned, and keep what it returns: dropping that undoes
-    /// the change.
+    /// Records how to undo a change. Make the change after this returns, and keep the returned value: dropping it
+    /// undoes the change.
     ///
-    /// # Errors
-    /// The journal cannot be written, the guard was killed, or another process owns what would be changed: then do not make
-    /// the change.
+    /// # Errors The journal cannot be written, the guard was killed, or another process owns the resource. Then do not
+    /// make the change.
     pub fn before(&self, action: &Action) -> io::Result<Undo> {
         let mut state = self.state();
         if let Some(resource) = action.resource() {
@@ -175,10 +171,9 @@ impl Restore {
         Ok(Undo { inner: Arc::clone(&self.inner), number: Some(number) })
     }
 
-    /// Writes `value` to a file of the kernel, which gets back what it holds now when the answer is dropped.
+    /// Writes `value` to a kernel file. Dropping the returned value restores the old one.
     ///
-    /// # Errors
-    /// What reading or writing the file reports.
+    /// # Errors The error of reading or writing the file.
     pub fn put(&self, file: &Path, value: &str) -> io::Result<Undo> {
         let mut put = Action::Put { file: file.to_path_buf(), value: String::new(), written: None };
         // Whoever owns it may have changed it: what it holds is known only afterwards.
@@ -198,7 +193,8 @@ impl Restore {
     }
 }
 
-/// What is chosen in a file such as `none [bfq] kyber` or `voluntary (full)`: the kernel takes the bare word back.
+/// The selected word of a file such as `none [bfq] kyber` or `voluntary (full)`. The kernel accepts it back without
+/// brackets.
 #[must_use]
 pub fn chosen(text: &str) -> String {
     String::from_utf8_lossy(undo::chosen(text.as_bytes())).into_owned()
@@ -245,7 +241,7 @@ impl State {
         Ok(())
     }
 
-    /// Says anew how change `number` is undone, in one call, so that it is never unsaid.
+    /// Replaces the entry of change `number` with a single write, so that the journal always has one.
     fn restate(&mut self, number: u64, action: &Action) -> io::Result<()> {
         let line = action.line(number);
         let both = [format!("{number} done\n").as_bytes(), &line].concat();
@@ -285,7 +281,7 @@ impl Drop for Inner {
     }
 }
 
-/// A change that is undone when this is dropped.
+/// Undoes a change when dropped.
 #[derive(Debug)]
 pub struct Undo {
     inner: Arc<Inner>,
@@ -293,7 +289,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Undoes the change now. False when that did not work; then it is tried again at the end, and it stays in the journal.
+    /// Undoes the change now. On failure returns false; the change stays in the journal and is tried again at the end.
     pub fn now(mut self) -> bool {
         self.number.take().is_none_or(|number| self.inner.state().undo(number))
     }
@@ -320,7 +316,7 @@ pub fn owners() -> Vec<Owner> {
     stale::folders().iter().flat_map(|folder| owner::owners(folder)).collect()
 }
 
-/// When process `pid` started, in ticks since boot; `None` when there is none.
+/// Start time of process `pid` in ticks since boot; `None` if there is no such process.
 #[must_use]
 pub fn process_start(pid: u32) -> Option<u64> {
     undo::start_of(&fs::read(format!("/proc/{pid}/stat")).ok()?)

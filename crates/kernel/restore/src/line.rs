@@ -1,19 +1,19 @@
-//! Lines of a journal, taken apart without allocating: the guard reads them too.
+//! Parses journal lines without allocating, because the guard uses it too.
 //!
-//! `NUMBER VERB FIELD FIELD`, separated by one space. In a field, bytes up to the space, `%` and DEL stand as `%XX`; an
-//! empty field is `%`.
+//! Format: `NUMBER VERB FIELD FIELD`, separated by single spaces. In a field, bytes up to the space, `%` and DEL are
+//! written as `%XX`; an empty field is `%`.
 
-/// Longest path or value, with the NUL behind it: PATH_MAX.
+/// Longest path or value, with its NUL: PATH_MAX.
 pub const MOST: usize = 4096;
 
-/// A line taken apart. No field is decoded yet.
+/// A line split into parts. Fields are not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// The number of the change.
     pub number: u64,
-    /// What to do.
+    /// Action to undo.
     pub verb: &'a [u8],
-    /// All after the verb.
+    /// Everything after the verb.
     rest: &'a [u8],
 }
 
@@ -35,7 +35,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What stands before the first space, and after it.
+/// Splits at the first space.
 fn cut(text: &[u8]) -> (&[u8], &[u8]) {
     match text.iter().position(|byte| *byte == b' ') {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -67,14 +67,14 @@ pub fn encode(field: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// A field decoded, with a NUL behind it, in room of fixed size.
+/// A decoded field with a NUL, in a buffer of fixed size.
 pub struct Text {
     bytes: [u8; MOST],
     length: usize,
 }
 
 impl Text {
-    /// Decodes `field`; `None` when it is too long, holds a NUL, or is no field.
+    /// Decodes `field`; `None` if it is too long, contains a NUL, or is malformed.
     pub fn of(field: &[u8]) -> Option<Text> {
         let mut text = Text { bytes: [0; MOST], length: 0 };
         let mut at = 0;

@@ -1,11 +1,10 @@
-//! One owner for each changed resource: whoever changes it first keeps it until its process, and its guard, are gone.
+//! One owner per changed resource: the first process to change it keeps it until the process and its guard are gone.
 //!
-//! Two commands that save and set the same file would each believe the other's value to be the original. So a change
-//! is preceded by a line `0 own RESOURCE` in the journal, and the journal is locked (flock) for as long as its process or its
-//! guard lives: death of both, SIGKILL included, gives the resource free. Looking for an owner and becoming one happens
-//! under a lock of the journals' folder.
+//! Without this, two commands that save and set the same file would each take the other's value for the original. So a
+//! line `0 own RESOURCE` goes to the journal before a change. The journal is locked (flock) while its process or guard
+//! lives, so the death of both frees the resource. Claims are serialised by a lock on the journals' folder.
 //!
-//! What a dead owner has left of a resource is undone before somebody else may change it.
+//! A resource left changed by a dead owner is restored before anyone else may change it.
 
 use std::fmt;
 use std::fs::File;
@@ -18,7 +17,7 @@ use goodness_sys as sys;
 use super::stale::find_in;
 use super::{journal, process_start};
 
-/// How long a dead owner's guard, or whoever undoes what it left, may take; and how long others may look for owners.
+/// Time limit for the guard of a dead owner, or another restorer, to finish, and for others to check ownership.
 const GRACE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -27,11 +26,11 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Owner {
     /// Its program and first argument, as in `goodness race`.
     pub command: String,
-    /// When it started its journal, in seconds since 1970.
+    /// Start of its journal, in seconds since 1970.
     pub since: i64,
     /// Its process id.
     pub process: u32,
-    /// What it owns.
+    /// Resources it owns.
     pub resources: Vec<PathBuf>,
 }
 
@@ -41,11 +40,10 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Calls `write` while nobody else can become the owner of `resource`, if nobody is; returns what a dead owner had left of
-/// it and could not be undone, as sentences.
+/// Calls `write` if `resource` has no owner, under the lock. Returns changes of a dead owner that could not be undone,
+/// as sentences.
 ///
-/// # Errors
-/// Somebody else owns it, and the sentence names who; or what `write` reports.
+/// # Errors Another process owns it (named in the error), or the error of `write`.
 pub fn claim(folder: &Path, resource: &Path, mut write: impl FnMut() -> io::Result<()>) -> io::Result<Vec<String>> {
     let begun = Instant::now();
     loop {
@@ -67,7 +65,7 @@ fn refusal(resource: &Path, owner: &Owner) -> String {
     format!("{} is in use by {owner}; wait until that ends, or end it, and try again", resource.display())
 }
 
-/// The lock of the folder, under which owners are looked for; held until it is dropped.
+/// Locks the folder for an ownership check. Dropping the file unlocks it.
 fn take_turn(folder: &Path) -> io::Result<File> {
     let turn = File::open(folder)?;
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What processes have left that died together with their guards, and undoing it.
+//! Finds and undoes changes left by processes that died together with their guards.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use super::action::Action;
 use super::undo::{End, Since, undo};
 use super::{chosen, journal, line::Parts};
 
-/// Said of a journal that this program cannot undo.
+/// Message for a journal this program cannot undo.
 const NEWER: &str = "a journal of a newer goodness; run that one's `goodness doctor --restore`";
 
-/// A sentence for a change that will not be undone because somebody else has changed the same since.
+/// Message for a change not undone because someone else has changed the setting since.
 pub fn left_alone(action: &Action) -> Option<String> {
     let Action::Put { file, value, written: Some(written) } = action else { return None };
     let found = chosen(&fs::read_to_string(file).ok()?);
@@ -25,7 +25,7 @@ pub fn left_alone(action: &Action) -> Option<String> {
     })
 }
 
-/// A journal whose process is dead. It is locked for as long as this lives, so that nobody else undoes it too.
+/// The journal of a dead process. It stays locked for the life of this value, so that only one process undoes it.
 #[derive(Debug)]
 pub struct Left {
     path: PathBuf,
@@ -56,7 +56,7 @@ impl Left {
         self.contents.as_ref().map(journal::Contents::resources).unwrap_or_default()
     }
 
-    /// What is to be undone, in the order in which it will be, as sentences.
+    /// The changes to undo, in order, as sentences.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         let lines = self.contents.iter().flat_map(|contents| contents.lines.iter().rev());
@@ -75,8 +75,8 @@ impl Left {
         self.contents.as_ref().is_some_and(journal::is_newer)
     }
 
-    /// Undoes it, last change first. What could not be undone stays in the journal and is returned as sentences; what somebody
-    /// else has changed since is returned too, once.
+    /// Undoes the changes, last first. Returns failures as sentences; they stay in the journal. Settings that someone
+    /// else has changed since are returned too, once.
     #[must_use]
     pub fn undo(mut self) -> Vec<String> {
         if self.is_newer() {
@@ -107,7 +107,7 @@ impl Left {
     }
 }
 
-/// What dead processes of this user have left in any of the places where journals are kept.
+/// Leftovers of dead processes of this user, from all journal folders.
 #[must_use]
 pub fn find() -> Vec<Left> {
     folders().iter().flat_map(|folder| find_in(folder)).collect()
@@ -120,7 +120,7 @@ pub fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// What dead processes have left in `folder`.
+/// Leftovers of dead processes in `folder`.
 #[must_use]
 pub fn find_in(folder: &Path) -> Vec<Left> {
     let left = |(path, file): (PathBuf, File)| Left { contents: journal::read(&file), path, file };

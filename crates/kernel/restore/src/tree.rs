@@ -8,14 +8,14 @@ use super::line::Text;
 const DEEPEST: u32 = 64;
 /// Directory entries are read in pieces of this size.
 const PIECE: usize = 2048;
-/// Where `linux_dirent64` keeps the length of an entry, its kind and its name.
+/// Offsets of an entry's length, kind and name in `linux_dirent64`.
 const LENGTH_AT: usize = 16;
 const KIND_AT: usize = 18;
 const NAME_AT: usize = 19;
 const FOLDER_FLAGS: libc::c_int = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
-/// Removes the folder at `path`. Links are removed, not followed; another file system in it is not entered, and then the
-/// folder stays.
+/// Removes the folder at `path`. Symbolic links are removed, not followed. A mounted file system in it is not entered;
+/// then the folder stays.
 pub fn remove(path: &Text) -> bool {
     // SAFETY: a NUL-terminated string; the descriptor is ours until it is closed.
     unsafe {
@@ -31,7 +31,7 @@ pub fn remove(path: &Text) -> bool {
     }
 }
 
-/// The file system a descriptor lies on.
+/// The file system of a descriptor.
 fn device_of(descriptor: libc::c_int) -> Option<libc::dev_t> {
     // SAFETY: plain memory for which all zeroes is valid; the kernel fills it.
     unsafe {

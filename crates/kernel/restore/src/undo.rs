@@ -1,5 +1,5 @@
-//! Undoing one line of a journal, with nothing but system calls: it runs in a child that was forked from a process with
-//! threads, which may not allocate, lock or unwind. The owner and `doctor` use the same code.
+//! Undoes one journal line using only system calls. It runs in a child forked from a process with threads, which may
+//! not allocate, lock or unwind. The owner and `doctor` use the same code.
 
 use std::ffi::CStr;
 
@@ -8,34 +8,35 @@ use goodness_sys::errno;
 use super::line::{MOST, Parts, Text, number_of};
 use super::tree;
 
-/// First part of the names of everything we make.
+/// Prefix of the names of everything we create.
 pub const MARK: &str = "goodness-";
-/// Forgets a loop device that nobody has open and nothing is attached to.
+/// Removes a loop device that is neither open nor attached.
 const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
 const LOOP_CONTROL: &CStr = c"/dev/loop-control";
 /// Below these the kernel's settings lie.
 const SETTINGS: [&[u8]; 2] = [b"/proc/sys/", b"/sys/"];
-/// How often, and how far apart in ns, something busy is tried again: 5 s. Descriptors of a dying owner close one by one.
+/// Number of attempts on a busy resource, and the pause between them in ns: 5 s in all. A dying owner's descriptors
+/// close one by one.
 const TRIES: u32 = 500;
 const PAUSE_NS: i64 = 10_000_000;
 
 /// Whether the machine was restarted since the line was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// No: everything is as it was left.
+    /// No: the machine is as the owner left it.
     SameBoot,
-    /// Yes: only what lies on a disk is still there.
+    /// Yes: only changes on disk remain.
     Reboot,
 }
 
-/// What became of a change that was to be undone.
+/// Result of undoing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Nothing is left of it.
+    /// Undone completely.
     Undone,
-    /// Somebody else has changed the same since; it is left as they want it.
+    /// Left alone, because someone else has changed it since.
     LeftAlone,
-    /// It could not be undone, or may not be.
+    /// Not possible, or not allowed.
     Stuck,
 }
 
@@ -45,7 +46,7 @@ impl End {
     }
 }
 
-/// Undoes what `line` says.
+/// Undoes the change of `line`.
 pub fn undo(line: &[u8], since: Since) -> End {
     let Some(parts) = Parts::of(line) else { return End::Stuck };
     let outlives_a_reboot = matches!(parts.verb, b"rmdir" | b"unlink" | b"tree");
@@ -79,7 +80,8 @@ fn put_back(file: &Text, value: &Text, written: Option<&Text>) -> End {
     End::of(put(file, value.bytes()))
 }
 
-/// What is chosen in a file such as `none [bfq] kyber` or `voluntary (full)`; elsewhere all of it, without the line's end.
+/// The selected word of a file such as `none [bfq] kyber` or `voluntary (full)`; for other files the whole text without
+/// its line end.
 pub fn chosen(text: &[u8]) -> &[u8] {
     let is_marked = |word: &&[u8]| matches!(word, [b'[', .., b']'] | [b'(', .., b')']);
     match text.split(u8::is_ascii_whitespace).find(is_marked) {
@@ -104,7 +106,7 @@ fn remove(verb: &[u8], path: &Text) -> bool {
     }
 }
 
-/// Whether the last name of a path carries our mark, a dot before it or not, and the path is plain.
+/// Whether the last component of a path starts with our mark, optionally after a dot, and the path is plain.
 pub fn is_ours(path: &Text) -> bool {
     let bytes = path.bytes();
     let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -126,7 +128,7 @@ fn may_be_set(file: &Text) -> bool {
     is_plain(bytes) && (settings || bytes.split(|byte| *byte == b'/').any(has_mark))
 }
 
-/// Gone already is as good as removed.
+/// Success, or the object is already gone.
 fn is_done(answer: libc::c_int) -> bool {
     answer == 0 || matches!(errno(), libc::ENOENT | libc::ENODEV)
 }
@@ -147,7 +149,7 @@ fn unmount(path: &Text) -> bool {
     rmdir(path)
 }
 
-/// Writes `value` in one call, as files of the kernel want it. A file that is gone needs no value.
+/// Writes `value` in a single call, as kernel files require. A missing file counts as success.
 fn put(file: &Text, value: &[u8]) -> bool {
     // SAFETY: a NUL-terminated string; the buffer has the length given.
     unsafe {
@@ -189,7 +191,8 @@ fn patiently(mut done: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Stops all processes and removes the group. `cgroup.kill` does it at once, forks included (Linux 5.14, version 2).
+/// Kills all processes of the group and removes it. `cgroup.kill` kills at once, forks included (Linux 5.14, version
+/// 2).
 fn remove_cgroup(folder: &Text) -> bool {
     patiently(|| {
         let at_once = folder.with(b"/cgroup.kill").is_some_and(|file| put_if_there(&file, b"1"));
@@ -244,8 +247,8 @@ pub fn start_of(stat: &[u8]) -> Option<u64> {
     number_of(fields.nth(19)?)
 }
 
-/// Removes the device unless it is attached to somebody else's file, which then is none of our business. It detaches by
-/// itself when the last who has it open closes it (LO_FLAGS_AUTOCLEAR).
+/// Removes the loop device unless it is attached to a file that is not ours. It detaches when its last user closes it
+/// (LO_FLAGS_AUTOCLEAR).
 fn remove_loop(digits: &[u8], image: &Text) -> bool {
     let Some(number) = number_of(digits).and_then(|number| libc::c_long::try_from(number).ok()) else { return false };
     let device = Text::of(b"/dev/loop").and_then(|text| text.with(digits));

@@ -1,7 +1,7 @@
-//! Several commands at once: a resource has one owner, and what somebody else has changed is left as they want it.
+//! Tests with several commands at once: a resource has one owner, and settings changed by someone else are left alone.
 //!
-//! Files in a scratch folder stand for those of the kernel. Other commands are this program itself, started as
-//! children; each changes one file, says so, and waits to be let go or killed.
+//! Files in a scratch folder stand in for kernel files. The other commands are this program, started as children. Each
+//! changes one file, reports it, and waits to be released or killed.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,7 +31,7 @@ fn be_another_command_when_told_to() {
     restore.left_alone().iter().for_each(|what| println!("\n! {what}"));
 }
 
-/// Another command, and what it said first.
+/// Another command, and its first message.
 struct Other {
     child: Child,
     input: ChildStdin,
@@ -64,7 +64,7 @@ impl Other {
         self.said.strip_prefix("took ").unwrap_or_else(|| panic!("{}", self.said)).parse().expect("a number")
     }
 
-    /// Lets it go, and hears what it says then.
+    /// Releases it and returns its last message.
     fn end(mut self) -> Option<String> {
         writeln!(self.input).expect("listens");
         let said = self.hear();
@@ -82,7 +82,7 @@ impl Other {
     }
 }
 
-/// A folder that stands for the kernel's settings, and one for journals.
+/// Two folders: stand-ins for kernel settings, and journals.
 struct Scene(tempfile::TempDir);
 
 impl Scene {

@@ -1,7 +1,7 @@
-//! Every change is undone on every way out, whether the guard lives or not.
+//! Tests that every change is undone however the process ends, with and without its guard.
 //!
-//! A child process notes and makes changes one after another and is killed after each note and after each change, with
-//! its guard alive, and with its guard killed too.
+//! A child process records and makes changes one after another. It is killed after each record and after each change,
+//! once with its guard alive and once with its guard killed too.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -14,13 +14,13 @@ use goodness_restore::{Action, Restore, find_in};
 /// Set in the child: `FOLDER|STEPS|GUARD`.
 const VICTIM: &str = "GOODNESS_RESTORE_VICTIM";
 
-/// One of the changes: how it is undone, and how it is made.
+/// One change: how to undo it, and how to make it.
 struct Change {
     undo: Action,
     make: Box<dyn Fn()>,
 }
 
-/// The changes that need no rights, in the folder `at`, and those of root where it is root.
+/// The changes that need no permission, in the folder `at`; as root, also those that need root.
 fn changes(at: &Path) -> Vec<Change> {
     let (settings, tree, file) = (at.join("goodness-settings"), at.join("goodness-tree"), at.join("goodness-file"));
     let folder = at.join("goodness-folder");
@@ -40,7 +40,7 @@ fn changes(at: &Path) -> Vec<Change> {
     list
 }
 
-/// A cgroup with a process in it, in each hierarchy there is; the process leaves its id in `sleeper`.
+/// A cgroup in each hierarchy, with a process in it whose id is written to `sleeper`.
 fn cgroups(at: &Path) -> Vec<Change> {
     let name = at.file_name().expect("named").to_string_lossy().into_owned();
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"].map(PathBuf::from);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// How long a command may take to end after it was asked to.
+/// Time limit for a command to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How the command ended.
@@ -21,7 +21,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit status that tells of it: the command's own, or 128 + n after signal n.
+    /// Exit status to pass on: the command's own, or 128 + n after signal n.
     #[must_use]
     pub const fn status(self) -> u8 {
         match self {
@@ -31,7 +31,7 @@ impl Exit {
     }
 }
 
-/// A running command. Dropped while it runs, it is asked to end, then made to.
+/// A running command. Dropping it sends SIGTERM, then kills it.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -50,17 +50,17 @@ impl Running {
         self.child.id()
     }
 
-    /// Readable once the command has ended; `None` on old kernels, which must be asked from time to time.
+    /// Becomes readable when the command has ended; `None` on kernels without pidfd, which must be polled.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.ended.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Whether it has ended. It is not reaped, so that `/proc` still knows it.
+    /// Whether it has ended. It is not reaped, so that its `/proc` entry stays.
     pub fn has_ended(&self) -> bool {
         crate::has_ended(self.pid())
     }
 
-    /// Ends it if need be, and tells how it ended. `None` when it was still running and had to be stopped.
+    /// Stops it if necessary and returns how it ended. `None` if it had to be stopped.
     pub fn finish(mut self) -> Option<Exit> {
         let by_itself = self.has_ended();
         let status = self.end();

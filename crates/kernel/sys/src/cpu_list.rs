@@ -1,4 +1,4 @@
-//! Lists of CPUs as the kernel writes them and people type them: `0-3,8`.
+//! CPU lists in the format of the kernel: `0-3,8`.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The largest number of a CPU that Linux is built for, and one more.
 const MOST: u32 = 8192;
 
-/// Numbers of CPUs, ascending, each once; at least one.
+/// CPU numbers, ascending, unique, not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<u32>);
 

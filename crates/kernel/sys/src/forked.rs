@@ -1,10 +1,9 @@
-//! Child processes that are this program itself, as fork(2) makes them: what the benchmarks of processes switch
-//! between.
+//! Child processes that run a function of this program, made with fork(2). Benchmarks switch between them.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a child that panicked exits with.
+/// Exit status of a child that panicked.
 const PANICKED: i32 = 101;
 
 /// A child; killed and reaped when dropped.
@@ -14,10 +13,9 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Runs `body` in a child process, which ends when `body` does, or when this process does.
+    /// Runs `body` in a child process, which ends with `body` or with this process.
     ///
-    /// # Errors
-    /// What fork(2) reports; or that this process has other threads, whose locks the child could never get.
+    /// # Errors The error of fork(2), or that this process has other threads, whose locks the child could never get.
     pub fn run(body: impl FnOnce()) -> io::Result<Forked> {
         if threads() != 1 {
             return Err(io::Error::other("only a process of one thread can be forked safely"));
@@ -69,7 +67,7 @@ fn reap(pid: libc::pid_t) -> io::Result<i32> {
     }
 }
 
-/// How many threads this process has; 0 where the kernel does not say.
+/// Number of threads of this process; 0 if unknown.
 fn threads() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Threads:"));

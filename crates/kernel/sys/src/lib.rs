@@ -1,5 +1,4 @@
-//! What the programs beside the kernel need of Linux and the standard library lacks: system calls, each behind a safe
-//! function, and processes started under conditions. Linux only.
+//! Linux system calls that the standard library lacks, behind safe functions, and processes with scheduling attributes.
 
 pub mod cpu_list;
 pub mod forked;
@@ -21,8 +20,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
 
-/// Bytes of the affinity masks we exchange with the kernel: room for 8192 CPUs, the largest `NR_CPUS` Linux builds
-/// with.
+/// Bytes of an affinity mask: room for 8192 CPUs, the largest `NR_CPUS` of Linux.
 const MASK_BYTES: usize = 1024;
 
 /// The effective user id of this process.
@@ -31,7 +29,8 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Why the last system call of this thread failed. Unlike [`io::Error::last_os_error`] it may be asked between fork and exec.
+/// Error number of this thread's last system call. Unlike [`io::Error::last_os_error`] it is safe between fork and
+/// exec.
 #[must_use]
 pub fn errno() -> i32 {
     // SAFETY: the location belongs to this thread.
@@ -46,7 +45,7 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// `unix` (seconds since 1970) on the clocks of this place: `14:02`, with the date before it unless that is today.
+/// `unix` (seconds since 1970) as local time: `14:02`, preceded by the date unless it is today.
 #[must_use]
 pub fn local_time(unix: i64) -> String {
     let here = |unix: i64| {
@@ -74,7 +73,7 @@ pub fn user_hz() -> u64 {
     u64::try_from(ticks).unwrap_or(100).max(1)
 }
 
-/// The CPUs the thread `tid` may run on, ascending. `None` when the thread is gone.
+/// The CPUs thread `tid` may run on, ascending; `None` if it has ended.
 pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
     let mut mask = [0u8; MASK_BYTES];
     // The raw call, because the libc wrapper's fixed cpu_set_t fails on machines with more than 1024 CPUs.
@@ -112,10 +111,9 @@ pub fn thread_id() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Puts the calling thread into `SCHED_IDLE` for good: everybody else preempts it, and it preempts nobody.
+/// Puts the calling thread into `SCHED_IDLE` for good: all other tasks preempt it, and it preempts none.
 ///
-/// # Errors
-/// What sched_setscheduler(2) reports.
+/// # Errors The error of sched_setscheduler(2).
 pub fn become_least_urgent() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` outlives the call; pid 0 is the calling thread.
@@ -125,7 +123,7 @@ pub fn become_least_urgent() -> io::Result<()> {
     }
 }
 
-/// How often the calling thread was switched out so far.
+/// Context switches of the calling thread so far.
 pub fn switches() -> u64 {
     // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
@@ -144,7 +142,7 @@ pub fn tick_ns() -> Option<u64> {
     (answer == 0 && ns > 0).then_some(ns)
 }
 
-/// Time of the latest tick on `CLOCK_MONOTONIC_COARSE`, ns; 0 where that clock is missing.
+/// Time of the latest tick on `CLOCK_MONOTONIC_COARSE`, ns; 0 if that clock is missing.
 pub fn coarse_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec to write to.
@@ -152,7 +150,7 @@ pub fn coarse_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Sleeps until `at` on `CLOCK_MONOTONIC`, ns, or until a signal comes.
+/// Sleeps until `at` on `CLOCK_MONOTONIC`, ns, or until a signal.
 pub fn sleep_until(at: u64) {
     let at = libc::timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as _ };
     // SAFETY: `at` is a live timespec; of an absolute sleep nothing remains to be written.
@@ -198,7 +196,7 @@ pub fn read_byte(end: &OwnedFd) -> Option<u8> {
     (read == 1).then_some(byte)
 }
 
-/// Makes `command` start confined to `cpus`; its children inherit that.
+/// Makes `command` start with its affinity set to `cpus`; its children inherit it.
 pub fn confine(command: &mut Command, cpus: &[u32]) {
     let mask = mask_of(cpus);
     let set = move || {
@@ -221,14 +219,13 @@ pub fn process_descriptor(pid: u32) -> Option<OwnedFd> {
     Some(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Sends `signal` to process `pid`; a process that is already gone is not an error.
+/// Sends `signal` to process `pid`. A missing process is not an error.
 pub fn send_signal(pid: u32, signal: i32) {
     // SAFETY: no pointers.
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
-/// Waits until child `pid` has ended, without reaping it, so that its `/proc` entry stays readable. False when it is
-/// still running.
+/// Whether child `pid` has ended. Does not reap it, so that its `/proc` entry stays readable.
 pub fn has_ended(pid: u32) -> bool {
     // SAFETY: siginfo_t is plain memory for which all zeroes is valid; the kernel fills it.
     let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
@@ -239,10 +236,9 @@ pub fn has_ended(pid: u32) -> bool {
     answer == 0 && unsafe { seen.si_pid() } != 0
 }
 
-/// Waits until one of `descriptors` is readable or `patience` is over; tells which are readable.
+/// Waits until one of `descriptors` is readable or `patience` is over. Returns for each whether it is readable.
 ///
-/// # Errors
-/// What poll(2) reports; an interrupting signal counts as nothing readable.
+/// # Errors The error of poll(2). After a signal, none counts as readable.
 pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Vec<bool>> {
     let mut asked: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
@@ -262,7 +258,7 @@ pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Ve
 /// The class of tasks that a scheduler loaded by sched_ext has.
 pub const SCHED_EXT: i32 = 7;
 
-/// The scheduling class of thread `tid`; `None` when it is gone.
+/// Scheduling class of thread `tid`; `None` if it has ended.
 pub fn class_of(tid: i32) -> Option<i32> {
     // SAFETY: no pointers.
     let class = unsafe { libc::sched_getscheduler(tid) };
@@ -274,10 +270,9 @@ pub fn is_fair(class: i32) -> bool {
     matches!(class, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
 }
 
-/// Gives thread `tid` (0: the calling one) the class `class`, none of the real-time ones.
+/// Sets the class of thread `tid` (0: the calling thread) to `class`, which must not be a real-time class.
 ///
-/// # Errors
-/// What sched_setscheduler(2) reports.
+/// # Errors The error of sched_setscheduler(2).
 pub fn set_class(tid: i32, class: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` outlives the call.
@@ -287,7 +282,7 @@ pub fn set_class(tid: i32, class: i32) -> io::Result<()> {
     }
 }
 
-/// Makes `command` start in the class of sched_ext with this nice; its children inherit both.
+/// Makes `command` start in the sched_ext class with this nice value; its children inherit both.
 pub fn submit(command: &mut Command, nice: i32) {
     let set = move || set_nice(nice).and_then(|()| set_class(0, SCHED_EXT));
     // SAFETY: between fork and exec only system calls are made; nothing allocates or locks.
@@ -300,10 +295,9 @@ pub fn nice() -> i32 {
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 
-/// Gives the calling thread this nice.
+/// Sets the nice value of the calling thread.
 ///
-/// # Errors
-/// What setpriority(2) reports.
+/// # Errors The error of setpriority(2).
 pub fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: no pointers; 0 is the calling thread.
     match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
@@ -312,7 +306,7 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     }
 }
 
-/// Lets waits of the calling thread end when they are due, and not up to 50 us later.
+/// Sets the timer slack of the calling thread to its minimum, so that waits end on time and not up to 50 us later.
 pub fn end_waits_on_time() {
     // SAFETY: no pointers; 1 ns is the least slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
@@ -322,12 +316,12 @@ pub fn end_waits_on_time() {
 #[derive(Debug)]
 pub struct Watch {
     registered: OwnedFd,
-    /// Which came last: their places in the list given to [`Watch::over`].
+    /// Latest events: positions in the list given to [`Watch::over`].
     ready: [libc::epoll_event; Watch::AT_ONCE],
 }
 
 impl Watch {
-    /// So many are told of at once; the others in the next wait.
+    /// Most events per wait; the rest come with the next one.
     const AT_ONCE: usize = 8;
 
     /// A watch over `descriptors`.
@@ -396,10 +390,9 @@ pub fn c_path(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
 }
 
-/// A pipe whose ends programs started later do not inherit: (read, write).
+/// A pipe closed on exec: (read, write).
 ///
-/// # Errors
-/// What pipe2(2) reports.
+/// # Errors The error of pipe2(2).
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends: [RawFd; 2] = [-1, -1];
     // SAFETY: room for two descriptors.
@@ -410,13 +403,13 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Writes one byte to `end`; a reader that has gone is not an error.
+/// Writes one byte to `end`. A closed reader is not an error.
 pub fn write_byte(end: &OwnedFd, byte: u8) {
     // SAFETY: one byte from a live variable.
     unsafe { libc::write(end.as_raw_fd(), (&raw const byte).cast(), 1) };
 }
 
-/// What is in a folder, sorted; nothing when it cannot be read.
+/// Entries of a folder, sorted; empty if it cannot be read.
 #[must_use]
 pub fn listed(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());

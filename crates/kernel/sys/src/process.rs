@@ -1,5 +1,4 @@
-//! Processes that start under conditions: in a cgroup, with a class, a nice value, a slice. Everything they start
-//! inherits them.
+//! Starts processes with given scheduling attributes: cgroup, class, nice value, slice. Child processes inherit them.
 
 use std::ffi::CString;
 use std::io;
@@ -39,7 +38,7 @@ impl Class {
     }
 }
 
-/// What a process starts under. The default changes nothing.
+/// Attributes of a process to start. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// Folders of the cgroups it is put into.
@@ -52,8 +51,8 @@ pub struct Conditions {
     pub slice: Option<u64>,
     /// The CPUs it may use.
     pub cpus: Option<Vec<u32>>,
-    /// Whether it leads a session of its own, which gives it an autogroup of its own where the kernel has these. Nice
-    /// values count within an autogroup only.
+    /// True to start it in a new session, which gives it its own autogroup on kernels that have them. Nice values count
+    /// within an autogroup only.
     pub session: bool,
     /// Variables of its environment, beside those it has anyway.
     pub environment: Vec<(String, String)>,
@@ -81,11 +80,11 @@ pub struct Attributes {
 }
 
 const ATTRIBUTES: u32 = size_of::<Attributes>() as u32;
-/// Also children are meant, so this must not be set: `SCHED_FLAG_RESET_ON_FORK`.
+/// `SCHED_FLAG_RESET_ON_FORK`. Must not be set, because children inherit the attributes.
 pub const RESET_ON_FORK: u64 = 1;
 
 impl Attributes {
-    /// All zero but the size, by which the kernel knows the layout.
+    /// All zero except the size, by which the kernel identifies the layout.
     #[must_use]
     pub fn sized() -> Attributes {
         Attributes { size: ATTRIBUTES, ..Attributes::default() }
@@ -97,10 +96,9 @@ impl Attributes {
 }
 
 impl Conditions {
-    /// Makes `command` start under these conditions.
+    /// Makes `command` start with these attributes.
     ///
-    /// # Errors
-    /// A path that the kernel cannot be given.
+    /// # Errors A path that contains a NUL.
     pub fn apply(&self, command: &mut Command) -> io::Result<()> {
         let files: Vec<CString> = self
             .groups
@@ -126,11 +124,9 @@ impl Conditions {
         Ok(())
     }
 
-    /// Whether the kernel lets a process have these attributes, groups aside; it is asked with a thread that ends at
-    /// once.
+    /// Checks that the kernel grants these attributes, cgroup aside, with a short-lived thread.
     ///
-    /// # Errors
-    /// A sentence saying which it does not grant.
+    /// # Errors The refused attribute, as a sentence.
     pub fn try_out(&self) -> Result<(), String> {
         let (nice, class, slice) = (self.nice, self.class, self.slice);
         let probe = std::thread::spawn(move || {
@@ -173,7 +169,7 @@ fn lead_a_session() {
     }
 }
 
-/// Puts the calling process into the cgroup whose `cgroup.procs` this is.
+/// Moves the calling process into the cgroup with this `cgroup.procs`.
 fn join(file: &CString) -> io::Result<()> {
     // SAFETY: a NUL-terminated string; the descriptor is ours.
     unsafe {
@@ -188,7 +184,7 @@ fn join(file: &CString) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread these attributes and leaves the others.
+/// Sets these attributes of the calling thread; `None` leaves one unchanged.
 fn set(nice: Option<i32>, class: Option<Class>, slice: Option<u64>) -> io::Result<()> {
     if nice.is_none() && class.is_none() && slice.is_none() {
         return Ok(());
@@ -204,10 +200,9 @@ fn set(nice: Option<i32>, class: Option<Class>, slice: Option<u64>) -> io::Resul
     give(&wanted)
 }
 
-/// Gives the calling thread these attributes. Makes one system call and nothing else.
+/// Sets the attributes of the calling thread with a single system call.
 ///
-/// # Errors
-/// What sched_setattr(2) reports.
+/// # Errors The error of sched_setattr(2).
 pub fn give(wanted: &Attributes) -> io::Result<()> {
     // SAFETY: `wanted` is laid out as the kernel expects and outlives the call.
     match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(wanted), 0u32) } {
@@ -216,10 +211,9 @@ pub fn give(wanted: &Attributes) -> io::Result<()> {
     }
 }
 
-/// What the kernel schedules a thread by; 0 is the one that asks.
+/// Scheduling attributes of a thread; 0 is the calling thread.
 ///
-/// # Errors
-/// What sched_getattr(2) reports.
+/// # Errors The error of sched_getattr(2).
 pub fn attributes_of(thread: u32) -> io::Result<Attributes> {
     let mut found = Attributes::sized();
     // SAFETY: room for as many bytes as said.
@@ -229,10 +223,9 @@ pub fn attributes_of(thread: u32) -> io::Result<Attributes> {
     }
 }
 
-/// What the kernel schedules a process by: policy number, priority, nice value, slice in ns (0 where it does not tell).
+/// Policy number, priority, nice value and slice in ns (0 if not reported) of a process.
 ///
-/// # Errors
-/// What sched_getattr(2) reports.
+/// # Errors The error of sched_getattr(2).
 pub fn scheduled_by(process: u32) -> io::Result<(u32, u32, i32, u64)> {
     attributes_of(process).map(|found| (found.policy, found.priority, found.nice, found.runtime))
 }
@@ -243,7 +236,7 @@ pub fn usable_cpus() -> Vec<u32> {
     crate::affinity_of(0).unwrap_or_default()
 }
 
-/// Sends SIGTERM to a process; one that is gone is no error.
+/// Sends SIGTERM to a process. A missing process is not an error.
 pub fn ask_to_end(process: u32) {
     crate::send_signal(process, libc::SIGTERM);
 }
@@ -253,7 +246,7 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// Runs a shell that starts another process, and tells what both are scheduled by.
+    /// Attributes of a shell and of a process it starts.
     fn seen(conditions: &Conditions) -> [(u32, u32, i32, u64); 2] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "sleep 5 & echo $!; wait"]).stdout(Stdio::piped()).process_group(0);

@@ -11,13 +11,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// The signals that are heard.
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// How many listeners there are right now.
+/// Number of listeners.
 static LISTENING: Mutex<usize> = Mutex::new(0);
 /// True while none does: then the signals have their default meaning. Our handler cannot be taken away again once it
 /// is installed, so this decides what it does.
 static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Listens for the signals that ask a process to end; gives them back their default meaning on drop.
+/// Listens for the signals that end a process. Dropping it restores their default action.
 #[derive(Debug)]
 pub struct Signals {
     heard: Vec<(i32, UnixStream, signal_hook::SigId)>,
@@ -49,7 +49,7 @@ impl Signals {
         Ok(listening)
     }
 
-    /// What to poll; readable when a signal came.
+    /// Descriptors to poll; readable after a signal.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.heard.iter().map(|(_, stream, _)| stream.as_raw_fd())
     }

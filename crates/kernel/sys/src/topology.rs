@@ -1,9 +1,9 @@
-//! What the kernel says about its CPUs in `/sys/devices/system`.
+//! CPU topology from `/sys/devices/system`.
 
 use crate::cpu_list::CpuList;
 use std::path::Path;
 
-/// The neighbours of a CPU, itself included, ascending.
+/// CPUs that share a core, a cache or a node with one CPU, which is included; ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbours {
     /// The CPU.
@@ -16,7 +16,7 @@ pub struct Neighbours {
     pub node: Vec<u32>,
 }
 
-/// How far apart two different CPUs are; the levels of machine files.
+/// Distance between two different CPUs: the levels of machine files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// Threads of one core.
@@ -30,7 +30,7 @@ pub enum Distance {
 }
 
 impl Neighbours {
-    /// How far `other` is.
+    /// Distance to `other`.
     #[must_use]
     pub fn distance(&self, other: u32) -> Distance {
         match other {
@@ -42,8 +42,8 @@ impl Neighbours {
     }
 }
 
-/// The neighbours of each of `cpus`, among `cpus`. What `/sys` does not tell is taken as: a core of its own, one cache
-/// and one node for all.
+/// Neighbours of each of `cpus`, among `cpus`. Missing facts default to: a core of its own, one cache and one node for
+/// all.
 #[must_use]
 pub fn neighbours(cpus: &[u32]) -> Vec<Neighbours> {
     read(Path::new("/sys/devices/system"), cpus)

@@ -1,11 +1,10 @@
-//! What the kernel and a ublk server say to each other: the structures and numbers of `linux/ublk_cmd.h` that are used
-//! here, written from the documented interface (`Documentation/block/ublk.rst`).
+//! Structures and numbers of the ublk interface (`linux/ublk_cmd.h`), written from `Documentation/block/ublk.rst`.
 //!
-//! Commands are ioctl-encoded, which kernels know since 6.4; the older plain numbers are not tried.
+//! Commands are ioctl-encoded, which needs Linux 6.4. The older plain numbers are not supported.
 
 /// Devices by their numbers: any free one.
 pub const ANY_DEVICE: u32 = u32::MAX;
-/// Where the kernel publishes what a queue's tags ask for: offset in the device's mapping.
+/// Offset of the request descriptors in the device's mapping.
 pub const DESCRIPTORS: i64 = 0;
 /// A command that ends because the device goes away.
 pub const ABORTED: i32 = -libc::ENODEV;
@@ -14,35 +13,35 @@ pub const TAGS_MAX: u16 = 4096;
 
 /// The device outlives its server and takes a new one.
 pub const F_USER_RECOVERY: u64 = 1 << 3;
-/// What the dead server had not answered is asked of the new one again.
+/// Requests the dead server left unanswered are sent again to the new one.
 pub const F_USER_RECOVERY_REISSUE: u64 = 1 << 4;
 /// Commands are ioctl-encoded.
 pub const F_CMD_IOCTL_ENCODE: u64 = 1 << 6;
 
 /// The state of a device without disk.
 pub const S_DEAD: u16 = 0;
-/// Of one that is served.
+/// State of a device that is being served.
 pub const S_LIVE: u16 = 1;
-/// Of one whose server is gone and that waits for another.
+/// State of a device whose server has died and that waits for a new one.
 pub const S_QUIESCED: u16 = 2;
 
 /// Seeking costs.
 pub const ATTR_ROTATIONAL: u32 = 1 << 1;
-/// What was acknowledged is durable only after a flush.
+/// Acknowledged writes are durable only after a flush.
 pub const ATTR_VOLATILE_CACHE: u32 = 1 << 2;
 /// Writes can be durable when they are acknowledged.
 pub const ATTR_FUA: u32 = 1 << 3;
 
-/// [`Params::basic`] is meant.
+/// [`Params::basic`] is set.
 pub const PARAM_BASIC: u32 = 1 << 0;
-/// [`Params::discard`] is meant.
+/// [`Params::discard`] is set.
 pub const PARAM_DISCARD: u32 = 1 << 1;
 
 /// Read sectors.
 pub const OP_READ: u8 = 0;
 /// Write sectors.
 pub const OP_WRITE: u8 = 1;
-/// Make durable what was acknowledged.
+/// Make acknowledged writes durable.
 pub const OP_FLUSH: u8 = 2;
 /// Contents are no longer needed.
 pub const OP_DISCARD: u8 = 3;
@@ -67,7 +66,7 @@ pub struct ControlBody {
     pub reserved: u32,
 }
 
-/// What a device is.
+/// State of a device (`ublksrv_ctrl_dev_info`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceState {
@@ -124,7 +123,7 @@ pub struct Params {
     pub pad: u32,
 }
 
-/// What a tag asks for; the kernel writes it.
+/// The request of a tag; written by the kernel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Descriptor {
@@ -135,12 +134,12 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// One of `OP_…`.
+    /// Operation, one of `OP_…`.
     pub fn op(&self) -> u8 {
         (self.op_flags & 0xff) as u8
     }
 
-    /// Whether a flag of `IO_…` is set. The kernel's header numbers them as they stand in `op_flags`.
+    /// Whether flag `IO_…` is set in `op_flags`.
     pub fn has(&self, flag: u32) -> bool {
         self.op_flags & flag != 0
     }
@@ -159,7 +158,7 @@ pub struct QueueBody {
 const READ: u32 = 2;
 const READ_WRITE: u32 = 3;
 
-/// An ioctl number of ublk, as `_IOR('u', …)` and `_IOWR('u', …)` make them.
+/// ioctl number of ublk, as built by `_IOR('u', …)` and `_IOWR('u', …)`.
 const fn encoded(direction: u32, number: u32, bytes: usize) -> u32 {
     direction << 30 | (bytes as u32) << 16 | (b'u' as u32) << 8 | number
 }
@@ -168,17 +167,17 @@ const fn control(direction: u32, number: u32) -> u32 {
     encoded(direction, number, size_of::<ControlBody>())
 }
 
-/// What is there about a device.
+/// Get the state of a device.
 pub const GET_DEV_INFO: u32 = control(READ, 0x02);
-/// Make a device.
+/// Create a device.
 pub const ADD_DEV: u32 = control(READ_WRITE, 0x04);
 /// Remove a device.
 pub const DEL_DEV: u32 = control(READ_WRITE, 0x05);
-/// Make its disk appear.
+/// Create its disk.
 pub const START_DEV: u32 = control(READ_WRITE, 0x06);
-/// Make its disk go away.
+/// Remove its disk.
 pub const STOP_DEV: u32 = control(READ_WRITE, 0x07);
-/// Say what the disk is like.
+/// Set the parameters of its disk.
 pub const SET_PARAMS: u32 = control(READ_WRITE, 0x08);
 /// A new server begins.
 pub const START_USER_RECOVERY: u32 = control(READ_WRITE, 0x10);
@@ -186,7 +185,7 @@ pub const START_USER_RECOVERY: u32 = control(READ_WRITE, 0x10);
 pub const END_USER_RECOVERY: u32 = control(READ_WRITE, 0x11);
 /// Wait for the first request of a tag.
 pub const FETCH: u32 = encoded(READ_WRITE, 0x20, size_of::<QueueBody>());
-/// Answer a request of a tag and wait for the next.
+/// Complete the request of a tag and wait for the next one.
 pub const COMMIT_AND_FETCH: u32 = encoded(READ_WRITE, 0x21, size_of::<QueueBody>());
 
 #[cfg(test)]

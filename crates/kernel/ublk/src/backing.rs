@@ -1,8 +1,8 @@
-//! What lies behind an elevated device: a file or a block device that nobody else uses.
+//! The backing of an elevated device: a file or block device that nothing else uses.
 //!
-//! It is opened for direct I/O where it can be, and locked: the lock belongs to the open file, and the kernel keeps that open
-//! until the last transfer is done, also when its server was killed. A new server that has the lock therefore knows that
-//! no old write is still under way and could land on top of a newer one.
+//! It is opened for direct I/O if possible, and locked. The kernel holds the lock until the last transfer is complete,
+//! even if the server was killed. So a new server that gets the lock knows that no old write can still overwrite a
+//! newer one.
 
 use super::error::ElevateError;
 use super::record::{self, Identity};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Alignments that a disk may ask for, smallest first.
 const BLOCK_SIZES: [usize; 4] = [512, 1024, 2048, 4096];
-/// How long a killed server's transfers may take. A choice: above the time-outs of usual disks.
+/// Time limit for the transfers of a killed server. A choice: above the time-outs of usual disks.
 const OLD_TRANSFERS: Duration = Duration::from_secs(60);
 
 /// The opened backing.
@@ -23,9 +23,9 @@ const OLD_TRANSFERS: Duration = Duration::from_secs(60);
 pub struct Backing {
     /// The file; transfers go by its descriptor.
     pub file: File,
-    /// Where it was found, without links.
+    /// Path with all symbolic links resolved.
     pub path: PathBuf,
-    /// Which it is.
+    /// Identity of the file or device.
     pub identity: Identity,
     /// Sectors of 512 bytes, a whole number of blocks.
     pub sectors: u64,
@@ -33,16 +33,15 @@ pub struct Backing {
     pub block_bytes: u32,
     /// Whether transfers pass by the page cache.
     pub is_direct: bool,
-    /// Whether seeking costs, where the kernel knows.
+    /// True for a rotating disk; `None` if unknown.
     pub rotational: Option<bool>,
-    /// Whether space can be given back (discards, zeroes without data).
+    /// True if it supports discards and zeroing without data.
     pub punches: bool,
 }
 
-/// Opens `path` for an elevator.
+/// Opens `path` as a backing.
 ///
-/// # Errors
-/// It is neither file nor block device, somebody else uses it, it is too small, or the kernel refuses.
+/// # Errors It is neither file nor block device, is in use, is too small, or the kernel refuses.
 pub fn open(path: &Path) -> Result<Backing, ElevateError> {
     let not = |why: String| ElevateError::Backing { path: path.to_path_buf(), why };
     let found = fs::canonicalize(path).map_err(|why| not(format!("{why}. Name a file or a block device.")))?;
@@ -86,8 +85,8 @@ pub fn open(path: &Path) -> Result<Backing, ElevateError> {
     })
 }
 
-/// Opens for direct I/O, or through the page cache where the file system has no direct I/O. A device is opened exclusively:
-/// the kernel refuses if it or a part of it is mounted, swapped to, or taken by a volume.
+/// Opens for direct I/O, or through the page cache if the file system has no direct I/O. A device is opened
+/// exclusively: the kernel refuses if it or a part of it is mounted, used for swap, or part of a volume.
 fn open_direct(path: &Path, is_device: bool) -> io::Result<(File, bool)> {
     let exclusive = if is_device { libc::O_EXCL } else { 0 };
     let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags | exclusive).open(path);
@@ -113,7 +112,7 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether one of our records says that a server which is gone had this file: then its lock goes soon.
+/// True if a record shows that a dead server used this file. Its lock will be released soon.
 fn killed_server_has_it(file: &File) -> bool {
     let Ok(about) = file.metadata() else { return false };
     let is_device = about.file_type().is_block_device();
@@ -121,7 +120,7 @@ fn killed_server_has_it(file: &File) -> bool {
     record::all().iter().any(|record| record.identity == identity && !record.server_lives())
 }
 
-/// Who has the disk for itself, as a sentence. Its server must be at work: the kernel may want to read before it opens.
+/// Exclusive user of the disk, as a sentence. The server must be running, because opening may read from the disk.
 pub fn disk_in_use(number: u32) -> Option<String> {
     let disk = format!("/dev/ublkb{number}");
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk);
@@ -132,7 +131,7 @@ pub fn disk_in_use(number: u32) -> Option<String> {
         .or_else(|| Some(format!("{disk} is in use by a swap area or a program (see `lsblk`). Free it first.")))
 }
 
-/// What is mounted from or built upon the disk, as a sentence; the disk is not opened.
+/// Mounts of the disk and devices built on it, as a sentence, found without opening the disk.
 pub fn built_upon(number: u32) -> Option<String> {
     let device = fs::metadata(format!("/dev/ublkb{number}")).ok()?;
     device_in_use(device.rdev()).map(|why| format!("/dev/ublkb{number}: {why}"))
@@ -162,7 +161,7 @@ fn smallest_transfer(file: &File) -> usize {
     BLOCK_SIZES.into_iter().find(accepts).unwrap_or(page)
 }
 
-/// Whether space can be given back. A file is asked by a hole behind its end, which changes nothing.
+/// Whether discards are supported. A file is tested by punching a hole past its end, which changes nothing.
 fn punches(file: &File, is_device: bool, bytes: u64, number: u64) -> bool {
     if is_device {
         return queue_fact(number, "write_zeroes_max_bytes").is_some_and(|most| most != "0");
@@ -172,7 +171,7 @@ fn punches(file: &File, is_device: bool, bytes: u64, number: u64) -> bool {
     unsafe { libc::fallocate(file.as_raw_fd(), mode, end as libc::off_t, 4096) == 0 }
 }
 
-/// What the kernel says of the queue of device `number`, or of the disk it is a part of.
+/// Queue attribute of device `number`, or of the disk it is a partition of.
 fn queue_fact(number: u64, name: &str) -> Option<String> {
     let device = sys_folder(number);
     let read = |folder: PathBuf| fs::read_to_string(folder.join("queue").join(name)).ok();
@@ -183,7 +182,7 @@ fn sys_folder(number: u64) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number)))
 }
 
-/// Who uses block device `number` or a part of it, as a sentence.
+/// User of block device `number` or of a part of it, as a sentence.
 fn device_in_use(number: u64) -> Option<String> {
     let folder = sys_folder(number);
     let listed = |of: &Path| fs::read_dir(of).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -199,7 +198,7 @@ fn device_in_use(number: u64) -> Option<String> {
     Some(format!("/dev/{name} is built on it. Take that apart first, or name /dev/{name}."))
 }
 
-/// Where one of the devices `numbers` (`MAJOR:MINOR`) is mounted.
+/// Mount point of one of the devices `numbers` (`MAJOR:MINOR`).
 fn mounted_at(numbers: &[String]) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts.lines().find_map(|line| {
@@ -210,7 +209,7 @@ fn mounted_at(numbers: &[String]) -> Option<String> {
     })
 }
 
-/// Who uses the file at `path`, as a sentence.
+/// User of the file at `path`, as a sentence.
 fn file_in_use(path: &Path) -> Option<String> {
     let named = path.to_str()?;
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What can be asked of elevated devices from outside: which there are, how they do, and to stop one.
+//! Commands on running elevated devices: list, status and stop.
 
 use super::abi;
 use super::backing::built_upon;
@@ -14,18 +14,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a server may take to stop. A choice: it writes what is left and waits for the disk.
+/// Time limit for a server to stop. A choice: it flushes pending writes and waits for the disk.
 const STOPPING: Duration = Duration::from_secs(60);
 
-/// How a device stands.
+/// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It has a server.
     Served,
-    /// Its server is gone; requests wait for another one.
+    /// The server has died; requests wait for a new one.
     ServerGone,
-    /// It has no disk: it was never started, or stopped and not removed.
+    /// It has no disk: never started, or stopped and not removed.
     NoDisk,
     /// Another program made it.
     NotOurs,
@@ -36,15 +36,15 @@ pub enum Standing {
 pub struct Listed {
     /// Its number.
     pub number: u32,
-    /// How it stands.
+    /// State.
     pub standing: Standing,
-    /// Its server's process id, as the kernel knows it.
+    /// Process id of its server, from the kernel.
     pub server: i32,
     /// The elevator as typed; `None` where nothing is written about it.
     pub elevator: Option<String>,
-    /// What lies behind it.
+    /// Path of its backing.
     pub backing: Option<String>,
-    /// What to do about it.
+    /// What the user can do about it.
     pub remedy: Option<String>,
 }
 
@@ -92,10 +92,9 @@ fn remedy(number: u32, standing: Standing, is_written: bool) -> Option<String> {
     }
 }
 
-/// Stops device `number`: its server ends, or, where that is gone, the device is removed and requests that wait fail.
+/// Stops device `number` by ending its server. Without a server, the device is removed and waiting requests fail.
 ///
-/// # Errors
-/// Not ours, in use, or not stopped in time.
+/// # Errors The device is not ours, is in use, or did not stop in time.
 pub fn stop(number: u32) -> Result<(), ElevateError> {
     let listed = list()?.into_iter().find(|it| it.number == number);
     let Some(device) = listed.filter(|it| it.standing != Standing::NotOurs) else {
@@ -137,10 +136,9 @@ fn remove(number: u32) -> Result<(), ElevateError> {
     Ok(())
 }
 
-/// How device `number` does, asked of its server; the only device where no number is given.
+/// Status of device `number`, or of the only device. Asks its server.
 ///
-/// # Errors
-/// There is no such device, or nobody serves it.
+/// # Errors There is no such device, or it has no server.
 pub fn status(number: Option<u32>) -> Result<Report, ElevateError> {
     let served: Vec<u32> = record::all().into_iter().filter(Record::server_lives).map(|it| it.device).collect();
     let number = match (number, served.as_slice()) {

@@ -1,4 +1,4 @@
-//! The control commands of ublk: making, describing, starting, stopping, removing and recovering a device.
+//! Control commands of ublk: add, configure, start, stop, remove and recover a device.
 
 use super::abi::{self, ControlBody, DeviceState, Params};
 use super::error::ElevateError;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The kernel's door to all ublk devices.
 const DOOR: &str = "/dev/ublk-control";
 
-/// How long a device may take to notice that its server is gone. A choice: the kernel waits for I/O that is under way.
+/// Time limit for the kernel to notice a dead server. A choice: it waits for I/O in flight.
 const RELEASE: Duration = Duration::from_secs(30);
 
 /// The open door.
@@ -21,10 +21,9 @@ pub struct Control {
 }
 
 impl Control {
-    /// Opens the door.
+    /// Opens `/dev/ublk-control`.
     ///
-    /// # Errors
-    /// No root, no ublk driver, or no io_uring.
+    /// # Errors No root, no ublk driver, or no io_uring.
     pub fn open() -> Result<Control, ElevateError> {
         let uid = goodness_sys::effective_user();
         if uid != 0 {
@@ -36,7 +35,7 @@ impl Control {
         Ok(Control { door, ring })
     }
 
-    /// Gives one command and waits for the answer.
+    /// Sends one command and waits for the result.
     fn command(&mut self, number: u32, body: ControlBody) -> io::Result<i32> {
         let mut bytes = [0u8; 80];
         // SAFETY: the body is plain memory of 32 bytes without padding, and there is room for it.
@@ -62,14 +61,14 @@ impl Control {
         self.command(number, ControlBody { device, queue: u16::MAX, value, ..ControlBody::default() })
     }
 
-    /// Makes a device as `info` says; the kernel corrects `info`, its number first of all.
+    /// Adds a device as described by `info`. The kernel updates `info`, including the device number.
     pub fn add(&mut self, info: &mut DeviceState) -> io::Result<()> {
         let (address, length) = (&raw mut *info as u64, size_of::<DeviceState>() as u16);
         let body = ControlBody { device: info.device, queue: u16::MAX, length, address, ..ControlBody::default() };
         self.command(abi::ADD_DEV, body).map(drop)
     }
 
-    /// What is there about `device`; `None` if there is no such device.
+    /// State of `device`; `None` if there is no such device.
     pub fn state(&mut self, device: u32) -> io::Result<Option<DeviceState>> {
         let mut info = DeviceState::default();
         let (address, length) = (&raw mut info as u64, size_of::<DeviceState>() as u16);
@@ -81,7 +80,7 @@ impl Control {
         }
     }
 
-    /// Says what the disk of `device` is like.
+    /// Sets the parameters of the disk of `device`.
     pub fn set_params(&mut self, device: u32, params: &Params) -> io::Result<()> {
         let (address, length) = (&raw const *params as u64, size_of::<Params>() as u16);
         let body = ControlBody { device, queue: u16::MAX, length, address, ..ControlBody::default() };
@@ -98,12 +97,13 @@ impl Control {
         self.about(abi::STOP_DEV, device, 0).map(drop)
     }
 
-    /// The device goes away. Nobody may have it open.
+    /// Removes the device. It must not be open.
     pub fn delete(&mut self, device: u32) -> io::Result<()> {
         self.about(abi::DEL_DEV, device, 0).map(drop)
     }
 
-    /// This process wants to be the server of a device whose server is gone; waits until the kernel has noticed that.
+    /// Registers this process as the new server of a device whose server has died. Waits until the kernel has noticed
+    /// the death.
     pub fn start_recovery(&mut self, device: u32) -> io::Result<()> {
         let until = Instant::now() + RELEASE;
         loop {

@@ -1,9 +1,9 @@
-//! Why an elevator could not be put before a device, as sentences with a remedy.
+//! Errors of `goodness elevate`, as sentences with a remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why something about `goodness elevate` failed. What had been made is gone again, unless the sentence says otherwise.
+/// Error of `goodness elevate`. All changes are undone by then, unless the sentence says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum ElevateError {
     /// Block devices are for root.
@@ -15,36 +15,36 @@ pub enum ElevateError {
         /// The effective user id.
         uid: u32,
     },
-    /// No `/dev/ublk-control`.
+    /// There is no `/dev/ublk-control`.
     #[error(
         "this kernel offers no ublk devices: /dev/ublk-control cannot be opened ({source}). Load the driver with \
          `modprobe ublk_drv`; it needs Linux 6.4 or later with CONFIG_BLK_DEV_UBLK."
     )]
     NoDriver {
-        /// What opening said.
+        /// Error of opening it.
         source: io::Error,
     },
-    /// No io_uring.
+    /// There is no io_uring.
     #[error("io_uring is not available ({source}). It may be switched off: see `sysctl kernel.io_uring_disabled`.")]
     NoRing {
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// An elevator that there is not, or settings that it has not.
     #[error("{0}. See `goodness list elevators`.")]
     Elevator(String),
-    /// What was named cannot lie behind a device.
+    /// The given path cannot be a backing.
     #[error("{}: {why}", path.display())]
     Backing {
-        /// What was named.
+        /// The path.
         path: PathBuf,
-        /// Why not, and the remedy.
+        /// Reason and remedy.
         why: String,
     },
-    /// A setting that makes no sense.
+    /// An invalid setting.
     #[error("{0}")]
     Setting(String),
-    /// The device asked for is not there, or not in the state for that.
+    /// The device does not exist, or is in the wrong state.
     #[error("{0}")]
     Device(String),
     /// The kernel refused a step.
@@ -52,9 +52,9 @@ pub enum ElevateError {
     Kernel {
         /// The step.
         what: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
     /// The server of the queue ended before it should.
@@ -66,7 +66,7 @@ pub enum ElevateError {
     Server {
         /// Its device.
         device: u32,
-        /// What it said last.
+        /// Its last message.
         why: String,
     },
     /// A rule of the block layer was broken.
@@ -86,8 +86,8 @@ impl ElevateError {
         ElevateError::Kernel { what: what.into(), source, remedy }
     }
 
-    /// The exit code of the command line: 2 where the call or the machine has to change first, 4 where a rule was
-    /// broken, 1 otherwise.
+    /// Exit code of the command line: 2 if the call or the machine has to change first, 4 if the elevator broke a rule,
+    /// else 1.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -1,12 +1,12 @@
-//! The elevator at work on a disk that exists: pieces of I/O come in, requests go to the backing, answers come out.
+//! Runs an elevator for a real disk: I/O comes in, requests go to the backing, completions come out.
 //!
-//! A state machine without clock and without system calls: who drives it says what time it is and moves the bytes.
-//! Around the elevator is the same block layer that runs in the simulator (`goodness_block`), with its merging, pools
-//! and plugs, and its referee verifies the elevator's answers: one that cannot be is a panic here. Every event goes to
-//! the observers of `goodness_observe`, as in simulated runs.
+//! A state machine without clock or system calls: the caller supplies the time and moves the bytes. The elevator runs
+//! inside the simulator's block layer (`goodness_block`), with merging, request pools and plugging. The referee checks
+//! the elevator's choices and panics on an invalid one. All events go to the observers of `goodness_observe`, as in
+//! simulated runs.
 //!
-//! A flush is given to the backing only after all that was answered before it: the layer sends it at once, and what was
-//! answered is complete in the backing by then. A durable write passes by the elevator and is never merged.
+//! A flush covers all writes completed before it: the layer sends it at once, and completed writes are already in the
+//! backing. A durable write bypasses the elevator and is never merged.
 
 use goodness_block::{Disk, Out, Outcome, QueueOptions, by_name};
 use goodness_core::{Device, DeviceFacts, Event, Io, Observer, Operation, Request, RequestId, SECTOR_BYTES, Time};
@@ -14,20 +14,20 @@ use goodness_observe::{Checked, Checkers, Ending, Measured, Metrics};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the layer has handed out, and what the backing has finished.
+/// Requests dispatched by the layer, and completions from the backing.
 #[derive(Debug, Default)]
 struct Mail {
     started: Vec<(RequestId, Request)>,
     finished: VecDeque<RequestId>,
 }
 
-/// The device as the layer sees it: a letter box whose other side is the host.
+/// The device as the layer sees it. Its other side is the host.
 struct LetterBox {
     facts: DeviceFacts,
     mail: Arc<Mutex<Mail>>,
 }
 
-/// The content, also after a panic elsewhere: it is whole between calls.
+/// Locks even after a panic elsewhere: the data is consistent between calls.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -50,10 +50,10 @@ impl Device for LetterBox {
     }
 }
 
-/// A part of somebody's memory that a transfer reads or fills.
+/// Part of an I/O's memory, read or filled by a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whose, as in [`Io::tag`].
+    /// The I/O, as in [`Io::tag`].
     pub tag: u64,
     /// First sector.
     pub sector: u64,
@@ -61,12 +61,12 @@ pub struct Part {
     pub sectors: u32,
 }
 
-/// What the backing is to do: contiguous sectors, whose memory is that of `parts`, in order.
+/// One operation of the backing on contiguous sectors. Its memory is that of `parts`, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
-    /// The request, to be given back when it is complete.
+    /// The request; pass it back on completion.
     pub request: RequestId,
-    /// What.
+    /// Operation.
     pub op: Operation,
     /// First sector.
     pub sector: u64,
@@ -74,11 +74,11 @@ pub struct Transfer<'a> {
     pub sectors: u32,
     /// Must be durable before it is complete.
     pub durable: bool,
-    /// Whose memory.
+    /// Memory of the transfer.
     pub parts: &'a [Part],
 }
 
-/// What became of a piece of I/O.
+/// Completion of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// As in [`Io::tag`].
@@ -87,7 +87,7 @@ pub struct Answer {
     pub result: Result<(), i32>,
 }
 
-/// What is known of the work so far: measured since the watch began anew, checked from the first request on.
+/// Metrics and checks so far. Metrics count from the last reset, checks from the first request.
 #[derive(Clone, Debug)]
 pub struct Watch {
     metrics: Metrics,
@@ -113,20 +113,20 @@ impl Watch {
         (self.metrics, self.since) = (Metrics::new(1, now, &[]), now);
     }
 
-    /// When measuring began, and the last event.
+    /// Start of the measurement and time of the last event.
     #[must_use]
     pub fn window(&self) -> (Time, Time) {
         (self.since, self.now)
     }
 
-    /// What was measured until `end`, and what was checked; `ending` says whether all is over.
+    /// Metrics until `end`, and checks. `ending` says whether the run is over.
     #[must_use]
     pub fn finish(self, end: Time, ending: Ending) -> (Measured, Checked) {
         (self.metrics.finish(end), self.checkers.finish(end, ending))
     }
 }
 
-/// One elevator at work.
+/// A running elevator.
 pub struct Host {
     disk: Box<dyn Disk>,
     mail: Arc<Mutex<Mail>>,
@@ -176,10 +176,9 @@ impl Host {
         self.tell(now);
     }
 
-    /// The backing has done what `request` asked for, or failed with an error number.
+    /// Reports that the backing has completed `request`, or failed with an error number.
     ///
-    /// # Panics
-    /// In the next [`Host::advance`], when the backing does not have it.
+    /// # Panics In the next [`Host::advance`], if the backing does not have the request.
     pub fn complete(&mut self, request: RequestId, result: Result<(), i32>) {
         if let Err(error) = result {
             let failed = &mut self.failed;
@@ -188,7 +187,7 @@ impl Host {
         lock(&self.mail).finished.push_back(request);
     }
 
-    /// Lets happen what is due: completions, timers, and what follows from them.
+    /// Handles everything due by `now`: completions, timers and their consequences.
     pub fn advance(&mut self, now: Time) {
         let now = self.pass(now);
         while self.disk.next_event() <= now {
@@ -197,7 +196,7 @@ impl Host {
         self.tell(now);
     }
 
-    /// When [`Host::advance`] must be called next, if ever.
+    /// Time at which [`Host::advance`] must be called next, if any.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         Some(self.disk.next_event()).filter(|at| *at < Time::NEVER)
@@ -218,7 +217,7 @@ impl Host {
         }
     }
 
-    /// Hands out the answers that are due.
+    /// Takes the completions that are due.
     pub fn answers(&mut self) -> impl Iterator<Item = Answer> + '_ {
         self.answers.drain(..)
     }
@@ -241,7 +240,7 @@ impl Host {
         self.last
     }
 
-    /// Observers hear the events, and pieces that are done get their answers.
+    /// Passes new events to the observers and completes finished I/O.
     fn tell(&mut self, now: Time) {
         let events = self.out.events.iter().flatten();
         let mut watch = lock(&self.watch);

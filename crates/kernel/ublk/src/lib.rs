@@ -1,15 +1,14 @@
-//! An elevator of the registry before a disk that exists: a ublk block device whose queue it is, over a file or a block
-//! device.
+//! Runs one of our elevators for a real disk, as the queue of a ublk block device over a file or a block device.
 //!
 //! ```text
-//!  programs ─▶ /dev/ublkbN ─▶ kernel ═ring═▶ queue ─▶ host (layer + elevator) ─▶ transfers ═ring═▶ backing
+//! programs ─▶ /dev/ublkbN ─▶ kernel ═ring═▶ queue ─▶ host (layer + elevator) ─▶ transfers ═ring═▶ backing
 //! ```
 //!
-//! `abi` is what kernel and server say to each other, `control` makes and removes devices, `queue` is the server's
-//! loop, `host` the elevator with the block layer around it, `transfers` and `memory` the bytes, `backing` what lies
-//! behind, `server` a server's life, `tender` a process that may wait for it, `record` what is left when it is killed,
-//! `probe` and `report` what it costs and did, `commands` what can be asked from outside, `verify` a load that knows
-//! what it must read back. [`disks`] makes disks for real elevators.
+//! `abi` defines the interface between kernel and server; `control` adds and removes devices; `queue` is the server's
+//! loop; `host` is the elevator in its block layer; `transfers` and `memory` move the bytes to the `backing`. `server`
+//! runs a server from start to end; `tender` is a helper process for calls that may block on the server; `record` is
+//! the file that survives a killed server. `probe` and `report` measure; `commands` are list, status and stop; `verify`
+//! is a load that checks all data it reads. [`disks`] makes disks for the kernel's elevators.
 
 mod abi;
 mod backing;

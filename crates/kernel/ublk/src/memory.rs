@@ -1,4 +1,4 @@
-//! Memory shared with the kernel: the buffers of the tags, and the kernel's table of what they ask for.
+//! Memory shared with the kernel: the tags' buffers and the table of their requests.
 
 use super::abi::{self, Descriptor};
 use std::fs::File;
@@ -31,7 +31,7 @@ impl Drop for Mapping {
     }
 }
 
-/// One buffer for each tag. The kernel fills and reads them; we only pass their addresses on.
+/// One buffer per tag. The kernel reads and fills them; we only pass their addresses.
 pub struct Buffers {
     mapping: Mapping,
     each: usize,
@@ -66,10 +66,9 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
-    /// That of the opened character device.
+    /// Maps the table of the opened character device.
     ///
-    /// # Errors
-    /// What mmap(2) reports.
+    /// # Errors The error of mmap(2).
     pub fn new(device: &File, tags: u16) -> io::Result<Descriptors> {
         let bytes = (usize::from(tags) * size_of::<Descriptor>()).next_multiple_of(page_bytes());
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
@@ -77,10 +76,9 @@ impl Descriptors {
         Ok(Descriptors { mapping })
     }
 
-    /// What `tag` asks for; the kernel has just said that it does.
+    /// The request of `tag`, which the kernel has just announced.
     ///
-    /// # Panics
-    /// When there is no such tag.
+    /// # Panics When there is no such tag.
     pub fn of(&self, tag: usize) -> Descriptor {
         let at = tag * size_of::<Descriptor>();
         assert!(at + size_of::<Descriptor>() <= self.mapping.bytes, "there is no tag {tag}");

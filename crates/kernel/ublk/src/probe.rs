@@ -1,4 +1,5 @@
-//! What the device costs: the same reads from the backing itself and through the device, one at a time, in turn.
+//! Measures the overhead of the device: the same reads, alternately from the backing and through the device, one at a
+//! time.
 
 use goodness_core::{SECTOR_BYTES, Seed};
 use goodness_sys::monotonic_ns;
@@ -22,17 +23,16 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// What the device adds to a read.
+    /// Time the device adds to a read.
     #[must_use]
     pub fn added_ns(&self) -> u64 {
         self.through_ns.saturating_sub(self.direct_ns)
     }
 }
 
-/// Reads `reads` times from `backing`, of so many sectors, and `through` the device. Nothing is written.
+/// Makes `reads` reads from `backing`, which has this many sectors, and as many `through` the device. Writes nothing.
 ///
-/// # Errors
-/// What reading reports.
+/// # Errors The error of a read.
 pub fn probe(backing: &File, sectors: u64, through: &File, reads: u32) -> io::Result<Probe> {
     let mut memory = vec![0u8; 2 * READ_BYTES];
     let start = memory.as_ptr().align_offset(READ_BYTES);

@@ -1,5 +1,5 @@
-//! The one queue of a ublk device: requests are fetched from the kernel, the host's elevator orders them, io_uring
-//! moves the bytes, and results are committed. One thread with one ring does all of it.
+//! The queue of a ublk device: fetches requests from the kernel, has the elevator order them, moves the bytes with
+//! io_uring, and commits the results. One thread with one ring does all of it.
 
 use super::abi::{self, Descriptor, QueueBody};
 use super::backing::Backing;
@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
-/// Largest request of the disk, in sectors: as much as one request of the layer may have (`specs section 2.1`).
+/// Largest request of the disk, in sectors: the largest request of the layer (`specs section 2.1`).
 pub const SECTORS_MAX: u32 = 1024;
 
 /// In the high half of an operation's number: a command of a tag.
@@ -23,7 +23,7 @@ const OF_TAG: u64 = 1 << 32;
 /// A transfer of a request.
 const OF_REQUEST: u64 = 2 << 32;
 
-/// What the server has spent, readable while it works.
+/// Resources used by the server, readable while it runs.
 #[derive(Debug, Default)]
 pub struct Spent {
     /// Nanoseconds in the elevator and the layer around it.
@@ -32,13 +32,13 @@ pub struct Spent {
     pub flushes: AtomicU64,
     /// Writes that must be durable before they are acknowledged.
     pub durable: AtomicU64,
-    /// CPU time of the thread, in nanoseconds, when it ended.
+    /// CPU time of the thread in nanoseconds, set when it ends.
     pub cpu_ns: AtomicU64,
     /// The thread, while it runs.
     pub thread: AtomicU64,
 }
 
-/// Where a tag stands.
+/// State of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
     /// The kernel has it.
@@ -63,7 +63,7 @@ pub struct Queue {
     stands: Vec<Stand>,
     sectors: Vec<u32>,
     arrived: Vec<Io>,
-    /// Answers of the kernel: number and result.
+    /// Completions from the kernel: number and result.
     heard: Vec<(u64, i32)>,
     /// Requests handed out in this round.
     begun: Vec<RequestId>,
@@ -108,10 +108,9 @@ impl Queue {
         })
     }
 
-    /// Serves until the device goes away; `ready` hears when requests can come.
+    /// Serves until the device is removed. Sends on `ready` once it can take requests.
     ///
-    /// # Errors
-    /// io_uring itself failed; errors of the backing are answers.
+    /// # Errors An error of io_uring itself. Errors of the backing are returned to the requests.
     pub fn serve(mut self, ready: &mpsc::Sender<()>) -> io::Result<()> {
         self.spent.thread.store(goodness_sys::thread_id() as u64, Ordering::Relaxed);
         for tag in 0..self.tags.len() {
@@ -133,7 +132,7 @@ impl Queue {
         Time(monotonic_ns() - self.epoch)
     }
 
-    /// Submits what is prepared and waits for an answer of the kernel or a timer of the elevator.
+    /// Submits prepared entries and waits for a completion or an elevator timer.
     fn wait(&mut self) -> io::Result<()> {
         let result = match self.host.next_event() {
             None => self.ring.submit_and_wait(1),
@@ -151,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// Hears the kernel, asks the elevator, and prepares what follows.
+    /// Handles the completions, runs the elevator and prepares the next entries.
     fn round(&mut self) -> io::Result<()> {
         let mut heard = std::mem::take(&mut self.heard);
         heard.extend(self.ring.completion().map(|answer| (answer.user_data(), answer.result())));
@@ -182,7 +181,7 @@ impl Queue {
         self.answer()
     }
 
-    /// A command of `tag` ended: a request has come, or the device goes away.
+    /// Handles the end of a fetch command: a new request, or removal of the device.
     fn tag_heard(&mut self, tag: usize, result: i32) -> io::Result<()> {
         match result {
             0 => {
@@ -203,10 +202,10 @@ impl Queue {
         Ok(())
     }
 
-    /// What `tag` asks for as a piece of I/O; `None` if it is nothing that we offered.
+    /// Decodes the request of `tag` as an I/O; `None` for an operation we did not offer.
     ///
-    /// ublk does not say who asks, nor whether somebody waits for a write: all come from one submitter, reads and
-    /// durable writes are synchronous, other writes are not.
+    /// ublk reports neither the submitting process nor whether a write is waited for. So all I/O has one submitter;
+    /// reads and durable writes are synchronous, other writes are not.
     fn read(&mut self, tag: usize, asked: &Descriptor) -> Option<Io> {
         let (sector, sectors, durable) = (asked.sector, asked.sectors, asked.has(abi::IO_FUA));
         self.tags[tag] = Tag { sector, keeps_space: asked.op() == abi::OP_WRITE_ZEROES && asked.has(abi::IO_NOUNMAP) };
@@ -237,7 +236,7 @@ impl Queue {
         }
     }
 
-    /// Answers go to the kernel, and their tags are free for more.
+    /// Commits the completions to the kernel, which frees their tags.
     fn answer(&mut self) -> io::Result<()> {
         while let Some(answer) = self.answers.pop() {
             let tag = answer.tag as usize;
@@ -276,17 +275,17 @@ impl Queue {
     }
 }
 
-/// A ring that does the kernel's part of the work when this thread asks for answers, where the kernel can (6.1).
+/// Creates a ring that runs kernel completion work only when this thread waits for it (Linux 6.1), if supported.
 fn ring(entries: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     let quick = builder.setup_cqsize(2 * entries).setup_single_issuer().setup_defer_taskrun().build(entries);
     quick.or_else(|_| IoUring::builder().setup_cqsize(2 * entries).build(entries))
 }
 
-/// Memory that this thread asks for is not made by writing to disks, one of which may be its own (`PR_SET_IO_FLUSHER`).
-/// Where the kernel refuses, a machine out of memory may stall, as without it.
+/// Keeps memory allocation in this thread from waiting for disk writes, which could go to its own disk
+/// (`PR_SET_IO_FLUSHER`). If the kernel refuses, a machine that runs out of memory may stall.
 pub fn write_for_others() {
-    /// As in `linux/prctl.h`.
+    /// From `linux/prctl.h`.
     const PR_SET_IO_FLUSHER: i32 = 57;
     let none: libc::c_ulong = 0;
     // SAFETY: no pointers.

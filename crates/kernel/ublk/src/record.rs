@@ -1,4 +1,4 @@
-//! What a server has made, written down below `/run` so that a later command finds it when the server was killed.
+//! A record of each device below `/run`, from which later commands find the device of a killed server.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// In the kernel's own record of a device: it is ours.
 pub const MARK: u64 = u64::from_be_bytes(*b"goodness");
 
-/// Which file or device it is: file system and inode, or the device's own number.
+/// Identity of a file or device: file system and inode, or the device's own number.
 pub type Identity = (u64, u64);
 
 /// One device.
@@ -18,13 +18,13 @@ pub struct Record {
     pub device: u32,
     /// Process id of its server.
     pub server: u32,
-    /// The server's start in ticks since boot, which tells it from a later process with the same id.
+    /// Start time of the server in ticks since boot. Distinguishes it from a later process with the same id.
     pub started: Option<u64>,
     /// The elevator as typed.
     pub elevator: String,
-    /// What lies behind the device.
+    /// Path of the backing.
     pub backing: PathBuf,
-    /// Which file or device that is.
+    /// Identity of the backing.
     pub identity: Identity,
     /// Its sectors.
     pub sectors: u64,
@@ -32,7 +32,7 @@ pub struct Record {
     pub tags: u16,
     /// Requests in the backing at a time.
     pub depth: u32,
-    /// What was said of seeking, if anything.
+    /// The `rotational` option, if given.
     pub rotational: Option<bool>,
     /// CPUs of the server, if it is confined.
     pub cpus: Option<Vec<u32>>,
@@ -51,10 +51,9 @@ impl Record {
         self.started = goodness_restore::process_start(self.server);
     }
 
-    /// Writes it down; a reader finds the old one or the new one, never a part.
+    /// Writes the record atomically: a reader finds the old one or the new one.
     ///
-    /// # Errors
-    /// What writing reports.
+    /// # Errors The error of writing.
     pub fn write(&self) -> io::Result<()> {
         fs::create_dir_all(folder())?;
         let (path, fresh) = (file(self.device, "json"), file(self.device, "new"));
@@ -73,7 +72,7 @@ fn folder() -> PathBuf {
     goodness_restore::runtime().join("elevate")
 }
 
-/// What is written about device `number`.
+/// The record of device `number`.
 #[must_use]
 pub fn of(number: u32) -> Option<Record> {
     serde_json::from_slice(&fs::read(file(number, "json")).ok()?).ok()

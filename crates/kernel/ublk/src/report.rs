@@ -1,4 +1,4 @@
-//! What an elevated device has done so far: what `status` shows and what is said at the end.
+//! Statistics of an elevated device, shown by `status` and at the end.
 
 use super::host::Watch;
 use super::probe::Probe;
@@ -25,7 +25,7 @@ pub struct Report {
     pub device: String,
     /// The elevator as typed.
     pub elevator: String,
-    /// What lies behind the device.
+    /// Path of the backing.
     pub backing: String,
     /// Requests in the backing at a time.
     pub depth: u32,
@@ -45,15 +45,15 @@ pub struct Report {
     pub sectors_travelled: u64,
     /// The same for one request; `None` without any.
     pub seek_distance: Option<f64>,
-    /// From arrival to answer, reads and writes.
+    /// Latency from arrival to completion, reads and writes.
     pub latency: Latency,
-    /// Of reads alone.
+    /// Read latency.
     pub read_latency: Latency,
-    /// Of writes alone.
+    /// Write latency.
     pub write_latency: Latency,
-    /// Time in the elevator and the layer around it for each answer, in nanoseconds.
+    /// Time in the elevator and its layer per I/O, in nanoseconds.
     pub adapter_ns: Option<f64>,
-    /// CPU time of the server for each answer, system calls and copying included.
+    /// CPU time of the server per I/O, with system calls and copying.
     pub server_cpu_ns: Option<f64>,
     /// Single reads, from the backing itself and through the device.
     pub probe: Option<Probe>,
@@ -61,7 +61,7 @@ pub struct Report {
     pub violations: Vec<String>,
 }
 
-/// What the server spent and saw while measuring.
+/// Resources used while measuring.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Nanoseconds in elevator and layer.
@@ -75,7 +75,7 @@ pub struct Cost {
 }
 
 impl Report {
-    /// From what was watched and spent.
+    /// Builds the report from metrics and costs.
     #[must_use]
     pub fn new(record: &Record, watch: Watch, cost: Cost, probe: Option<Probe>, ending: Ending) -> Report {
         let (from, to) = watch.window();
@@ -113,7 +113,7 @@ fn latency(measured: &Measured, name: &str) -> Latency {
     Latency { p50_ns: value("p50"), p99_ns: value("p99"), max_ns: value("max") }
 }
 
-/// Microseconds with one digit, or what stands for nothing measured.
+/// Microseconds with one digit, or a placeholder if not measured.
 fn us(ns: Option<f64>) -> String {
     ns.map_or_else(|| "not measured".into(), |ns| format!("{:.1} us", ns / 1e3))
 }

@@ -1,5 +1,6 @@
-//! One server: makes a device or takes over one whose server was killed, serves it until it is told to stop, and undoes what it
-//! made on every way out but two: a server that is killed, or whose elevator breaks a rule, leaves its device to the next.
+//! One server: creates a device or takes over that of a killed server, and serves it until told to stop. It undoes its
+//! changes however it ends, with two exceptions: a server that is killed, or whose elevator breaks a rule, leaves its
+//! device to the next server.
 
 use super::abi::{self, Basic, DeviceState, Discard, Params};
 use super::backing::{self, Backing};
@@ -25,14 +26,14 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the node of a new device may take to appear. A choice: udev on a busy machine.
+/// Time limit for the device node to appear. A choice: udev on a busy machine.
 const NODE: Duration = Duration::from_secs(10);
-/// How long the kernel may take to notice that a server is gone. A choice: it waits for what is under way.
+/// Time limit for the kernel to notice a dead server. A choice: it waits for I/O in flight.
 const NOTICED: Duration = Duration::from_secs(30);
 /// Largest discard, in sectors: 32 MiB. A choice.
 const DISCARD_SECTORS: u32 = 65_536;
 
-/// What is asked for.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The elevator: `NAME` or `NAME:KEY=VALUE,…`.
@@ -45,16 +46,16 @@ pub struct Options {
     pub tags: u16,
     /// CPUs the server is confined to.
     pub cpus: Option<Vec<u32>>,
-    /// Whether seeking costs; `None`: what the kernel says of the backing, or that it does where it says nothing.
+    /// Whether the disk rotates; `None`: as the kernel reports for the backing, else true.
     pub rotational: Option<bool>,
-    /// Single reads by which the overhead is measured at the start; 0: it is not.
+    /// Number of reads that measure the overhead at the start; 0 for no measurement.
     pub probes: u32,
 }
 
-/// What a server has to say while it works.
+/// Messages of a running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// The same work was begun by a server that is gone: its device is taken over.
+    /// Takes over the device of a dead server with the same backing.
     Recovering {
         /// The device's number.
         device: u32,
@@ -70,18 +71,16 @@ pub enum Told {
         /// The overhead, where it was measured.
         probe: Option<Probe>,
     },
-    /// It should stop and does not, because somebody uses the device.
+    /// Cannot stop yet because the device is in use.
     InUse {
-        /// Who and how.
+        /// The user of the device.
         why: String,
     },
 }
 
-/// Makes a device as `options` say and serves it until a signal ends it; takes over the device of a killed server where the same
-/// backing is named again.
+/// Creates a device and serves it until a signal. Takes over the device of a killed server with the same backing.
 ///
-/// # Errors
-/// See [`ElevateError`].
+/// # Errors See [`ElevateError`].
 pub fn serve(options: &Options, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
     goodness_elevators::check(&options.elevator).map_err(ElevateError::Elevator)?;
     check(options)?;
@@ -100,8 +99,8 @@ pub fn serve(options: &Options, tell: &mut dyn FnMut(Told)) -> Result<Report, El
     Server::make(control, tender, options, backing)?.run(signals, tell)
 }
 
-/// Whether requests wait in the device of a server that is gone. One that never had a disk, or has none any more, is removed.
-/// The kernel takes a moment to notice that a server is gone.
+/// True if requests wait in the device of a dead server. A device without a disk is removed. The kernel takes a moment
+/// to notice that a server has died.
 fn is_waiting_for_a_server(control: &mut Control, number: u32) -> Result<bool, ElevateError> {
     let until = Instant::now() + NOTICED;
     loop {
@@ -124,15 +123,14 @@ fn is_waiting_for_a_server(control: &mut Control, number: u32) -> Result<bool, E
     }
 }
 
-/// From here on a signal ends the server in order; before, there is nothing to undo.
+/// Starts listening for signals, which then end the server in order. Call it before making changes.
 fn listen() -> Result<Signals, ElevateError> {
     Signals::listen().map_err(|why| ElevateError::kernel("listening for signals", why))
 }
 
-/// Takes over device `number`, whose server is gone, with the same elevator or another one.
+/// Takes over device `number` of a dead server, with the same elevator or another.
 ///
-/// # Errors
-/// See [`ElevateError`].
+/// # Errors See [`ElevateError`].
 pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
     // The tender first: the first command makes the kernel start a thread here.
     let (mut control, tender) = (Control::open()?, Tender::start()?);
@@ -174,7 +172,7 @@ fn take_over(
     Server::recover(Server::new(control, tender, record, backing, probes))
 }
 
-/// What can be wrong with settings alone.
+/// Checks the options without touching the machine.
 fn check(options: &Options) -> Result<(), ElevateError> {
     let wrong = |sentence: String| Err(ElevateError::Setting(sentence));
     if options.depth == 0 || options.depth > 1024 {
@@ -204,7 +202,7 @@ struct Server {
     thread: Option<JoinHandle<io::Result<()>>>,
     /// Readable when the thread has ended.
     ended: Option<UnixStream>,
-    /// What was made has to go when this does.
+    /// True if the device must be removed on drop.
     goes: bool,
 }
 
@@ -265,7 +263,7 @@ impl Server {
         Ok(server)
     }
 
-    /// A device whose server is gone. It stays if this fails: requests wait in it.
+    /// Takes over a device whose server has died. On failure the device stays, because requests wait in it.
     fn recover(mut server: Server) -> Result<Server, ElevateError> {
         let number = server.record.device;
         let step = |why| ElevateError::kernel(format!("recovering /dev/ublkb{number}"), why);
@@ -278,7 +276,7 @@ impl Server {
         Ok(server)
     }
 
-    /// What the disk is like. It has a volatile cache, as its backing may have one, and durable writes.
+    /// Parameters of the disk: a volatile cache, as the backing may have one, and durable writes.
     fn params(&self) -> Params {
         let backing = &self.backing;
         let shift = backing.block_bytes.trailing_zeros() as u8;
@@ -305,7 +303,7 @@ impl Server {
         Params { length: size_of::<Params>() as u32, types, basic, discard, pad: 0 }
     }
 
-    /// The queue is served from now on, by a thread of its own.
+    /// Starts the thread that serves the queue.
     fn begin(&mut self) -> Result<(), ElevateError> {
         let record = self.record.clone();
         let facts = DeviceFacts {
@@ -344,7 +342,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for the thread: its error, or its last words where it panicked.
+    /// Joins the thread: its error, or its panic message.
     fn join(&mut self) -> Result<io::Error, String> {
         let Some(thread) = self.thread.take() else { return Ok(io::Error::other("there is no server")) };
         match thread.join() {
@@ -357,7 +355,7 @@ impl Server {
         }
     }
 
-    /// The disk is there: nothing of the kernel orders its requests, and what it costs is measured.
+    /// Finishes the start: turns off the kernel's own elevator and measures the overhead.
     fn finish_start(&mut self) -> Result<(), ElevateError> {
         let order = Order::Prepare {
             device: self.record.device,
@@ -428,7 +426,7 @@ impl Server {
         }
     }
 
-    /// Somebody asks how it goes.
+    /// Replies to a status request.
     fn answer(&self, listener: &UnixListener) {
         let Ok((mut asker, _)) = listener.accept() else { return };
         let _ = asker.set_write_timeout(Some(Duration::from_secs(1)));
@@ -438,7 +436,7 @@ impl Server {
         }
     }
 
-    /// The thread ended although nobody stopped it: by an order to the kernel from elsewhere, or by a fault.
+    /// Handles a thread that ended without being stopped: the device was removed from outside, or a fault.
     fn ended_early(mut self) -> Result<Report, ElevateError> {
         let number = self.record.device;
         let state = self.control.state(number).ok().flatten().map(|info| info.state);
@@ -491,7 +489,7 @@ impl Drop for Server {
     }
 }
 
-/// The character device, whose node may take a moment to appear.
+/// Opens the character device; waits for its node to appear.
 fn open_node(number: u32) -> io::Result<File> {
     let path = format!("/dev/ublkc{number}");
     let until = Instant::now() + NODE;

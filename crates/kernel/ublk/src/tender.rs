@@ -1,9 +1,8 @@
-//! A process beside the server that does what may have to wait for the server: starting and stopping the disk, and everything
-//! that opens it.
+//! A helper process for everything that may block on the server: starting and stopping the disk, and opening it.
 //!
-//! The kernel frees the requests of a killed server when the last of its threads is gone. A thread of the server that waits for
-//! its own disk, and such waits cannot be killed, would keep that from happening for ever: the process could not end and the
-//! device not be recovered. This process shares nothing with the server and may wait. It ends when the server does.
+//! The kernel frees the requests of a killed server when its last thread is gone. A server thread that waits for its
+//! own disk cannot be killed, so the process would never end and the device could not be recovered. The helper shares
+//! nothing with the server, so it may wait. It ends when the server does.
 
 use super::backing::disk_in_use;
 use super::control::Control;
@@ -18,18 +17,18 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// What is to be done.
+/// A task for the helper.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
     /// The disk of a device appears; `server` serves it.
     Start { device: u32, server: u32 },
     /// Requests that waited go to the new `server`.
     EndRecovery { device: u32, server: u32 },
-    /// The kernel's own elevator is switched off; with reads, the overhead is measured.
+    /// Turn off the kernel's own elevator and, if `reads` is not 0, measure the overhead.
     Prepare { device: u32, backing: PathBuf, is_direct: bool, sectors: u64, reads: u32 },
-    /// Does somebody have the disk for himself?
+    /// Report an exclusive user of the disk.
     InUse { device: u32 },
-    /// What the page cache holds of the disk is written.
+    /// Write the page cache of the disk.
     Sync { device: u32 },
     /// The disk goes.
     Stop { device: u32 },
@@ -37,7 +36,7 @@ pub enum Order {
     Delete { device: u32 },
 }
 
-/// What came of it.
+/// Result of an order.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Reply {
     /// An error number, if it failed.
@@ -46,7 +45,7 @@ struct Reply {
     in_use: Option<String>,
 }
 
-/// The process, as the server sees it.
+/// The server's handle to the helper.
 pub struct Tender {
     /// First, so that the process hears its end before it is waited for.
     line: BufReader<UnixStream>,
@@ -82,18 +81,18 @@ impl Tender {
         self.ask(order).map(drop)
     }
 
-    /// Has [`Order::Prepare`] done; the overhead, if it was measured.
+    /// Runs [`Order::Prepare`]. Returns the overhead if measured.
     pub fn prepare(&mut self, order: &Order) -> io::Result<Option<Probe>> {
         self.ask(order).map(|reply| reply.probe)
     }
 
-    /// Who has the disk for himself, as a sentence.
+    /// Exclusive user of the disk, as a sentence.
     pub fn in_use(&mut self, device: u32) -> Option<String> {
         self.ask(&Order::InUse { device }).ok()?.in_use
     }
 }
 
-/// The life of the process: orders come, one a line, until the server is gone.
+/// Main loop of the helper: one order per line, until the server is gone.
 fn tend(line: UnixStream) {
     leave_the_group();
     let Ok(mut answers) = line.try_clone() else { return };
@@ -109,7 +108,7 @@ fn tend(line: UnixStream) {
     }
 }
 
-/// Deaf to the signals that end the server, which tells this process when to stop what; and nobody waits for its words.
+/// Ignores the signals that end the server, which controls this process, and detaches from its output.
 fn leave_the_group() {
     // SAFETY: no pointers.
     unsafe { libc::setpgid(0, 0) };

@@ -1,24 +1,23 @@
-//! Transfers between the buffers of the tags and the backing, as operations of io_uring.
+//! Transfers between the tags' buffers and the backing, as io_uring operations.
 //!
-//! A durable write carries `RWF_DSYNC`: it is complete when it is durable. A flush is an `fdatasync`. Space that is
-//! given back becomes a hole; zeroes that must stay allocated become a zeroed range. A transfer that moved less than
-//! asked goes on with the rest.
+//! A durable write carries `RWF_DSYNC`: it completes once it is durable. A flush is an `fdatasync`. A discard punches a
+//! hole; zeroes that must stay allocated become a zeroed range. A short transfer continues with the rest.
 
 use super::host::{Transfer, bytes};
 use super::memory::Buffers;
 use goodness_core::{Operation, RequestId, SECTOR_BYTES};
 use io_uring::{opcode, squeue, types};
 
-/// What the tag behind a transfer asked for, as far as the elevator does not need to know it.
+/// Parts of a tag's request that the elevator does not need.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tag {
     /// Its first sector.
     pub sector: u64,
-    /// Zeroes whose space must stay allocated.
+    /// True for zeroes whose space must stay allocated.
     pub keeps_space: bool,
 }
 
-/// One transfer under way.
+/// One transfer in flight.
 #[derive(Debug)]
 struct UnderWay {
     op: Operation,
@@ -34,7 +33,7 @@ struct UnderWay {
     first: usize,
 }
 
-/// What an answer of the kernel means.
+/// Meaning of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// All is moved, or it failed with an error number.
@@ -48,7 +47,7 @@ pub enum Step {
 pub struct Transfers(Vec<UnderWay>);
 
 impl Transfers {
-    /// A transfer begins: what the kernel is to do for it is made by [`Transfers::entry`].
+    /// Starts a transfer. [`Transfers::entry`] builds its io_uring operation.
     pub fn begin(&mut self, transfer: &Transfer, tags: &[Tag], buffers: &Buffers) {
         let index = transfer.request.index();
         while self.0.len() <= index {
@@ -71,8 +70,8 @@ impl Transfers {
         }
     }
 
-    /// What the kernel is to do for the rest of `request`. The entry points into this table: the request must not begin
-    /// anew before it is complete.
+    /// The io_uring operation for the rest of `request`. It points into this table, so the request must not be started
+    /// again before it completes.
     pub fn entry(&self, request: RequestId, file: i32) -> squeue::Entry {
         let it = &self.0[request.index()];
         let (file, memory) = (types::Fd(file), &it.memory[it.first..]);

@@ -1,8 +1,8 @@
-//! A load that knows what it must read back: random blocks with their number, a sequence number and a checksum, so many
-//! under way at a time, past the page cache.
+//! A load that checks every block it reads. Blocks carry their number, a sequence number and a checksum; operations are
+//! random, several in flight, and bypass the page cache.
 //!
-//! It overwrites what it is pointed at. A block is not written again before its last write was acknowledged, so what
-//! must be there is always known: the last acknowledged write, and nothing older.
+//! It overwrites the target. A block is not written again before its last write was acknowledged, so the expected
+//! contents are always known.
 
 use super::memory::Buffers;
 use goodness_core::{Rng, Seed};
@@ -22,31 +22,31 @@ const MAGIC: u64 = u64::from_be_bytes(*b"verified");
 /// The number of a flush among operations.
 const FLUSH: u64 = u64::MAX;
 
-/// What to do.
+/// Options of the load.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// On which disk.
     pub disk: PathBuf,
     /// On its first so many blocks.
     pub blocks: u64,
-    /// How many operations.
+    /// Number of operations.
     pub operations: u64,
-    /// How many under way at a time.
+    /// Operations in flight.
     pub outstanding: u32,
     /// Read instead of writing.
     pub reads: bool,
-    /// Every so many writes one is durable when it is acknowledged; 0: none.
+    /// Every n-th write is durable when acknowledged; 0 for none.
     pub durable_every: u64,
-    /// After every so many acknowledgements a flush; 0: none.
+    /// Flush after every n acknowledgements; 0 for none.
     pub flush_every: u64,
-    /// Where chance begins.
+    /// Random seed.
     pub seed: u64,
 }
 
-/// What was acknowledged.
+/// Acknowledged writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// By block: the sequence number of its last write; 0: it was never written.
+    /// Sequence number of the last write, by block; 0 if never written.
     pub last: Vec<u64>,
     /// Operations.
     pub operations: u64,
@@ -56,7 +56,7 @@ pub struct Acknowledged {
     pub took_ns: u64,
 }
 
-/// One load under way.
+/// A running load.
 struct Run<'a> {
     load: &'a Load,
     // Before the memory that its operations point to.
@@ -74,10 +74,9 @@ struct Run<'a> {
     done: Acknowledged,
 }
 
-/// Does what `load` says; `progress` counts acknowledgements.
+/// Runs `load`. `progress` counts acknowledgements.
 ///
-/// # Errors
-/// Any operation that failed.
+/// # Errors The first failed operation.
 pub fn run(load: &Load, progress: &AtomicU64) -> io::Result<Acknowledged> {
     let mut run = Run::new(load)?;
     let began = monotonic_ns();
@@ -217,7 +216,7 @@ fn word(memory: &[u8], at: usize) -> u64 {
     memory[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// What block `block` holds after write `sequence`: numbers that nothing else would hold, and a checksum of them.
+/// Fills `block` with the contents of write `sequence`: unique numbers and their checksum.
 fn fill_block(memory: &mut [u8], block: u64, sequence: u64) {
     let mut rng = Seed(block).stream("block", sequence).rng();
     let words = memory.len() / 8;

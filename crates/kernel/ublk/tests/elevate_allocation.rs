@@ -1,4 +1,4 @@
-//! Nothing is allocated for a request before a real disk, once as many were under way before.
+//! Elevating a disk allocates nothing per request, once as many requests were in flight before.
 
 use goodness_block::QueueOptions;
 use goodness_core::{DeviceFacts, Io, RequestId, Rng, Seed, Submitter, Time};

@@ -1,11 +1,10 @@
-//! The kernel's own elevators beside the simulated ones, on a loop device of our own. Needs root, a tracefs and a
-//! kernel with mq-deadline, kyber and bfq; says loudly when it is skipped.
+//! Compares the kernel's elevators with the simulated ones on a private loop device. Needs root, a tracefs and a kernel
+//! with mq-deadline, kyber and bfq; prints a message when skipped.
 //!
-//! What is compared: four threads keep 128 random pieces of 4 KiB each under way, reads and writes, on a device with
-//! 128 tags, so that requests wait in the elevator. The kernel's block events are recorded. Insertions and completions
-//! are fed to a simulated elevator with default settings in the recorded order, and each request that the kernel issues
-//! must be one that the simulated elevator chooses (`common/replay.rs` says at which instants). Choices where only one
-//! request waits do not count.
+//! Four threads keep 128 random 4 KiB reads and writes in flight on a device with 128 tags, so that requests wait in
+//! the elevator. The kernel's block events are recorded. A simulated elevator with default settings gets the recorded
+//! insertions and completions in order, and must choose each request the kernel issued (`common/replay.rs` defines the
+//! instants that count). Choices with only one waiting request do not count.
 
 mod common;
 
@@ -24,7 +23,7 @@ use goodness_elevators::{bfq::Bfq, kyber::Kyber, mq_deadline::MqDeadline, none::
 use goodness_trace::block::{BlockRecord, BlockStage};
 use goodness_ublk::disks::LoopDisk;
 
-/// One load at a time.
+/// Lock that runs one load at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 const DRIVER: &str = "GOODNESS_TEST_DRIVER";
 
@@ -55,8 +54,8 @@ fn simulated(name: &str, records: &[BlockRecord], facts: &QueueFacts) -> Agreeme
     }
 }
 
-/// Least share of the kernel's choices that the simulated elevator of the same name makes. Seen: mq-deadline 0.97 to
-/// 1.00, kyber 0.98 to 1.00, bfq 0.97 to 1.00. Any other elevator makes at most 0.65 of them.
+/// Least share of the kernel's choices that the simulated elevator of the same name makes. Measured: mq-deadline 0.97
+/// to 1.00, kyber 0.98 to 1.00, bfq 0.97 to 1.00. Any other elevator makes at most 0.65.
 const BOUNDS: [(&str, f64); 3] = [("mq-deadline", 0.90), ("kyber", 0.90), ("bfq", 0.90)];
 /// By how much more of the choices are made by the elevator of the same name than by any other.
 const LEAD: f64 = 0.2;
@@ -76,7 +75,7 @@ fn a_simulated_elevator_chooses_what_the_kernels_chose() {
     }
 }
 
-/// Loads `disk` under the kernel's elevator and asks all simulated ones what they would have chosen.
+/// Loads `disk` under the kernel's elevator and compares the choices of all simulated ones.
 fn chooses_alike(disk: &LoopDisk, kernel: &str, bound: f64) -> Result<(), String> {
     let (records, facts) = recorded(disk, kernel, &[mixed(128, 32, 3000); 4], 7);
     let all = ELEVATORS.map(|name| (name, simulated(name, &records, &facts)));

@@ -1,4 +1,4 @@
-//! What a task pays for finding its memory elsewhere.
+//! Measures the cost of cold caches after a migration.
 
 use super::Sample;
 use goodness_sys as sys;
@@ -13,7 +13,7 @@ const WORDS: usize = LINE / size_of::<u64>();
 /// Passes of one figure.
 const PASSES: usize = 301;
 
-/// Lines in a ring, in an order no prefetcher guesses; each holds where the next one is.
+/// Cache lines linked into a ring in random order, which defeats prefetching. Each holds the index of the next.
 struct WorkingSet {
     words: Vec<u64>,
 }
@@ -27,7 +27,7 @@ impl WorkingSet {
         WorkingSet { words }
     }
 
-    /// Reads and writes every line, one after the other; ns.
+    /// Reads and writes every line once. Returns the time in ns.
     fn pass(&mut self) -> u64 {
         let begun = sys::monotonic_ns();
         let mut line = 0usize;
@@ -40,7 +40,7 @@ impl WorkingSet {
         sys::monotonic_ns() - begun
     }
 
-    /// How long a pass takes that finds everything near, from three in a row.
+    /// Time of a pass over a warm cache: the shortest of three in a row, ns.
     fn warm(&mut self) -> u64 {
         (0..3).map(|_| self.pass()).min().unwrap_or_default()
     }

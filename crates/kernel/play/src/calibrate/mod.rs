@@ -1,8 +1,8 @@
-//! What scheduling costs on this machine, measured without root.
+//! Measures the scheduling costs of this machine, without root.
 //!
-//! [`measure`] pins itself to CPUs with `sched_setaffinity` and lets go of them on every way out. Each figure is the
-//! key of a machine file with its [`Sample`]; what cannot be measured is in [`Found::refused`] with a sentence, never a
-//! figure of 0. `docs/machines.md` says what each figure means and how far it can be trusted.
+//! [`measure`] pins itself to CPUs with `sched_setaffinity` and restores the affinity however it ends. Each figure is a
+//! key of a machine file with its [`Sample`]. A cost that cannot be measured is listed in [`Found::refused`] with the
+//! reason, never as 0. `docs/machines.md` explains each figure and its limits.
 
 mod caches;
 mod sample;
@@ -17,12 +17,12 @@ pub use sample::Sample;
 use goodness_sys as sys;
 use std::io;
 
-/// One cost.
+/// One measured cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Key of a machine file.
     pub key: &'static str,
-    /// What was found, ns.
+    /// Measured values, ns.
     pub sample: Sample,
 }
 
@@ -31,7 +31,7 @@ pub struct Figure {
 pub struct Found {
     /// The CPUs this process may use, with their neighbours.
     pub cpus: Vec<Neighbours>,
-    /// Timer interrupts a second; `None` where the kernel does not tell.
+    /// Timer interrupts per second; `None` where the kernel does not report it.
     pub hz: Option<u64>,
     /// The costs, in the order they were measured.
     pub figures: Vec<Figure>,
@@ -40,7 +40,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Enters a figure, or that there was nothing to be seen of it above what surrounds it.
+    /// Adds a figure, or a note that the cost is below the noise.
     fn enter(&mut self, key: &'static str, sample: Option<Sample>) {
         match sample.filter(|sample| sample.median > 0) {
             Some(sample) => self.figures.push(Figure { key, sample }),
@@ -54,7 +54,7 @@ impl Found {
     }
 }
 
-/// How often [`measure`] calls `progress`.
+/// Number of calls [`measure`] makes to `progress`.
 pub const STEPS: u64 = 10;
 
 /// Confines the thread while it lives, and restores the CPUs it had.
@@ -77,10 +77,9 @@ impl Drop for Pinned {
     }
 }
 
-/// Measures everything; `progress` is told what comes next.
+/// Measures all costs. `progress` is called with the name of each step before it starts.
 ///
-/// # Errors
-/// When the affinity cannot be read or set, or pipes, threads or processes cannot be made.
+/// # Errors When the affinity cannot be read or set, or pipes, threads or processes cannot be created.
 pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     let cpus = sys::affinity_of(0).ok_or_else(io::Error::last_os_error)?;
     let Some(&home) = cpus.first() else { return Err(io::Error::other("this process may use no CPU")) };
@@ -114,8 +113,8 @@ pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     Ok(found)
 }
 
-/// What an element that a policy examines costs. No system call tells how many the kernel's own choice examined, and
-/// its choices are meant not to depend on how many there are.
+/// Costs per element a policy examines. They cannot be measured: no system call reports how many elements the kernel
+/// examined, and its algorithms are designed not to depend on that number.
 const EFFORT: [&str; 4] = ["search", "recalculate", "insert", "balance"];
 const UNSEEN: &str = "from outside a kernel nobody sees how many elements a choice examined; \
                       `goodness bench` measures the choices of a policy";
@@ -148,7 +147,7 @@ fn asleep(found: &mut Found) {
     }
 }
 
-/// What needs a second CPU.
+/// Measures the costs that need a second CPU.
 fn across(found: &mut Found, home: u32, pipe: u64, progress: &mut impl FnMut(&'static str)) -> io::Result<()> {
     let neighbours = found.cpus.iter().find(|it| it.cpu == home).cloned();
     let others: Vec<u32> = found.cpus.iter().map(|it| it.cpu).filter(|&cpu| cpu != home).collect();

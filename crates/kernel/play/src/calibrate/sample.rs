@@ -5,11 +5,11 @@
 pub struct Sample {
     /// Median, ns.
     pub median: u64,
-    /// A quarter of the repetitions lies below, ns.
+    /// Lower quartile, ns.
     pub low: u64,
-    /// A quarter of the repetitions lies above, ns.
+    /// Upper quartile, ns.
     pub high: u64,
-    /// How many repetitions there were.
+    /// Number of repetitions.
     pub count: usize,
 }
 
@@ -22,8 +22,8 @@ impl Sample {
         Some(Sample { median: at(2)?, low: at(1)?, high: at(3)?, count: times.len() })
     }
 
-    /// From the shorter half of `times`, in ns: for what other work of the machine can only make longer. `None` without
-    /// any.
+    /// Statistics of the shorter half of `times`, ns. For times that other work on the machine can only lengthen.
+    /// `None` if `times` is empty.
     #[must_use]
     pub fn undisturbed(mut times: Vec<u64>) -> Option<Sample> {
         times.sort_unstable();
@@ -31,7 +31,7 @@ impl Sample {
         Sample::of(times)
     }
 
-    /// What `times` are above the median of `base`; where they are not, 0. `None` without any.
+    /// Statistics of `times` minus the median of `base`, at least 0. `None` if either is empty.
     #[must_use]
     pub fn above(times: &[u64], base: &[u64]) -> Option<Sample> {
         let base = Sample::of(base.to_vec())?.median;

@@ -1,26 +1,26 @@
-//! Sleeps that a timer ends: what the call takes, what the interrupt takes from who runs, and how fast the sleeper is
-//! back.
+//! Measures timer sleeps: the cost of the system call, the time the interrupt takes from the running task, and the
+//! delay until the sleeper runs.
 //!
-//! Sleeper and companion share one CPU. One of them is `SCHED_IDLE`: the companion where the sleeper is to preempt, the
-//! sleeper where the companion is only to be interrupted.
+//! Sleeper and companion share one CPU, and one of them is `SCHED_IDLE`: the companion if the sleeper is to preempt it,
+//! the sleeper if the companion is only to be interrupted.
 
 use goodness_sys as sys;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Sleeps of one figure.
 pub const SLEEPS: usize = 201;
-/// Fewer than these are no figure.
+/// Fewest samples for a figure.
 const LEAST: usize = 51;
-/// For each sleep of a figure so many are tried at most: others may have the CPU.
+/// Most attempts per sleep of a figure: other work may hold the CPU.
 const TRIES: usize = 10;
-/// How long a sleep is, ns.
+/// Length of a sleep, ns.
 const LENGTH: u64 = 200_000;
-/// A timer's interrupt is looked for so long after it is due, ns.
+/// Window after the due time in which the timer interrupt is expected, ns.
 const LATE: u64 = 100_000;
-/// A pause is this many times as long as what usually lies between two readings.
+/// A gap counts as a pause if it is this many times longer than the usual gap between two readings.
 const PAUSE: u64 = 8;
 
-/// Work added to what is measured, ns: how a test makes sure that it is measured.
+/// Extra work in ns added to each measured part. Tests use it to check that the part is measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Planted {
     /// In the call to sleep.
@@ -47,10 +47,9 @@ pub struct Sleeps {
     pub back: Vec<u64>,
 }
 
-/// Sleeps beside somebody who computes and is least urgent, until that one ran meanwhile `count` times.
+/// Sleeps beside a `SCHED_IDLE` task that computes, until that task has run during `count` sleeps.
 ///
-/// # Errors
-/// A sentence that says why there is no figure.
+/// # Errors The reason there is no figure, as a sentence.
 pub fn sleeps(count: usize, planted: Planted) -> Result<Sleeps, String> {
     // When the other ran first and last since it was asked, ns; 0 asks.
     let (first, last, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
@@ -100,10 +99,9 @@ fn enough(seen: usize, of: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Times in ns for which the interrupt that ends a sleep keeps a computing thread, whom the sleeper does not preempt.
+/// Time in ns that the interrupt ending a sleep takes from a computing thread the sleeper does not preempt.
 ///
-/// # Errors
-/// A sentence that says why there is no figure.
+/// # Errors The reason there is no figure, as a sentence.
 pub fn interrupts(count: usize, planted: Planted) -> Result<Vec<u64>, String> {
     let (due, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let sleeper = || {

@@ -1,4 +1,4 @@
-//! Two who share one CPU: they yield to each other, or pass a byte to and fro through pipes.
+//! Measures context switches between two tasks on one CPU, by `sched_yield` and by a byte sent through pipes.
 
 use goodness_sys as sys;
 use std::io;
@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const REPETITIONS: usize = 101;
 const ROUNDS: u64 = 100;
 
-/// What pipes cost without a switch: median ns of writing and of reading a byte.
+/// Cost of a pipe without a context switch: median ns to write and to read a byte.
 pub struct Pipe {
     pub write: u64,
     pub read: u64,
 }
 
-/// Who answers.
+/// The other side of the ping-pong.
 #[derive(Clone, Copy)]
 pub enum Partner {
     Thread,
@@ -43,7 +43,7 @@ pub fn yields() -> Vec<u64> {
     switched.map(|(ns, _)| (ns / 2).saturating_sub(alone)).collect()
 }
 
-/// Time of one yield in ns, and switches away from this thread, for each repetition.
+/// Repetitions of one yield: its time in ns and the switches away from this thread.
 fn yields_of_one() -> Vec<(u64, u64)> {
     let mut times = Vec::with_capacity(REPETITIONS);
     for _ in 0..REPETITIONS {
@@ -75,10 +75,9 @@ pub fn pipe_alone() -> io::Result<Pipe> {
     Ok(Pipe { write: median(writes), read: median(reads) })
 }
 
-/// Times in ns from one's write to the other's read, on the CPU the thread is pinned to: half a round each.
+/// Times in ns from one side's write to the other's read, on the CPU the thread is pinned to (half a round trip).
 ///
-/// # Errors
-/// When there are no pipes or no process can be made.
+/// # Errors When no pipe or process can be created.
 pub fn ping_pong(partner: Partner) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     match partner {

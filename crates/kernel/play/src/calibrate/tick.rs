@@ -1,28 +1,28 @@
-//! What a tick costs the task it interrupts: somebody who only reads the clock sees it stand still meanwhile.
+//! Measures what a timer tick costs the task it interrupts, as a gap in a stream of clock readings.
 //!
-//! `CLOCK_MONOTONIC_COARSE` steps when the kernel ticks. The pause in the readings that is nearest to a step, within a
-//! twentieth of a period, is the tick of this CPU, which all CPUs have at the same time. Where fewer than four of five
-//! steps come with a pause, the CPU has no tick (`nohz_full`), or ticks out of step with the one that keeps the time
-//! (`skew_tick`), or its clock is too slow to tell; then there is no figure.
+//! `CLOCK_MONOTONIC_COARSE` advances when the kernel ticks. The gap nearest to such a step, within a twentieth of a
+//! period, is the tick of this CPU, as all CPUs tick at the same time. There is no figure if fewer than four of five
+//! steps come with a gap: then the CPU has no tick (`nohz_full`), ticks at another time than the timekeeping CPU
+//! (`skew_tick`), or has a clock too slow to tell.
 
 use goodness_sys as sys;
 
 /// Ticks of one figure.
 const TICKS: usize = 101;
-/// Fewer than these are no figure.
+/// Fewest samples for a figure.
 const LEAST: usize = 51;
 /// So many periods are waited for them at most: others may have the CPU.
 const PERIODS_MAX: u64 = 3 * TICKS as u64;
-/// A pause is this many times as long as what usually lies between two readings.
+/// A gap counts as a pause if it is this many times longer than the usual gap between two readings.
 const PAUSE: u64 = 8;
 
-/// What is read; a test has its own.
+/// Clock to read; tests supply their own.
 pub trait Clock {
     /// Monotonic time, ns.
     fn now(&mut self) -> u64;
     /// Time of the latest tick, in any unit.
     fn coarse(&mut self) -> u64;
-    /// How often the reader was switched out so far.
+    /// Context switches away from the reader so far.
     fn switches(&mut self) -> u64;
 }
 
@@ -47,28 +47,27 @@ impl Clock for Kernel {
 struct Pause {
     begun: u64,
     ended: u64,
-    /// Somebody else ran meanwhile.
+    /// True if another task ran during the pause.
     lost: bool,
 }
 
 impl Pause {
-    /// How far `at` is from it, 0 within.
+    /// Distance from `at` to the pause; 0 inside it.
     fn distance(self, at: u64) -> u64 {
         self.begun.saturating_sub(at).max(at.saturating_sub(self.ended))
     }
 }
 
-/// What was seen in a stretch of time.
+/// Observations of one stretch of time.
 #[derive(Default)]
 struct Seen {
     pauses: Vec<Pause>,
     steps: Vec<u64>,
 }
 
-/// Times in ns of ticks that come every `period` ns.
+/// Durations in ns of ticks with a period of `period` ns.
 ///
-/// # Errors
-/// A sentence that says why there is no figure.
+/// # Errors The reason there is no figure, as a sentence.
 pub fn ticks(clock: &mut impl Clock, period: u64) -> Result<Vec<u64>, String> {
     let usual = between_readings(clock);
     let (mut times, mut met) = (Vec::with_capacity(TICKS), 0);
@@ -141,13 +140,13 @@ mod tests {
 
     const PERIOD: u64 = 4_000_000;
 
-    /// A clock of a CPU that ticks every [`PERIOD`], 3 us late, for `cost`.
+    /// Clock of a CPU that ticks every [`PERIOD`], 3 us late, for `cost`.
     struct Planted {
         now: u64,
         cost: u64,
-        /// Of this many ticks one interrupts; 0 for none.
+        /// One of this many ticks interrupts; 0 for none.
         every: u64,
-        /// Chance in a thousand that a reading is disturbed for 20 us.
+        /// Probability in 1/1000 that a reading is disturbed for 20 us.
         noise: u64,
         /// The thread loses its CPU at every tick.
         shared: bool,

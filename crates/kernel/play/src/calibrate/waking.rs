@@ -1,4 +1,4 @@
-//! How long somebody who is woken on another CPU needs, and how long a word takes there.
+//! Measures wake-up latency across CPUs, and the time to pass a word between them.
 
 use super::Sample;
 use goodness_sys as sys;
@@ -11,10 +11,10 @@ use std::time::Duration;
 const WAKES: usize = 201;
 /// Long enough for a CPU to become idle.
 const PAUSE: Duration = Duration::from_micros(300);
-/// How often a sleeper is looked for before a wake-up is left out: the machine is too busy to let it go to sleep.
+/// Number of checks that the sleeper is asleep before a wake-up is skipped because the machine is too busy.
 const LOOKS: u32 = 100;
 
-/// Somebody who waits for a byte, notes when it came and answers.
+/// A thread that waits for a byte, notes its arrival time and replies.
 #[derive(Default)]
 struct Sleeper {
     thread: AtomicI32,
@@ -43,7 +43,7 @@ impl Sleeper {
     }
 }
 
-/// Wakes the sleeper again and again: from before the write until the sleeper has its byte, ns.
+/// Wakes the sleeper repeatedly. Returns the times from before the write until the sleeper has its byte, ns.
 fn wakes(sleeper: &Sleeper, to: &OwnedFd, answers: &OwnedFd) -> Vec<u64> {
     let mut times = Vec::with_capacity(WAKES);
     for _ in 0..WAKES {
@@ -60,11 +60,10 @@ fn wakes(sleeper: &Sleeper, to: &OwnedFd, answers: &OwnedFd) -> Vec<u64> {
     times
 }
 
-/// Times in ns from before the write until the reader on CPU `other` has its byte. `busy`: somebody least urgent
-/// computes there meanwhile; otherwise the CPU is idle, as far as this machine's other work lets it.
+/// Times in ns from before the write until the reader on CPU `other` has its byte. With `busy`, a `SCHED_IDLE` task
+/// computes on that CPU; otherwise the CPU is idle except for other work on this machine.
 ///
-/// # Errors
-/// When there are no pipes.
+/// # Errors When no pipe can be created.
 pub fn latency(other: u32, busy: bool) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     let (sleeper, stop) = (Sleeper::default(), AtomicBool::new(!busy));
@@ -89,10 +88,9 @@ pub fn latency(other: u32, busy: bool) -> io::Result<Vec<u64>> {
 /// Times a word goes to and fro within one repetition.
 const TURNS: u32 = 200;
 
-/// One passes a word to the next, who spins for it on CPU `other`: time of one passing.
+/// Time to pass a word to a thread that spins on CPU `other`, in one direction.
 ///
-/// # Errors
-/// None so far; as the other measurements.
+/// # Errors None so far; the signature matches the other measurements.
 pub fn handover(other: u32) -> io::Result<Option<Sample>> {
     let word = AtomicU32::new(0);
     let end = TURNS * WAKES as u32;

@@ -1,12 +1,12 @@
-//! Measures the study `fio-mixed` on a loop device of this machine: `fio_mixed FOLDER [ROUNDS [SECONDS]]` (root).
-//! Writes `loop.toml` and `service.toml` to the folder. `fio_mixed --on DEVICE SECONDS` measures a device that is
-//! there, and prints.
+//! Measures the study `fio-mixed` on a loop device of this machine (needs root).
 //!
-//! Four jobs run together under each of the four elevators in turns, round after round, so that what else the machine
-//! does hits all alike. The disk is a loop device over a file in the folder, with direct I/O, that takes 4 requests at
-//! a time: what is beyond waits where an elevator can choose. Run it on a quiet machine: the device is fast,
-//! and what else runs takes its CPUs. In each round the device's own times under none are traced too: they are the
-//! model.
+//! `fio_mixed FOLDER [ROUNDS [SECONDS]]` writes `loop.toml` and `service.toml` to the folder. `fio_mixed --on DEVICE
+//! SECONDS` measures an existing device and prints the result.
+//!
+//! Four jobs run together under each of the four elevators in turn, round after round, so that other work on the
+//! machine affects all alike. The disk is a loop device over a file in the folder, with direct I/O and 4 requests at a
+//! time; further requests wait in the elevator. Run it on a quiet machine: the device is fast and shares the CPUs with
+//! all other work. Each round also traces the device's service times under none, which become the model.
 
 mod numbers;
 mod service;
@@ -21,17 +21,17 @@ const BYTES: u64 = 1 << 30;
 /// Requests that the device takes at a time; the jobs have 29 under way.
 const TAGS: u32 = 4;
 const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
-/// Name, what, bytes, depth.
+/// Name, operation, bytes, queue depth.
 const JOBS: [(&str, What, u32, u32); 4] = [
     ("reads-1", What::Reads, 4096, 1),
     ("reads-16", What::Reads, 4096, 16),
     ("writes-64k", What::Writes, 65_536, 8),
     ("writes-4", What::Writes, 4096, 4),
 ];
-/// How long the device is traced in each round.
+/// Trace time per round.
 const TRACED: Duration = Duration::from_secs(2);
 
-/// What is kept of one elevator, a number for each round.
+/// Results of one elevator, one number per round.
 #[derive(Default)]
 struct Seen {
     total: Vec<f64>,
@@ -39,7 +39,7 @@ struct Seen {
     jobs: [Vec<f64>; 4],
 }
 
-/// `fio_mixed --on DEVICE SECONDS`: what the device does under each elevator, for a device that exists.
+/// `fio_mixed --on DEVICE SECONDS`: measures an existing device under each elevator.
 fn on(device: &Path, seconds: u64) {
     let queue = Path::new("/sys/block").join(device.file_name().expect("a device")).join("queue");
     let jobs = jobs(seconds);
@@ -57,7 +57,7 @@ fn on(device: &Path, seconds: u64) {
     print!("{}", numbers::published("guest", &about, &seen, 1, seconds));
 }
 
-/// The jobs, each on a CPU of its own as far as there are two.
+/// The jobs, on two CPUs if there are two.
 fn jobs(seconds: u64) -> [Job; 4] {
     std::array::from_fn(|number| {
         let (_, what, bytes, depth) = JOBS[number];

@@ -1,10 +1,10 @@
-//! What was measured, as the numbers of a study.
+//! Writes the measurements as the expected numbers of a study.
 
 use std::fmt::Write as _;
 
 use super::{ELEVATORS, JOBS, Seen};
 
-/// Rounds that must all go the same way before an order counts as measured: by chance alone one pair in 32 would.
+/// Fewest rounds for an order to count as measured; all must agree. By chance, one pair in 32 would.
 const ROUNDS: usize = 6;
 
 /// The numbers of `place`, a text of TOML.
@@ -48,7 +48,7 @@ fn values(text: &mut String, place: &str, elevator: &str, seen: &Seen) {
     }
 }
 
-/// Of each two elevators that are predicted: which had more, where it was the same one in every round.
+/// Writes the measured order of each pair of predicted elevators, if it was the same in every round.
 fn orders(text: &mut String, place: &str, seen: &[Seen; 4]) {
     for (one, other) in [(1, 2), (1, 3), (2, 3)] {
         let mut entry = |key: &str, quantity: &str, of: fn(&Seen) -> &[f64]| {

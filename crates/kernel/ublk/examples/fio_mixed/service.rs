@@ -1,4 +1,4 @@
-//! The model: what the device was seen to take under none, as `service.toml`.
+//! Writes the device model `service.toml` from the service times measured under none.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,11 +7,11 @@ use goodness_core::{Operation, Service, Span};
 use goodness_device::pace::{Stay, part};
 use goodness_trace::block::{BlockStage, load_block_bytes};
 
-/// Requests of a kind that make a sample.
+/// Fewest requests of a kind for a sample.
 const LEAST: usize = 1000;
 /// Bins of equal count for each kind.
 const BINS: usize = 1000;
-/// Length of a window of the pace: about ten requests at each of four servers, and shorter than a stall.
+/// Window for the pace: about ten requests at each of four servers, and shorter than a stall.
 const WINDOW: Span = Span::from_ms(2);
 
 /// The requests of a trace in the device.

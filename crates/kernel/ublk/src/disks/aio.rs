@@ -31,7 +31,7 @@ struct Completion {
     second: i64,
 }
 
-/// Where buffers begin: direct I/O asks for it.
+/// Buffer alignment required by direct I/O.
 const ALIGNMENT: usize = 4096;
 
 /// Slots for so many pieces of I/O at a time, each with its buffer.
@@ -46,7 +46,7 @@ pub struct Ring {
     completions: Vec<Completion>,
 }
 
-/// One piece of I/O.
+/// One I/O operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Its slot.
@@ -111,7 +111,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits until a piece is done, and gives the slots of all that are to `done`.
+    /// Waits for at least one completion and calls `done` with the slot of each.
     pub fn wait(&mut self, mut done: impl FnMut(usize)) -> io::Result<()> {
         let most = self.completions.len() as libc::c_long;
         let into = self.completions.as_mut_ptr();

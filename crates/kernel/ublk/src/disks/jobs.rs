@@ -1,4 +1,4 @@
-//! A load: jobs that each keep so many pieces of I/O under way, as fio's do.
+//! A load of jobs that each keep a fixed number of I/O operations in flight, like fio jobs.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -12,7 +12,7 @@ use goodness_core::{Rng, Seed};
 use super::DiskError;
 use super::aio::{Piece, Ring, now};
 
-/// What a job asks for.
+/// I/O operation of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Reads.
@@ -23,10 +23,10 @@ pub enum What {
     Both,
 }
 
-/// One job: a thread, at places of the disk in chance order, none twice before all were used.
+/// One job: a thread that visits blocks of the disk in random order, each once per pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// What it asks for.
+    /// Operation.
     pub what: What,
     /// Bytes of a piece, a power of two of at least 512.
     pub bytes: u32,
@@ -42,10 +42,10 @@ pub struct Job {
     pub cpu: Option<u32>,
 }
 
-/// What a job has done.
+/// Result of a job.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Thread id of the job: it stands in the trace.
+    /// Thread id of the job, as in the trace.
     pub thread: u32,
     /// Pieces done.
     pub pieces: u64,
@@ -55,14 +55,12 @@ pub struct Done {
     pub latencies: Vec<Duration>,
 }
 
-/// Runs `jobs` at the same time on the `device` of `bytes` bytes. The same `seed` gives the same pieces in the same
-/// order. Of every so many places as there are jobs, each job has one of its own.
+/// Runs `jobs` concurrently on the `device` of `bytes` bytes. The same `seed` gives each job the same operations in the
+/// same order. The blocks of different jobs do not overlap.
 ///
-/// # Errors
-/// What the kernel refused.
+/// # Errors The kernel's error.
 ///
-/// # Panics
-/// When a job has no depth or no batch, or fewer places than its depth.
+/// # Panics When a job has no depth or no batch, or fewer blocks than its depth.
 pub fn run(device: &Path, bytes: u64, jobs: &[Job], seed: Seed) -> Result<Vec<Done>, DiskError> {
     let start = Barrier::new(jobs.len());
     let one = |(number, job): (usize, &Job)| {

@@ -43,7 +43,7 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// A block device that nobody else uses; gone again when dropped.
+/// A private block device, removed on drop.
 #[derive(Debug)]
 pub struct LoopDisk {
     number: u32,
@@ -58,16 +58,14 @@ pub struct LoopDisk {
 impl LoopDisk {
     /// A disk of `bytes` bytes over a sparse file in a new folder below `below`, with direct I/O.
     ///
-    /// # Errors
-    /// What the kernel refused; everything is undone by then.
+    /// # Errors The kernel's error; everything is undone by then.
     pub fn make(below: &Path, bytes: u64) -> Result<LoopDisk, DiskError> {
         LoopDisk::make_from(below, Backing::File(bytes))
     }
 
     /// A disk over all of `lower`, which must outlive it: two elevators, one above the other.
     ///
-    /// # Errors
-    /// As for [`LoopDisk::make`].
+    /// # Errors As for [`LoopDisk::make`].
     pub fn above(lower: &LoopDisk, below: &Path) -> Result<LoopDisk, DiskError> {
         LoopDisk::make_from(below, Backing::Loop(lower.number))
     }
@@ -117,10 +115,9 @@ impl LoopDisk {
         listed.split_whitespace().map(|name| name.trim_matches(['[', ']']).to_string()).collect()
     }
 
-    /// Puts the elevator called `name` before the device, in its first state.
+    /// Sets the elevator `name` on the device, in its initial state.
     ///
-    /// # Errors
-    /// What the kernel says; it has not every elevator.
+    /// # Errors The kernel's error, for example for an elevator it lacks.
     pub fn set_elevator(&self, name: &str) -> Result<(), DiskError> {
         // The one that is there already would keep what it has learnt.
         self.set_elevator_only("none")?;
@@ -132,11 +129,10 @@ impl LoopDisk {
         fs::write(&file, name).map_err(|why| DiskError::new(&file, "choosing the elevator", why))
     }
 
-    /// As [`LoopDisk::set_elevator`], before a device that takes only `tags` requests at a time: what comes beyond
-    /// waits with the elevator, which then has something to choose from. A loop device takes 128 by itself.
+    /// Like [`LoopDisk::set_elevator`], with at most `tags` requests in the device at a time. Further requests wait in
+    /// the elevator, which can then choose among them. A loop device takes 128 by default.
     ///
-    /// # Errors
-    /// As there.
+    /// # Errors As there.
     pub fn set_elevator_before(&self, name: &str, tags: u32) -> Result<(), DiskError> {
         let requests = self.queue("nr_requests");
         self.set_elevator("none")?;
@@ -145,16 +141,15 @@ impl LoopDisk {
         if name == "none" { Ok(()) } else { self.set_elevator_only(name) }
     }
 
-    /// A number that the kernel gives out about the queue, such as `nr_requests`.
+    /// A numeric queue attribute such as `nr_requests`.
     #[must_use]
     pub fn fact(&self, name: &str) -> Option<u64> {
         fs::read_to_string(self.queue(name)).ok()?.trim().parse().ok()
     }
 
-    /// Lets the device do at most so many I/Os a second of each direction (`blkio.throttle`); gone with the device.
+    /// Limits I/Os per second in each direction (`blkio.throttle`) until the device is removed.
     ///
-    /// # Errors
-    /// What the kernel says; it needs the blkio controller of cgroup v1.
+    /// # Errors The kernel's error; it needs the blkio controller of cgroup v1.
     pub fn limit(&self, reads: u64, writes: u64) -> Result<(), DiskError> {
         for (file, rate) in [("read_iops_device", reads), ("write_iops_device", writes)] {
             let file = PathBuf::from(format!("/sys/fs/cgroup/blkio/blkio.throttle.{file}"));
@@ -164,10 +159,9 @@ impl LoopDisk {
         Ok(())
     }
 
-    /// Writes down what becomes of the device's requests while `during` runs: as text, with what `during` returns.
+    /// Traces the device's requests while `during` runs. Returns the trace text and the result of `during`.
     ///
-    /// # Errors
-    /// What tracefs refused.
+    /// # Errors The error of tracefs.
     pub fn traced<T>(&self, during: impl FnOnce() -> T) -> Result<(String, T), DiskError> {
         let tracing = Tracing::start(&self.tracefs.root, &self.instance, (MAJOR << 20) | self.number, &self.restore)?;
         let result = during();
@@ -175,7 +169,7 @@ impl LoopDisk {
     }
 }
 
-/// What was made for a disk, undone in this order.
+/// Parts of a disk, undone in this order.
 #[derive(Debug)]
 struct Made {
     _device: Undo,
@@ -203,7 +197,7 @@ fn free_number(first: u32) -> Result<u32, DiskError> {
     found.ok_or_else(|| DiskError::new(Path::new("/sys/block"), "finding a free number", full()))
 }
 
-/// What lies behind a device.
+/// Backing of a device.
 #[derive(Clone, Copy)]
 enum Backing {
     /// A sparse file of so many bytes.
@@ -212,7 +206,7 @@ enum Backing {
     Loop(u32),
 }
 
-/// Makes it at `image`: a file, or a node of the device.
+/// Creates it at `image`: a file, or a device node.
 fn back(image: &Path, backing: Backing) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_CLOEXEC);
@@ -233,7 +227,7 @@ fn back(image: &Path, backing: Backing) -> io::Result<File> {
     }
 }
 
-/// Makes file and device, and attaches the one to the other.
+/// Creates file and device, and attaches them.
 fn attach(folder: &Path, number: u32, backing: Backing) -> Result<File, DiskError> {
     let image = folder.join(IMAGE);
     fs::create_dir(folder).map_err(|why| DiskError::new(folder, "making a folder", why))?;

@@ -1,8 +1,8 @@
-//! A disk of our own for the kernel's elevators: a loop device over a private file, what the kernel does with its
-//! requests, and a load for it. Needs root.
+//! Private disks to test the kernel's elevators: a loop device over a private file, a trace of its requests, and a
+//! load. Needs root.
 //!
-//! No device that exists is touched: the loop device is a new one and goes again, with its file and its trace, however
-//! this process ends (see [`goodness_restore`]).
+//! No existing device is touched. The loop device, its file and its trace are removed however this process ends (see
+//! [`goodness_restore`]).
 
 mod aio;
 mod jobs;
@@ -15,17 +15,17 @@ pub use loop_disk::LoopDisk;
 use std::io;
 use std::path::Path;
 
-/// Why a disk or a load could not be had.
+/// Error of a disk or a load.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {action} failed ({source}). {remedy}")]
 pub struct DiskError {
     /// The file or device concerned.
     pub what: String,
-    /// What was tried.
+    /// The attempted action.
     pub action: &'static str,
-    /// What the kernel said.
+    /// The kernel's error.
     pub source: io::Error,
-    /// What to do about it.
+    /// What the user can do.
     pub remedy: &'static str,
 }
 

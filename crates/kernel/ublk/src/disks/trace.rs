@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::DiskError;
 use goodness_restore::{Action, Restore, Undo};
 
-/// What is written down.
+/// Traced events.
 const EVENTS: [&str; 4] = ["block_rq_insert", "block_rq_issue", "block_rq_complete", "block_rq_merge"];
 /// Room for each CPU: about 90 bytes an event.
 const BUFFER_KB: &str = "32768";
@@ -18,7 +18,7 @@ pub struct Tracing<'a> {
 }
 
 impl Tracing<'_> {
-    /// Starts one in the new `instance`, of the device whose kernel number is `device`.
+    /// Starts a trace in the new `instance`, of the device with kernel number `device`.
     pub fn start<'a>(
         tracefs: &Path,
         instance: &'a Path,
@@ -50,7 +50,7 @@ impl Tracing<'_> {
         fs::write(&path, value).map_err(|why| DiskError::new(&path, "setting up the trace", why))
     }
 
-    /// Ends the trace and says what is in it.
+    /// Ends the trace and returns its text.
     pub fn text(self) -> Result<String, DiskError> {
         self.set("tracing_on", "0")?;
         let path = self.instance.join("trace");

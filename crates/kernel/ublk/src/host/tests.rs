@@ -1,5 +1,5 @@
-//! The host before a backing in memory that answers in any order and, when power fails, forgets what was not made
-//! durable.
+//! Tests the host with a backing in memory that completes in any order and, on power failure, forgets all writes not
+//! yet durable.
 
 use super::{Host, Part, bytes};
 use goodness_block::QueueOptions;
@@ -18,23 +18,23 @@ fn host(elevator: &str) -> Host {
     Host::new(elevator, facts, &QueueOptions::default(), TAGS).unwrap()
 }
 
-/// What the backing has been told to do.
+/// A transfer in the backing.
 struct UnderWay {
     request: RequestId,
     op: Operation,
     durable: bool,
     parts: Vec<Part>,
-    /// What had been written when it began.
+    /// Contents at its start.
     seen: Vec<u64>,
 }
 
-/// A piece of I/O that waits for its answer.
+/// An I/O waiting for completion.
 #[derive(Clone, Copy)]
 struct Asked {
     io: Io,
     /// Sequence number of a write, or what a read must find.
     value: u64,
-    /// How many writes were answered when it was asked.
+    /// Writes completed before it was submitted.
     answered_before: usize,
 }
 
@@ -43,7 +43,7 @@ struct Bench {
     host: Host,
     rng: Rng,
     now: Time,
-    /// By block: in the cache, and on the medium.
+    /// Contents by block: in the cache, and on the medium.
     cache: Vec<u64>,
     medium: Vec<u64>,
     under_way: Vec<UnderWay>,
@@ -107,7 +107,7 @@ impl Bench {
         }
     }
 
-    /// The backing hears what to do, and answers go out.
+    /// Passes transfers to the backing and collects completions.
     fn pump(&mut self) {
         let (under_way, cache) = (&mut self.under_way, &self.cache);
         self.host.hand_out(|transfer| {
@@ -177,7 +177,7 @@ impl Bench {
         self.pass();
     }
 
-    /// Timers that are due expire; where nothing else can happen, time passes until one is.
+    /// Expires due timers. If nothing else can happen, advances the time to the next one.
     fn pass(&mut self) {
         self.pump();
         if self.under_way.is_empty()

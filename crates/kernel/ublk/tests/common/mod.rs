@@ -1,4 +1,4 @@
-//! What the tests with real elevators share.
+//! Shared code of the tests with real elevators.
 
 pub mod replay;
 pub mod scene;

@@ -1,11 +1,11 @@
-//! A simulated elevator beside the kernel's: it gets the recorded insertions and completions and must make the recorded
-//! choices.
+//! Replays the kernel's recorded insertions and completions through a simulated elevator and counts the choices that
+//! agree.
 //!
-//! The kernel says when a request was issued, not when it was chosen: between the two lie the way to the driver and,
-//! for one request at a time, waiting for a tag. So a choice counts as agreed if the simulated elevator makes it at
-//! some instant between the choice before and the issue; several such instants are followed up. Two CPUs may choose at
-//! the same time and hand over what they chose side by side: then the order on each CPU counts, not that of both
-//! together. After a choice that it does not make, the simulated elevator is told of it and goes on.
+//! The kernel records when a request was issued, not when it was chosen. Between the two lie the way to the driver and,
+//! for one request at a time, a wait for a tag. So a choice agrees if the simulated elevator makes it at some instant
+//! between the previous choice and the issue; several such instants are followed in parallel. Two CPUs may choose at
+//! the same time and issue side by side; then only the order on each CPU counts. After a choice it does not make, the
+//! simulated elevator is given the kernel's choice and continues.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,14 +15,14 @@ use goodness_core::{
 };
 use goodness_trace::block::{BlockRecord, BlockStage};
 
-/// How a simulated elevator stands to a recorded one.
+/// Agreement of a simulated elevator with a recorded one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreement {
     /// Requests that the kernel chose.
     pub choices: u64,
     /// Choices that the simulated elevator made too.
     pub agreed: u64,
-    /// Those of them for which nothing else waited: any elevator makes them.
+    /// Choices with only one request waiting, which any elevator makes.
     pub forced: u64,
 }
 
@@ -33,7 +33,7 @@ impl Agreement {
     }
 }
 
-/// What the elevator of `$replay` sees.
+/// Elevator context of `$replay`.
 macro_rules! context {
     ($replay:expr) => {
         IoContext { now: $replay.now, requests: &$replay.requests, facts: $replay.facts, in_flight: $replay.in_flight }
@@ -43,10 +43,10 @@ macro_rules! context {
 /// So many histories are followed at a time.
 const HISTORIES: usize = 6;
 
-/// So far ahead lies what another CPU has chosen at the same time, in events.
+/// Window, in events, within which another CPU may have chosen at the same time.
 const SIDE_BY_SIDE: usize = 64;
 
-/// Replays `records` through an elevator of its own with default settings.
+/// Replays `records` through a new elevator with default settings.
 pub fn agreement<E: RegisteredElevator + Clone>(records: &[BlockRecord], facts: &QueueFacts) -> Agreement {
     let mut agreement = Agreement::default();
     let mut histories = vec![(Replay::<E>::new(facts), VecDeque::new())];
@@ -78,8 +78,8 @@ pub fn agreement<E: RegisteredElevator + Clone>(records: &[BlockRecord], facts: 
 /// A state and what happened since its last choice.
 type History<'a, E> = (Replay<'a, E>, VecDeque<BlockRecord>);
 
-/// Which issue the elevator has chosen in some history: that of `number`, or else the next of another CPU. Those
-/// histories go on, the likeliest first. Tells whether it had no other choice.
+/// Keeps the histories in which the elevator chose `number`, or else the next request of another CPU, likeliest first.
+/// Returns whether it had another choice.
 fn chosen<E: RegisteredElevator + Clone>(
     histories: &mut Vec<History<E>>,
     records: &[BlockRecord],
@@ -107,7 +107,7 @@ fn chosen<E: RegisteredElevator + Clone>(
     None
 }
 
-/// The elevator has chosen the request of `record` in no history: the likeliest goes on as if it had.
+/// Continues the likeliest history as if the elevator had chosen the request of `record`, which it did in no history.
 fn tell<E: RegisteredElevator + Clone>(histories: &mut Vec<History<E>>, record: &BlockRecord) {
     histories.truncate(1);
     let (state, since) = &mut histories[0];
@@ -120,10 +120,10 @@ struct Replay<'a, E> {
     elevator: E,
     facts: &'a QueueFacts,
     requests: RequestTable,
-    /// Requests in existence by operation and first sector: the load asks for no place twice at a time.
+    /// Live requests by operation and first sector; the load never has two of the same.
     known: HashMap<(Operation, u64), RequestId>,
     processes: HashMap<u32, Submitter>,
-    /// By request: when it came, counted in requests.
+    /// Arrival of each request, counted in requests.
     arrivals: Vec<u64>,
     arrived: u64,
     /// By request: whether the elevator chose it and awaits its completion.
@@ -150,8 +150,8 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
         }
     }
 
-    /// The latest and the earliest instant of `since` at which the elevator chooses the request of `key`, and how it
-    /// goes on.
+    /// The latest and the earliest instant of `since` at which the elevator chooses the request of `key`, each with its
+    /// continuation.
     fn choosing(&self, key: (Operation, u64), since: &VecDeque<BlockRecord>) -> Vec<History<'a, E>> {
         let mut found = Vec::new();
         let mut state = self.clone();
@@ -175,8 +175,7 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
         found
     }
 
-    /// The elevator did not choose it, and is told that the kernel did: it chooses while all others are away for a
-    /// moment.
+    /// Forces the kernel's choice on the elevator, by hiding all other requests for a moment.
     fn is_told(&mut self, key: (Operation, u64)) {
         let chosen = *self.known.get(&key).expect("what is issued was inserted");
         let waits = |id: &RequestId| *id != chosen && self.requests[*id].issued == Time::NEVER;
@@ -194,7 +193,7 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
         self.took(key, obeys);
     }
 
-    /// A request has left the elevator: by its own choice, or because the kernel said so.
+    /// Removes a request from the elevator: by its own choice (`here`) or the kernel's.
     fn took(&mut self, key: (Operation, u64), here: bool) {
         let chosen = self.known[&key];
         self.chosen_here[chosen.index()] = here;

@@ -20,7 +20,7 @@ pub fn below() -> &'static Path {
     if memory.is_dir() { memory } else { Path::new("/var/tmp") }
 }
 
-/// Why the elevators of this kernel cannot be tried here, if they cannot.
+/// Reason the kernel's elevators cannot be tested here, if any.
 pub fn hindrance() -> Option<String> {
     let root = fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
     if !root {
@@ -43,7 +43,7 @@ pub fn mixed(depth: u32, batch: u32, pieces: u64) -> Job {
     Job { what: What::Both, bytes: 4096, depth, batch, pieces, time: Duration::from_secs(60), cpu: None }
 }
 
-/// What the kernel's `elevator` does with `jobs`: its block events in order, and the queue as it was.
+/// Block events of the kernel's `elevator` under `jobs`, in order, with the queue's attributes.
 pub fn recorded(disk: &LoopDisk, elevator: &str, jobs: &[Job], seed: u64) -> (Vec<BlockRecord>, QueueFacts) {
     disk.set_elevator(elevator).expect("the kernel has it");
     let load = || run(&disk.device(), BYTES, jobs, Seed(seed)).expect("I/O on our own device works");
@@ -68,7 +68,7 @@ pub fn recorded(disk: &LoopDisk, elevator: &str, jobs: &[Job], seed: u64) -> (Ve
     (recording.records.iter().filter(kept).copied().collect(), facts)
 }
 
-/// How many events of a recording are at a stage.
+/// Number of events at the given stages.
 pub fn count(records: &[BlockRecord], is_counted: impl Fn(BlockStage) -> bool) -> usize {
     records.iter().filter(|record| is_counted(record.stage)).count()
 }
