@@ -4,7 +4,7 @@ use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, ValueEnum};
 use goodness::catalogue;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use serde_json::{Value, json};
 
 /// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats, studies.

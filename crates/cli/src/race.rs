@@ -7,7 +7,7 @@ use crate::failure::{Failure, exit};
 use crate::output;
 use clap::Args;
 use goodness_core::Seed;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_race::beside::{self as oracle, Beside, Oracle};
 use goodness_race::config::{self, RaceFile};
 use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};

@@ -4,7 +4,7 @@ use crate::failure::{Failure, exit};
 use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
-use goodness_core::registry::nearest;
+use goodness_core::spelling::nearest;
 use goodness_report::{atomic, figure};
 use goodness_study::html::{Page, published};
 use goodness_study::{Findings, Lab, Own, Published, STUDIES, Sensitivity, Study, Verdict, own, sensitivity};

@@ -37,6 +37,7 @@ pub mod policy;
 pub mod registry;
 pub mod request;
 pub mod rng;
+pub mod spelling;
 pub mod storage;
 pub mod task;
 pub mod time;

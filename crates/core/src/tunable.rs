@@ -1,7 +1,7 @@
 //! Tunables as records: declared once, they give the typed struct, its defaults, parsing with errors that
 //! name the remedy, and the list that help, docs, JSON and sweeps are printed from.
 
-use crate::registry::suggest;
+use crate::spelling::suggest;
 use crate::time::Span;
 use std::fmt;
 
@@ -282,7 +282,7 @@ macro_rules! choices {
                     $($text => Ok($Name::$Variant),)+
                     _ => {
                         let names = [$($text),+];
-                        let near = $crate::registry::nearest(text, names);
+                        let near = $crate::spelling::nearest(text, names);
                         let near = near.map_or_else(String::new, |near| format!("; the nearest is \"{near}\""));
                         Err(format!("\"{text}\" is not one of {}{near}", names.join(", ")))
                     }

@@ -1,7 +1,7 @@
 //! Devices by name: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
 
 use crate::DEVICES;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::tunable::pairs;
 use goodness_core::{Device, Seed, Tunable, Tunables};
 

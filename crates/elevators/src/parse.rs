@@ -1,7 +1,7 @@
 //! Elevators as users write them: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
 
 use goodness_core::ElevatorEntry;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::tunable::pairs;
 
 /// An elevator's line in the registry, and its settings as typed.

@@ -5,7 +5,7 @@ use crate::contender::Contender;
 use crate::refusal::{Refusal, See};
 use crate::run::RunResult;
 use crate::{standstill, watchdog};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Machine, WorkloadSource};
 use goodness_observe::metrics::Distributions;
 use goodness_observe::{Better, Histogram, METRICS, Violation};

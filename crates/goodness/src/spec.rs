@@ -1,7 +1,7 @@
 //! A policy or an elevator as typed: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
 
 use crate::refusal::{Refusal, See};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{
     ElevatorVisitor, Machine, MadePolicy, PolicyEntry, Registered, RegisteredElevator, Seed, Tunables, Visitor, tunable,
 };

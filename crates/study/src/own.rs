@@ -24,7 +24,7 @@
 use crate::published::{self, Says};
 use crate::{Against, Estimate, Findings, Lab, Number, Published, Row, Run, Trial};
 use goodness::{OpenOptions, PolicySpec, Refusal, Work, unwatched};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_observe::METRICS;
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ use crate::machine::{from_table, parse_machine};
 use crate::models::BuiltIn;
 use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
 use crate::soundness;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{
     Awaited, Channel, ChannelKind, Class, CpuId, CpuSet, HORIZON_MAX, LockId, Machine, Nice, Reservation, Seed, Span,
     Start, Step, Task, TaskId, Time, Workload, WorkloadSource,

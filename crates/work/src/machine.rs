@@ -1,7 +1,7 @@
 //! Machines as typed or written: presets, files, inline tables. `--machine cpus=2,hz=250,switch=2us`.
 
 use crate::text_file;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Costs, Cpu, Effort, Level, Machine, Span, tunable};
 use std::path::Path;
 

@@ -4,7 +4,7 @@ mod parts;
 mod web;
 
 use crate::script::Plan;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Tunable, TunableError, Tunables, Workload, WorkloadSource, tunable};
 
 /// Name, summary, source and parameters of a model.

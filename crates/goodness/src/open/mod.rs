@@ -13,7 +13,7 @@ use crate::refusal::{Refusal, See};
 use crate::shipped;
 use crate::spec::PolicySpec;
 use crate::work::Work;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Machine, Span};
 use goodness_replay::Others;
 use goodness_work::machine::parse_machine;

@@ -2,7 +2,7 @@
 
 use super::{Kind, Setting, Value};
 use crate::cell::Hierarchies;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_sys::process::{Class, Conditions};
 use std::path::Path;
 

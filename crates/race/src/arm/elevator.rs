@@ -3,7 +3,7 @@
 
 use super::{Kind, Setting, Stage, Value, below, writable};
 use crate::cell::Hierarchies;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use std::fs;
 
 pub(super) const KIND: Kind = Kind {

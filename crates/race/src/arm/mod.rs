@@ -287,7 +287,7 @@ impl Arm {
 pub fn read(key: &str, value: &Value) -> Result<Box<dyn Setting>, String> {
     let Some(kind) = ALL.iter().find(|kind| kind.key == key) else {
         let known = ALL.iter().map(|kind| kind.key).chain(["name", "to"]);
-        return Err(format!("an arm has no \"{key}\"; {}", goodness_core::registry::suggest(key, known)));
+        return Err(format!("an arm has no \"{key}\"; {}", goodness_core::spelling::suggest(key, known)));
     };
     (kind.read)(value).map_err(|why| format!("{key} = {}: {why}; write for example {}", value.typed(), kind.example))
 }

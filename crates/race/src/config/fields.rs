@@ -1,7 +1,7 @@
 //! A table of a race file whose keys are taken one by one; what nobody took is unknown.
 
 use crate::arm::Value;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

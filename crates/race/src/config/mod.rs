@@ -8,7 +8,7 @@ use crate::arm::{self, Arm, To};
 use crate::engine::Plan;
 use crate::load;
 use fields::{Fault, Fields};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Span};
 use std::path::PathBuf;
 use std::time::Duration;

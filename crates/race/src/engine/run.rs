@@ -6,7 +6,7 @@ use crate::arm::Stage;
 use crate::cell::{Cell, Weights};
 use crate::load::{Load, Measure};
 use crate::place::Role;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_sys::process::Conditions;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -26,7 +26,7 @@ pub use program::Program;
 use crate::bench::{hackbench, schbench, yields};
 use crate::part::Parts;
 use crate::place::Place;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Tunable, TunableError, Tunables};
 
 /// Whether more or less of a measure is better.

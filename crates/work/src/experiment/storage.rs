@@ -35,7 +35,7 @@
 
 use super::{Places, Reading};
 use crate::script::{Access, Op, Place, Plan, Script, Target};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{
     Device, DiskId, DiskSpec, FileId, FileSpec, IoClass, IoPriority, IoStep, Layout, Piece, SECTOR_BYTES, Seed, Step,
     VolumeId, VolumeSpec,

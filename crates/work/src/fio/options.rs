@@ -4,7 +4,7 @@ use super::coverage::{self, Coverage};
 use super::ini::Entry;
 use super::job::{Arrivals, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes};
 use super::units::{self, Kilo};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{IoClass, IoPriority, Span};
 
 /// Sizes of a split that are kept apart; fio has as many.

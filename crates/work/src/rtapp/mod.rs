@@ -11,7 +11,7 @@ mod tasks;
 use crate::json::{self, Member, Value};
 use crate::script::Plan;
 use coverage::{Coverage, Key, Place};
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{Awaited, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
 use std::collections::BTreeMap;
 

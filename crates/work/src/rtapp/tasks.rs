@@ -5,7 +5,7 @@ use super::{Defaults, Reading};
 use crate::json::{Member, Value};
 use crate::script::{Op, Overrun, Plan, Script, TaskPlan, Timer};
 use crate::soundness;
-use goodness_core::registry::suggest;
+use goodness_core::spelling::suggest;
 use goodness_core::{
     Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Nice, Span, Start, Step, Task, Time,
 };
