@@ -1,26 +1,13 @@
 //! Block I/O: latency of pieces, rates, seeks, merges; in all and for each task.
 
 use super::Window;
-use super::measured::Values;
+use super::measured::{TaskIo, Values};
 use crate::histogram::Histogram;
 use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Time};
 
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
-
-/// What one task's I/O was like. Latencies are in nanoseconds, from reaching the block layer to being done.
-#[derive(Clone, Debug, Default)]
-pub struct TaskIo {
-    /// Pieces done.
-    pub done: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Latencies of its reads.
-    pub reads: Histogram,
-    /// Latencies of its other pieces.
-    pub writes: Histogram,
-}
 
 /// Whether a disk is kept from what waits for it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,9 @@
 //! The results of a run's metrics.
 
+use super::Window;
 use super::about::{About, METRICS};
-use super::{TaskIo, Window, overhead};
 use crate::histogram::Histogram;
-use goodness_core::{Span, TaskId, Time};
+use goodness_core::{Overhead, Span, TaskId, Time};
 
 /// One metric's result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +49,19 @@ pub struct TaskMeasured {
     pub ended: Option<Time>,
 }
 
+/// What one task's I/O was like. Latencies are in nanoseconds, from reaching the block layer to being done.
+#[derive(Clone, Debug, Default)]
+pub struct TaskIo {
+    /// Pieces done.
+    pub done: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Latencies of its reads.
+    pub reads: Histogram,
+    /// Latencies of its other pieces.
+    pub writes: Histogram,
+}
+
 /// The distributions behind the percentiles.
 #[derive(Clone, Debug)]
 pub struct Distributions {
@@ -80,7 +93,7 @@ pub struct Measured {
     /// Waits of judged tasks that a waking began and the end cut off: in no latency.
     pub unfinished_waits: u64,
     /// CPU time of the host's own work by kind, in the order of `Overhead::ALL`.
-    pub overhead: [Span; overhead::KINDS],
+    pub overhead: [Span; Overhead::ALL.len()],
 }
 
 impl Measured {

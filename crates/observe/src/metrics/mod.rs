@@ -24,12 +24,12 @@ mod run_queue;
 mod slice_length;
 mod switches;
 mod task_account;
+mod task_results;
 mod usage;
 mod wakeup_latency;
 
 pub use about::{About, Better, METRICS};
-pub use io::TaskIo;
-pub use measured::{Distributions, Measured, TaskMeasured, Value, Values};
+pub use measured::{Distributions, Measured, TaskIo, TaskMeasured, Value, Values};
 
 use crate::subject::Subject;
 use crate::tracker::{Began, Ended, TaskTrack, Tracker};
@@ -234,7 +234,7 @@ impl Measures {
         io.report(window, &mut values);
         Measured {
             window,
-            tasks: task_account::report(window, tracker, &self.wakeup),
+            tasks: task_results::report(window, tracker, &self.wakeup),
             unfinished_waits: self.wakeup.unfinished(),
             overhead: self.overhead.by_kind(),
             distributions: Distributions {
@@ -260,7 +260,7 @@ impl Measures {
                 self.slices.record(ran);
             }
         }
-        task_account::close_waits(end, self.from, tracker, &mut self.wakeup);
+        task_results::close_waits(end, self.from, tracker, &mut self.wakeup);
         self.fairness.close(end, tracker);
     }
 }

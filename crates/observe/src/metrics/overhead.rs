@@ -4,12 +4,9 @@
 use super::measured::Values;
 use goodness_core::{Overhead, Span};
 
-/// How many kinds of overhead there are.
-pub const KINDS: usize = Overhead::ALL.len();
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct SchedulerTime {
-    by_kind: [Span; KINDS],
+    by_kind: [Span; Overhead::ALL.len()],
     on_idle: Span,
     events: u64,
 }
@@ -24,7 +21,7 @@ impl SchedulerTime {
         }
     }
 
-    pub fn by_kind(&self) -> [Span; KINDS] {
+    pub fn by_kind(&self) -> [Span; Overhead::ALL.len()] {
         self.by_kind
     }
 
