@@ -16,6 +16,7 @@
 //! | `region` | the job's part of a file |
 //! | `map` | which places were used |
 //! | `work` | [`FioWork`]: all jobs as tasks on a disk |
+//! | `wave` | how a wave of jobs waits for the one before (`stonewall`) |
 //! | `player` | the behaviour of a job |
 
 pub mod coverage;
@@ -29,6 +30,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod units;
+mod wave;
 mod work;
 
 pub use job::{Arrivals, Chance, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes, Think};

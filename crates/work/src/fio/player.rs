@@ -2,7 +2,7 @@
 
 use super::job::{Durability, Engine, FioJob};
 use super::stream::{FioIo, FioOp, FioStream, Pause};
-use super::work::{begins, ended};
+use super::wave::{begins, ended};
 use goodness_core::{Behaviour, FileId, IoStep, Operation, SECTOR_BYTES, Span, Step, StepContext, Time, VolumeId};
 use std::collections::VecDeque;
 use std::sync::Arc;

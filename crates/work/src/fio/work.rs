@@ -8,10 +8,10 @@ use super::job::FioJob;
 use super::player::{Extent, Player};
 use super::stream::FioStream;
 use super::units::Amount;
+use super::wave::stonewall;
 use goodness_core::{
-    Channel, ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, Piece,
-    SECTOR_BYTES, Seed, Span, Start, Step, StepContext, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId,
-    VolumeSpec, Workload, WorkloadSource,
+    ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, Piece, SECTOR_BYTES, Seed,
+    Span, Start, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId, VolumeSpec, Workload, WorkloadSource,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,16 +97,6 @@ impl FioWork {
     }
 }
 
-/// Told by a job of `wave` that ends.
-pub(super) const fn ended(wave: u32) -> Channel {
-    Channel(2 * wave)
-}
-
-/// Awaited by the jobs of `wave`.
-pub(super) const fn begins(wave: u32) -> Channel {
-    Channel(2 * wave + 1)
-}
-
 fn lengths(extents: &[Extent]) -> Vec<u64> {
     extents.iter().map(|extent| extent.bytes).collect()
 }
@@ -168,8 +158,7 @@ impl Places {
                 end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
                 if end > disk {
                     return Err(format!(
-                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, \
-                            or \
+                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, or \
                          name a larger disk with --device",
                         job.line
                     ));
@@ -249,27 +238,5 @@ impl WorkloadSource for FioWork {
 
     fn asks_for_elevator(&self) -> bool {
         true
-    }
-}
-
-/// Lets a wave begin when all of the one before have ended; `members` are the jobs of each.
-fn stonewall(members: Vec<u32>) -> impl FnMut(&mut StepContext) -> Step + Send {
-    let (mut wave, mut heard, mut told) = (0, 0, 0);
-    move |_| {
-        if heard < members[wave] {
-            heard += 1;
-            return Step::Wait(ended(wave as u32));
-        }
-        match members.get(wave + 1) {
-            None => Step::Exit,
-            Some(next) => {
-                told += 1;
-                let step = Step::Wake(begins(wave as u32 + 1));
-                if told == *next {
-                    (wave, heard, told) = (wave + 1, 0, 0);
-                }
-                step
-            }
-        }
     }
 }
