@@ -1,7 +1,7 @@
 //! How `live status` and `live stop` reach the daemon: a socket that answers one word with one line of JSON.
 
 use super::error::LiveError;
-use super::options::Status;
+use super::outcome::Status;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::PermissionsExt;

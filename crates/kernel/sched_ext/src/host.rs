@@ -16,15 +16,17 @@
 //! has moved on; the event that says so is on its way and puts this side right. The referee (`goodness-referee`) keeps
 //! the rules of the verbs and verifies every answer, as for the simulator.
 
+mod turns;
+
 use super::command::{Command, Order};
 use super::event::{Input, KernelEvent, Kind, flag};
-use super::turns::{Fate, Turn};
 use goodness_core::{
     CpuId, CpuSet, Dequeue, Enqueue, Event, Machine, MadePolicy, Nice, Observer, Off, Seed, Span, State, Stop, Task,
     TaskId, Time, WakeSource,
 };
 use goodness_referee::policy::Asked;
 use goodness_referee::{Referee, Refusal};
+use turns::{Fate, Turn};
 
 /// How far a thread's number may be ahead of the threads there were: the shim counts them, and they are told of nearly
 /// in order. It bounds what a log that is no log can make of one number.
@@ -32,13 +34,13 @@ const KEYS_AHEAD: usize = 1 << 20;
 
 /// What the adapter knows of a task and the policy does not.
 #[derive(Clone, Copy, Debug)]
-pub struct Life {
+struct Life {
     /// The shim's number.
-    pub key: u32,
+    key: u32,
     /// Thread id.
-    pub pid: u32,
+    pid: u32,
     /// The last turn the kernel told of.
-    pub turn: u32,
+    turn: u32,
     /// CPU time up to which the policy was charged, on the task's own clock, in ns.
     charged: u64,
     /// Taken off to be changed, and not put to sleep.
@@ -76,15 +78,15 @@ impl Setting {
 
 /// The adapter.
 pub struct Host {
-    pub(super) setting: Setting,
-    pub(super) referee: Referee,
-    pub(super) lives: Vec<Life>,
-    pub(super) turns: Vec<Turn>,
+    setting: Setting,
+    referee: Referee,
+    lives: Vec<Life>,
+    turns: Vec<Turn>,
     /// CPUs asked to choose again by this input.
-    pub(super) asked: Vec<CpuId>,
-    pub(super) commands: Vec<Command>,
+    asked: Vec<CpuId>,
+    commands: Vec<Command>,
     /// Events of this input, for the observer.
-    pub(super) events: Vec<Event>,
+    events: Vec<Event>,
     /// The task with each of the shim's numbers.
     keys: Vec<Option<TaskId>>,
     strays: u64,
@@ -177,7 +179,7 @@ impl Host {
         self.keys.get(key as usize).copied().flatten()
     }
 
-    pub(super) fn task(&self, task: TaskId) -> &Task {
+    fn task(&self, task: TaskId) -> &Task {
         &self.referee.tasks()[task]
     }
 
@@ -374,7 +376,7 @@ impl Host {
     }
 
     /// These CPUs were newly asked to choose again.
-    pub(super) fn will_choose(&mut self, asked: Asked) {
+    fn will_choose(&mut self, asked: Asked) {
         self.asked.extend(asked.into_iter().flatten());
     }
 
@@ -464,7 +466,7 @@ impl Host {
         self.referee.dequeue(task, Dequeue::Kill);
     }
 
-    pub(super) fn command(&mut self, task: TaskId, cpu: CpuId, order: Order) {
+    fn command(&mut self, task: TaskId, cpu: CpuId, order: Order) {
         let life = &self.lives[task.index()];
         let cpu = self.setting.cpus[cpu.index()];
         self.commands.push(Command { order, key: life.key, pid: life.pid, turn: life.turn, cpu });

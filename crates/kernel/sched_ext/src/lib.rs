@@ -16,6 +16,7 @@ mod host;
 mod kernel;
 mod log;
 mod options;
+mod outcome;
 mod replay;
 #[cfg(feature = "sched_ext")]
 mod session;
@@ -23,7 +24,6 @@ mod session;
 mod shim;
 #[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod tally;
-mod turns;
 #[cfg(feature = "sched_ext")]
 mod watchdog;
 #[cfg(feature = "sched_ext")]
@@ -39,7 +39,8 @@ pub use goodness_referee::Refusal;
 pub use host::{Host, Setting};
 pub use kernel::loaded;
 pub use log::{Header, Log, LogWriter, Record};
-pub use options::{End, Options, Outcome, Status};
+pub use options::Options;
+pub use outcome::{End, Outcome, Status};
 pub use replay::{Replayed, replay, replay_log};
 pub use tally::{Latency, TaskTally, share, shown};
 

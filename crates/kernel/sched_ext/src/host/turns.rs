@@ -1,7 +1,7 @@
 //! Whose turn it is on each CPU: choices, preemptions and moves, made into commands.
 
-use super::command::Order;
-use super::host::Host;
+use super::Host;
+use crate::command::Order;
 use goodness_core::{CpuId, Event, Idle, Pick, Pull, TaskId};
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
