@@ -7,7 +7,9 @@ use clap::Args;
 use goodness_core::spelling::nearest;
 use goodness_report::{atomic, figure};
 use goodness_study::html::{Page, published};
-use goodness_study::{Findings, Lab, Own, Published, STUDIES, Sensitivity, Study, Verdict, own, sensitivity};
+use goodness_study::{
+    CustomStudy, Findings, Lab, Published, STUDIES, Sensitivity, Study, Verdict, custom, sensitivity,
+};
 use goodness_work::text_file;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -73,7 +75,7 @@ impl Conduct {
         match (self.name.as_str(), goodness_study::find(&self.name)) {
             ("all", _) => self.conduct_all(STUDIES),
             (_, Some(study)) => self.conduct_all(&[*study]),
-            (path, None) if Path::new(path).exists() || path.ends_with(".toml") => self.conduct_own(path),
+            (path, None) if Path::new(path).exists() || path.ends_with(".toml") => self.conduct_custom(path),
             (name, None) => Err(unknown(name)),
         }
     }
@@ -85,24 +87,24 @@ impl Conduct {
     }
 
     /// Conducts the study in the file or the folder `path`.
-    fn conduct_own(&self, path: &str) -> Result<u8, Failure> {
+    fn conduct_custom(&self, path: &str) -> Result<u8, Failure> {
         let file = if Path::new(path).is_dir() { Path::new(path).join("published.toml") } else { path.into() };
         let named = file.to_string_lossy();
         let text = text_file::read(&named, text_file::WORK_MAX).map_err(Failure::usage)?;
-        let own = Own::read(&named, &text).map_err(Failure::usage)?;
-        let name = own::name_of(&file);
-        let conduct = |lab: &Lab| own.conduct(lab);
+        let custom = CustomStudy::read(&named, &text).map_err(Failure::usage)?;
+        let name = custom::name_of(&file);
+        let conduct = |lab: &Lab| custom.conduct(lab);
         let study = Study {
             name: &name,
-            question: &own.question,
-            source: &own.source,
+            question: &custom.question,
+            source: &custom.source,
             published: &text,
             parameters: &[],
             corners: &[],
-            runs: own.runs,
+            runs: custom.runs,
             conduct: &conduct,
         };
-        self.conduct_each(&[study], std::slice::from_ref(&own.published))
+        self.conduct_each(&[study], std::slice::from_ref(&custom.published))
     }
 
     /// Conducts `studies`, each with what was published.

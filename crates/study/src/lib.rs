@@ -5,12 +5,13 @@
 //! verdicts hang on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
+pub mod custom;
 mod dbload_2006;
 mod ezolt_1999;
 mod fio_mixed;
 pub mod html;
 pub mod lab;
-pub mod own;
+pub mod measure;
 mod panasyuk_2009;
 pub mod published;
 mod santosa_2005;
@@ -20,9 +21,9 @@ pub mod sensitivity;
 mod travis_1998;
 pub mod verdict;
 
+pub use custom::CustomStudy;
 pub use goodness_report::chart::{self, Chart, Line, Point};
 pub use lab::{Lab, Run, Trial};
-pub use own::Own;
 pub use published::{Against, Number, Published, Tolerance};
 pub use sensitivity::{Flip, Sensitivity};
 pub use verdict::{Estimate, Row, Verdict};

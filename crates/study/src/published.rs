@@ -11,7 +11,7 @@
 //! against = { value = 1.0 }              # what the direction is taken from, where there is one
 //! ```
 
-use crate::own::Measure;
+use crate::measure::Measure;
 use goodness_report::figure;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -52,7 +52,7 @@ pub struct Number {
     pub tolerance: Option<Tolerance>,
     /// What larger and smaller are relative to.
     pub against: Option<Against>,
-    /// How it is measured, in a study of one's own (see [`Own`](crate::own::Own)).
+    /// How it is measured, in a custom study (see [`CustomStudy`](crate::CustomStudy)).
     pub measure: Option<Measure>,
 }
 

@@ -1,11 +1,11 @@
-//! A study of one's own: a file like those of the built-in ones that also says what is run and what is measured.
+//! A custom study: a file like those of the built-in ones that also says what is run and what is measured.
 //!
 //! ```toml
 //! question = "Does a blinker wait longer under round robin than under EEVDF?"
 //! source = "where the numbers were published"
 //! runs = 5                                # replications; 5 by default
 //!
-//! [input.hogs]                            # one or more, by a name of one's own
+//! [input.hogs]                            # one or more, by any name
 //! run = "hogs.toml"                       # a file beside this one, a recording, or a workload such as "hogs:tasks=4"
 //! machine = "ideal"                       # may be left out
 //!
@@ -34,38 +34,8 @@ use toml::Spanned;
 /// Replications where the file does not say.
 const RUNS: u32 = 5;
 
-/// How a number is measured.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measure {
-    /// Which input; may be left out where there is one only.
-    pub input: Option<String>,
-    /// Under which policy, as typed.
-    pub policy: Option<String>,
-    /// Or under all of these, in the order of the metric, smallest first.
-    pub order: Option<Vec<String>>,
-    /// Name of a metric.
-    pub metric: String,
-    /// What it is divided by.
-    pub by: Option<Divisor>,
-    /// One sentence of cause.
-    pub note: Option<String>,
-}
-
-/// What a metric is divided by; what is left out is as in the measure.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Divisor {
-    /// Which input.
-    pub input: Option<String>,
-    /// Under which policy.
-    pub policy: Option<String>,
-    /// Which metric.
-    pub metric: Option<String>,
-}
-
-/// A study of one's own.
-pub struct Own {
+/// A custom study.
+pub struct CustomStudy {
     /// The question it answers.
     pub question: String,
     /// The document.
@@ -123,12 +93,12 @@ enum How {
     Order(Vec<Term>),
 }
 
-impl Own {
+impl CustomStudy {
     /// Reads the file called `file`, which holds `text`, and what it names: a file is looked for beside it first.
     ///
     /// # Errors
     /// One sentence with file and line: no TOML, an unknown key, input, policy or metric, a number that states nothing.
-    pub fn read(file: &str, text: &str) -> Result<Own, String> {
+    pub fn read(file: &str, text: &str) -> Result<CustomStudy, String> {
         let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
         let place = |offset| published::place(file, text, offset);
         let runs = match runs {
@@ -151,7 +121,7 @@ impl Own {
             let note = number.measure.as_ref().and_then(|measure| measure.note.clone()).unwrap_or_default();
             asked.push(Asked { place, key: number.key.clone(), how, note });
         }
-        Ok(Own { question, source, runs, published, conclusion, inputs, asked })
+        Ok(CustomStudy { question, source, runs, published, conclusion, inputs, asked })
     }
 
     /// Runs everything and holds it against what was published.
@@ -159,7 +129,7 @@ impl Own {
     /// # Errors
     /// A metric that a run does not give, with its place in the file; a violated checker or a fault.
     pub fn conduct(&self, lab: &Lab) -> Result<Findings, String> {
-        let mut runs = Runs { own: self, lab, made: Vec::new() };
+        let mut runs = Runs { study: self, lab, made: Vec::new() };
         let mut findings = Findings { conclusion: self.conclusion.clone(), ..Findings::default() };
         for asked in &self.asked {
             findings.rows.push(runs.row(asked).map_err(|why| format!("{}: {}: {why}", asked.place, asked.key))?);
@@ -273,7 +243,7 @@ fn plain_unit(unit: &str) -> Result<(), String> {
 
 /// Runs made so far: each input under each policy once.
 struct Runs<'a> {
-    own: &'a Own,
+    study: &'a CustomStudy,
     lab: &'a Lab<'a>,
     made: Vec<(&'a str, &'a str, Vec<Run>)>,
 }
@@ -298,7 +268,7 @@ impl<'a> Runs<'a> {
         let index = match made {
             Some(index) => index,
             None => {
-                let work = &self.own.inputs[input];
+                let work = &self.study.inputs[input];
                 let runs = self.lab.run(&Trial { policy, machine: &work.machine, work: &*work.source })?;
                 self.made.push((input, policy, runs));
                 self.made.len() - 1

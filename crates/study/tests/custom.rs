@@ -1,6 +1,6 @@
-//! A study of one's own: what it measures, and what it refuses.
+//! Custom studies: what they measure, and what they refuse.
 
-use goodness_study::{Lab, Own, Row, Study, Verdict};
+use goodness_study::{CustomStudy, Lab, Row, Study, Verdict};
 
 const HEAD: &str = r#"question = "Who waits?"
 source = "a test"
@@ -15,19 +15,19 @@ fn number(key: &str, rest: &str) -> String {
 }
 
 fn conduct(text: &str) -> Result<Vec<Row>, String> {
-    let own = Own::read("mine.toml", text)?;
-    let conduct = |lab: &Lab| own.conduct(lab);
+    let custom = CustomStudy::read("mine.toml", text)?;
+    let conduct = |lab: &Lab| custom.conduct(lab);
     let study = Study {
         name: "mine",
-        question: &own.question,
-        source: &own.source,
+        question: &custom.question,
+        source: &custom.source,
         published: text,
         parameters: &[],
         corners: &[],
-        runs: own.runs,
+        runs: custom.runs,
         conduct: &conduct,
     };
-    let lab = Lab::new(&study, &own.published, 1, &|_| ());
+    let lab = Lab::new(&study, &custom.published, 1, &|_| ());
     Ok((study.conduct)(&lab)?.rows)
 }
 
