@@ -1,4 +1,4 @@
-//! From the piece of I/O to the waiting request: joining one, taking a new one, or sleeping until there is one.
+//! Assigns an I/O to a request: merges it, takes a new request, or lets its submitter sleep until one is free.
 
 use crate::disk::{Out, Outcome};
 use crate::layer::Queue;
@@ -7,8 +7,7 @@ use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
 use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span};
 
-/// How far along a lane somebody is looked for whom the elevator does not refuse, so that a long lane costs no more
-/// than a short one.
+/// Most entries of a lane that are offered to the elevator, so that a long lane costs no more than a short one.
 const PIECES_ASKED: u32 = 128;
 
 /// The lane of its hardware queue in which `io` would wait.
@@ -16,19 +15,19 @@ fn lane_of(io: &Io) -> usize {
     2 * io.op.direction() + usize::from(!io.sync)
 }
 
-/// What came of looking for a request.
+/// Result of the search for a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entry {
     /// There is one.
     Found,
     /// All are in use.
     NoneFree,
-    /// The elevator does not let this submitter have one.
+    /// The elevator refused this submitter.
     Refused,
 }
 
 impl Queue {
-    /// `io` reaches the layer; its submitter may be asleep already, and then it waits behind. Whether it need not wait.
+    /// Accepts `io`. If its submitter already sleeps (`sleeps`), it queues behind. Returns false if it has to wait.
     pub(crate) fn accept(&mut self, io: &Io, sleeps: bool, out: &mut Out) -> bool {
         assert!(
             (io.sectors > 0) == (io.op != Operation::Flush) && io.end() <= self.referee.facts().sectors,
@@ -79,7 +78,7 @@ impl Queue {
         false
     }
 
-    /// Pieces that slept get requests, the oldest first, as far as there are any.
+    /// Gives requests to waiting I/Os, oldest first, while there are any.
     pub(crate) fn admit(&mut self, out: &mut Out) {
         if self.in_lanes == 0 {
             return;
@@ -90,7 +89,7 @@ impl Queue {
         self.flush_plug(out);
     }
 
-    /// Somebody in a lane of `queue` gets a request; the lanes are asked in the order in which their first arrived.
+    /// Gives a request to one I/O waiting at `queue`. The lane with the oldest head is tried first.
     fn admit_one(&mut self, queue: usize, out: &mut Out) -> bool {
         let mut heads = [(u64::MAX, 0); 4];
         for (lane, head) in heads.iter_mut().enumerate() {
@@ -130,7 +129,7 @@ impl Queue {
         false
     }
 
-    /// The submitter of `piece`, which is on no lane, looks for a request again.
+    /// Tries again to find a request for `piece`, which is on no lane.
     fn wake(&mut self, piece: u32, out: &mut Out) -> Entry {
         let io = self.pieces[piece].io;
         if self.pool.wakes(self.share(io.op, io.cpu)) {
@@ -150,7 +149,7 @@ impl Queue {
         entry
     }
 
-    /// `piece` joins a request or gets one of its own, if there is one for it.
+    /// Merges `piece` or gives it a new request, if it may have one.
     fn enter(&mut self, piece: u32, is_awake: bool, out: &mut Out) -> Entry {
         let io = self.pieces[piece].io;
         let may_merge = io.mergeable && !io.durable && io.op != Operation::Flush;
@@ -193,14 +192,14 @@ impl Queue {
         request
     }
 
-    /// A flush goes first, and at once: somebody waits for it.
+    /// Inserts a flush at the head and runs the queue at once, because a submitter waits for it.
     fn insert_flush(&mut self, request: RequestId, out: &mut Out) {
         self.direct.push_back(request);
         out.event(|| self.of_request(IoStage::Inserted, request, &self.referee.requests()[request], Span::ZERO));
         self.run(out);
     }
 
-    /// An empty queue is plugged; with enough requests, or if the elevator says so, it runs.
+    /// Inserts a request. An empty queue is plugged; it runs once it has enough requests or when the elevator asks.
     fn insert_legacy(&mut self, request: RequestId, out: &mut Out) {
         if self.queued() == 0 {
             self.plug.put_on(self.referee.facts(), self.referee.now());

@@ -1,29 +1,29 @@
-//! One disk as its users see it: what they may ask of it and what it says in return.
+//! One disk: the interface to an elevator with its block layer and device.
 
 use goodness_core::{Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
 use goodness_referee::Refusal;
 
-/// One disk: elevator, block layer and device together, a state machine without a clock.
+/// One disk: elevator, block layer and device together, as a state machine without a clock.
 ///
-/// The caller tells the time, which never goes backwards, and calls [`Disk::advance`] no later than
-/// [`Disk::next_event`] says. Every piece of I/O that is submitted gives one [`Outcome::Done`], in this call or in a
-/// later one. Outcomes and events are appended to `out` in order; the events of one call happened at its `now`.
+/// The caller supplies the time, which never goes backwards, and calls [`Disk::advance`] no later than
+/// [`Disk::next_event`]. Every submitted I/O gives one [`Outcome::Done`], in this call or a later one. Outcomes and
+/// events are appended to `out` in order; the events of a call happened at its `now`.
 pub trait Disk: Send {
-    /// Somebody submits `ios` in one go: a plug of blk-mq begins before them and is flushed behind them. If one of them
-    /// finds no free request, [`Outcome::Waiting`] says so, for it and for those behind it.
+    /// Submits `ios` in one batch. In blk-mq, a plug starts before them and is flushed behind them. If one of them
+    /// finds no free request, it and those behind it get [`Outcome::Waiting`].
     fn submit(&mut self, now: Time, ios: &[Io], out: &mut Out);
 
-    /// Somebody waits for what was submitted: a plugged queue runs. Does nothing in blk-mq, where nothing stays
+    /// Runs a plugged queue, because a submitter waits for its I/O. Does nothing in blk-mq, where nothing stays
     /// plugged.
     fn unplug(&mut self, now: Time, out: &mut Out);
 
-    /// When [`Disk::advance`] must be called next; [`Time::NEVER`] if nothing happens by itself.
+    /// Time at which [`Disk::advance`] must be called next; [`Time::NEVER`] if nothing is scheduled.
     fn next_event(&self) -> Time;
 
-    /// Lets happen what is due at `now`: completions, timers, and what follows from them.
+    /// Handles everything due at `now`: completions, timers and their consequences.
     fn advance(&mut self, now: Time, out: &mut Out);
 
-    /// `submitter` ended; it submits no more. What it submitted goes on.
+    /// Ends `submitter`, which submits no more. Its I/O in flight continues.
     fn exit(&mut self, now: Time, submitter: Submitter, out: &mut Out);
 
     /// Requests in the device.
@@ -32,18 +32,17 @@ pub trait Disk: Send {
     /// Requests that wait for the device and pieces of I/O that wait for a request.
     fn waiting(&self) -> u32;
 
-    /// What the elevator knows of the queue: depth, capacity, HZ and so on.
+    /// Attributes of the queue as the elevator knows them: depth, capacity, HZ and so on.
     fn facts(&self) -> &QueueFacts;
 
     /// The name of the elevator, for messages.
     fn elevator(&self) -> &'static str;
 
-    /// The first answer of the elevator that cannot be. Nothing happens at this disk from then on, and the run is over.
+    /// First invalid answer of the elevator. It stops this disk and ends the run.
     fn refusal(&self) -> Option<&Refusal>;
 
-    /// Tells `each` the pieces of I/O that make up `request`, in the order of their sectors; the device has that
-    /// request. A device with memory behind its sectors needs to know whose. Of a piece that was cut, the part in this
-    /// request.
+    /// Calls `each` with the I/Os of `request`, in order of their sectors, while the device has that request. A device
+    /// with real memory needs them. Of an I/O that was split, the part in this request.
     fn pieces(&self, request: RequestId, each: &mut dyn FnMut(&Io));
 }
 
@@ -83,7 +82,7 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
 }
 
-/// What became of a piece of I/O, by the asker's own number for it.
+/// Result of an I/O, identified by the submitter's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It found no free request. It waits in order of arrival, and its submitter sleeps until it is admitted.
@@ -91,7 +90,7 @@ pub enum Outcome {
         /// [`Io::tag`].
         tag: u64,
     },
-    /// It waited and has a request now, or joined one: its submitter may go on.
+    /// It has waited and now has a request, or was merged into one; its submitter may continue.
     Admitted {
         /// [`Io::tag`].
         tag: u64,
@@ -103,17 +102,17 @@ pub enum Outcome {
     },
 }
 
-/// Where a disk puts what it has to say. The caller empties and reuses it.
+/// Output of a disk. The caller empties and reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
-    /// What became of pieces of I/O.
+    /// Outcomes of I/Os.
     pub outcomes: Vec<Outcome>,
-    /// What happened at each station; `None` when nobody wants to know, and then nothing is spent on it.
+    /// Events at each stage; `None` if not wanted, and then they cost nothing.
     pub events: Option<Vec<IoEvent>>,
 }
 
 impl Out {
-    /// One that collects events too.
+    /// An output that collects events, too.
     #[must_use]
     pub fn with_events() -> Out {
         Out { outcomes: Vec::new(), events: Some(Vec::new()) }
@@ -127,7 +126,7 @@ impl Out {
         }
     }
 
-    /// Adds the event that `make` makes, if somebody wants it.
+    /// Adds the event made by `make`, if events are wanted.
     #[inline]
     pub(crate) fn event(&mut self, make: impl FnOnce() -> IoEvent) {
         if let Some(events) = &mut self.events {

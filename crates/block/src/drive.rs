@@ -1,7 +1,6 @@
-//! A host without CPUs: a source of I/O, a storage, and the time.
+//! Runs a source of I/O against a storage, without CPUs.
 //!
-//! At one instant the disks go first and arrivals after them, so that a source learns what is done before it asks for
-//! more.
+//! At one instant the disks go before arrivals, so that a source learns of completions before it submits more.
 
 use crate::disk::{Out, Outcome};
 use crate::storage::Storage;
@@ -12,20 +11,20 @@ use std::fmt;
 /// So many steps without time passing, without anything done and without anything arriving are no progress.
 const STEPS_IN_VAIN: u32 = 10_000;
 
-/// Where I/O comes from: an open source looks at the time only, a closed one waits for what it is told.
+/// Source of I/O. An open source submits by time alone, a closed one waits for completions.
 pub trait Source {
-    /// When it submits next; [`Time::NEVER`] while that depends on what it is told, and when it is dry.
+    /// Time of the next submission; [`Time::NEVER`] while it waits for outcomes, and once it is exhausted.
     fn next_arrival(&self) -> Time;
 
-    /// That time has come: it appends to `ios`, which is empty, what one submitter submits in one go.
+    /// Submits at that time: appends one submitter's batch to the empty `ios`.
     fn arrive(&mut self, now: Time, ios: &mut Vec<Io>) -> Arrival;
 
-    /// What became of a piece of I/O. A closed source sends no more for a submitter that is told `Waiting` until it is
-    /// told `Admitted`; what an open one sends joins the others who wait.
+    /// Delivers the outcome of an I/O. After `Waiting`, a closed source sends no more for that submitter until
+    /// `Admitted`; an open source may, and its I/O queues up.
     fn told(&mut self, now: Time, outcome: Outcome);
 }
 
-/// Where pieces of I/O go.
+/// Destination of a batch of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// To which volume.
@@ -34,7 +33,7 @@ pub struct Arrival {
     pub waits: bool,
 }
 
-/// How a run went.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Driven {
     /// The instant of the last thing that happened.
@@ -45,7 +44,7 @@ pub struct Driven {
     pub done: u64,
 }
 
-/// Why a run cannot go on: a sentence.
+/// Reason a run cannot continue, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(pub String);
 
@@ -68,13 +67,13 @@ pub struct Drive<'a> {
 }
 
 impl<'a> Drive<'a> {
-    /// A run of `storage` that nobody watches.
+    /// A run of `storage` without observer.
     pub fn new(storage: &'a mut Storage) -> Drive<'a> {
         let (out, ios) = (Out::default(), Vec::new());
         Drive { storage, observer: None, out, ios, now: Time::ZERO, driven: Driven::default() }
     }
 
-    /// The same, watched by `observer`, who gets every [`Event::Io`].
+    /// Adds an observer, which gets every [`Event::Io`].
     #[must_use]
     pub fn observed(mut self, observer: &'a mut dyn Observer) -> Drive<'a> {
         self.observer = Some(observer);
@@ -82,11 +81,9 @@ impl<'a> Drive<'a> {
         self
     }
 
-    /// Runs until `source` is dry and all is done, or until `until`, what happens at that instant included.
+    /// Runs until `source` is exhausted and all I/O is done, or through `until`.
     ///
-    /// # Errors
-    /// A sentence: something arrives that the volume does not hold or after its time, or work waits and nobody will
-    /// act.
+    /// # Errors An I/O outside its volume or in the past, or work that waits with no further event, as a sentence.
     pub fn run<S: Source>(mut self, source: &mut S, until: Time) -> Result<Driven, Fault> {
         let mut in_vain = 0;
         loop {
@@ -157,7 +154,7 @@ impl<'a> Drive<'a> {
         self.out.clear();
     }
 
-    /// No elevator gave an answer that cannot be.
+    /// Fails if an elevator gave an invalid answer.
     fn verify(&self) -> Result<(), Fault> {
         match self.storage.refusal() {
             Some(refusal) => Err(Fault(refusal.sentence.clone())),
@@ -165,7 +162,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Nothing will happen any more: that is the end, unless work is left.
+    /// Ends the run when nothing is scheduled. Fails if work is left.
     fn finished(&self) -> Result<Driven, Fault> {
         if self.driven.submitted == self.driven.done {
             return Ok(self.driven);

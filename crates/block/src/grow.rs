@@ -1,10 +1,10 @@
-//! Merging: which request a piece of I/O joins, and which requests become one.
+//! Merging of I/Os into requests, and of requests with each other.
 //!
-//! Source: `specs/io-schedulers.md` sections 2.1 and 2.2. In blk-mq the plug comes first, and of it only the newest
-//! request (since Linux 5.16: general knowledge; before, all of them); the requests of the plug then try to join a
-//! waiting one behind its end. Of a request that grew, the neighbour that it has come to touch is swallowed, if the
-//! elevator takes part in all merges. Inferences: in blk-mq priorities must be equal, in the single-queue layer the
-//! request keeps that of its first piece.
+//! Source: `specs/io-schedulers.md` sections 2.1 and 2.2. blk-mq first tries the newest request of the plug (since
+//! Linux 5.16: general knowledge; before, all of them). When the plug is flushed, its requests try a back merge with a
+//! waiting one. A request that has grown absorbs the neighbour it now touches, if the elevator takes part in all
+//! merges. Inferences: blk-mq merges only equal priorities; in the single-queue layer the request keeps the priority of
+//! its first I/O.
 
 use crate::disk::Out;
 use crate::layer::Queue;
@@ -63,7 +63,7 @@ impl Queue {
         }
     }
 
-    /// Where `io` fits `request` by place, kind and size.
+    /// The side of `request` at which `io` fits by sector, operation and size.
     #[inline]
     fn side(&self, request: RequestId, io: &Io) -> Option<Side> {
         let side = self.referee.touches(request, io)?;
@@ -86,7 +86,7 @@ impl Queue {
         out.event(|| self.of_piece(stage, request, io, Span::ZERO));
     }
 
-    /// `request`, which waits, has grown at `side`: it has other ends, and may touch a neighbour now.
+    /// Updates `request`, which has grown at `side`, and merges it with a neighbour it now touches.
     fn look_for_neighbour(&mut self, request: RequestId, side: Side, out: &mut Out) {
         let about = self.referee.requests()[request];
         if self.referee.merges() != Merges::LastOnly {
@@ -111,7 +111,7 @@ impl Queue {
         may.then_some((first, second))
     }
 
-    /// Whether `request` may hold `other`, of so many segments, by size and priority.
+    /// Whether `request` may hold `other`, with this many segments, by size and priority.
     #[inline]
     fn fits(&self, request: &Request, other: &Io, segments: u16) -> bool {
         request.segments + segments <= self.segments_max
@@ -119,7 +119,7 @@ impl Queue {
             && (self.layer == Layer::Legacy || request.priority == other.priority)
     }
 
-    /// `survivor` swallows `absorbed`, which begins where it ends; both wait.
+    /// Merges `absorbed` into `survivor`, which ends where it starts. Both wait.
     fn absorb(&mut self, survivor: RequestId, absorbed: RequestId, out: &mut Out) {
         self.forget(absorbed);
         self.hand_over(survivor, absorbed, out);
@@ -139,7 +139,7 @@ impl Queue {
         });
     }
 
-    /// Whether `request`, which comes from a plug, joined one that waits.
+    /// Merges `request` from a plug into a waiting one. Returns false if there is none.
     pub(crate) fn try_insert_merge(&mut self, request: RequestId, out: &mut Out) -> bool {
         if !matches!(self.referee.merges(), Merges::Back | Merges::All) {
             return false;

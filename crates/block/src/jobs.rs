@@ -1,4 +1,4 @@
-//! What is under way above the disks, and what the disks are about to get.
+//! I/O in flight above the disks, and I/O about to be submitted to them.
 
 use crate::parity::RowWrite;
 use crate::volume::{Part, Volume};
@@ -7,13 +7,13 @@ use goodness_core::Io;
 /// Something under way above the disks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
-    /// What was asked for; its tag is the asker's.
+    /// The submitted I/O, with the submitter's tag.
     pub io: Io,
     /// Parts that are not done.
     pub left: u32,
     /// Parts that wait for a request.
     pub unadmitted: u32,
-    /// What this is for, where it is a write to a row of a RAID 5.
+    /// The row write this belongs to, on a RAID 5.
     pub row: Option<Row>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Row {
     pub next: Option<u32>,
 }
 
-/// Where a write to a row is.
+/// Progress of a row write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// An earlier write to the row is under way.
@@ -72,7 +72,7 @@ impl Desk {
         self.free.push(job);
     }
 
-    /// A part of `job` for a disk of `volume`, like `io` but for its place.
+    /// Adds the part of `job` at this place; otherwise like `io`.
     #[inline]
     pub fn add(&mut self, volume: &Volume, (place, sector, sectors): Part, job: u32, io: &Io) {
         let disk = usize::from(volume.pieces[place].disk.0);
@@ -80,7 +80,7 @@ impl Desk {
         self.push(disk, Io { sector, sectors, ..*io }, job);
     }
 
-    /// `io`, a part of `job`, for `disk`.
+    /// Adds `io`, a part of `job`, for `disk`.
     #[inline]
     pub fn push(&mut self, disk: usize, io: Io, job: u32) {
         self.batches[disk].push(Io { tag: u64::from(job), ..io });

@@ -1,16 +1,15 @@
-//! One disk: an elevator, the layer around it, and a device.
+//! One disk: an elevator, the block layer around it, and a device.
 //!
-//! Source: `specs/io-schedulers.md` section 2. [`ElevatorAbout::layer`](goodness_core::ElevatorAbout) says which of the
-//! two layers runs. Files beside this one: `admit.rs` from the piece of I/O to the waiting request, `grow.rs` merging,
-//! `pool.rs` who may have a request, `legacy.rs` and `multi_queue.rs` plugs and tags; here is the way from the elevator
-//! to the device and back.
+//! Source: `specs/io-schedulers.md` section 2. [`ElevatorAbout::layer`](goodness_core::ElevatorAbout) selects one of
+//! the two layers. This file handles dispatch and completion. `admit.rs` assigns requests, `grow.rs` merges, `pool.rs`
+//! limits requests, `legacy.rs` and `multi_queue.rs` hold plugs and tags.
 //!
-//! Departures and inferences. A flush goes to the device by itself, before all that waits and unseen by the elevator:
-//! it promises only what completed before it, so it waits for nothing. Barriers of 2.6, which drain the queue, are not
-//! modelled. A durable (FUA) write passes the elevator and is never merged. Without a volatile cache a flush is done at
-//! once. The pieces of a submitter that sleeps wait by direction; those of different directions do not wait for each
-//! other. Pieces of one lane are admitted in order of arrival, which the kernel promises only nearly. `nomerges` is a
-//! limit of one segment. Write-back throttling (wbt) is not modelled.
+//! Departures and inferences. A flush goes to the device at once, before all waiting requests and unseen by the
+//! elevator, because it covers only what completed before it. Barriers of 2.6, which drain the queue, are not modelled.
+//! A durable (FUA) write bypasses the elevator and is never merged. Without a volatile cache, a flush completes at
+//! once. I/Os of a sleeping submitter wait by direction; different directions do not wait for each other. I/Os of one
+//! lane are admitted in FIFO order, which the kernel only approximates. `nomerges` is a limit of one segment.
+//! Write-back throttling (wbt) is not modelled.
 
 use crate::disk::{Disk, Out, Outcome};
 use crate::legacy::Plug;
@@ -28,20 +27,20 @@ use std::collections::VecDeque;
 /// Set-up of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueOptions {
-    /// Which disk it is: events carry it.
+    /// Number of the disk, carried by its events.
     pub disk: DiskId,
     /// Timer interrupts per second.
     pub hz: u32,
     /// CPUs that submit; blk-mq has a software queue for each.
     pub cpus: u16,
-    /// `nr_requests`: requests that may exist, per direction in the single-queue layer, of all hardware queues together
-    /// in blk-mq. `None`: the layer's default, or what the elevator makes of it.
+    /// `nr_requests`: size of the request pool, per direction in the single-queue layer, over all hardware queues in
+    /// blk-mq. `None`: the layer's default, or the elevator's choice.
     pub requests: Option<u32>,
-    /// Largest request, in sectors; the device's own limit counts as well.
+    /// Largest request, in sectors; the device may lower it.
     pub sectors_max: u32,
     /// Most pieces of memory that one request gathers. 1: nothing is merged.
     pub segments_max: u16,
-    /// Where the elevator's chance begins.
+    /// Random seed of the elevator.
     pub seed: Seed,
 }
 
@@ -63,7 +62,7 @@ impl Default for QueueOptions {
 /// Requests per direction of the single-queue layer.
 const LEGACY_REQUESTS: u32 = 128;
 
-/// One disk.
+/// State of one disk.
 pub struct Queue {
     /// The elevator behind its rules, with the requests and the time.
     pub(crate) referee: ElevatorReferee,
@@ -75,10 +74,9 @@ pub struct Queue {
     pub(crate) has_volatile_cache: bool,
     pub(crate) pieces: Pieces,
     pub(crate) pool: Pool,
-    /// Pieces that wait for a request, by hardware queue: reads and others, each with those that nobody waits for
-    /// apart.
+    /// Pieces waiting for a request, by hardware queue: reads and others, each split into synchronous and asynchronous.
     pub(crate) lanes: Vec<[Chain; 4]>,
-    /// How often somebody was looked for along a lane.
+    /// Number of walks along a lane so far.
     pub(crate) walks: u64,
     /// By submitter: the last such walk in which the elevator refused it.
     pub(crate) refused: Vec<u64>,
@@ -135,7 +133,7 @@ impl Queue {
         self.queued() > 0 && self.referee.in_flight() < self.referee.facts().depth
     }
 
-    /// The queue runs: whatever the elevator gives and the device takes goes to the device.
+    /// Runs the queue: dispatches requests from the elevator to the device while both agree.
     pub(crate) fn run(&mut self, out: &mut Out) {
         self.plug.take_off();
         match self.layer {
@@ -198,7 +196,7 @@ impl Queue {
         out.outcomes.push(Outcome::Done { tag: whole.io.tag });
     }
 
-    /// The share of the pool that a request counts against: that of its direction, or of its hardware queue.
+    /// Pool share of a request: its direction, or its hardware queue.
     pub(crate) fn share(&self, op: Operation, cpu: u16) -> usize {
         match self.layer {
             Layer::Legacy => op.direction(),
@@ -255,7 +253,7 @@ pub(crate) fn queue_facts(layer: Layer, options: &QueueOptions, device: &dyn Dev
     facts
 }
 
-/// `nr_requests` by default: 128 per direction; in blk-mq, for each hardware queue, twice its depth but at most 256.
+/// Default `nr_requests`: 128 per direction; in blk-mq twice the depth, at most 256, per hardware queue.
 fn usual_requests(facts: &QueueFacts, layer: Layer) -> u32 {
     let queues = u32::from(facts.queues);
     match layer {

@@ -1,21 +1,20 @@
-//! The plug of the single-queue layer: a queue that was empty waits a moment for company.
+//! The plug of the single-queue layer: an empty queue waits briefly for more requests.
 //!
-//! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. It runs again
+//! Source: `specs/io-schedulers.md` section 2.1. A request added to an empty queue plugs it. The queue runs again
 //!
 //! - with the fourth request,
 //! - after 3 ms in whole jiffies, at least one,
-//! - when somebody waits for what was submitted, or for a free request,
+//! - when a submitter waits for its I/O or for a free request,
 //! - when the elevator asks,
-//! - behind a write that somebody waits for,
-//! - at every completion, which runs the queue in any case (inferred from the SCSI mid-layer of the time: running a
-//!   queue takes its plug off).
+//! - after a synchronous write,
+//! - at every completion (inferred from the SCSI mid-layer of the time: running a queue unplugs it).
 
 use goodness_core::{QueueFacts, Span, Time};
 
 /// Requests that end a plug. Source: `unplug_thresh`.
 pub(crate) const UNPLUG_THRESHOLD: u32 = 4;
 
-/// How long a plug lasts. Source: `unplug_delay`.
+/// Duration of a plug. Source: `unplug_delay`.
 const UNPLUG_DELAY: Span = Span::from_ms(3);
 
 /// The plug of one queue.
@@ -31,7 +30,7 @@ impl Plug {
         self.until != Time::NEVER
     }
 
-    /// When its timer expires; [`Time::NEVER`] while it is off.
+    /// Expiry of its timer; [`Time::NEVER`] while unplugged.
     pub fn until(&self) -> Time {
         self.until
     }

@@ -1,9 +1,9 @@
-//! Who could grow: waiting requests by the sector behind their last one and by their first.
+//! Index of merge candidates: waiting requests by the sector behind their last one and by their first.
 //!
-//! Source: `specs/io-schedulers.md` section 2.1, merge order: the request that was last merged or inserted, then behind
-//! a request, then before one. The index only finds; the layer checks direction, size and segments and asks the
-//! elevator. Buckets are chains through links by request, so nothing allocates once the requests exist; no order of a
-//! hash is visible, since the newest of equal keys is found first.
+//! Source: `specs/io-schedulers.md` section 2.1, merge order: the last request merged or inserted, then a back merge,
+//! then a front merge. The index only finds candidates; the layer checks direction, size and segments and asks the
+//! elevator. Buckets are linked lists through the requests, so nothing allocates once the requests exist. The hash
+//! order is never visible, because the newest of equal keys is found first.
 
 use goodness_core::RequestId;
 
@@ -25,8 +25,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Makes room for requests `0..count`; nothing allocates afterwards. Buckets grow only while the table of requests
-    /// does.
+    /// Makes room for requests `0..count`; nothing allocates afterwards. Buckets grow only together with the request
+    /// table.
     #[inline]
     fn reserve(&mut self, count: usize) {
         if count > self.links.len() {
@@ -135,7 +135,7 @@ impl Merging {
         self.starts.remove(request);
     }
 
-    /// `request`, which waits, has other ends now.
+    /// Updates the ends of the waiting `request`.
     #[inline]
     pub fn grown(&mut self, request: RequestId, start: u64, end: u64) {
         self.remove(request);

@@ -1,8 +1,8 @@
 //! blk-mq: the plug of a submission, and the tags of the hardware queues.
 //!
-//! Source: `specs/io-schedulers.md` section 2.2. The plug collects the requests of one submission and hands them over
-//! when it holds 32, when its last is 128 KiB or larger and another comes, and at its end. Driver tags are the device's
-//! depth, shared evenly by its hardware queues; queues that have free tags are asked in turn.
+//! Source: `specs/io-schedulers.md` section 2.2. The plug collects the requests of one submission. It is flushed at 32
+//! requests, when another request follows one of at least 128 KiB, and at the end. Driver tags are the device's depth,
+//! divided evenly among its hardware queues. Queues with free tags are served round robin.
 
 use goodness_core::{HwQueue, RequestId};
 
@@ -40,12 +40,12 @@ impl Tags {
         HwQueue((usize::from(cpu) % self.in_flight.len()) as u16)
     }
 
-    /// How many hardware queues there are.
+    /// Number of hardware queues.
     pub fn queues(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// The hardware queue whose turn it is; the next call gives the next.
+    /// Next hardware queue in turn.
     #[inline]
     pub fn next_queue(&mut self) -> HwQueue {
         let queue = self.turn;
@@ -53,7 +53,7 @@ impl Tags {
         HwQueue(queue as u16)
     }
 
-    /// Whether `queue` has a tag to give.
+    /// Whether `queue` has a free tag.
     #[inline]
     pub fn is_free(&self, queue: HwQueue) -> bool {
         self.in_flight[queue.index()] < self.each

@@ -1,17 +1,16 @@
-//! What a write to one row of a RAID 5 costs: the reads before it, and the writes.
+//! I/O of a write to one row of a RAID 5: the reads before it, and the writes.
 //!
-//! Source: md's choice between read-modify-write (old data and old parity are read) and reconstruct-write (the rest of
-//! the row is read): the one that reads from fewer disks, reconstruct-write if both read from as many; a whole row
-//! needs no read. Departures: no stripe cache, so writes that come one by one do not gather to whole rows; where a
-//! write touches parts of several chunks, parity is treated from the lowest to the highest sector touched, while md
-//! looks page by page.
+//! Source: md chooses between read-modify-write (read old data and old parity) and reconstruct-write (read the rest of
+//! the row), whichever reads from fewer disks; reconstruct-write on a tie. A full row needs no read. Departures: there
+//! is no stripe cache, so single writes are not collected into full rows. A write to parts of several chunks updates
+//! the parity from the lowest to the highest sector touched; md works page by page.
 
 use crate::volume::{Part, Volume};
 
 /// A write to a part of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowWrite {
-    /// Which row.
+    /// Row number.
     pub row: u64,
     /// First sector, counted in the data of the row.
     pub from: u64,
@@ -33,7 +32,7 @@ impl RowWrite {
         self.chunks(chunk).fold((chunk, 0), |(low, high), (_, from, to)| (low.min(from), high.max(to)))
     }
 
-    /// What is to be read first; nothing for a whole row.
+    /// Calls `each` with the reads that come first; none for a full row.
     pub fn reads(self, volume: &Volume, mut each: impl FnMut(Part)) {
         let chunk = volume.chunk();
         let (low, high) = self.parity_range(chunk);
@@ -60,7 +59,7 @@ impl RowWrite {
         }
     }
 
-    /// What is then written: the data, and the parity.
+    /// Calls `each` with the writes: data and parity.
     pub fn writes(self, volume: &Volume, mut each: impl FnMut(Part)) {
         let chunk = volume.chunk();
         let mut part = |disk: usize, from: u64, to: u64| {

@@ -1,15 +1,15 @@
-//! Pieces of I/O inside the layer: each hangs on a request, or waits in a lane for one.
+//! I/Os inside the layer ("pieces"): each belongs to a request, or waits in a lane for one.
 
 use goodness_core::{Io, RequestId, Time};
 
 /// No piece.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A piece of I/O. One larger than a request may be is cut: its parts are pieces with a `parent`.
+/// One I/O, or a part of one that exceeds the request size. Parts have a `parent`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub io: Io,
-    /// When it reached the layer.
+    /// Time it reached the layer.
     pub queued: Time,
     /// Its place in the order of arrival.
     pub order: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Piece {
     parent: u32,
     /// The next of the same request or lane.
     next: u32,
-    /// Of a piece that was cut: parts that are not done.
+    /// For a split I/O: parts not done yet.
     left: u32,
-    /// Of a piece that was cut: parts that wait for a request.
+    /// For a split I/O: parts that wait for a request.
     pub unadmitted: u32,
     /// Whether it has already looked in vain for a request to join; it does not look again after its sleep.
     pub is_tried: bool,
@@ -78,14 +78,14 @@ impl Pieces {
         u32::try_from(self.slots.len() - 1).expect("a queue holds fewer than 2^32 pieces of I/O")
     }
 
-    /// Whom the asker knows: the piece itself or the one it is a part of.
+    /// The submitted I/O: the piece itself or its parent.
     #[inline]
     pub fn whole(&self, piece: u32) -> u32 {
         let parent = self[piece].parent;
         if parent == NONE { piece } else { parent }
     }
 
-    /// `piece` is done and ceases to exist. What the asker knows is returned if that is done with it.
+    /// Ends `piece`. Returns the submitted I/O if that is now done.
     #[inline]
     pub fn done(&mut self, piece: u32) -> Option<Piece> {
         let (this, whole) = (self[piece], self.whole(piece));
@@ -132,7 +132,7 @@ impl Pieces {
         self.chains[survivor.index()].tail = behind.tail;
     }
 
-    /// The first piece of `request`, whose chain is taken from it.
+    /// Detaches the chain of `request` and returns its first piece.
     pub fn unchain(&mut self, request: RequestId) -> u32 {
         std::mem::replace(&mut self.chains[request.index()], Chain::EMPTY).head
     }
@@ -157,7 +157,7 @@ impl Pieces {
         lane.tail = piece;
     }
 
-    /// Takes the piece behind `prior` off `lane`, or the first if that is [`NONE`]; there is one.
+    /// Removes the piece behind `prior` from `lane`, or the first for [`NONE`]. It must exist.
     pub fn take_off(&mut self, lane: &mut Chain, prior: u32) -> u32 {
         let piece = if prior == NONE { lane.head } else { self[prior].next };
         let behind = self[piece].next;

@@ -1,16 +1,16 @@
-//! How many requests there may be, and who may take one.
+//! The request pool: its size, and who may take a request.
 //!
-//! Single-queue layer (`specs/io-schedulers.md` section 2.1): n requests per direction. The submitter that takes the
-//! last one, and one that had to sleep, is *batching*: for 32 requests or 20 ms it may go beyond n, up to 1.5 n; all
-//! others sleep. blk-mq: n tags for each hardware queue, whatever the direction. Congestion marks (7/8 n) are not kept:
-//! nobody here asks for them.
+//! Single-queue layer (`specs/io-schedulers.md` section 2.1): n requests per direction. A submitter that takes the last
+//! one, or has slept for one, is *batching*: for 32 requests or 20 ms it may exceed n, up to 1.5 n. All others sleep.
+//! blk-mq: n tags per hardware queue, for all directions. Congestion marks (7/8 n) are not modelled: nothing here uses
+//! them.
 
 use goodness_core::{Allocate, Layer, QueueFacts, Span, Submitter, Time};
 
 /// Requests of a batching submitter. Source: `BLK_BATCH_REQ`.
 const BATCH_REQUESTS: u32 = 32;
 
-/// How long a submitter is batching. Source: `BLK_BATCH_TIME` = HZ/50.
+/// Duration of batching. Source: `BLK_BATCH_TIME` = HZ/50.
 const BATCH_TIME: Span = Span::from_ms(20);
 
 /// The licence of one submitter to go beyond the limit.
@@ -20,11 +20,11 @@ struct Batch {
     since: u64,
 }
 
-/// The requests in use, by share: a direction of the single-queue layer, a hardware queue of blk-mq.
+/// Requests in use, by share: a direction of the single-queue layer, or a hardware queue of blk-mq.
 #[derive(Debug)]
 pub(crate) struct Pool {
     layer: Layer,
-    /// Of each share.
+    /// Limit per share.
     limit: u32,
     used: Vec<u32>,
     is_full: [bool; 2],
@@ -44,8 +44,8 @@ impl Pool {
         self.used[share]
     }
 
-    /// Takes a request of `share` for `submitter`, unless the limit is against it; `say` is what the elevator said, and
-    /// not [`Allocate::Wait`].
+    /// Takes a request of `share` for `submitter`, if within the limit. `say` is the elevator's answer, which is not
+    /// [`Allocate::Wait`].
     #[inline]
     pub fn take(&mut self, facts: &QueueFacts, now: Time, share: usize, submitter: Submitter, say: Allocate) -> bool {
         let may = match self.layer {

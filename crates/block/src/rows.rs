@@ -1,4 +1,4 @@
-//! The steps of a write to a RAID 5: row by row, what must be read, then the data and the parity.
+//! Steps of a write to a RAID 5, row by row: reads, then data and parity writes.
 
 use crate::jobs::{Job, Row, Step};
 use crate::parity::RowWrite;

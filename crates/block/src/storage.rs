@@ -1,11 +1,11 @@
 //! Disks and the volumes on them.
 //!
-//! A piece of I/O for a volume is cut along the disks and is done when all parts are. Elevators sit at the disks;
-//! nothing is sorted or merged above. A mirror reads from the disk that reads on where this read begins, else from the
-//! one with the least to do if seeking costs none of them anything, else from the one whose last place is nearest (what
-//! md does, without its exceptions). A write to a RAID 5 waits until earlier writes to its row are done; what is read
-//! and written for it is the volume's own business, for which the submitter does not sleep. A flush goes to every disk.
-//! A discard is not passed through a RAID 5 (md's default) and is done at once.
+//! An I/O to a volume is split along the disks and is done when all parts are. Elevators belong to the disks; nothing
+//! is sorted or merged above. A mirror reads from the disk whose last read ended where this one starts, else from the
+//! least busy one if no disk seeks, else from the one with the nearest position (as md, without its exceptions). A
+//! write to a RAID 5 waits for earlier writes to its row; its reads and writes are internal, so its submitter does not
+//! sleep for them. A flush goes to every disk. A discard to a RAID 5 is not passed on (md's default) and completes at
+//! once.
 
 use crate::disk::{Disk, Out, Outcome};
 use crate::jobs::{Desk, Job, Step};
@@ -15,16 +15,16 @@ use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
 use goodness_referee::Refusal;
 use std::collections::BTreeMap;
 
-/// The disks of a machine and the volumes on them: a state machine without a clock, used as a [`Disk`] is.
+/// The disks and volumes of a machine: a state machine without a clock, used like a [`Disk`].
 pub struct Storage {
     disks: Vec<Box<dyn Disk>>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) desk: Desk,
-    /// By volume and row, where something is written: the job that came last. It is never iterated.
+    /// Last job writing to each row, by volume and row. Never iterated.
     pub(crate) rows: BTreeMap<(u16, u64), u32>,
     /// Writes to rows that wait for others.
     pub(crate) rows_waiting: u32,
-    /// What the disks say, before it is translated.
+    /// Output of the disks before translation.
     said: Out,
 }
 
@@ -46,7 +46,7 @@ impl Storage {
         })
     }
 
-    /// One disk, all of which is volume 0.
+    /// One disk, all of it as volume 0.
     #[must_use]
     pub fn single(disk: Box<dyn Disk>) -> Storage {
         let whole = Piece { disk: DiskId(0), sector: 0, sectors: disk.facts().sectors };
@@ -60,13 +60,13 @@ impl Storage {
         &self.disks
     }
 
-    /// The first refusal of an elevator's answer: the run is over.
+    /// First invalid answer of an elevator, which ends the run.
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         self.disks.iter().find_map(|disk| disk.refusal())
     }
 
-    /// How many volumes there are; their numbers begin with 0.
+    /// Number of volumes; they are numbered from 0.
     #[must_use]
     pub fn volumes(&self) -> usize {
         self.volumes.len()
@@ -84,13 +84,13 @@ impl Storage {
         self.disks.iter().map(|disk| disk.in_flight()).sum()
     }
 
-    /// What waits at all disks, and the writes to rows that wait for others.
+    /// I/Os waiting at all disks, plus row writes waiting for others.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         self.disks.iter().map(|disk| disk.waiting()).sum::<u32>() + self.rows_waiting
     }
 
-    /// As [`Disk::submit`], for `volume`. What it does not hold is the caller's mistake.
+    /// [`Disk::submit`] for `volume`. The caller must keep within its capacity.
     pub fn submit(&mut self, now: Time, volume: VolumeId, ios: &[Io], out: &mut Out) {
         for io in ios {
             assert!(io.end() <= self.sectors(volume), "sector {} is beyond the end of volume {}", io.end(), volume.0);
@@ -100,7 +100,7 @@ impl Storage {
         self.translate(now, out);
     }
 
-    /// As [`Disk::unplug`], for the disks of `volume`.
+    /// [`Disk::unplug`] for the disks of `volume`.
     pub fn unplug(&mut self, now: Time, volume: VolumeId, out: &mut Out) {
         for place in 0..self.volumes[usize::from(volume.0)].pieces.len() {
             let disk = self.volumes[usize::from(volume.0)].pieces[place].disk;
@@ -109,13 +109,13 @@ impl Storage {
         self.translate(now, out);
     }
 
-    /// As [`Disk::next_event`].
+    /// See [`Disk::next_event`].
     #[must_use]
     pub fn next_event(&self) -> Time {
         self.disks.iter().map(|disk| disk.next_event()).min().unwrap_or(Time::NEVER)
     }
 
-    /// As [`Disk::advance`].
+    /// See [`Disk::advance`].
     pub fn advance(&mut self, now: Time, out: &mut Out) {
         for disk in 0..self.disks.len() {
             if self.disks[disk].next_event() <= now {
@@ -125,7 +125,7 @@ impl Storage {
         self.translate(now, out);
     }
 
-    /// As [`Disk::exit`], at every disk.
+    /// [`Disk::exit`] at every disk.
     pub fn exit(&mut self, now: Time, submitter: Submitter, out: &mut Out) {
         for disk in 0..self.disks.len() {
             self.ask(disk as u16, out, |disk, said| disk.exit(now, submitter, said));
@@ -133,7 +133,7 @@ impl Storage {
         self.translate(now, out);
     }
 
-    /// Lets `verb` be done to a disk; events go to `out` as they are, outcomes wait to be translated.
+    /// Runs `verb` on a disk. Events go to `out` unchanged; outcomes are kept for translation.
     fn ask(&mut self, disk: u16, out: &mut Out, verb: impl FnOnce(&mut dyn Disk, &mut Out)) {
         let mut events: Option<Vec<IoEvent>> = out.events.take();
         std::mem::swap(&mut self.said.events, &mut events);
@@ -185,7 +185,7 @@ impl Storage {
         self.desk.add(mirrors, (place, sector, io.sectors), job, io);
     }
 
-    /// Which mirror reads what begins at `sector`.
+    /// The mirror that reads from `sector`.
     fn best_mirror(&self, volume: VolumeId, sector: u64) -> usize {
         let pieces = &self.volumes[usize::from(volume.0)].pieces;
         let head = |piece: &Piece| self.desk.heads[usize::from(piece.disk.0)];
@@ -215,7 +215,7 @@ impl Storage {
         }
     }
 
-    /// What the disks said becomes what the askers are told; and what follows from it is sent.
+    /// Translates the disks' outcomes into outcomes of the submitted I/Os, and submits the next steps.
     fn translate(&mut self, now: Time, out: &mut Out) {
         while !self.said.outcomes.is_empty() {
             let mut outcomes = std::mem::take(&mut self.said.outcomes);

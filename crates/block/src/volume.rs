@@ -1,15 +1,15 @@
-//! How the sectors of a volume lie on its disks.
+//! Maps the sectors of a volume to its disks.
 //!
-//! Source: Linux md and device-mapper as their manuals describe the layouts; left-symmetric parity is md's default: the
-//! parity of row r of n disks lies on disk n - 1 - r mod n, the first chunk of the row on the disk behind it. Numbers
-//! of pieces are places in the volume's list.
+//! Source: Linux md and device-mapper, as their manuals describe the layouts. Left-symmetric parity is md's default:
+//! the parity of row r of n disks is on disk n - 1 - r mod n, and the first chunk of the row on the disk after it. Part
+//! numbers are positions in the volume's disk list.
 
 use goodness_core::storage::{Layout, Piece, VolumeSpec};
 
-/// A part of a piece of I/O: the place of the disk in the volume's list, its first sector there, and its sectors.
+/// Part of an I/O: position of the disk in the volume's list, first sector on it, number of sectors.
 pub(crate) type Part = (usize, u64, u32);
 
-/// A volume whose description has been checked.
+/// A volume with a checked description.
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
     pub layout: Layout,
@@ -64,7 +64,7 @@ impl Volume {
         }
     }
 
-    /// Where offset `offset` of the chunk that `disk` has in `row` lies on that disk.
+    /// Sector on `disk` of `offset` within its chunk in `row`.
     pub fn sector_of(&self, disk: usize, row: u64, offset: u64) -> u64 {
         self.pieces[disk].sector + row * self.chunk + offset
     }
@@ -85,7 +85,7 @@ impl Volume {
         }
     }
 
-    /// The disk of `at`, the sector there, and how many sectors follow in one piece.
+    /// Disk of sector `at`, the sector on it, and the number of contiguous sectors.
     #[inline]
     fn linear(&self, at: u64) -> (usize, u64, u64) {
         let mut before = 0;
@@ -106,7 +106,7 @@ impl Volume {
     }
 }
 
-/// What is wrong with a description, on disks of these capacities.
+/// Checks a description against the capacities of its disks.
 fn check(spec: &VolumeSpec, capacities: &[u64]) -> Result<(), String> {
     for (place, piece) in spec.pieces.iter().enumerate() {
         let Some(capacity) = capacities.get(usize::from(piece.disk.0)) else {

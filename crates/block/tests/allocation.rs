@@ -1,4 +1,4 @@
-//! Nothing is allocated for a request once as many were under way before.
+//! Nothing is allocated per request once as many were in flight before.
 
 use goodness_block::{Out, Outcome, QueueOptions, Storage, by_name};
 use goodness_core::storage::VolumeId;

@@ -1,4 +1,4 @@
-//! Every elevator in its layer, under random streams that merge: what comes in goes out, each request once.
+//! Conservation under random loads that merge, for every elevator: each request goes out exactly once.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn draw(rng: &mut Rng, places: &mut [u64], tag: u64) -> Io {
     }
 }
 
-/// Runs 300 pieces of I/O and gives the disk back when all is done.
+/// Runs 300 I/Os to completion and returns the disk.
 fn run(elevator: &str, seed: Seed, options: &QueueOptions) -> Watched {
     let mut rng = seed.rng();
     let depth = [1, 2, 8, 32][rng.below(4) as usize];
@@ -71,7 +71,7 @@ fn run(elevator: &str, seed: Seed, options: &QueueOptions) -> Watched {
     disk
 }
 
-/// Of each operation and sector: how often it was asked for.
+/// Number of requests by operation and sector.
 type Map = BTreeMap<(Operation, u64), u32>;
 
 fn sectors(disk: &Watched, stage: IoStage) -> Map {
@@ -84,7 +84,7 @@ fn sectors(disk: &Watched, stage: IoStage) -> Map {
     map
 }
 
-/// Each piece is done once, and told that it waits before it is told that it waits no more.
+/// Checks that each I/O completes once, and that `Admitted` follows `Waiting`.
 fn check_outcomes(disk: &Watched) {
     let mut waiting = BTreeMap::<u64, bool>::new();
     let mut done = BTreeMap::<u64, u32>::new();
@@ -102,7 +102,7 @@ fn check_outcomes(disk: &Watched) {
     assert_eq!(done.len(), disk.count_all(IoStage::Queued));
 }
 
-/// Each request is inserted, then issued and completed, or it is absorbed.
+/// Checks that each request is inserted, then issued and completed, or merged.
 fn check_requests(events: &[(u64, IoEvent)]) {
     let mut stages = BTreeMap::<RequestId, IoStage>::new();
     for (_, event) in events {

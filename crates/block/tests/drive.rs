@@ -1,4 +1,4 @@
-//! The host without CPUs: it ends when all is done, and says in a sentence why it cannot.
+//! Runs without CPUs end when all I/O is done, and fail with a sentence otherwise.
 
 mod common;
 
@@ -12,7 +12,7 @@ use goodness_core::{
 
 const MS: u64 = 1_000_000;
 
-/// One process that reads so often, each time when the last read is done; or everything at given times.
+/// A process that makes this many reads, one after the other, or all at given times.
 struct Loop {
     left: u64,
     next: Time,
@@ -37,7 +37,7 @@ impl Source for Loop {
     }
 }
 
-/// A device that says of each request twice that it is complete.
+/// A faulty device that completes each request twice.
 struct Stutters(Box<dyn Device>);
 
 impl Device for Stutters {
@@ -119,12 +119,12 @@ fn what_a_volume_does_not_hold_is_a_sentence() {
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Whether it asks for its timer all the time.
+        /// Sets its timer again and again.
         restless: bool = false;
     }
 }
 
-/// Takes requests and never gives one.
+/// A faulty elevator that takes requests and never dispatches one.
 struct Miser {
     waiting: u32,
     restless: bool,
@@ -209,7 +209,7 @@ fn every_registered_device_completes_what_every_elevator_gives_it() {
     }
 }
 
-/// How many of a hundred requests begin behind the one issued before, with 128 tags.
+/// Number of requests out of a hundred that start behind the previous one, with 128 tags.
 fn ascending(elevator: &str, outstanding: u32) -> usize {
     let device = Unruly::new(128, 1, 10 * MS, Seed(2));
     let disk = by_name(elevator, &QueueOptions::default(), Box::new(device)).unwrap();

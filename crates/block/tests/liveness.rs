@@ -1,4 +1,4 @@
-//! Drives with a write cache: neither reads nor writes starve beside the other, under any elevator.
+//! Neither reads nor writes starve on drives with a write cache, under any elevator.
 
 mod common;
 
@@ -9,7 +9,7 @@ const MS: u64 = common::MS;
 /// The age limit of `sata-7200-4tb`.
 const AGE_LIMIT: u64 = 1000 * MS;
 
-/// Where the requests of a stream lie.
+/// Location of a stream's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
     Sequential,
@@ -25,7 +25,7 @@ struct Stream {
     depth: u64,
 }
 
-/// The requests of a stream that completed, and the longest wait of any of them, also of those still under way.
+/// Completed requests of a stream, and the longest wait, including requests in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Served {
     done: u64,

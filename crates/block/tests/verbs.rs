@@ -1,4 +1,4 @@
-//! What the layer asks an elevator, and what it makes of the answers.
+//! Calls of the block layer to the elevator, and the effect of the answers.
 
 use goodness_block::{Disk, Out, Outcome, Queue, QueueOptions};
 use goodness_core::{
@@ -14,7 +14,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Whether a plugged queue runs with each request.
         now: bool = false;
-        /// How long after a request the timer expires; 0: never.
+        /// Timer after each request; 0 for none.
         timer: Span = Span::ZERO;
         /// Slots it allows to be taken.
         slots: u64 = 1000;
@@ -23,7 +23,7 @@ goodness_core::tunables! {
     }
 }
 
-/// Order of arrival; does as it is told, and remembers what it was told.
+/// A FIFO elevator that follows its settings and logs its calls.
 struct Obedient {
     settings: Settings,
     waiting: VecDeque<RequestId>,
@@ -32,7 +32,7 @@ struct Obedient {
 }
 
 thread_local! {
-    /// What the elevator of this test was told: completions, and who exited.
+    /// Log of this test's elevator: completions, and exits by submitter.
     static TOLD: RefCell<(u32, Vec<Submitter>)> = RefCell::default();
 }
 
@@ -93,7 +93,7 @@ fn disk(settings: Settings) -> Queue {
     Queue::of::<Obedient>(settings, &QueueOptions::default(), device)
 }
 
-/// When the requests that `ios` become at time 0 are issued.
+/// Issue times of the requests of `ios`, submitted at time 0.
 fn issued(disk: &mut Queue, ios: &[Io], out: &mut Out) -> Vec<u64> {
     let mut issued = Vec::new();
     let mut keep = |now: Time, out: &mut Out| {

@@ -1,4 +1,4 @@
-//! Volumes: what is asked of them reaches the right sectors of the right disks, and is done once.
+//! I/O to volumes reaches the right sectors of the right disks and completes once.
 
 mod common;
 
@@ -10,7 +10,7 @@ use goodness_core::{Device, DiskId, Io, IoStage, Operation, Seed, Submitter, Tim
 
 const VOLUME: VolumeId = VolumeId(0);
 
-/// A part that a device got: disk, operation, first sector, sectors.
+/// A part issued to a device: disk, operation, first sector, sectors.
 type Issued = (u16, Operation, u64, u32);
 
 struct Run {

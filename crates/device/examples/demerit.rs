@@ -1,4 +1,4 @@
-//! How far the models of two drives are from the drives, with and without each mechanism.
+//! Accuracy of two drive models against the real drives, with and without each mechanism.
 //!
 //! `cargo run --release -p goodness-device --example demerit`
 

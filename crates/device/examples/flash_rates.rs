@@ -1,4 +1,4 @@
-//! How fast the flash model runs, how soon a drive is ready, and what it amplifies: the figures of `docs/devices.md`.
+//! Speed, warm-up time and write amplification of the flash model: the figures of `docs/devices.md`.
 //!
 //! `cargo run --release -p goodness-device --example flash_rates`
 
@@ -37,7 +37,7 @@ fn speed(name: &str, preset: &Settings, load: &str, writes: u64) {
     println!("{name:6}  {:5}  {ready:8.1}  {load:16}  {rate:10.0}  {iops:14}", "full");
 }
 
-/// What the data sheet of the drive that `nvme` is modelled on promises, on an empty or a full drive.
+/// Compares `nvme` with the data sheet of the drive it models, empty and full.
 fn beside_the_data_sheet() {
     for (load, op, depth, sectors) in [
         ("sequential reads, 128 KiB, 32", Operation::Read, 32, 256),
@@ -58,7 +58,7 @@ fn beside_the_data_sheet() {
     }
 }
 
-/// Write amplification of uniform random writes on a drive of 4 GiB, after as many writes as make it steady.
+/// Steady-state write amplification of uniform random writes on a drive of 4 GiB.
 fn amplification(pages_per_block: u64, over_provision: u64) -> f64 {
     let settings = Settings {
         sectors: 1 << 23,
@@ -80,7 +80,7 @@ fn amplification(pages_per_block: u64, over_provision: u64) -> f64 {
     drive.wear().since(&before).amplification() as f64 / 1000.0
 }
 
-/// Random 4 KiB commands, `depth` under way at a time; returns the simulated nanoseconds.
+/// Runs random 4 KiB commands at this queue depth. Returns the simulated nanoseconds.
 fn run(drive: &mut Flash, depth: u32, count: u64, writes: u64) -> u64 {
     let mut rng = Seed(9).rng();
     drive_with(drive, depth, count, |_, space| {
@@ -89,7 +89,7 @@ fn run(drive: &mut Flash, depth: u32, count: u64, writes: u64) -> u64 {
     })
 }
 
-/// Commands that `next` makes of their number and the drive's sectors.
+/// Runs commands made by `next` from their number and the drive's sectors.
 fn drive_with(drive: &mut Flash, depth: u32, count: u64, mut next: impl FnMut(u64, u64) -> Request) -> u64 {
     let space = drive.facts().sectors;
     let mut done = Vec::with_capacity(depth as usize);

@@ -48,7 +48,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Keeps the device full; gives the simulated time.
+/// Keeps the queue full. Returns the simulated time.
 fn run(device: &mut dyn Device, load: Load) -> Time {
     let (facts, mut rng, mut now) = (device.facts(), Seed(3).rng(), Time::ZERO);
     let mut done = Vec::new();

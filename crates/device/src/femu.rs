@@ -1,4 +1,4 @@
-//! femu: the flash model with the parameters of [`Settings::femu`], which says where they come from.
+//! femu: the flash model with the parameters of [`Settings::femu`], which names their sources.
 
 use crate::flash::{Settings, make, tunables};
 use crate::registry::DeviceKind;

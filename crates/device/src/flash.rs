@@ -54,9 +54,9 @@ pub struct Flash {
     buffer: Buffer,
     luns: Vec<Lun>,
     ops: Ops,
-    /// When each channel is free.
+    /// Time each channel becomes free.
     channels: Vec<Time>,
-    /// Where in the order of LUNs the next row goes.
+    /// Next LUN to get a row, as an index into the LUN order.
     next_lun: u32,
     events: Events,
     jitter: Jitter,
@@ -64,10 +64,9 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// A drive with these settings, at its start. `seed` feeds jitter and ageing.
+    /// A drive with these settings in its initial state. `seed` drives jitter and ageing.
     ///
-    /// # Errors
-    /// A sentence: sizes that do not fit each other, or a drive too small for its blocks.
+    /// # Errors Sizes that do not fit each other, or a drive too small for its blocks, as a sentence.
     pub fn new(settings: &Settings, seed: Seed) -> Result<Flash, String> {
         let geometry = Geometry::new(settings)?;
         let mapping = match settings.start {
@@ -105,7 +104,7 @@ impl Flash {
         })
     }
 
-    /// What was written, moved and erased since the start.
+    /// Units written, moved and erased since the start.
     #[must_use]
     pub fn wear(&self) -> Wear {
         self.wear
@@ -144,7 +143,7 @@ impl Device for Flash {
     }
 }
 
-/// What may be set of a preset, with its own defaults.
+/// Tunables of a preset, with its defaults.
 pub(crate) fn tunables(preset: &Settings) -> Vec<Tunable> {
     let own = preset.values().into_iter().map(|(_, value)| value);
     Settings::spec().iter().cloned().zip(own).map(|(tunable, default)| Tunable { default, ..tunable }).collect()

@@ -1,7 +1,6 @@
-//! null: every command takes the same time, however many are under way.
+//! null: every command takes the same time, however many are in flight.
 //!
-//! What Linux's null_blk with timed completions does. It shows what the block layer and the elevator cost by
-//! themselves.
+//! Like Linux's null_blk with timed completions. It shows the cost of the block layer and the elevator alone.
 
 use crate::registry::{DeviceKind, read};
 use goodness_core::{Device, DeviceFacts, Request, RequestId, Span, Time, Tunables};

@@ -1,4 +1,4 @@
-//! nvme: the flash model with the parameters of [`Settings::nvme`], which says where they come from.
+//! nvme: the flash model with the parameters of [`Settings::nvme`], which names their sources.
 
 use crate::flash::{Settings, make, tunables};
 use crate::registry::DeviceKind;

@@ -1,13 +1,12 @@
-//! The pace of a device: how fast its own time went, window by window.
+//! The pace of a device: its speed over time, in windows.
 //!
-//! A disk shared with others, or one whose CPUs are, is slow for a while and then stalls whatever it has: all that is
-//! under way is late together. A draw for each request by itself cannot say that. So what was seen is parted in two
-//! ([`part`]): the
-//! *speed* of each window, which is the mean of what its requests went at against the mean time of their kind, and the
-//! *work* of each request, which is its time counted at those speeds. Played back, the windows pass one by one in real
-//! time, in the order in which they were seen, and a request is done when its work is.
+//! A disk that shares its hardware or its CPUs with others is slow for a while and then stalls all requests in flight
+//! at once. Independent draws per request cannot reproduce that. So [`part`] splits the measured times in two. The
+//! *speed* of a window is the mean speed of its requests, relative to the mean time of their kind. The *work* of a
+//! request is its time at those speeds. In playback, the windows pass in real time in the measured order, and a request
+//! completes when its work is done.
 //!
-//! Not modelled: that a device may be slow because of what it is asked for.
+//! Not modelled: slowness caused by the requests themselves.
 
 use goodness_core::{Operation, Service, Span, Time};
 
@@ -16,25 +15,23 @@ const USUAL: u128 = 1000;
 /// The slowest that a window can be.
 const SLOWEST: u32 = 1;
 
-/// A request that was seen in a device.
+/// One measured request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stay {
-    /// What.
+    /// Operation.
     pub op: Operation,
     /// Its size in sectors.
     pub sectors: u32,
-    /// When it was issued.
+    /// Issue time.
     pub from: Time,
-    /// When it was completed.
+    /// Completion time.
     pub until: Time,
 }
 
-/// Parts `runs`, each of them requests that were seen one after the other, into the speeds of windows of length
-/// `window`, per mille, and the work of each request. What a kind of request takes on average is taken of all runs
-/// together.
+/// Splits `runs` of measured requests into the speeds of windows of length `window`, per mille, and the work of each
+/// request. The mean time of a kind is taken over all runs.
 ///
-/// # Panics
-/// When `window` is zero.
+/// # Panics When `window` is zero.
 #[must_use]
 pub fn part(runs: &[Vec<Stay>], window: Span) -> (Vec<u32>, Vec<Service>) {
     assert!(window > Span::ZERO, "a window has a length");
@@ -59,7 +56,7 @@ pub fn part(runs: &[Vec<Stay>], window: Span) -> (Vec<u32>, Vec<Service>) {
     (speeds, works)
 }
 
-/// What each kind takes on average: few kinds, so a list.
+/// Mean time of each kind: few kinds, so a list.
 struct Means(Vec<(Operation, u32, u128)>);
 
 impl Means {
@@ -81,7 +78,7 @@ impl Means {
     }
 }
 
-/// The speed of each window from `begin` on, each request weighing as long as it was there.
+/// Speed of each window from `begin` on. Requests are weighted by their time in the window.
 fn windows(run: &[Stay], begin: Time, window: Span, means: &Means) -> Vec<u32> {
     let mut sums: Vec<(u128, u128)> = Vec::new();
     for stay in run {
@@ -112,18 +109,17 @@ fn overlaps(stay: &Stay, begin: Time, window: Span) -> impl Iterator<Item = (usi
 pub struct Pace {
     window: u64,
     speeds: Vec<u32>,
-    /// Where in the speeds it began.
+    /// Start position in the speeds.
     shift: u64,
-    /// An instant, and what the device's own clock showed then, in thousandths of ns.
+    /// A time, and the device clock at that time, in thousandths of ns.
     at: u64,
     shown: u128,
 }
 
 impl Pace {
-    /// Windows of length `window` with `speeds` per mille, from the `first` on.
+    /// Windows of length `window` with `speeds` per mille, starting with window `first`.
     ///
-    /// # Errors
-    /// A sentence: no speed, one of zero, or a window of no length.
+    /// # Errors No speed, a speed of zero, or a window of no length, as a sentence.
     pub fn new(window: Span, speeds: Vec<u32>, first: usize) -> Result<Pace, String> {
         if window == Span::ZERO || speeds.is_empty() {
             return Err(format!(
@@ -140,12 +136,12 @@ impl Pace {
         Ok(Pace { window: window.0, speeds, shift, at: 0, shown: 0 })
     }
 
-    /// What the clock of a device that is as fast as usual shows after `span`.
+    /// Device clock after `span` at normal speed.
     pub(crate) fn work(span: Span) -> u128 {
         u128::from(span.0) * USUAL
     }
 
-    /// When such a clock shows `shown`.
+    /// Time at which a device clock at normal speed shows `shown`.
     pub(crate) fn usual(shown: u128) -> Time {
         Time(u64::try_from(shown.div_ceil(USUAL)).unwrap_or(u64::MAX))
     }
@@ -157,7 +153,7 @@ impl Pace {
         (u128::from(speed), (window + 1) * self.window - self.shift)
     }
 
-    /// What the device's clock shows at `now`, which does not go back.
+    /// Device clock at `now`, which must not go back.
     pub(crate) fn show(&mut self, now: Time) -> u128 {
         while self.at < now.0 {
             let (speed, end) = self.speed(self.at);
@@ -168,7 +164,7 @@ impl Pace {
         self.shown
     }
 
-    /// When it will show `wanted`.
+    /// Time the device clock will show `wanted`.
     pub(crate) fn when(&self, wanted: u128) -> Time {
         let (mut at, mut shown) = (self.at, self.shown);
         while shown < wanted {

@@ -1,15 +1,15 @@
-//! recorded: service times drawn from those that a device was seen to take.
+//! recorded: service times drawn from measured ones.
 //!
-//! A sample is sorted into classes: operation, size (by powers of two) and whether a request began where the last one
-//! of its operation ended. A request's time is one of those of its class, each as likely. What has no sample takes from
-//! the nearest class (the same operation and the next size, then the other kind of succession, then reads for writes
-//! and writes for reads); discards and flushes without any take no time.
+//! Samples are sorted into classes by operation, size (powers of two), and whether the request starts where the
+//! previous one of its operation ended. A request draws uniformly from its class. A class without samples uses the
+//! nearest one: the same operation and the next size, then the other kind of succession, then reads for writes and
+//! writes for reads. Discards and flushes without samples take no time.
 //!
-//! Slow times may hang together: with a [`Pace`] the times are work, which is done at the speed that the device was
-//! seen to have window by window, from a random window on, and all that is under way is late together.
+//! Slow times may be correlated. With a [`Pace`], the drawn times are work, done at the device's measured speed window
+//! by window, starting at a random window; then all requests in flight are slow together.
 //!
-//! Not modelled: what a time depends on beyond class and pace, such as distance, load and the request before. It is no
-//! entry of the registry, because it cannot be made without a sample.
+//! Not modelled: influences beyond class and pace, such as distance, load and the previous request. It is not in the
+//! registry, because it needs a sample.
 
 use crate::pace::Pace;
 pub use goodness_core::Service;
@@ -37,22 +37,21 @@ pub struct Recorded {
     /// By operation: where the last request ended.
     ends: [u64; OPERATIONS],
     waiting: VecDeque<(RequestId, Span)>,
-    /// By what its clock shows when they are done, in thousandths of ns, then by number.
+    /// By device-clock time of completion, in thousandths of ns, then by number.
     served: BinaryHeap<Reverse<(u128, u64, RequestId)>>,
-    /// When the first of them is done.
+    /// Time of the first completion.
     next: Time,
-    /// None: always as fast as usual, and its clock is the true one.
+    /// `None` for constant normal speed; then the device clock is the true time.
     pace: Option<Pace>,
     begun: u64,
     rng: Rng,
 }
 
 impl Recorded {
-    /// A device that says `facts` of itself and serves `servers` commands at a time. With 1 a sample is taken for times
-    /// of service; with the depth at which the sample was seen, for times that include waiting in the device.
+    /// A device with `facts` that serves `servers` commands at a time. Use 1 for a sample of pure service times; use
+    /// the measured queue depth for times that include waiting in the device.
     ///
-    /// # Errors
-    /// A sentence: no read and no write in the sample, or no server.
+    /// # Errors No read and no write in the sample, or no server, as a sentence.
     pub fn new(facts: DeviceFacts, servers: u32, sample: &[Service], seed: Seed) -> Result<Recorded, String> {
         if servers == 0 {
             return Err("a device with 0 servers completes nothing; give it 1 or more".into());
@@ -83,10 +82,9 @@ impl Recorded {
         })
     }
 
-    /// The same, at a pace: windows of length `window` with `speeds` per mille, from a random one on, round and round.
+    /// Adds a pace: windows of length `window` with `speeds` per mille, repeated, starting at a random one.
     ///
-    /// # Errors
-    /// A sentence: no speed, one of zero, or a window of no length.
+    /// # Errors No speed, a speed of zero, or a window of no length, as a sentence.
     pub fn paced(mut self, window: Span, speeds: Vec<u32>) -> Result<Recorded, String> {
         let first = self.rng.below(speeds.len().max(1) as u64) as usize;
         self.pace = Some(Pace::new(window, speeds, first)?);
@@ -148,7 +146,7 @@ fn sorted(sample: &[Service]) -> (Vec<Span>, Vec<(u32, u32)>) {
     (spans, parts)
 }
 
-/// The part that class `wanted` draws from: its own, or the nearest that has something.
+/// Sample range for class `wanted`: its own, or that of the nearest class with samples.
 fn substitute(own: &[(u32, u32)], wanted: usize) -> (u32, u32) {
     let (op, wanted) = (wanted / CLASSES, wanted % CLASSES);
     let (read, write) = (Operation::Read as usize, Operation::Write as usize);

@@ -5,28 +5,27 @@ use goodness_core::spelling::suggest;
 use goodness_core::tunable::pairs;
 use goodness_core::{Device, Seed, Tunable, Tunables};
 
-/// Makes a device from settings as typed, or says in a sentence what is wrong with them.
+/// Makes a device from settings as typed. The error is a sentence.
 pub type Make = fn(&[(String, String)], Seed) -> Result<Box<dyn Device>, String>;
 
-/// A device that can be made by name: a model, or a model with the parameters of one product (a preset).
+/// A device in the registry: a model, or a model with the parameters of one product (a preset).
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceKind {
     /// The registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// Where the model and its parameters come from.
+    /// Source of the model and its parameters.
     pub source: &'static str,
-    /// What may be set, with the defaults of this entry.
+    /// Tunables, with the defaults of this entry.
     pub tunables: fn() -> Vec<Tunable>,
     /// Makes one from settings as typed.
     pub make: Make,
 }
 
-/// The device that `text` names, with the settings behind the name. `seed` feeds what is left to chance in the device.
+/// The device named by `text`, with the settings after the name. `seed` drives its random choices.
 ///
-/// # Errors
-/// A sentence: an unknown name or key (the nearest is named), a value of the wrong kind or out of range.
+/// # Errors An unknown name or key (the nearest is named), or a value of the wrong kind or out of range, as a sentence.
 pub fn by_name(text: &str, seed: Seed) -> Result<Box<dyn Device>, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let kind = kind(name.trim())?;
@@ -44,10 +43,9 @@ pub fn kind(name: &str) -> Result<&'static DeviceKind, String> {
     })
 }
 
-/// `settings`, as typed, over the defaults of `S`.
+/// The defaults of `S` overridden by `settings`, as typed.
 ///
-/// # Errors
-/// A sentence about the first setting that cannot be made.
+/// # Errors The first invalid setting, as a sentence.
 pub fn read<S: Tunables>(settings: &[(String, String)]) -> Result<S, String> {
     S::made(settings).map_err(|e| e.0)
 }

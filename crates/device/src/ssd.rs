@@ -1,4 +1,4 @@
-//! ssd: the flash model with the parameters of [`Settings::ssd`], which says where they come from.
+//! ssd: the flash model with the parameters of [`Settings::ssd`], which names their sources.
 
 use crate::flash::{Settings, make, tunables};
 use crate::registry::DeviceKind;

@@ -26,7 +26,7 @@ fn any(rng: &mut Rng, sectors: u64) -> Request {
     request(op, rng.below(sectors / 8) * 8, 8)
 }
 
-/// Completes `count` requests, with as many under way as the device takes, at most 32.
+/// Completes `count` requests with a full queue, at most 32 in flight.
 fn run(device: &mut dyn Device, rng: &mut Rng, now: &mut Time, done: &mut Vec<RequestId>, count: u64) {
     let sectors = device.facts().sectors;
     let mut completed = 0;

@@ -1,5 +1,5 @@
-//! What every registered device owes the block layer, under random streams: each request completes exactly once and not
-//! before it was started, the next event never lies in the past, and chance comes from the seed alone.
+//! Contract of every registered device under random loads: each request completes exactly once and not before its
+//! start, the next event is never in the past, and all randomness comes from the seed.
 
 mod rig;
 
@@ -10,7 +10,7 @@ use rig::{Record, closed_loop, request};
 /// Requests of one stream.
 const COUNT: u64 = 3000;
 
-/// A request of any kind, aligned or not, anywhere on the device; mostly small, sometimes as large as it may be.
+/// A random request anywhere on the device, aligned or not; mostly small, sometimes of the largest size.
 fn any(rng: &mut Rng, device: &dyn Device) -> Request {
     let facts = device.facts();
     let op = match rng.below(20) {

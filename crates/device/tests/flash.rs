@@ -41,7 +41,7 @@ fn one(device: &mut Flash, at: Time, what: Request) -> Span {
     records[0].latency()
 }
 
-/// `count` random 4 KiB commands, `writes` of 100 of them writes, `depth` at a time.
+/// Runs `count` random 4 KiB commands at queue depth `depth`, `writes` percent of them writes.
 fn random(device: &mut Flash, settings: &Settings, depth: u32, count: u64, writes: u64) -> Vec<Record> {
     let mut rng = Seed(7).rng();
     closed_loop(device, Time::ZERO, depth, |number| {

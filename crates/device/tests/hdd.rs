@@ -28,9 +28,9 @@ fn addresses(drive: &Hdd, rng: &mut Rng) -> u64 {
     rng.below(drive.facts().sectors / 8 - 1) * 8
 }
 
-/// T-HDD-3, over 40 000 reads: the sheet's means are of a thousand, whose mean rotation is known to 0.055 ms only (a
-/// third of a revolution over the root of 1000). Half a revolution is 2.993 ms, so its 2.91 is 1.5 deviations low, and
-/// its 9.27 with it.
+/// T-HDD-3, over 40 000 reads. The data sheet's means are of a thousand reads, whose mean rotation has a standard error
+/// of 0.055 ms (a third of a revolution over the root of 1000). Half a revolution is 2.993 ms, so its 2.91 is 1.5
+/// standard errors low, and so is its 9.27.
 #[test]
 fn random_reads_take_9_27_ms_of_which_5_54_are_seeks_and_half_a_revolution_rotation() {
     let (mut disk, mut rng, reads) = (atlas(|_| ()), Seed(11).rng(), 40_000);
@@ -210,7 +210,7 @@ fn sequential_cached_writes_stream_at_the_media_rate() {
     assert!(within(rate, 70e6, 0.05), "{rate}");
 }
 
-/// Starts `requests` together at time 0 and gives when each completes.
+/// Starts `requests` together at time 0. Returns their completion times.
 fn together(disk: &mut Hdd, requests: &[(Operation, u64)]) -> Vec<Time> {
     for (number, (op, sector)) in requests.iter().enumerate() {
         disk.start(Time(0), RequestId(number as u32), &request(*op, *sector, 8));
@@ -289,7 +289,7 @@ fn read_ahead_stops_for_a_command_and_its_segment_serves_what_had_passed() {
     assert_eq!(hits(&disk), 2);
 }
 
-/// Every command completes exactly once, whatever is sent, and the same run gives the same times.
+/// Every command of a random mixture completes exactly once, and the same run gives the same times.
 #[test]
 fn any_mixture_completes_once_each_and_always_alike() {
     for kind in goodness_device::DEVICES {

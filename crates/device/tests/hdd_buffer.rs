@@ -17,7 +17,7 @@ fn drive(parameters: Parameters, depth: u64, change: impl FnOnce(&mut Settings))
     Hdd::new(parameters.with(&settings).expect("these settings are possible"))
 }
 
-/// Starts the commands together at `at` and gives when each completes.
+/// Starts the commands together at `at`. Returns their completion times.
 fn together(disk: &mut Hdd, at: Time, commands: &[(Operation, u64, u32)]) -> Vec<u64> {
     let mut done = Vec::new();
     run_until(disk, at, &mut done);

@@ -17,7 +17,7 @@ struct Stream {
     depth: u32,
 }
 
-/// The commands under way: stream and start, by slot.
+/// The commands in flight: stream and start time, by slot.
 struct Load {
     streams: Vec<Stream>,
     next: Vec<u64>,

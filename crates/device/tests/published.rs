@@ -1,5 +1,5 @@
-//! The presets against the published drive files, and the models against the answers of the drives themselves. Needs
-//! the folder of drive files beside the repository; says SKIPPED without it.
+//! Checks the presets against the published drive files, and the models against measurements of the real drives. Needs
+//! the folder of drive files beside the repository; prints SKIPPED without it.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn text(folder: &Path, name: &str) -> String {
     text.lines().map(|line| line.split('#').next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// The numbers given for `key` in a drive file, in order.
+/// The numbers of `key` in a drive file, in order.
 fn numbers(text: &str, key: &str) -> Vec<f64> {
     let value = |line: &str| {
         let (name, value) = line.split_once('=')?;
@@ -43,7 +43,7 @@ fn points(folder: &Path, name: &str) -> Vec<(u32, f64)> {
     text(folder, &format!("{name}.seek")).lines().filter_map(point).collect()
 }
 
-/// T-HDD-1: the published table, interpolated here in floating point, to the microsecond.
+/// T-HDD-1: matches the published table, interpolated here in floating point, to the microsecond.
 #[test]
 fn every_seek_distance_takes_what_the_published_table_says() {
     let Some(folder) = disks() else { return };
@@ -142,8 +142,8 @@ fn buffer_bus_and_overheads_are_as_published() {
     }
 }
 
-/// The gap is counted from the completion: counted from the start, a request would have been sent before the one before
-/// it was answered, and a slow answer would lengthen the gap.
+/// The gap counts from the completion. Counted from the start, a request would be sent before the previous one
+/// completes, and a slow response would lengthen the gap.
 #[test]
 fn the_gap_between_measured_requests_counts_from_the_completion() {
     let Some(sent) = measured("cheetah4LP") else { return };
@@ -166,8 +166,8 @@ fn demerit_of(file: &str, device: &str) -> Option<f64> {
     Some(demerit(&real, &replay(&mut *drive, &sent)))
 }
 
-/// DiskSim's own demerits are 0.268 and 0.318 ms (specs/io-schedulers.md section 11.1): the first is beaten, the second
-/// missed by a tenth at most.
+/// DiskSim's own demerits are 0.268 and 0.318 ms (specs/io-schedulers.md section 11.1). The first is beaten, the second
+/// missed by at most a tenth.
 #[test]
 fn response_times_are_about_as_close_to_the_drives_as_disksims() {
     let Some(atlas) = demerit_of("atlas10k", "atlas-10k") else { return };

@@ -1,13 +1,13 @@
-//! How a run is made again.
+//! Identifies a run so that it can be reproduced.
 
 use std::fmt;
 
-/// One run of many: with the same work and machine it can be made again.
+/// One run of many. With the same work and machine, it is reproducible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Again {
     /// The policy, as typed.
     pub policy: String,
-    /// The elevator, as typed, where there was one.
+    /// The elevator as typed, if any.
     pub elevator: Option<String>,
     /// The seed of the plan.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! What scheduling costs on the machine at hand, as a machine file.
+//! Writes measured scheduling costs as a machine file.
 
 use crate::refusal::Refusal;
 use goodness_core::{Machine, Span};
@@ -30,13 +30,13 @@ pub fn surroundings() -> Vec<String> {
     known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
 }
 
-/// What a key of a machine file means.
+/// Description of a machine-file key.
 #[must_use]
 pub fn meaning(key: &str) -> &'static str {
     KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, meaning)| meaning)
 }
 
-/// What a machine file without `key` is taken to say.
+/// Default of a machine-file key.
 #[must_use]
 pub fn default(key: &str) -> &'static str {
     match key {
@@ -51,7 +51,8 @@ fn span(ns: u64) -> String {
     Span(ns).to_string()
 }
 
-/// The machine file: what was found, with its meaning, number of repetitions and spread; what was not, as a comment.
+/// The machine file: each measured key with its description, number of repetitions and spread; each key not measured as
+/// a comment.
 #[must_use]
 pub fn render(found: &Found, surroundings: &[String]) -> String {
     let mut file = String::from("# Measured by `goodness calibrate`; docs/machines.md says how.\n");
@@ -88,7 +89,7 @@ pub fn refused(found: &Found) -> Vec<(&'static str, String)> {
     refused
 }
 
-/// How many CPUs form a core, share a cache, form a node; `None` where that differs between CPUs.
+/// Number of CPUs per core, cache and node; `None` where it differs between CPUs.
 fn groups(cpus: &[Neighbours]) -> [(&'static str, Option<u64>); 3] {
     let size = |group: fn(&Neighbours) -> &Vec<u32>| {
         let first = group(cpus.first()?).len();

@@ -1,4 +1,4 @@
-//! What there is, from the registries: each entry an object with `name` and `summary`, and `tunables` where it has settings.
+//! Lists the registries: each entry is an object with `name` and `summary`, and `tunables` if it has settings.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub fn devices() -> Vec<Value> {
     goodness_device::DEVICES.iter().map(entry).collect()
 }
 
-/// What is measured of each run.
+/// Metrics of a run.
 #[must_use]
 pub fn metrics() -> Vec<Value> {
     let entry =
@@ -63,7 +63,7 @@ pub fn workloads() -> Vec<Value> {
     goodness_work::models::WORKLOADS.iter().map(entry).collect()
 }
 
-/// The machines known by name.
+/// Named machines.
 #[must_use]
 pub fn machines() -> Vec<Value> {
     let entry = |preset: &goodness_work::machine::Preset| json!({"name": preset.name, "summary": preset.summary, "source": preset.source, "definition": preset.text});

@@ -1,4 +1,4 @@
-//! What is compared: a policy, and an elevator where the work has disks.
+//! A contender: a policy, plus an elevator if the work has disks.
 
 use crate::again::Again;
 use crate::refusal::Refusal;
@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Contender {
     /// Decides who runs.
     pub policy: PolicySpec,
-    /// Decides what disks do next; `None` where the work has no disk whose elevator is open.
+    /// Elevator of the disks; `None` if the work leaves no disk's elevator open.
     pub elevator: Option<ElevatorSpec>,
 }
 
@@ -21,10 +21,9 @@ impl Contender {
         Contender { policy, elevator: None }
     }
 
-    /// A policy as typed, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.
+    /// Parses a policy, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.
     ///
-    /// # Errors
-    /// An unknown name or setting (the nearest is named), or a value of the wrong kind or out of range.
+    /// # Errors An unknown name or setting (the nearest is named), or a value of the wrong kind or out of range.
     pub fn parse(text: &str) -> Result<Contender, Refusal> {
         let (policy, elevator) =
             text.split_once('+').map_or((text, None), |(policy, elevator)| (policy, Some(elevator)));
@@ -45,7 +44,7 @@ impl Contender {
         policies.iter().flat_map(with_all).collect()
     }
 
-    /// How its run `replication` of `seed` is made again.
+    /// How to reproduce run `replication` of `seed`.
     #[must_use]
     pub fn again(&self, seed: u64, replication: u32) -> Again {
         let elevator = self.elevator.as_ref().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! How faithfully a replay repeats its recording.
+//! Measures how closely a replay reproduces its recording.
 
 use crate::recorded::Recorded;
 use crate::report::unit;
@@ -14,7 +14,7 @@ const TOLERANCES: &[(&str, f64)] = &[
     ("wakeup_latency_p99", 0.25),
 ];
 
-/// Metrics that a replay is held against: what the recording can tell of itself.
+/// Metrics that can be compared: those a recording contains.
 const COMPARED: &[&str] = &[
     "wakeup_latency_mean",
     "wakeup_latency_p50",
@@ -34,10 +34,10 @@ const COMPARED: &[&str] = &[
     "cpu_share",
 ];
 
-/// Tasks with less CPU time than this say nothing about relative errors.
+/// Tasks with less CPU time than this are left out of relative errors.
 const TELLING: Span = Span::from_ms(10);
 
-/// Holds a replay under `policy`, the recording kernel's own as a rule, against the recording.
+/// Compares a replay under `policy`, usually the recording kernel's own, with the recording.
 pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -> Fidelity {
     let mut metrics = vec![cpu_time_per_task(recorded, replayed)];
     for name in COMPARED {
@@ -65,7 +65,7 @@ fn cpu_time_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric
     worst
 }
 
-/// One metric, recorded and replayed. A recorded 0 that is replayed as 0 has no error.
+/// Compares one metric. If both values are 0, there is no error.
 fn entry(name: &str, recorded: Option<f64>, replayed: Option<f64>, unit: &str) -> FidelityMetric {
     let error = match (recorded, replayed) {
         (Some(a), Some(b)) if a == b => Some(0.0),

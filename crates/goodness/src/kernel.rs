@@ -1,4 +1,4 @@
-//! Which policy schedules ordinary tasks in which kernel.
+//! The policy of ordinary tasks in each kernel version.
 
 use crate::refusal::Refusal;
 use crate::spec::PolicySpec;

@@ -1,4 +1,4 @@
-//! How good is a scheduler, for this work, on this machine? The library behind every front end.
+//! Compares schedulers by simulation: the library behind every front end.
 //!
 //! ```text
 //!  open ──▶ Work ──▶ Plan ──▶ Runs ──▶ Report
@@ -6,9 +6,9 @@
 //!
 //! | step | does |
 //! |---|---|
-//! | [`open`] | reads a recording, an experiment, a fio or rt-app file, or finds a built-in workload, and says what is wrong with it |
-//! | [`Work`] | what is run, on what machine, and what is known of it |
-//! | [`Plan`] | under whom, how often, from which seed; [`Plan::run`] simulates, on all cores |
+//! | [`open`] | reads a recording, an experiment, a fio or rt-app file, or finds a built-in workload, and reports errors in it |
+//! | [`Work`] | the work, its machine, and its description |
+//! | [`Plan`] | contenders, number of runs and seed; [`Plan::run`] simulates on all cores |
 //! | [`Runs`] | the values of all runs, the first of each contender in full, and the stated error of a replay |
 //! | [`Report`] | intervals, comparisons, verdicts: [`Runs::report`] |
 //!
@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! The library prints nothing, ends no process and keeps nothing global. What it refuses is a [`Refusal`] that a caller can match;
-//! what it does meanwhile it tells a [`Watch`], which can cancel it. Equal plans give equal bytes, on any number of threads.
+//! The library prints nothing, never exits the process and has no global state. Errors are a [`Refusal`], which a caller
+//! can match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of threads.
 
 mod again;
 #[cfg(feature = "live")]

@@ -1,5 +1,4 @@
-//! Runs policies on the same work: every policy sees the same replications, so that what differs between two of them is
-//! the policy.
+//! Runs policies on the same work. All policies get the same replications, so that differences come from the policy.
 
 use crate::again::Again;
 use crate::contender::Contender;
@@ -22,24 +21,24 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// What to run: which work, on what, under whom, how often.
+/// The runs to make: work, machine, contenders, number.
 ///
-/// A plan is data: making one reads nothing and runs nothing, and running it twice gives the same [`Runs`]. The first contender is
-/// the one that the others are compared with. Replication `n` of a plan is [`Replication::of`] its seed and `n`, whichever
-/// contender and whichever plan: that is what pairs the runs of two contenders.
+/// A plan is data. Making one reads and runs nothing; running it twice gives the same [`Runs`]. The first contender is
+/// the reference of all comparisons. Replication `n` is [`Replication::of`] the seed and `n`, in every plan and for
+/// every contender, which pairs the runs of two contenders.
 ///
-/// Where the work is a recording, the plan also replays it once under the policy that recorded, and the difference to
-/// the recording is the stated error ([`Runs::fidelity`]).
+/// If the work is a recording, the plan also replays it once under the recording's policy. The difference to the
+/// recording is the stated error ([`Runs::fidelity`]).
 pub struct Plan<'a> {
-    /// On what.
+    /// Simulated machine.
     pub machine: &'a Machine,
-    /// Which work.
+    /// Work.
     pub source: &'a dyn WorkloadSource,
     /// The recording to hold a replay against, if the work is one and that is wanted.
     pub recorded: Option<&'a Recorded>,
-    /// Which policies and elevators.
+    /// Policies and elevators to compare.
     pub contenders: Vec<Contender>,
-    /// What the replications are drawn from.
+    /// Random seed of the replications.
     pub seed: u64,
     /// Replications of each contender.
     pub runs: u32,
@@ -49,12 +48,12 @@ pub struct Plan<'a> {
     pub timelines: Timelines,
     /// Whether the real time that simulating takes is measured: the one result that is not the same every time.
     pub timing: bool,
-    /// Whether a run in which everybody waits in the end is in order, whatever the work says of itself: servers that are asked
-    /// for a number of requests end so.
+    /// Accepts runs in which all tasks wait at the end, whatever the workload states. Servers that get a fixed number
+    /// of requests end like this.
     pub may_end_waiting: bool,
 }
 
-/// How much of the schedules is kept.
+/// Extent of the schedules to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timelines {
     /// Slices of each schedule; 0 for no schedules.
@@ -87,11 +86,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Runs everything, as many simulations at a time as there are threads. The result does not depend on how many that is.
-    /// Of all runs but the first of each contender, their values are kept and nothing else.
+    /// Runs all simulations, one per thread at a time. The result does not depend on the number of threads. Only the
+    /// first run of each contender is kept in full; of the others, the values.
     ///
-    /// # Errors
-    /// The first fault, in the order of contenders and replications, with the run that shows it; what cancelled it.
+    /// # Errors The first fault, in order of contenders and replications, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
         let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
@@ -116,10 +114,9 @@ impl<'a> Plan<'a> {
         Drawn { seed: self.seed, first: self.first, runs: self.runs }
     }
 
-    /// Runs everything and makes of each run what `keep` makes: by contender, then by replication.
+    /// Runs all simulations and keeps the result of `keep` for each, by contender, then replication.
     ///
-    /// # Errors
-    /// As [`Plan::run`], and what `keep` refuses.
+    /// # Errors As [`Plan::run`], and errors of `keep`.
     pub fn run_each<T: Send>(
         &self,
         watch: &Watch,
@@ -167,7 +164,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// All simulations, in the order in which faults are told. What recorded comes first, unless it is run anyway.
+    /// All simulations, in the order in which faults are reported. The recording's policy comes first, unless it is a
+    /// contender.
     fn jobs<'b>(&'b self, verifier: Option<&'b Contender>) -> Vec<Job<'b>> {
         let is_run_anyway = |it: &&Contender| self.first == 0 && self.runs > 0 && self.contenders.contains(it);
         let alone = verifier.filter(|it| !is_run_anyway(it));
@@ -183,7 +181,7 @@ impl<'a> Plan<'a> {
         Some(fidelity(self.recorded?, &contender.to_string(), &run.measured))
     }
 
-    /// One simulation.
+    /// Runs one simulation.
     fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
         let replication = Replication::of(self.seed, job.replication);
         let machine = replication.machine(self.machine);
@@ -227,7 +225,7 @@ impl<'a> Plan<'a> {
         job.contender.again(self.seed, job.replication)
     }
 
-    /// A fault as callers meet it: the policy's is a violation, the work's is bad input.
+    /// Converts a fault for the caller: the policy's is a violation, the work's is bad input.
     fn refusal(&self, fault: &Fault, tasks: &[Named], job: &Job) -> Refusal {
         let refusal = match fault.blame {
             Blame::Workload => standstill::fault(self.source, tasks, fault),
@@ -245,7 +243,7 @@ struct Job<'a> {
     replication: u32,
 }
 
-/// What a thread that failed has left is as good as before: it adds whole runs.
+/// Locks even after a panic: threads add whole runs, so the data stays consistent.
 fn lock<T>(it: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     it.lock().unwrap_or_else(|it| it.into_inner())
 }

@@ -6,11 +6,11 @@ use crate::work::Work;
 use goodness_core::{CpuId, Span, WorkloadSource};
 use goodness_play::{PlayClass, PlayError, Played};
 
-/// What is played of an input.
+/// The part of an input to play.
 pub struct Part {
-    /// Where chance begins: the lengths are those of the first run of a simulation with this seed.
+    /// Random seed. Lengths are those of the first simulated run with this seed.
     pub seed: u64,
-    /// How long, where not as long as the input says.
+    /// Duration, if not the input's own.
     pub duration: Option<Span>,
     /// The class of tasks that ask for none.
     pub class: PlayClass,

@@ -1,28 +1,28 @@
-//! What the library tells while it works.
+//! Progress messages of the library.
 
 use std::ops::ControlFlow;
 
-/// What is going on.
+/// One progress message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// This is about to be opened and read: a file, `-` for standard input. What is no ordinary file may keep the caller waiting.
+    /// This file (`-` for standard input) is about to be opened and read. A pipe may block.
     Opening(&'a str),
-    /// What was to be opened is read.
+    /// The file has been read.
     Opened,
-    /// So many simulations of so many are done. The order in which threads tell it is not fixed.
+    /// Simulations completed so far. The order of messages depends on the threads.
     Simulated {
-        /// How many are done.
+        /// Simulations completed.
         done: u64,
-        /// How many there will be.
+        /// Simulations in all.
         of: u64,
     },
 }
 
-/// Is told what goes on, on the thread that does it; `Break` cancels: the call returns [`crate::Kind::Cancelled`] as soon
-/// as the simulations under way have ended. Opening cannot be cancelled.
+/// Callback for progress messages, on the working thread. `Break` cancels: the call returns [`crate::Kind::Cancelled`]
+/// once running simulations have ended. Opening cannot be cancelled.
 pub type Watch<'a> = dyn Fn(Progress) -> ControlFlow<()> + Sync + 'a;
 
-/// For callers who need not know.
+/// Ignores all messages.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

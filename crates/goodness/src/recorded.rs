@@ -1,13 +1,13 @@
-//! What a recording says of itself.
+//! Measurements of a recording.
 
 use crate::spec::PolicySpec;
 use goodness_observe::Measured;
 
-/// What a recording says of itself, to hold replays against.
+/// Measurements of a recording, for comparison with replays.
 pub struct Recorded {
     /// The policy of the kernel that recorded.
     pub policy: PolicySpec,
-    /// What the metrics say of the recording itself.
+    /// Metrics of the recording.
     pub measured: Measured,
     /// Each replayed task's number in the recording.
     pub(crate) tasks: Vec<usize>,

@@ -1,38 +1,38 @@
-//! Why something was not done: what is wrong, where, and the remedy.
+//! The library's error: what is wrong, where, and the remedy.
 
 use crate::again::Again;
 use std::fmt;
 
-/// Why the library did not do what it was asked for. A caller matches on [`Refusal::kind`] and shows the rest.
+/// Error of the library. A caller matches on [`Refusal::kind`] and displays the rest.
 ///
-/// The sentences name no command and no option: how a remedy is typed depends on who calls. [`Refusal::see`] and
-/// [`Refusal::again`] are what a front end needs to say it.
+/// The sentences mention no command and no option, because those belong to the front end. [`Refusal::see`] and
+/// [`Refusal::again`] let the front end add them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Whose fault it is.
+    /// Party at fault.
     pub kind: Kind,
-    /// The file and line, the task, the policy; `None` where the sentence says it.
+    /// File and line, task, or policy; `None` if the sentence names it.
     pub place: Option<Box<str>>,
-    /// What is wrong: a sentence, or its beginning where there is a remedy.
+    /// The problem: a sentence, or its start if a remedy follows.
     pub what: String,
-    /// What to do about it.
+    /// What the user can do.
     pub remedy: Option<String>,
-    /// The list in which the right name stands, where a name was wrong.
+    /// List that contains the right name, if a name was wrong.
     pub see: Option<See>,
     /// The run that showed it, where there was one.
     pub again: Option<Box<Again>>,
-    /// The field of [`crate::OpenOptions`] that is wrong; the sentence begins with its name.
+    /// The wrong field of [`crate::OpenOptions`]; the sentence starts with its name.
     pub option: Option<&'static str>,
 }
 
-/// Whose fault it is.
+/// Party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The caller's: a name, a file or a setting that cannot be, or work that no policy can do.
+    /// The caller: an invalid name, file or setting, or work that no policy can do.
     Usage,
-    /// The policy's: it broke a rule of its verbs, or a checker found a run that cannot be.
+    /// The policy: it broke a rule, or a checker found an impossible run.
     Violated,
-    /// Nobody's: the machine did not do what it was asked for.
+    /// The machine: a system call or file operation failed.
     Failed,
     /// The caller ended it.
     Cancelled,
@@ -49,7 +49,7 @@ pub enum See {
     Workloads(Option<&'static str>),
     /// The built-in workloads, and the shipped recordings.
     WorkloadsAndRecordings,
-    /// The machines known by name.
+    /// Named machines.
     Machines,
     /// The metrics.
     Metrics,
@@ -117,7 +117,7 @@ impl Refusal {
     }
 }
 
-/// The sentence, without what only a front end can say.
+/// The sentence, without the parts a front end adds.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {

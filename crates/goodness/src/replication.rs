@@ -1,19 +1,19 @@
-//! What makes replication `n` of seed `s` that replication, wherever it is run.
+//! Defines replication `n` of seed `s`.
 
 use goodness_core::{Machine, Seed, Span};
 
-/// One replication of a seed. The same replication of the same work is the same run in a comparison, a study, a prediction
-/// and a test: that is what pairs them.
+/// One replication of a seed. The same replication of the same work is the same run in a comparison, a study, a
+/// prediction and a test, which makes them comparable.
 ///
-/// Replication 0 is the work as given, on the machine as given. The others draw their lengths anew, and find the tick at
-/// another phase: where a tick falls decides, for whole runs, who is preempted when.
+/// Replication 0 is the work and machine as given. The others draw new lengths and another tick phase, because the
+/// phase can decide for a whole run which task is preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replication {
     /// Its number, from 0.
     pub number: u32,
-    /// What the work and the policy draw from.
+    /// Random seed of the work and the policy.
     pub seed: Seed,
-    /// What the phase of the tick is drawn from.
+    /// Random seed of the tick phase.
     phase: Seed,
 }
 
@@ -25,7 +25,7 @@ impl Replication {
         Replication { number, seed: stream("replication"), phase: stream("tick phase") }
     }
 
-    /// The machine of this replication: for the first as given, for others with its ticks at a drawn phase.
+    /// The machine of this replication: as given for replication 0, else with a random tick phase.
     #[must_use]
     pub fn machine(&self, machine: &Machine) -> Machine {
         let mut machine = machine.clone();

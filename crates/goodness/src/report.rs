@@ -1,4 +1,4 @@
-//! From runs to a report: intervals, comparisons with the reference, verdicts.
+//! Builds the report from the runs: intervals, comparisons with the reference, verdicts.
 
 use crate::again::Again;
 use crate::contender::Contender;
@@ -14,15 +14,15 @@ use goodness_stats::factorial;
 use goodness_stats::summary::summarise;
 use goodness_stats::{Confidence, Interval, measured};
 
-/// What a report says besides what the runs gave.
+/// Parts of a report that do not come from the runs.
 pub struct Circumstances<'a> {
-    /// What was run.
+    /// Description of the work.
     pub input: Input,
     /// For people.
     pub details: Details,
-    /// The commit that the program was built from, where that is known.
+    /// Commit the program was built from, if known.
     pub commit: Option<String>,
-    /// How a caller has a run made again, for violations.
+    /// Command that reproduces a run, for violations.
     pub again: &'a dyn Fn(&Again) -> String,
 }
 
@@ -77,13 +77,13 @@ fn settings(arm: &Arm) -> Vec<Setting> {
     of_policy.chain(of_elevator).collect()
 }
 
-/// What the work said of the first run of each policy and elevator.
+/// Remarks of the work on the first run of each contender.
 fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
     arms.iter().flat_map(|arm| arm.first.remarks.iter().map(|remark| format!("{}: {remark}", arm.contender)))
 }
 
-/// For each metric, the comparison of each policy but the first with the first; none where no direction is good. All
-/// policies of one metric form a family for the correction.
+/// Compares each policy with the first, per metric; empty for metrics without a better direction. All policies of one
+/// metric form one family for the correction.
 fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>> {
     let of_metric = |metric: &About| {
         let direction = match metric.better {
@@ -123,7 +123,7 @@ fn metrics(arms: &[Arm], index: usize, comparisons: &[Vec<Comparison>]) -> Vec<M
         .collect()
 }
 
-/// The unit as reports write it: they tell shares, ratios and counts apart.
+/// Unit in reports, which distinguish shares, ratios and counts.
 pub(crate) fn unit(metric: &About) -> &'static str {
     match (metric.unit, metric.name) {
         ("1", "jain_index") => "ratio",

@@ -4,30 +4,30 @@ use goodness_observe::{Checked, Measured};
 use goodness_report::Timeline;
 use goodness_sim::Outcome;
 
-/// One replication of one contender, in full.
+/// Result of one replication of one contender.
 pub struct RunResult {
-    /// What the metrics say.
+    /// Metrics.
     pub measured: Measured,
-    /// What the checkers say.
+    /// Results of the checkers.
     pub checked: Checked,
-    /// What the simulator says.
+    /// Outcome of the simulation.
     pub outcome: Outcome,
-    /// Real time it took, in ns, where that was asked for.
+    /// Wall-clock time of the run in ns, if requested.
     pub wall_ns: Option<u64>,
-    /// The schedule, where asked for.
+    /// The schedule, if requested.
     pub timeline: Option<Timeline>,
     /// The tasks by number.
     pub tasks: Vec<Named>,
-    /// What the work says of itself.
+    /// Remarks of the work.
     pub remarks: Vec<String>,
 }
 
-/// A task as people know it.
+/// Name and number of a task, for display.
 #[derive(Clone, Debug)]
 pub struct Named {
     /// Name; not unique.
     pub name: String,
-    /// Thread id in the recording; number in the run, from 1, where there is none.
+    /// Thread id in the recording, else the task's number in the run, from 1.
     pub id: u64,
     /// Nice at the start; `None` for real-time tasks.
     pub nice: Option<i64>,

@@ -1,4 +1,4 @@
-//! What came of a plan.
+//! Results of a plan.
 
 use crate::again::Again;
 use crate::contender::Contender;
@@ -12,22 +12,22 @@ use goodness_observe::{Better, Histogram, METRICS, Violation};
 use goodness_report::Timeline;
 use goodness_report::model::{Fidelity, MachineSummary};
 
-/// What came of a plan: for each contender the values of all its runs, and its first run in full.
+/// Results of a plan: all values of each contender, and its first run in full.
 ///
-/// Memory does not grow with the length of the runs, and by a few hundred bytes with each of them: a run is measured, its
-/// values are kept, and the rest is gone. [`Runs::report`] compares.
+/// Memory does not grow with the length of the runs, and by a few hundred bytes per run, because only the values of a
+/// run are kept. [`Runs::report`] compares.
 pub struct Runs {
-    /// By contender, in the order of the plan; the first is the reference.
+    /// Results by contender, in the order of the plan. The first is the reference.
     pub arms: Vec<Arm>,
-    /// How faithful the replay is, where the work is a recording.
+    /// Error of the replay, if the work is a recording.
     pub fidelity: Option<Fidelity>,
     /// The machine, in short.
     pub(crate) machine: MachineSummary,
-    /// What the replications were drawn from.
+    /// Random seed of the replications.
     pub(crate) seed: u64,
     /// Replications of each contender.
     pub(crate) runs: u32,
-    /// What is to be said of runs that ended early.
+    /// Remark on runs that ended early.
     pub(crate) remark: Option<String>,
 }
 
@@ -41,13 +41,13 @@ pub struct Arm {
     pub(crate) samples: Vec<u64>,
     /// Scheduling decisions of all runs.
     pub decisions: u64,
-    /// Real time that all runs took, in ns, where it was measured.
+    /// Wall-clock time of all runs in ns, if measured.
     pub wall_ns: Option<u64>,
     /// For each of [`FAMILIES`] the distribution of all runs together.
     pub(crate) distributions: Vec<Histogram>,
-    /// What checkers found, by replication.
+    /// Violations found by checkers, by replication.
     pub violations: Vec<(Again, Violation)>,
-    /// What a watchdog would have done, in the first run where it would have.
+    /// Message of the sched_ext watchdog for the first run in which it would have fired.
     pub(crate) overdue: Option<String>,
     /// The first replication.
     pub first: RunResult,
@@ -88,10 +88,9 @@ impl Runs {
         self.arms.iter_mut().filter_map(|arm| arm.first.timeline.take()).collect()
     }
 
-    /// Refuses to rank by a metric that these runs do not give.
+    /// Checks that these runs contain the metric to rank by.
     ///
-    /// # Errors
-    /// A sentence that names those that they do give.
+    /// # Errors A sentence that names the metrics they contain.
     pub fn can_rank_by(&self, metric: &str) -> Result<(), Refusal> {
         let is_measured = |name: &str| self.arms.iter().any(|arm| arm.values(name).iter().any(Option::is_some));
         if is_measured(metric) {
@@ -147,7 +146,7 @@ fn place_of(metric: &str) -> usize {
     METRICS.iter().position(|it| it.name == metric).unwrap_or_else(|| panic!("\"{metric}\" is not in METRICS"))
 }
 
-/// Which replications are run.
+/// The replications to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drawn {
     pub seed: u64,

@@ -8,18 +8,18 @@ use std::path::Path;
 pub struct Shipped {
     /// Its name, as typed.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// The file's bytes.
     pub bytes: &'static [u8],
 }
 
-/// What is compared when nothing is named.
+/// Default input of a comparison.
 pub const DEFAULT: &str = "apache-ab-c32-1cpu";
 
 macro_rules! shipped {
     ($($name:literal, $summary:literal;)*) => {
-        /// Every shipped recording; `recordings/README.md` says how they were made.
+        /// All shipped recordings; `recordings/README.md` says how they were made.
         pub const RECORDINGS: &[Shipped] = &[$(Shipped {
             name: $name,
             summary: $summary,
@@ -37,16 +37,15 @@ shipped! {
     "mixed-cpu", "Endless loops, periodic sleepers and a stream of short-lived shells, on one CPU.";
 }
 
-/// The shipped recording called `name`, with or without its ending, unless a file has that name.
+/// The shipped recording called `name`, with or without extension, unless a file has that name.
 pub fn find(name: &str) -> Option<&'static Shipped> {
     let stem = name.strip_suffix(".ftrace.zst").unwrap_or(name);
     RECORDINGS.iter().find(|r| r.name == stem).filter(|_| !Path::new(name).exists())
 }
 
-/// A recording by name: a file, standard input (`-`), or a shipped one.
+/// Opens a recording by name: a file, standard input (`-`), or a shipped one.
 ///
-/// # Errors
-/// A file that cannot be opened.
+/// # Errors A file that cannot be opened.
 pub fn open(name: &str, watch: &Watch) -> Result<Input<'static>, TraceError> {
     match find(name) {
         Some(shipped) => Ok(Input::bytes(shipped.name, shipped.bytes).expect("what is shipped is whole")),

@@ -1,4 +1,4 @@
-//! Runs a policy chosen by name, with metrics, checkers and, where asked for, a timeline.
+//! Runs a named policy with metrics, checkers and, if requested, a timeline.
 
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::storage;
@@ -7,29 +7,29 @@ use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
 use goodness_report::timeline::Recorder;
 use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
 
-/// One run to be made.
+/// Parameters of one run.
 pub struct Trial<'a> {
-    /// Which policy, with its settings.
+    /// Policy with settings.
     pub policy: &'a PolicySpec,
-    /// Which elevator the disks have whose own the work does not fix; `None` where the work has no such disk.
+    /// Elevator of the disks that the work leaves open; `None` if there are none.
     pub elevator: Option<&'a ElevatorSpec>,
-    /// On what.
+    /// Simulated machine.
     pub machine: &'a Machine,
     /// Doing what.
     pub work: Workload,
-    /// Where chance begins.
+    /// Random seed.
     pub seed: Seed,
     /// Keeps the schedule, where it is wanted.
     pub recorder: Option<Recorder>,
 }
 
-/// One run made.
+/// Result of one run.
 pub struct Run {
-    /// What the metrics say.
+    /// Metrics.
     pub measured: Measured,
-    /// What the checkers say.
+    /// Results of the checkers.
     pub checked: Checked,
-    /// What the simulator says.
+    /// Outcome of the simulation.
     pub outcome: Outcome,
     /// The schedule, where it was wanted.
     pub recorder: Option<Recorder>,

@@ -1,4 +1,4 @@
-//! A policy or an elevator as typed: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
+//! Parses a policy or an elevator: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
 
 use crate::refusal::{Refusal, See};
 use goodness_core::spelling::suggest;
@@ -11,18 +11,17 @@ use std::marker::PhantomData;
 /// Settings as typed: names and values.
 type Settings = Vec<(String, String)>;
 
-/// A registry that things can be asked from by name.
+/// A registry of named things with tunables.
 pub trait Registry {
-    /// What it holds one of: `policy`.
+    /// The kind of its entries: `policy`.
     const ONE: &'static str;
     /// The list of what it holds, or of the settings of one.
     fn see(name: Option<&'static str>) -> See;
     /// The registered names.
     fn names() -> Vec<&'static str>;
-    /// All tunables of `name`, which is registered, with `settings` made.
+    /// All tunables of the registered `name`, with `settings` applied.
     ///
-    /// # Errors
-    /// The first setting that cannot be made, in a sentence without the name.
+    /// # Errors The first invalid setting, as a sentence without the name.
     fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
 }
 
@@ -34,7 +33,7 @@ pub struct Policies;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elevators;
 
-/// Something registered and the settings asked for; checked when made.
+/// A registered name with checked settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec<R> {
     /// Registered name.
@@ -68,10 +67,9 @@ impl<R: Registry> Spec<R> {
         Ok(spec)
     }
 
-    /// All tunables with the values that will be used.
+    /// All tunables with their effective values.
     ///
-    /// # Errors
-    /// As [`Spec::parse`].
+    /// # Errors As [`Spec::parse`].
     pub fn values(&self) -> Result<Vec<(&'static str, String)>, Refusal> {
         R::values(self.name, &self.settings)
             .map_err(|why| Refusal::usage(why).at(self.name).see(R::see(Some(self.name))))

@@ -1,17 +1,16 @@
-//! What is compared when nobody names anything.
+//! Default contenders.
 
 use crate::refusal::Refusal;
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::work::Work;
 
-/// The policies that are compared when none is named: the fair classes of today and before, and the schedulers that
-/// came before them.
+/// Default policies of a comparison: current and past fair classes, and older schedulers.
 pub const STANDARD_FIELD: &[&str] = &["eevdf", "cfs", "staircase", "o1", "linux-2.4", "rr", "fifo"];
 
-/// The elevators that are compared on work with disks when none is named: those of blk-mq, and those before it.
+/// Default elevators of a comparison on work with disks: those of blk-mq, and older ones.
 pub const STANDARD_ELEVATORS: &[&str] = &["mq-deadline", "none", "kyber", "bfq", "deadline", "cfq", "as", "noop"];
 
-/// The policy of one run, and of work with disks, when none is named: what is asked there is what the elevators do.
+/// Default policy of a single run, and of work with disks, where the elevators are compared.
 const STANDARD_POLICY: &str = "eevdf";
 
 impl Work {
@@ -40,10 +39,10 @@ impl Work {
         self.recorded.as_ref().map_or_else(|| PolicySpec::parse(STANDARD_POLICY), |it| Ok(it.policy.clone()))
     }
 
-    /// The elevators named, or the standard ones, for work with disks whose elevator is open; none for other work.
+    /// The named elevators, or the default ones, for work with disks that leaves the elevator open; none for other
+    /// work.
     ///
-    /// # Errors
-    /// An elevator that does not exist, a setting that cannot be made, or an elevator for work that has no use for one.
+    /// # Errors An unknown elevator, an invalid setting, or an elevator for work that has no use for one.
     pub fn elevators(&self, named: &[String]) -> Result<Vec<ElevatorSpec>, Refusal> {
         if self.source.asks_for_elevator() {
             let named: Vec<&str> = named.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Work that comes to a standstill: tasks that wait for what will not come, and faults of the work itself.
+//! Deadlocks and faults of the work: tasks that wait for something that never happens.
 
 use crate::again::Again;
 use crate::refusal::Refusal;
@@ -10,7 +10,7 @@ use goodness_sim::{End, Fault, Outcome};
 /// Tasks named in one sentence; the others are counted.
 const NAMED_MAX: usize = 4;
 
-/// Why a run failed whose work asks for what no policy can do: bad input.
+/// Error for work that no policy can do: bad input.
 pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault) -> Refusal {
     let whose = match fault.task {
         Some(task) => format!("{}: {}", place(source, task), name(tasks, task)),
@@ -20,10 +20,9 @@ pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault)
         .remedy("mend its programme: give a step a length above 0, or use only what is there")
 }
 
-/// Refuses a run that ended in a deadlock: all its tasks wait, or one waits for a lock that is never released.
+/// Fails for a run that ended in a deadlock: all tasks wait, or one waits for a lock that is never released.
 ///
-/// # Errors
-/// When, who waits for what, the remedy.
+/// # Errors The time, the waiting tasks, what they wait for, and the remedy.
 pub(crate) fn refuse_deadlock(
     source: &dyn WorkloadSource,
     tasks: &[Named],
@@ -40,7 +39,7 @@ pub(crate) fn refuse_deadlock(
     Err(Refusal::usage(what).at(source.name()).remedy(remedy).again(again()))
 }
 
-/// What is to be said of a run that ended early because those who are left wait for the others, who have ended.
+/// Remark on a run that ended early because the remaining tasks wait for tasks that have ended.
 pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<String> {
     let outcome = &run.outcome;
     is_stranded(source, outcome).then(|| {

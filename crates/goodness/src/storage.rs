@@ -5,14 +5,13 @@ use goodness_block::{Disk, QueueOptions, Storage, by_name};
 use goodness_core::{Device, DiskId, DiskSpec, Machine, Seed, Workload};
 use goodness_device::Recorded;
 
-/// What a disk gets when nobody named an elevator: requests in the order in which they come.
+/// Default elevator: dispatches requests in FIFO order.
 const DEFAULT: &str = "none";
 
-/// The disks that `work` asks for on `machine`, those without an elevator of their own behind `judged`; `None` where it asks
-/// for none.
+/// Builds the disks that `work` needs on `machine`; those without a fixed elevator get `judged`. `None` if it needs
+/// none.
 ///
-/// # Errors
-/// A device or an elevator that cannot be.
+/// # Errors An invalid device or elevator.
 pub fn build(
     work: &Workload,
     judged: Option<&ElevatorSpec>,

@@ -1,18 +1,18 @@
-//! What is run, on what, and what is known of it.
+//! Opened work with its machine and description.
 
 use crate::recorded::Recorded;
 use goodness_core::{Machine, WorkloadSource};
 use goodness_report::model::{self, Details};
 
-/// Work that was opened: what [`crate::open`] found out by reading alone.
+/// Work read by [`crate::open`].
 ///
-/// Work says what tasks want, not what they got: a recording's is recovered from what one policy let them do, an
-/// experiment's is what somebody wrote. It is built anew for each replication ([`WorkloadSource::build`]), the same for
-/// every policy. [`crate::Plan::of`] makes runs of it.
+/// Work describes what tasks demand, not what they got. A recording's demand is recovered from its schedule; an
+/// experiment states it. It is built anew for each replication ([`WorkloadSource::build`]), identically for every
+/// policy. [`crate::Plan::of`] plans its runs.
 pub struct Work {
     /// The work.
     pub source: Box<dyn WorkloadSource>,
-    /// On what.
+    /// Machine.
     pub machine: Machine,
     /// For the report.
     pub about: model::Input,
@@ -23,7 +23,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Work that is no recording, about which there is no more to say.
+    /// Work that is not a recording and has no further description.
     pub fn of(source: impl WorkloadSource + 'static, machine: Machine, about: model::Input) -> Work {
         Work { source: Box::new(source), machine, about, details: Details::default(), recorded: None }
     }

@@ -1,10 +1,10 @@
-//! What is examined costs time, and the one lock of a machine-wide runqueue costs more the more CPUs want it.
+//! Examining tasks costs time, and a global run-queue lock costs more with more CPUs.
 
 use goodness::{PolicySpec, Run, Trial};
 use goodness_core::{Machine, Seed, Span, WorkloadSource};
 use goodness_work::models::BuiltIn;
 
-/// Sixteen sleepers for each CPU, about four of them runnable, where a candidate costs 1 us.
+/// Runs sixteen sleepers per CPU, about four of them runnable, at 1 us per candidate examined.
 fn run(policy: &str, cpus: u32) -> Run {
     let mut machine = Machine::flat(cpus, 100).unwrap();
     machine.costs.effort[0] = Span::from_us(1);

@@ -1,4 +1,4 @@
-//! The library from outside: refusals that can be matched, progress that can cancel, what opening does not do.
+//! Tests the library's interface: matching errors, cancelling through progress, and opening without side effects.
 
 use goodness::{Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, unwatched};
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! What a plan keeps of each run. Alone in its file: other tests would allocate meanwhile.
+//! Memory a plan keeps per run. The only test in its file, because other tests would allocate in parallel.
 
 use goodness::{Contender, OpenOptions, Plan, PolicySpec, open, unwatched};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 struct Entry {
     name: String,
     summary: String,
-    /// Facts besides the summary: what they are called, and what they are.
+    /// Facts beyond the summary: name and value.
     facts: Vec<(&'static str, String)>,
     tunables: Vec<Tunable>,
 }
 
-/// A page: its file, its title, what it holds, and the command that prints the same list.
+/// A page: file, title, contents, and the command that prints the same list.
 struct Page {
     file: &'static str,
     title: &'static str,
@@ -30,7 +30,7 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-/// What is compared.
+/// Pages of what is compared: policies and elevators.
 fn schedulers() -> Vec<Page> {
     vec![
         Page {
@@ -50,7 +50,7 @@ fn schedulers() -> Vec<Page> {
     ]
 }
 
-/// What it is compared on, and by which measure.
+/// Pages of the inputs and metrics of a comparison.
 fn inputs() -> Vec<Page> {
     vec![
         Page {
@@ -91,7 +91,7 @@ fn inputs() -> Vec<Page> {
     ]
 }
 
-/// `folder/name.md`, as a link seen from `docs/reference`.
+/// `folder/name.md`, as a link from `docs/reference`.
 fn page_of(folder: &str, name: &str) -> (&'static str, String) {
     ("page", format!("[sources, departures, weakness](../{folder}/{name}.md)"))
 }
@@ -173,7 +173,7 @@ fn machines() -> Vec<Entry> {
     goodness_work::machine::PRESETS.iter().map(entry).collect()
 }
 
-/// `text` in lines of at most 120 columns, as far as its words allow; the second line and all after it begin with `indent`.
+/// Wraps `text` at 120 columns. All lines but the first start with `indent`.
 fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

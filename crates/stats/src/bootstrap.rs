@@ -1,14 +1,13 @@
 //! The bootstrap: an interval for a statistic that has no formula.
 //!
-//! Values are drawn again and again from the values at hand, with replacement, and the spread of
-//! the statistic over these resamples stands for its spread over repeated experiments. Percentile
-//! intervals take the resampled quantiles as they are; BCa corrects them for bias and skew
-//! (Efron, "Better bootstrap confidence intervals", JASA 82, 1987; Efron and Tibshirani, *An
+//! The values are resampled with replacement many times. The spread of the statistic over the resamples estimates its
+//! spread over repeated experiments. Percentile intervals use the quantiles of the resamples directly; BCa corrects
+//! them for bias and skew (Efron, "Better bootstrap confidence intervals", JASA 82, 1987; Efron and Tibshirani, *An
 //! Introduction to the Bootstrap*, 1993, ch. 14).
 //!
-//! With few runs both are too narrow, because a resample cannot leave the range of the values:
-//! below about twenty runs a t interval is the honest one (Hesterberg, "What teachers should know
-//! about the bootstrap", The American Statistician 69(4), 2015).
+//! With few runs both are too narrow, because a resample cannot leave the range of the values. Below about twenty runs,
+//! use a t interval (Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4),
+//! 2015).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -32,7 +31,7 @@ impl Default for Resampling {
     }
 }
 
-/// The interval to make of the resampled values.
+/// Method for the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootstrapMethod {
     /// Plain quantiles of the resampled statistic.
@@ -47,7 +46,7 @@ pub struct Bootstrap {
     /// The statistic of the values themselves.
     pub estimate: f64,
     resampled: Vec<f64>,
-    /// `None` when BCa is undefined: every resample lies on one side of the estimate.
+    /// `None` when BCa is undefined because every resample lies on one side of the estimate.
     correction: Option<Correction>,
 }
 
@@ -65,15 +64,14 @@ struct Correction {
 pub struct BootstrapInterval {
     /// In the unit of the statistic.
     pub interval: Interval,
-    /// The method used: [`BootstrapMethod::Percentile`] also when BCa was asked for and undefined.
+    /// The method used: [`BootstrapMethod::Percentile`] also if BCa is undefined.
     pub method: BootstrapMethod,
 }
 
 impl Bootstrap {
-    /// Resamples single values. `None` of fewer than two, of which there is only one resample.
+    /// Resamples single values. `None` for fewer than two values, which have only one resample.
     ///
-    /// # Panics
-    /// If a value is not finite, `resamples` is 0, or the statistic yields NaN.
+    /// # Panics If a value is not finite, `resamples` is 0, or the statistic yields NaN.
     pub fn of(values: &[f64], statistic: impl Fn(&[f64]) -> f64, resampling: &Resampling) -> Option<Self> {
         require_finite(values);
         let mut drawn = Vec::with_capacity(values.len());
@@ -84,10 +82,9 @@ impl Bootstrap {
         })
     }
 
-    /// Resamples pairs: run `i` of one side always travels with run `i` of the other.
+    /// Resamples pairs: run `i` of one side stays with run `i` of the other.
     ///
-    /// # Panics
-    /// If the sides differ in length, and as [`Bootstrap::of`].
+    /// # Panics If the sides differ in length, and as [`Bootstrap::of`].
     pub fn of_pairs(
         a: &[f64],
         b: &[f64],
@@ -147,9 +144,9 @@ impl Bootstrap {
         BootstrapInterval { interval: Interval::new(low.min(high), high.max(low)), method }
     }
 
-    /// Two-sided p-value of the hypothesis that the true statistic is `hypothesis`: the level at
-    /// which the interval's end touches it. Never below `2 / (resamples + 1)`, unless the statistic
-    /// does not vary at all, when it is 0 or 1.
+    /// Two-sided p-value of the hypothesis that the true statistic is `hypothesis`: 1 minus the largest confidence
+    /// level whose interval excludes it. At least `2 / (resamples + 1)`, unless the statistic does not vary at all;
+    /// then it is 0 or 1.
     pub fn p_value(&self, hypothesis: f64, method: BootstrapMethod) -> f64 {
         let count = self.resampled.len() as f64;
         if self.resampled.iter().all(|&value| value == self.estimate) {
@@ -193,7 +190,7 @@ impl Correction {
         normal_cdf(self.bias + shifted / stretch)
     }
 
-    /// The fraction whose adjustment is `adjusted`: the inverse of [`Correction::adjust`].
+    /// Inverse of [`Correction::adjust`].
     fn undo(&self, adjusted: f64) -> f64 {
         let shifted = normal_quantile(adjusted) - self.bias;
         let stretch = 1.0 + self.acceleration * shifted;

@@ -26,26 +26,26 @@ use serde::{Deserialize, Serialize};
 /// The direction that is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// As with latency.
+    /// For metrics such as latency.
     LowerIsBetter,
-    /// As with throughput.
+    /// For metrics such as throughput.
     HigherIsBetter,
 }
 
-/// Tells if a second run could have come out differently.
+/// Whether repeated runs can differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// Runs with their own seeds or on a real machine: samples of what could have happened.
     Sampled,
-    /// Nothing in the run is drawn, so one run is the whole truth.
+    /// Nothing is random, so one run determines the result.
     Deterministic,
 }
 
 /// The interval that decides where all values are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decide {
-    /// The t interval of log ratios. The default: with the usual ten runs a bootstrap interval
-    /// covers too little, above all at the strict levels of a corrected comparison.
+    /// The t interval of log ratios. The default, because with ten runs a bootstrap interval covers too little, above
+    /// all at the strict levels of a corrected comparison.
     Student,
     /// The BCa bootstrap of paired log ratios, for twenty runs or more of a skewed metric.
     /// Independent runs are decided by `Student` all the same.
@@ -59,7 +59,7 @@ pub struct Settings {
     pub direction: Direction,
     /// Relation between the runs of both sides.
     pub pairing: Pairing,
-    /// Tells if runs vary.
+    /// Whether runs vary.
     pub runs: Runs,
     /// The interval that decides.
     pub decide: Decide,
@@ -97,13 +97,13 @@ impl Settings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Better, beyond chance and beyond the replay's error.
+    /// Better by more than chance and the replay's error explain.
     Better,
     /// Worse, likewise.
     Worse,
     /// Equal for all practical purposes: any difference is smaller than the margin.
     Same,
-    /// The runs do not tell.
+    /// The runs do not decide.
     #[default]
     Inconclusive,
 }
@@ -130,24 +130,25 @@ pub enum Because {
     IntervalWithinMargin,
     /// Every run gave the same value on both sides: there is no difference to judge.
     IdenticalRuns,
-    /// The interval holds both equality and differences that matter; more runs may tell.
+    /// The interval contains both equality and relevant differences; more runs may decide.
     IntervalTooWide,
-    /// The runs do tell a difference or equality, but the replay's own error is as large.
+    /// The runs show a difference or equality, but the replay's own error is as large.
     WithinReplayError,
     /// Fewer than two runs of something that varies.
     TooFewRuns,
-    /// No run measured this on both sides.
+    /// No run measured the metric on both sides.
     NotMeasured,
 }
 
-/// Size of a difference, apart from its certainty. Positive: the candidate's values
-/// are larger, whichever way is better.
+/// Size of a difference, whether or not it is significant. Positive: the candidate's values are larger, whichever
+/// direction is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Difference of means over standard deviation, no unit: of the paired differences when paired,
     /// pooled when independent. `None` when nothing varies.
     pub standardized: Option<f64>,
-    /// Cliff's delta, -1 to 1: how much more often the candidate's value is the larger.
+    /// Cliff's delta, -1 to 1: the fraction of pairs in which the candidate is larger, minus the fraction in which it
+    /// is smaller.
     pub cliffs_delta: f64,
     /// Hodges–Lehmann shift in the metric's unit.
     pub shift: f64,
@@ -158,8 +159,8 @@ pub struct Effect {
 pub struct Comparison {
     /// Runs of the reference and of the candidate that were used.
     pub runs_used: (usize, usize),
-    /// candidate / reference, no unit: the geometric mean of the runs' ratios, or where a value is
-    /// not positive the ratio of means. `None`: not measured, or a multiple of nothing.
+    /// candidate / reference, no unit: the geometric mean of the runs' ratios, or the ratio of means if a value is not
+    /// positive. `None` if not measured, or if the reference is 0.
     pub ratio: Option<f64>,
     /// Ratio of the arithmetic means, for tables that show those means.
     pub ratio_of_means: Option<f64>,
@@ -175,12 +176,12 @@ pub struct Comparison {
     pub p_value: Option<f64>,
     /// p-value after Holm's correction.
     pub corrected_p_value: Option<f64>,
-    /// The rank test beside it, as a second opinion: Wilcoxon for paired runs, Mann–Whitney for
-    /// independent ones. It does not decide.
+    /// Rank test as a second opinion, without influence on the verdict: Wilcoxon for paired runs, Mann–Whitney for
+    /// independent ones.
     pub rank_test: Option<RankTest>,
     /// Size of the difference.
     pub effect: Option<Effect>,
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
     /// Its reason.
     pub because: Because,
@@ -191,14 +192,12 @@ pub fn compare(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &
     compare_family(reference, &[candidate], settings).remove(0)
 }
 
-/// Compares every candidate with the reference in one metric, corrected for their number.
+/// Compares every candidate with the reference in one metric, corrected for the number of candidates.
 ///
-/// Element `i` of a slice is run `i`; a `None` was not measured and, when paired, takes its partner
-/// out of the comparison. The answers come in the order of the candidates.
+/// Element `i` of a slice is run `i`. A `None` was not measured; if paired, its partner is left out, too. The results
+/// have the order of the candidates.
 ///
-/// # Panics
-/// If a value is not finite, paired sides differ in length, or the margin or the replay's error is
-/// negative.
+/// # Panics If a value is not finite, paired sides differ in length, or the margin or the replay's error is negative.
 pub fn compare_family(
     reference: &[Option<f64>],
     candidates: &[&[Option<f64>]],
@@ -304,7 +303,7 @@ impl Sides {
         (sd > 0.0).then(|| difference / sd)
     }
 
-    /// True if no run differs from its partner, or when nothing pairs them, from any other.
+    /// True if every run equals its partner, or, if unpaired, all runs are equal.
     fn identical(&self, pairing: Pairing) -> bool {
         match pairing {
             Pairing::Paired => self.reference == self.candidate,
@@ -341,8 +340,8 @@ fn decide(sides: &Sides, comparison: &Comparison, settings: &Settings) -> (Verdi
     reading(&interval, settings, error).unwrap_or((Verdict::Inconclusive, Because::WithinReplayError))
 }
 
-/// Meaning of a ratio's interval when a replay may be off by `error` either way; `None` when
-/// it says nothing. Ends are taken as factors, so that swapping the sides swaps the verdict.
+/// The verdict from a ratio's interval, with a replay error of `error` in either direction; `None` if there is none.
+/// Ends are treated as factors, so that swapping the sides reverses the verdict.
 fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verdict, Because)> {
     let scale = 1.0 + error;
     let (low, high) = (interval.low / scale, interval.high * scale);
@@ -355,8 +354,8 @@ fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verd
     (larger || smaller).then(|| (one_sided(larger, settings.direction), Because::IntervalExcludesEquality))
 }
 
-/// The means differ for certain, but the reference's is so near 0 that no factor has an interval.
-/// The replay's relative error is then held against the difference of the means as it stands.
+/// The verdict when the means differ significantly, but the reference's is so near 0 that no ratio has an interval. The
+/// replay's relative error is then compared with the difference of the means.
 fn without_interval(sides: &Sides, settings: &Settings) -> (Verdict, Because) {
     let centre = |values: &[f64]| mean(values).expect("a comparison with a p-value has runs");
     let (reference, candidate) = (centre(&sides.reference), centre(&sides.candidate));

@@ -1,10 +1,9 @@
-//! Distance between two distributions, such as recorded and replayed latencies.
+//! Distances between two distributions, such as recorded and replayed latencies.
 //!
-//! Three answers to three questions: at which value do they disagree most (Kolmogorov–Smirnov,
-//! no unit); by how much on average must one be shifted to become the other (Wasserstein, the
-//! values' unit); and the same with large shifts weighing more, the demerit of Ruemmler and Wilkes,
-//! "An introduction to disk drive modeling", IEEE Computer 27(3), 1994: the root mean square
-//! horizontal distance between the two cumulative curves.
+//! - Kolmogorov–Smirnov: the largest difference of the cumulative curves (no unit).
+//! - Wasserstein: the mean shift that turns one into the other (the values' unit).
+//! - Demerit (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): the root mean
+//!   square horizontal distance of the cumulative curves, which gives large shifts more weight (the values' unit).
 
 use super::quantile::Sorted;
 use super::summary::mean;

@@ -1,9 +1,8 @@
-//! The distribution functions the other files need: normal, Student's t, binomial.
+//! Distribution functions: normal, Student's t, binomial.
 //!
-//! A thin face over `statrs`, so that only this file knows where they come from and the tests
-//! against SciPy have one place to look. Student's quantile is solved for here: the library's own
-//! inverse, even after three Newton steps, missed a tail of 1e-9 by half, and corrected
-//! comparisons ask for far tails.
+//! A wrapper of `statrs`, so that only this file depends on it and the tests against SciPy cover one place. Student's
+//! quantile is solved for here: the inverse in `statrs`, even after three Newton steps, missed a tail of 1e-9 by half,
+//! and corrected comparisons need such tails.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
@@ -25,10 +24,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     Normal::standard().inverse_cdf(p)
 }
 
-/// Probability that Student's t with `freedom` degrees lies at least `t` away from 0 on either side.
+/// Probability that |T| is at least `t`, for Student's t with `freedom` degrees of freedom.
 ///
-/// # Panics
-/// If `freedom` is not positive or `t` is NaN.
+/// # Panics If `freedom` is not positive or `t` is NaN.
 pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom > 0.0 && !t.is_nan(), "Student's t needs positive degrees of freedom and a number");
     let square = t * t;
@@ -38,11 +36,10 @@ pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
     beta_reg(freedom / 2.0, 0.5, freedom / (freedom + square))
 }
 
-/// The distance from 0 beyond which Student's t with `freedom` degrees lies with probability
-/// `alpha`, both sides together: the factor of a confidence interval.
+/// Two-sided critical value of Student's t with `freedom` degrees of freedom: |T| exceeds it with probability `alpha`.
+/// The factor of a confidence interval.
 ///
-/// # Panics
-/// If `freedom` is not positive or `alpha` not strictly between 0 and 1.
+/// # Panics If `freedom` is not positive or `alpha` not strictly between 0 and 1.
 pub fn student_critical(alpha: f64, freedom: f64) -> f64 {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha = {alpha} is outside 0 .. 1");
     let student = StudentsT::new(0.0, 1.0, freedom).expect("degrees of freedom are positive");

@@ -1,10 +1,10 @@
-//! Two factors crossed: what each does by itself, and what they do to each other.
+//! Two crossed factors: their main effects and their interaction.
 //!
-//! Values are taken as logarithms, so that effects are ratios. The effect of a level is its mean over all levels of the
-//! other factor against that of the first level; the interaction of a row and a column is how much more the column does
-//! in that row than in the first (the ratio of two ratios). Replications are paired by seed: each gives one estimate,
-//! and the interval is Student's over them. Source: G. Box, J. Hunter, W. Hunter, "Statistics for Experimenters", 2nd
-//! ed., 2005, chapter 5.
+//! Values are taken as logarithms, so effects are ratios. The effect of a level is its mean over all levels of the
+//! other factor, relative to the first level. The interaction of a row and a column is the column's effect in that row,
+//! relative to its effect in the first row (a ratio of ratios). Replications are paired by seed: each gives one
+//! estimate, and the interval is Student's over the estimates. Source: G. Box, J. Hunter, W. Hunter, "Statistics for
+//! Experimenters", 2nd ed., 2005, chapter 5.
 
 use super::summary::summarise;
 use super::{Confidence, Interval};
@@ -25,7 +25,7 @@ pub struct Factorial {
     pub rows: Vec<Effect>,
     /// By column: against the first column.
     pub columns: Vec<Effect>,
-    /// By row, then column: how much more the column does in this row than in the first.
+    /// By row, then column: effect of the column in this row relative to its effect in the first row.
     pub interaction: Vec<Vec<Effect>>,
 }
 

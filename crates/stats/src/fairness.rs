@@ -5,13 +5,12 @@
 
 use super::require_finite;
 
-/// Jain's index of shares: `(Σx)² / (n · Σx²)`, 1 when all are equal and `1/n` when one has all.
+/// Jain's index of shares: `(Σx)² / (n · Σx²)`. 1 when all are equal, `1/n` when one has all.
 ///
-/// Divide each share by its weight first where the parties are entitled to different amounts.
-/// `None` when nobody was there to share or nothing was shared out: neither is fair nor unfair.
+/// If the parties are entitled to different amounts, divide each share by its weight first. `None` if there are no
+/// shares, or all are 0.
 ///
-/// # Panics
-/// If a share is negative or not finite.
+/// # Panics If a share is negative or not finite.
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     require_finite(shares);
     if let Some(at) = shares.iter().position(|&share| share < 0.0) {

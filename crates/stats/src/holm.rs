@@ -1,28 +1,27 @@
-//! Strictness for many comparisons at once.
+//! Correction for multiple comparisons.
 //!
-//! Comparing thirty schedulers at 95 % finds one or two "winners" among equals. Holm's step-down
-//! procedure keeps the chance of even one false finding in the whole family at 5 % and is never
-//! weaker than dividing by the number of comparisons (Holm, "A simple sequentially rejective
-//! multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979).
+//! Thirty comparisons of equal schedulers at 95 % yield one or two false "winners". Holm's step-down procedure limits
+//! the probability of even one false finding in the whole family to 5 %, and is never weaker than dividing by the
+//! number of comparisons (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+//! Statistics 6(2), 1979).
 
 use super::Confidence;
 
 /// Holm's decision on one comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
-    /// The p-value to hold against the family's alpha; at least the raw one, at most 1.
+    /// Corrected p-value, to compare with the family's alpha. At least the raw one, at most 1.
     pub p_value: f64,
-    /// The level at which this comparison's own interval decides. The i-th smallest of m p-values
-    /// is held against `alpha / (m - i + 1)`; from the first that fails, all share its level.
+    /// Confidence level of this comparison's interval. The i-th smallest of m p-values is tested at `alpha / (m - i +
+    /// 1)`; from the first failure on, all use its level.
     pub confidence: Confidence,
 }
 
-/// Corrects a family of p-values, answering in the order given.
+/// Corrects a family of p-values, in the given order.
 ///
-/// A `None` is a comparison that could not be tested; it stays `None` and does not count.
+/// `None` is a comparison that could not be tested; it stays `None` and does not count.
 ///
-/// # Panics
-/// If a p-value is not a probability.
+/// # Panics If a p-value is not a probability.
 pub fn holm(p_values: &[Option<f64>], family: Confidence) -> Vec<Option<Corrected>> {
     let mut order: Vec<(usize, f64)> =
         p_values.iter().enumerate().filter_map(|(index, p)| p.map(|p| (index, p))).collect();

@@ -1,25 +1,25 @@
 //! The statistics behind every interval and verdict: pure functions of slices of numbers.
 //!
-//! One question a file; `docs/statistics.md` tells the whole decision in plain words.
+//! One topic per file; `docs/statistics.md` explains how they combine.
 //!
-//! | file | answers |
+//! | file | computes |
 //! |---|---|
-//! | [`summary`] | what is the mean, and how sure are we of it |
-//! | [`quantile`] | what is the 99th percentile, and how sure are we of it |
-//! | [`bootstrap`] | how sure are we of any other number |
-//! | [`compare`] | is one set of runs better than another |
-//! | [`ratio`] | by what factor do they differ, with an interval |
-//! | [`rank`] | do they differ, asking only for the order of the values |
-//! | [`holm`] | how strict must we be when many comparisons are made at once |
-//! | [`sequential`] | how strict must we be when a race is looked at while it runs |
-//! | [`fairness`] | how equal are the shares |
-//! | [`distance`] | how far apart are two distributions |
-//! | [`outliers`] | which values stand apart |
-//! | [`warmup`] | where does the steady state begin |
+//! | [`summary`] | the mean and its confidence interval |
+//! | [`quantile`] | quantiles and their confidence intervals |
+//! | [`bootstrap`] | a confidence interval of any other statistic |
+//! | [`compare`] | the verdict: is one set of runs better than another |
+//! | [`ratio`] | the ratio of two sets of runs, with an interval |
+//! | [`rank`] | rank tests, which use only the order of the values |
+//! | [`holm`] | the correction for several comparisons at once |
+//! | [`sequential`] | the correction for looks at a running race |
+//! | [`fairness`] | the equality of shares |
+//! | [`distance`] | the distance between two distributions |
+//! | [`outliers`] | outliers |
+//! | [`warmup`] | the end of the warm-up |
 //!
-//! Three rules hold everywhere. A value that was not measured is `None`, never 0. Values given in
-//! are finite: NaN or an infinity in a measurement is a bug of the caller and panics with the
-//! position. Nothing is removed: outliers and warm-up are reported and the caller decides.
+//! Three rules hold everywhere. A value that was not measured is `None`, never 0. Inputs are finite: NaN or infinity is
+//! a bug of the caller and panics with its position. Nothing is removed: outliers and warm-up are reported, and the
+//! caller decides.
 //!
 //! Randomness comes from a seed in the arguments, so the same input gives the same answer.
 
@@ -38,9 +38,9 @@ pub mod sequential;
 pub mod summary;
 pub mod warmup;
 
-/// A closed interval `low ..= high` in the unit of whatever it bounds.
+/// A closed interval `low ..= high`, in the unit of the value it bounds.
 ///
-/// Never holds NaN; `low <= high`. A width of zero means the value is known exactly.
+/// Never contains NaN; `low <= high`. Zero width means the value is known exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end.
@@ -80,12 +80,12 @@ impl Interval {
     }
 }
 
-/// Confidence level: the share of intervals made this way that cover the truth, strictly between 0 and 1.
+/// Confidence level, strictly between 0 and 1: the fraction of such intervals that contain the true value.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Confidence(f64);
 
 impl Confidence {
-    /// 95 %, the level of every interval in a report unless it says otherwise.
+    /// 95 %, the default of all report intervals.
     pub const P95: Self = Self(0.95);
 
     /// A level from a fraction; `None` unless `0 < level < 1`.
@@ -98,7 +98,7 @@ impl Confidence {
         self.0
     }
 
-    /// The chance of missing the truth on both sides together: `1 - level`.
+    /// `1 - level`: probability that the interval misses the true value.
     pub fn alpha(self) -> f64 {
         1.0 - self.0
     }
@@ -119,7 +119,7 @@ impl Default for Confidence {
     }
 }
 
-/// The values that were measured, in order; what was not measured is left out, not counted as 0.
+/// The measured values, in order. Values not measured are left out, not counted as 0.
 pub fn measured(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().flatten().copied().collect()
 }

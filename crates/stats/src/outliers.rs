@@ -1,12 +1,12 @@
-//! Values that stand apart from the rest: reported, never removed.
+//! Detects outliers; they are reported, never removed.
 //!
-//! The modified z-score measures distance from the median in units of the median absolute
-//! deviation, so that the outliers do not hide themselves by widening the yardstick (Iglewicz and
-//! Hoaglin, *How to Detect and Handle Outliers*, ASQC 1993).
+//! The modified z-score is the distance from the median in units of the median absolute deviation. Unlike the standard
+//! deviation, this is not inflated by the outliers themselves (Iglewicz and Hoaglin, *How to Detect and Handle
+//! Outliers*, ASQC 1993).
 
 use super::summary::{mean, median};
 
-/// A modified z-score beyond this, on either side, is an outlier: Iglewicz and Hoaglin's advice.
+/// Absolute modified z-score above which a value is an outlier, as Iglewicz and Hoaglin advise.
 pub const LIMIT: f64 = 3.5;
 
 /// Median absolute deviation of a standard normal variable.
@@ -15,10 +15,10 @@ const NORMAL_MAD: f64 = 0.674_489_750_196_081_7;
 /// Mean absolute deviation of a standard normal variable, `√(2/π)`.
 const NORMAL_MEAN_DEVIATION: f64 = 0.797_884_560_802_865_4;
 
-/// A value that stands apart.
+/// One outlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlier {
-    /// Its position in the values given.
+    /// Index in the given values.
     pub index: usize,
     /// The value itself.
     pub value: f64,
@@ -28,11 +28,10 @@ pub struct Outlier {
 
 /// The values further than [`LIMIT`] robust standard deviations from the median, in order.
 ///
-/// If more than half the values are equal, the median deviation is 0 and the mean deviation
-/// takes its place; when all are equal nothing stands apart.
+/// If more than half the values are equal, the median absolute deviation is 0 and the mean absolute deviation is used.
+/// If all are equal, there are no outliers.
 ///
-/// # Panics
-/// If a value is not finite.
+/// # Panics If a value is not finite.
 pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     let Some(centre) = median(values) else {
         return Vec::new();

@@ -1,13 +1,13 @@
-//! Quantiles as order statistics, with an interval that assumes nothing of the distribution.
+//! Quantiles as order statistics, with a distribution-free interval.
 //!
-//! The q-quantile of n values is the smallest value that at least a fraction q of them does not
-//! exceed: a latency that was really observed, never an interpolation (definition 1 of Hyndman and
-//! Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996).
+//! The q-quantile of n values is the smallest value that is at least as large as a fraction q of them: always an
+//! observed value, never an interpolation (definition 1 of Hyndman and Fan, "Sample quantiles in statistical packages",
+//! The American Statistician 50(4), 1996).
 //!
-//! The number of n independent values below the true quantile is binomial, whatever their
-//! distribution, so two order statistics bracket it with a known probability (Conover, *Practical
-//! Nonparametric Statistics*, 3rd ed., §3.2). Samples of one run are rarely independent; then the
-//! interval is too narrow, and one over the runs' own quantiles is the one to report.
+//! The number of n independent values below the true quantile is binomial for any distribution, so two order statistics
+//! bracket it with a known probability (Conover, *Practical Nonparametric Statistics*, 3rd ed., §3.2). Samples within
+//! one run are rarely independent, which makes the interval too narrow; then report an interval over the runs'
+//! quantiles instead.
 
 use super::distribution::{binomial_cdf, binomial_quantile};
 use super::{Confidence, Interval, sorted};
@@ -21,8 +21,8 @@ pub struct Sorted(Vec<f64>);
 pub struct QuantileInterval {
     /// The two observed values, in their own unit.
     pub interval: Interval,
-    /// The probability with which such an interval covers the quantile when the distribution is
-    /// continuous; at least the confidence that was asked for.
+    /// Probability that the interval contains the quantile of a continuous distribution; at least the requested
+    /// confidence.
     pub coverage: f64,
 }
 
@@ -74,7 +74,7 @@ impl Sorted {
     }
 }
 
-/// The quantile of values that are asked one question only; see [`Sorted::quantile`].
+/// The quantile of unsorted values. For several quantiles of the same values use [`Sorted::quantile`].
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Sorted::new(values).quantile(q)
 }

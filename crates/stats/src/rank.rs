@@ -1,12 +1,11 @@
-//! Tests that ask only for the order of values, so that one stalled run cannot decide.
+//! Rank tests: they use only the order of the values, so that one stalled run cannot decide.
 //!
-//! Wilcoxon's signed-rank test for paired runs and the Mann–Whitney U test for independent ones
-//! (Wilcoxon, Biometrics Bulletin 1(6), 1945; Mann and Whitney, Annals of Mathematical Statistics
-//! 18(1), 1947); the shift that goes with them (Hodges and Lehmann, same Annals 34(2), 1963); and
-//! how often one side beats the other (Cliff, Psychological Bulletin 114(3), 1993).
+//! Wilcoxon's signed-rank test for paired runs and the Mann–Whitney U test for independent ones (Wilcoxon, Biometrics
+//! Bulletin 1(6), 1945; Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947); the matching shift estimate
+//! (Hodges and Lehmann, same Annals 34(2), 1963); and Cliff's delta (Psychological Bulletin 114(3), 1993).
 //!
-//! Few values are tested exactly, by counting every arrangement of the midranks that were seen, so
-//! ties need no approximation. More are tested by the normal distribution, corrected for ties.
+//! Few values are tested exactly, by counting all arrangements of the observed midranks, so ties need no approximation.
+//! More values use the normal approximation with tie correction.
 
 use super::distribution::normal_cdf;
 use super::summary::median;
@@ -18,11 +17,11 @@ const EXACT_PAIRS: usize = 50;
 /// Up to this many values on both sides together the U test counts arrangements.
 const EXACT_VALUES: usize = 40;
 
-/// A rank test's answer.
+/// Result of a rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
-    /// Wilcoxon: sum of the ranks of positive differences. Mann–Whitney: U of the first side, the
-    /// number of pairs in which it is larger, ties counted half.
+    /// Wilcoxon: sum of the ranks of positive differences. Mann–Whitney: U of the first side, the number of pairs in
+    /// which it is larger, with ties counted half.
     pub statistic: f64,
     /// Two-sided p-value.
     pub p_value: f64,
@@ -30,13 +29,11 @@ pub struct RankTest {
     pub exact: bool,
 }
 
-/// Wilcoxon's signed-rank test that paired differences lie evenly around 0.
+/// Wilcoxon's signed-rank test that paired differences are symmetric around 0.
 ///
-/// Differences of exactly 0 say nothing of the direction and are left out (Wilcoxon's own rule);
-/// `None` when none is left.
+/// Differences of exactly 0 are left out (Wilcoxon's own rule); `None` if none is left.
 ///
-/// # Panics
-/// If a difference is not finite.
+/// # Panics If a difference is not finite.
 pub fn wilcoxon(differences: &[f64]) -> Option<RankTest> {
     require_finite(differences);
     let differences: Vec<f64> = differences.iter().copied().filter(|&difference| difference != 0.0).collect();
@@ -85,13 +82,12 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<RankTest> {
     Some(RankTest { statistic, p_value, exact })
 }
 
-/// Hodges and Lehmann's shift of paired differences: the median of the means of all pairs of them,
-/// each with itself too. In the differences' unit; `None` of no differences.
+/// Hodges–Lehmann shift of paired differences: the median of the means of all pairs, each value also paired with
+/// itself. In the unit of the differences; `None` if there are none.
 ///
 /// Memory grows with the square of the count.
 ///
-/// # Panics
-/// If a difference is not finite.
+/// # Panics If a difference is not finite.
 pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
     let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (i, first) in differences.iter().enumerate() {
@@ -100,23 +96,21 @@ pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
     median(&means)
 }
 
-/// Hodges and Lehmann's shift from `a` to `b`, independent: the median of all differences `b - a`.
-/// In the values' unit; `None` if a side is empty.
+/// Hodges–Lehmann shift from `a` to `b`, unpaired: the median of all differences `b - a`. In the unit of the values;
+/// `None` if a side is empty.
 ///
 /// Memory grows with the product of the counts.
 ///
-/// # Panics
-/// If a value is not finite.
+/// # Panics If a value is not finite.
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
     let differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     median(&differences)
 }
 
-/// Cliff's delta from `a` to `b`: the share of pairs in which `b` is larger less the share in which
-/// it is smaller. -1 to 1, no unit; 0 when neither side tends to be larger. `None` if a side is empty.
+/// Cliff's delta from `a` to `b`: the fraction of pairs in which `b` is larger, minus the fraction in which it is
+/// smaller. -1 to 1, no unit; 0 if neither side tends to be larger. `None` if a side is empty.
 ///
-/// # Panics
-/// If a value is not finite.
+/// # Panics If a value is not finite.
 pub fn cliffs_delta(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -186,7 +180,7 @@ fn subset_sums_of_size(ranks: &[usize], size: usize) -> Vec<f64> {
     counts[size].iter().map(|count| count / all).collect()
 }
 
-/// Twice the smaller tail at `observed`, itself included, at most 1.
+/// Twice the smaller tail at `observed`, inclusive; at most 1.
 fn tail_doubled(share: &[f64], observed: usize) -> f64 {
     let up_to: f64 = share[..=observed].iter().sum();
     let from: f64 = share[observed..].iter().sum();

@@ -1,13 +1,12 @@
-//! By what factor two sets of runs differ, with an interval of any level.
+//! The ratio of two sets of runs, with an interval of any level.
 //!
-//! If all values are positive, the factor is the geometric mean of the runs' own ratios: the mean
-//! of log ratios, which treats "twice as long" and "half as long" alike, and whose interval is
-//! Student's (paired) or Welch's (independent; Welch, Biometrika 34, 1947), taken back from logs.
+//! If all values are positive, the ratio is the geometric mean of the runs' ratios, from the mean of their logarithms.
+//! This treats "twice as long" and "half as long" alike. Its interval is Student's (paired) or Welch's (independent;
+//! Welch, Biometrika 34, 1947), transformed back.
 //!
-//! A value of 0 or below has no logarithm; the factor is then the ratio of means with
-//! Fieller's interval: every factor at which a t test of `candidate - factor · reference` does not
-//! object (Fieller, "Some problems in interval estimation", JRSS B 16(2), 1954). It has no
-//! ends when the reference's mean cannot be told from 0 or is negative.
+//! A value of 0 or below has no logarithm. Then the ratio is that of the means, with Fieller's interval: every factor
+//! that a t test of `candidate - factor · reference` does not reject (Fieller, "Some problems in interval estimation",
+//! JRSS B 16(2), 1954). It is unbounded if the reference's mean is negative or not significantly different from 0.
 
 use super::Interval;
 use super::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
@@ -18,16 +17,16 @@ use super::{Confidence, require_finite};
 /// Relation of run `i` of one side to run `i` of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// Same seed, same input, or next to each other in an interleaved race.
+    /// Same seed or input, or neighbours in an interleaved race.
     Paired,
-    /// Nothing in common.
+    /// No relation between the runs.
     Independent,
 }
 
 /// Method of a ratio's interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatioMethod {
-    /// The runs do not vary, or the simulation is deterministic: the ratio is known exactly.
+    /// The runs do not vary, or the simulation is deterministic: the ratio is exact.
     Exact,
     /// t interval of the mean log ratio.
     LogStudent,
@@ -37,7 +36,7 @@ pub enum RatioMethod {
     Fieller,
 }
 
-/// The ratio candidate / reference, from which intervals of any level can be read. No unit.
+/// The ratio candidate / reference with intervals of any level. No unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratio {
     /// The factor; `None` when the reference's mean is not positive and the candidate's differs.
@@ -97,8 +96,8 @@ impl Ratio {
         Some(Self { estimate, method: RatioMethod::LogStudent, spread: Spread::Logs { mean, error, freedom } })
     }
 
-    /// As [`Ratio::of_samples`] for paired runs, but with BCa intervals where they can be had:
-    /// all values positive and varying. Elsewhere the answer of [`Ratio::of_samples`].
+    /// Like [`Ratio::of_samples`] for paired runs, but with BCa intervals if all values are positive and vary.
+    /// Otherwise the result of [`Ratio::of_samples`].
     pub fn of_samples_bca(reference: &[f64], candidate: &[f64], resampling: &Resampling) -> Option<Self> {
         let ratio = Self::of_samples(reference, candidate, Pairing::Paired)?;
         if ratio.method != RatioMethod::LogStudent {
@@ -111,7 +110,7 @@ impl Ratio {
         Some(Self { method: RatioMethod::LogBca, spread: Spread::Resampled(bootstrap), ..ratio })
     }
 
-    /// The ratio of runs that are not samples: deterministic, so that one says all.
+    /// The ratio of deterministic runs, of which one is enough.
     ///
     /// `None` when a side is empty.
     pub fn of_exact(reference: &[f64], candidate: &[f64]) -> Option<Self> {
@@ -137,8 +136,8 @@ impl Ratio {
         }
     }
 
-    /// Two-sided p-value of the hypothesis that both sides are equal, by the same method as the
-    /// interval: the interval at level `1 - p` ends at 1.
+    /// Two-sided p-value of the hypothesis that both sides are equal, by the method of the interval: the interval at
+    /// level `1 - p` ends at 1.
     pub fn p_value(&self) -> f64 {
         match &self.spread {
             Spread::None => f64::from(u8::from(self.estimate == Some(1.0))),
@@ -198,8 +197,8 @@ impl Means {
     }
 }
 
-/// Equal sides have the ratio 1 even when both are 0; nothing else is a multiple of 0, and a
-/// multiple of something negative would turn "more" into "less".
+/// The ratio of two means. Equal means have the ratio 1, even if both are 0. `None` for other multiples of 0, and for a
+/// negative reference, which would turn "more" into "less".
 fn ratio_of(reference: f64, candidate: f64) -> Option<f64> {
     if reference == candidate {
         return Some(1.0);

@@ -1,18 +1,17 @@
-//! Looking at a comparison again and again while runs come in, without calling more differences than was promised.
+//! Interim looks at a running comparison, without more false findings than promised.
 //!
-//! Whoever looks at a running race after every block and stops at the first p below 5 % calls a difference between
-//! equals far more often than in 5 % of the races. Here the chance of a false call is an allowance that is spent as the
-//! race goes on: by the time a fraction `t` of the most blocks has been run, `alpha · t` of it (the linear spending
-//! function of Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70(3), 1983). What a
-//! look may spend beyond the looks before it is the level at which it judges.
+//! Testing after every block and stopping at the first p below 5 % finds differences between equals far more often than
+//! in 5 % of the races. So the error probability is spent gradually: when a fraction `t` of the maximal number of
+//! blocks has run, `alpha · t` has been spent (linear spending function of Lan and DeMets, "Discrete sequential
+//! boundaries for clinical trials", Biometrika 70(3), 1983). A look is tested at the level spent since the previous
+//! look.
 //!
-//! The looks share the allowance by Bonferroni's inequality, not by their joint distribution: that is right for any
-//! test at each look (Student's, with Holm's correction) and any number of runs, and a little stricter than it would
-//! have to be.
+//! The looks are combined by Bonferroni's inequality, not by their joint distribution. That is valid for any test
+//! (Student's, with Holm's correction) and any number of runs, and slightly conservative.
 
 use super::Confidence;
 
-/// Each look comes after this part more blocks than the last, so that there are few: a look costs allowance.
+/// Increase of the number of blocks from one look to the next. Looks are few because each spends error probability.
 const STEP: f64 = 0.4;
 
 /// After how many blocks a race is looked at, and what each look may spend.
@@ -57,9 +56,9 @@ impl Looks {
         &self.at
     }
 
-    /// The level of a look after `blocks` blocks, when the last look was after `before` (0: there was none). Looks need
-    /// not be those planned, as long as when to look does not depend on what was measured. `None` when nothing is left
-    /// to spend.
+    /// Confidence level of a look after `blocks` blocks, with the previous look after `before` (0 if none). Looks may
+    /// deviate from the plan as long as their timing does not depend on the measurements. `None` if nothing is left to
+    /// spend.
     pub fn level(&self, before: usize, blocks: usize) -> Option<Confidence> {
         let spent = |blocks: usize| self.alpha * blocks.min(self.most) as f64 / self.most as f64;
         Confidence::new(1.0 - (spent(blocks) - spent(before)))

@@ -1,9 +1,8 @@
-//! The mean of a set of runs and how sure we are of it.
+//! The mean of a set of runs with a confidence interval.
 //!
-//! The interval is Student's: mean ± t · sd / √n (Student, "The probable error of a mean",
-//! Biometrika 6, 1908). It assumes independent runs whose mean is roughly normal, which holds for
-//! replications with their own seeds and fails for successive samples of one run; those need
-//! `quantile` or whole-run averages.
+//! The interval is Student's: mean ± t · sd / √n (Student, "The probable error of a mean", Biometrika 6, 1908). It
+//! assumes independent runs with a roughly normal mean. That holds for replications with their own seeds, but not for
+//! successive samples of one run; for those use `quantile` or whole-run averages.
 
 use super::distribution::student_critical;
 use super::{Confidence, Interval, require_finite, sorted};
@@ -15,7 +14,7 @@ pub struct Summary {
     pub count: usize,
     /// Arithmetic mean.
     pub mean: f64,
-    /// Sample standard deviation (divisor `count - 1`); `None` for a single value, which has none.
+    /// Sample standard deviation (divisor `count - 1`); `None` for a single value.
     pub sd: Option<f64>,
     /// Smallest value.
     pub min: f64,
@@ -50,13 +49,12 @@ fn half_width(sd: f64, count: usize, confidence: Confidence) -> f64 {
     student_critical(confidence.alpha(), (count - 1) as f64) * sd / (count as f64).sqrt()
 }
 
-/// Arithmetic mean; `None` of no values.
+/// Arithmetic mean; `None` if there are no values.
 ///
-/// Equal values have exactly that mean: the sum runs over differences from the first, so no
-/// rounding turns a deterministic result into a spread of one unit in the last place.
+/// The mean of equal values is exact: the sum is over differences from the first value, so that rounding does not give
+/// a deterministic result a spread.
 ///
-/// # Panics
-/// If a value is not finite.
+/// # Panics If a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     require_finite(values);
     let first = *values.first()?;
@@ -77,10 +75,9 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The middle value, or the mean of the two in the middle; `None` of no values.
+/// The median: the middle value, or the mean of the two middle values; `None` if there are no values.
 ///
-/// # Panics
-/// If a value is not finite.
+/// # Panics If a value is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let upper = *sorted.get(sorted.len() / 2)?;

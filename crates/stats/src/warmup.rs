@@ -1,16 +1,16 @@
-//! Detection of the steady state.
+//! Detects the end of the warm-up.
 //!
-//! MSER-5: average the series in batches of five, then leave out as many first batches as make the
-//! squared standard error of the remaining mean smallest (White, "An effective truncation heuristic
-//! for bias reduction in simulation output", Simulation 69(6), 1997; White, Cobb and Spratt, "A
-//! comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000).
+//! MSER-5: average the series in batches of five, then drop as many leading batches as minimises the squared standard
+//! error of the remaining mean (White, "An effective truncation heuristic for bias reduction in simulation output",
+//! Simulation 69(6), 1997; White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics", Winter
+//! Simulation Conference 2000).
 
 use super::require_finite;
 
 /// Observations in a batch: the five of MSER-5.
 const BATCH: usize = 5;
 
-/// Fewest batches worth looking at. Ours, a guess: below ten the last few decide everything.
+/// Fewest batches to analyse. A guess: below ten, the last few decide everything.
 const FEWEST_BATCHES: usize = 10;
 
 /// Batches at the end that are never cut down to: a handful that happens to agree would win.
@@ -22,8 +22,8 @@ const TAIL_BATCHES: usize = 5;
 pub struct Warmup {
     /// Observations to leave out at the start, a multiple of five.
     pub observations: usize,
-    /// True if a steady state was found: `false` when the best cut lies in the second half, which
-    /// means that the series is too short or still drifting.
+    /// True if a steady state was found. False if the best cut lies in the second half: the series is too short or
+    /// still drifting.
     pub settled: bool,
 }
 
@@ -41,10 +41,10 @@ pub fn warmup(series: &[f64]) -> Option<Warmup> {
     Some(Warmup { observations: cut * BATCH, settled: cut <= batches.len() / 2 })
 }
 
-/// The number of leading batches to drop: the smallest one that minimises the standard error.
+/// Number of leading batches to drop: the smallest one that minimises the standard error.
 ///
-/// Walks from the back, adding one batch at a time to a running mean and sum of squares
-/// (Welford, Technometrics 4(3), 1962), so the whole search is one pass.
+/// One pass from the back, adding a batch at a time to a running mean and sum of squares (Welford, Technometrics 4(3),
+/// 1962).
 fn best_cut(batches: &[f64]) -> usize {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     let mut best = (f64::INFINITY, 0);

@@ -1,5 +1,5 @@
-//! A device that takes a random time for each command, completes out of order, may lose what was not flushed, and
-//! insists on what it was promised.
+//! A test device with random service times: it completes out of order, may lose unflushed writes, and checks the block
+//! layer's promises.
 
 use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Rng, Seed, Time};
 

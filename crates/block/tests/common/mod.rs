@@ -1,4 +1,4 @@
-//! What the tests share: a disk under observation.
+//! Shared by the tests: an observed disk.
 #![allow(dead_code)] // each test binary uses a part
 
 pub mod device;
@@ -8,7 +8,7 @@ use goodness_core::{Device, Io, IoEvent, IoStage, Operation, Seed, Time};
 
 pub const MS: u64 = 1_000_000;
 
-/// A disk, and what it said with the time.
+/// A disk, with its output by time.
 pub struct Watched {
     pub disk: Box<dyn Disk>,
     pub events: Vec<(u64, IoEvent)>,
@@ -38,7 +38,7 @@ impl Watched {
         self.keep(at);
     }
 
-    /// Lets happen what is due until `until`, that instant included.
+    /// Advances through `until`.
     pub fn pass_until(&mut self, until: u64) {
         while self.disk.next_event().0 <= until {
             let at = self.disk.next_event();
@@ -47,7 +47,7 @@ impl Watched {
         }
     }
 
-    /// Lets everything happen.
+    /// Advances until nothing is scheduled.
     pub fn finish(&mut self) {
         self.pass_until(u64::MAX - 1);
         assert_eq!((self.disk.waiting(), self.disk.in_flight()), (0, 0), "work is left with {}", self.disk.elevator());
@@ -59,7 +59,7 @@ impl Watched {
         self.out.clear();
     }
 
-    /// The requests that the device got: when, first sector and number of sectors.
+    /// The requests issued to the device: time, first sector, number of sectors.
     pub fn issued(&self) -> Vec<(u64, u64, u32)> {
         let issued = self.events.iter().filter(|(_, event)| event.stage == IoStage::Issued);
         issued.map(|(at, event)| (*at, event.sector, event.sectors)).collect()

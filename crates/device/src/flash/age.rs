@@ -1,9 +1,9 @@
-//! A drive that was overwritten at random for long: what the start `aged` means.
+//! The start `aged`: a drive overwritten at random for a long time.
 //!
-//! Under uniform random writes the valid part of a block falls exponentially with its age (the mean-field result of
-//! Desnoyers 2012 for cleaning in order of writing, which greedy cleaning comes close to). So the state is written down
-//! instead of simulated: each LUN keeps its last blocks free, and the others hold what their age leaves. Additions,
-//! multiplications and divisions only: the same bits on every machine.
+//! Under uniform random writes, the valid part of a block falls exponentially with its age (mean-field result of
+//! Desnoyers 2012 for cleaning in order of writing; greedy cleaning comes close). So the state is computed instead of
+//! simulated: each LUN keeps its last blocks free, and the others hold as much as their age predicts. Only additions,
+//! multiplications and divisions are used, which give the same bits on every machine.
 
 use super::mapping::Mapping;
 use super::settings::Geometry;
@@ -25,7 +25,7 @@ pub(crate) fn aged(geometry: &Geometry, seed: Seed) -> Mapping {
     mapping
 }
 
-/// All units once, far from their neighbours: steps of about 0.618 of their number, which share no divisor with it.
+/// All units once, in scattered order: steps of about 0.618 of their number, coprime to it.
 fn scattered(units: u32, seed: Seed) -> impl Iterator<Item = u32> {
     let units = u64::from(units);
     let step = (units * 618 / 1000..).find(|step| divisor(*step, units) == 1).unwrap_or(1);
@@ -41,7 +41,7 @@ fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Valid units of the blocks of a LUN from the youngest to the oldest, together `units`; free blocks are left out.
+/// Valid units per block of a LUN, from the youngest to the oldest, `units` in all. Free blocks are left out.
 fn valid_by_age(geometry: &Geometry, units: u32) -> impl Iterator<Item = u32> + use<> {
     let full = f64::from(geometry.units_per_block());
     let written = geometry.blocks - geometry.forced - 1;

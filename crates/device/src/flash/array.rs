@@ -1,4 +1,4 @@
-//! The side of the flash: rows to LUNs, LUNs at work, channels.
+//! The flash array: rows, LUNs and channels.
 
 use super::events::Event;
 use super::lun::{Choice, Op, Work};
@@ -6,11 +6,11 @@ use super::mapping::NONE;
 use super::{Flash, reserve, transfer};
 use goodness_core::{Span, Time};
 
-/// Rows on their way to a LUN at a time: one that it programs, one that fills its register meanwhile.
+/// Most rows sent to a LUN at a time: one being programmed, one in its register.
 const ROWS_MAX: u32 = 2;
 
 impl Flash {
-    /// Sends rows of the buffer to LUNs: full ones, and others when somebody waits for them.
+    /// Sends rows from the buffer to LUNs: full rows, and partial ones that a command waits for.
     pub(super) fn drain(&mut self, now: Time) {
         loop {
             let waiting = self.buffer.waiting();
@@ -128,7 +128,7 @@ impl Flash {
         row % self.geometry.rows_per_block % 2 == 1
     }
 
-    /// What a LUN did has ended, unless it was interrupted.
+    /// Handles the end of a LUN's operation, unless it was interrupted.
     pub(super) fn lun_ended(&mut self, now: Time, lun: u32, generation: u32) {
         let state = &mut self.luns[lun as usize];
         if state.generation != generation {
@@ -159,7 +159,7 @@ impl Flash {
         }
     }
 
-    /// A row is in flash: its slots are free, and who waited for them goes on.
+    /// Handles the end of a program: frees the row's buffer slots and continues the commands that waited for them.
     fn program_ended(&mut self, now: Time, lun: u32, op: u32) {
         let Op::Program { mut row, place } = self.ops.finish(op) else { return };
         self.luns[lun as usize].rows -= 1;

@@ -1,4 +1,5 @@
-//! The blocks of each LUN: free, being written, or closed. One is written by the host, another by collection.
+//! The blocks of each LUN: free, open or closed. One open block takes host writes, another takes units moved by
+//! collection.
 
 use super::mapping::{Mapping, NONE};
 use super::settings::Geometry;
@@ -15,10 +16,10 @@ impl Frontier {
     const CLOSED: Frontier = Frontier { block: NONE, row: 0 };
 }
 
-/// All blocks of the drive, by number: those of LUN 0 first.
+/// All blocks of the drive, by number, starting with LUN 0.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    /// By LUN, the block that was erased longest ago in front, so that wear is even.
+    /// Free blocks by LUN, least recently erased first, which keeps wear even.
     free: Vec<VecDeque<u32>>,
     host: Vec<Frontier>,
     moves: Vec<Frontier>,
@@ -66,7 +67,7 @@ impl Blocks {
         Blocks::row(geometry, &mut self.host[lun as usize], &mut self.free[lun as usize])
     }
 
-    /// The place where the next row of moved units begins. One block at least is kept free for it.
+    /// First place for the next row of moved units. At least one block is kept free for it.
     pub fn move_row(&mut self, geometry: &Geometry, lun: u32) -> u32 {
         Blocks::row(geometry, &mut self.moves[lun as usize], &mut self.free[lun as usize])
     }
@@ -99,7 +100,7 @@ impl Blocks {
         blocks.filter(|b| self.rows[*b as usize] == geometry.rows_per_block).min_by_key(|b| mapping.valid(*b))
     }
 
-    /// The block, which holds nothing valid, is erased.
+    /// Erases a block without valid units.
     pub fn erase(&mut self, geometry: &Geometry, block: u32) {
         self.rows[block as usize] = 0;
         self.free[geometry.lun_of_block(block) as usize].push_back(block);

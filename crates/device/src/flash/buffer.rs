@@ -1,9 +1,9 @@
-//! The write buffer: slots of one mapping unit, drained in the order in which they were filled.
+//! The write buffer: slots of one mapping unit, drained in FIFO order.
 
 use super::mapping::NONE;
 use goodness_queues::{Links, List};
 
-/// One unit in the buffer.
+/// One buffered unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub unit: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Buffer {
     /// Filled and not draining. The same links hold the rows on their way to flash.
     waiting: List,
     row_links: Links,
-    /// Filled, draining or not, in order of filling.
+    /// Filled slots in FIFO order, including those being drained.
     filled: List,
     filled_links: Links,
     /// Fillings so far.
@@ -101,7 +101,7 @@ impl Buffer {
         row
     }
 
-    /// The next slot of a row that reached flash, which is free from now on: its number, and what it was.
+    /// Frees the next slot of a programmed row. Returns its number and contents.
     pub fn drained(&mut self, row: &mut List) -> Option<(u32, Slot)> {
         let slot = row.pop_front(&mut self.row_links)?;
         Some((slot, self.release(slot)))

@@ -1,17 +1,17 @@
-//! Garbage collection: the valid units of the block with the fewest are moved to another one of the same LUN, row by
-//! row, and the block is erased.
+//! Garbage collection: picks the block with the fewest valid units, moves them row by row to another block of the same
+//! LUN, and erases the block.
 
 use super::Flash;
 use super::lun::Work;
 use super::mapping::{NONE, Search};
 use goodness_core::Time;
 
-/// What a drive did to its flash, in mapping units.
+/// Operations on the flash, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wear {
     /// Units that the host wrote.
     pub host: u64,
-    /// Units of the host that were programmed: fewer, where the buffer was overwritten.
+    /// Host units programmed. Units overwritten in the buffer do not count.
     pub written: u64,
     /// Units that collection moved.
     pub moved: u64,
@@ -22,13 +22,13 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// Write amplification in thousandths: units programmed for each unit that the host wrote; 0 before the first.
+    /// Write amplification in thousandths: units programmed per unit the host wrote; 0 before the first.
     #[must_use]
     pub fn amplification(&self) -> u64 {
         (1000 * (self.written + self.moved + self.padding)).checked_div(self.host).unwrap_or(0)
     }
 
-    /// What was done since `earlier`.
+    /// Difference to `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Wear) -> Wear {
         Wear {
@@ -47,7 +47,7 @@ impl Flash {
         self.blocks.is_short(lun) && self.has_victim(lun, Search::Forced)
     }
 
-    /// Whether it has a block to collect, and should if nobody needs it.
+    /// True if it has a block worth collecting while idle.
     pub(super) fn may_collect(&mut self, lun: u32) -> bool {
         self.blocks.free(lun) < self.geometry.background as usize && self.has_victim(lun, Search::Idle)
     }

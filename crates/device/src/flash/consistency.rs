@@ -1,4 +1,4 @@
-//! Random drives under random streams: both tables agree, blocks count what they hold, and nothing is left behind.
+//! Random drives under random loads: both mapping tables agree, blocks count their valid units, and nothing leaks.
 
 use super::mapping::{NONE, Place};
 use super::settings::{Geometry, Settings, Shape, Start, Stripe};
@@ -58,7 +58,7 @@ fn any_request(rng: &mut Rng, settings: &Settings) -> Request {
     Request { queue: HwQueue(rng.below(settings.queues) as u16), ..Request::of(&io, Time::ZERO) }
 }
 
-/// Starts `count` requests at random times, runs the drive to its rest, and says how many completed.
+/// Starts `count` requests at random times, runs until the drive is idle, and returns the number of completions.
 fn run(drive: &mut Flash, rng: &mut Rng, count: u32) -> u32 {
     let (mut completed, mut started, mut now) = (0, 0, Time::ZERO);
     let mut free: Vec<RequestId> = (0..32).map(RequestId).collect();
@@ -83,7 +83,7 @@ fn run(drive: &mut Flash, rng: &mut Rng, count: u32) -> u32 {
     completed
 }
 
-/// Whatever is valid is owned by who lies there, and blocks count it.
+/// Checks that each valid unit is mapped both ways and counted by its block.
 fn check_tables(drive: &Flash) {
     let geometry = &drive.geometry;
     let mut valid = 0;

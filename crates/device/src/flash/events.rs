@@ -1,4 +1,4 @@
-//! What will happen inside the drive, in order of time; at one instant in the order in which it was foreseen.
+//! The drive's event queue, ordered by time, then by insertion.
 
 use goodness_core::Time;
 use std::cmp::Ordering;
@@ -9,13 +9,13 @@ use std::collections::BinaryHeap;
 pub(crate) enum Event {
     /// The controller can begin another command.
     Fetch,
-    /// The controller knows what this command is.
+    /// The controller has decoded this command.
     Decoded(u32),
     /// The data of this write are in the controller.
     Received(u32),
     /// The data of a row are in the register of this LUN.
     Loaded { op: u32, lun: u32 },
-    /// What this LUN does has ended, if it still does it.
+    /// This LUN's operation ends, unless interrupted since (`generation` differs).
     Lun { lun: u32, generation: u32 },
     /// All data of this read are in the controller.
     Sensed(u32),

@@ -1,4 +1,4 @@
-//! The side of the host: hardware queues, controller, interface, and what each command needs.
+//! The host side: hardware queues, controller, interface, and the steps of each command.
 
 use super::events::Event;
 use super::lun::Op;
@@ -26,25 +26,25 @@ pub(crate) struct Command {
     filling: u64,
 }
 
-/// Hardware queues, served in turn; the pipeline behind them; the interface.
+/// Hardware queues (served round robin), controller pipeline and interface.
 #[derive(Debug)]
 pub(crate) struct Controller {
-    /// Commands that are not begun, by hardware queue.
+    /// Commands not started yet, by hardware queue.
     queues: Vec<List>,
-    /// A command is in a hardware queue, waits for the buffer, or waits as a flush: on one list at a time.
+    /// List links. A command is in a hardware queue, waits for the buffer, or waits as a flush: on one list at a time.
     links: Links,
     /// Commands in all queues.
     queued: u32,
-    /// The queue whose turn it is.
+    /// Next queue to serve.
     turn: usize,
     /// Time from one command to the next.
     interval: Span,
-    /// When the next command can begin.
+    /// Time the next command can start.
     free: Time,
     /// Writes that wait for room in the buffer.
     writers: List,
     flushes: List,
-    /// When the interface is free, towards the drive and back.
+    /// Time the interface towards the drive becomes free.
     inbound: Time,
     outbound: Time,
 }
@@ -132,7 +132,7 @@ impl Flash {
         }
     }
 
-    /// The controller knows the command.
+    /// Handles a decoded command.
     pub(super) fn decoded(&mut self, now: Time, id: u32) {
         let command = self.commands[id as usize];
         match command.op {
@@ -172,7 +172,7 @@ impl Flash {
         end.min((unit + 1) * size) - command.sector.max(unit * size)
     }
 
-    /// Senses each row that holds something of the command. What is in the buffer or nowhere needs no flash.
+    /// Reads each row the command needs. Units in the buffer or never written need no flash read.
     fn read(&mut self, now: Time, id: u32, command: &Command) {
         let mut part: Option<(u32, u64)> = None;
         for unit in self.units(command) {
@@ -193,7 +193,7 @@ impl Flash {
         self.part_ended(now, id);
     }
 
-    /// Lets the LUN of a row sense it, for a command or for nobody ([`NONE`]).
+    /// Queues a row read at its LUN, for a command or for none ([`NONE`]).
     fn read_row(&mut self, now: Time, command: u32, row: u32, bytes: u64) {
         if command != NONE {
             self.commands[command as usize].parts += 1;
@@ -243,7 +243,7 @@ impl Flash {
         self.admit(now);
     }
 
-    /// Lets writes into the buffer, in order, as far as there is room; then drains it.
+    /// Moves waiting writes into the buffer, in order, while there is room; then drains it.
     pub(super) fn admit(&mut self, now: Time) {
         while let Some(id) = self.controller.writers.front() {
             if !self.fill(now, id) {
@@ -313,7 +313,7 @@ impl Flash {
         }
     }
 
-    /// Completes the flushes whose data are in flash.
+    /// Completes the flushes whose data is in flash.
     pub(super) fn flushed(&mut self, now: Time) {
         while let Some(id) = self.controller.flushes.front() {
             if !self.buffer.is_durable(self.commands[id as usize].filling) {

@@ -1,7 +1,7 @@
-//! Spread of flash times: factors of mean one, drawn from a table that is made once.
+//! Random spread of flash times: factors with mean 1, drawn from a precomputed table.
 //!
-//! The table is made with additions, multiplications, divisions and nothing else, which give the same bits on every
-//! machine; the functions of a mathematics library do not.
+//! The table uses only additions, multiplications and divisions, which give the same bits on every machine; mathematics
+//! libraries do not.
 
 use super::settings::{Settings, Shape};
 use goodness_core::{Rng, Seed, Span};
@@ -11,7 +11,7 @@ const FACTORS: usize = 1024;
 /// The factor one.
 const ONE: u64 = 1 << 16;
 
-/// A table of factors and the chance to draw from it.
+/// A table of factors and its random generator.
 #[derive(Debug)]
 pub(crate) struct Jitter {
     /// Empty without jitter.
@@ -20,7 +20,7 @@ pub(crate) struct Jitter {
 }
 
 impl Jitter {
-    /// As set.
+    /// Builds the table from the settings.
     pub fn new(settings: &Settings, seed: Seed) -> Jitter {
         let spread = settings.jitter as f64 / 100.0;
         let factors = match settings.jitter_shape {
@@ -52,7 +52,7 @@ fn scaled(factors: &[f64]) -> Vec<u32> {
     factors.iter().map(|f| (f / mean * ONE as f64) as u32).collect()
 }
 
-/// e to the power of `x`: the series of x / 64, squared six times. `x` is small here.
+/// e to the power of `x`, for small `x`: the series of x / 64, squared six times.
 fn exponential(x: f64) -> f64 {
     let small = x / 64.0;
     let (mut sum, mut term) = (1.0, 1.0);
@@ -63,8 +63,8 @@ fn exponential(x: f64) -> f64 {
     (0..6).fold(sum, |power, _| power * power)
 }
 
-/// Values of a standard normal variable, one from the middle of each of [`FACTORS`] equally likely parts: the density
-/// is added up in small steps.
+/// Quantiles of the standard normal distribution, one from the middle of each of [`FACTORS`] equally likely parts, by
+/// summing the density in small steps.
 fn quantiles() -> impl Iterator<Item = f64> {
     const STEP: f64 = 1.0 / 4096.0;
     let density = |z: f64| exponential(-z * z / 2.0);

@@ -1,24 +1,24 @@
-//! One LUN: what it does, what was interrupted, and what waits for it.
+//! One LUN: its current operation, an interrupted one, and its queues.
 //!
-//! Reads and programs of the host go first come, first served; with suspension reads go first. Collection that is
-//! forced takes turns with the host; other collection runs only while nothing waits.
+//! Host reads and programs are FIFO; with suspension, reads go first. Forced collection alternates with the host. Other
+//! collection runs only while the queues are empty.
 
 use super::mapping::NONE;
 use goodness_core::{Span, Time};
 use goodness_queues::{Links, List};
 
-/// Reads that may overtake an interrupted operation, or programs that wait, before those get their turn. Inferred: real
-/// drives bound it too, at values that are not published.
+/// Most reads that may overtake an interrupted operation or waiting programs. Inferred: real drives limit it too, but
+/// publish no value.
 const OVERTAKE_MAX: u32 = 32;
 
-/// What a LUN can be busy with.
+/// Operation of a busy LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Sensing the page that this operation reads.
     Read(u32),
     /// Programming the row of this operation.
     Program(u32),
-    /// Sensing a row whose valid units are moved.
+    /// Reading a row whose valid units are to be moved.
     MoveRead,
     /// Programming moved units at this place.
     MoveProgram(u32),
@@ -31,7 +31,7 @@ pub(crate) enum Work {
 /// An operation of the host on flash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// Part of a command that lies in one row.
+    /// The part of a command in one row.
     Read { command: u32, bytes: u64, lun: u32, upper: bool },
     /// A row of the write buffer, for this place.
     Program { row: List, place: u32 },
@@ -63,7 +63,7 @@ impl Ops {
         self.slots[id as usize].0
     }
 
-    /// Gives the slot back.
+    /// Frees the slot of an operation.
     pub fn finish(&mut self, id: u32) -> Op {
         self.free.push(id);
         self.get(id)
@@ -81,11 +81,11 @@ pub(crate) struct Collection {
     pub victim: u32,
     /// Its next row to look at.
     pub row: u32,
-    /// Valid units that were read, and where they lay.
+    /// Valid units read so far, with their places.
     pub gathered: Vec<(u32, u32)>,
 }
 
-/// What the LUN does next.
+/// The LUN's next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Host(Work),
@@ -94,17 +94,17 @@ pub(crate) enum Choice {
     Rest,
 }
 
-/// One LUN.
+/// State of one LUN.
 #[derive(Debug)]
 pub(crate) struct Lun {
     reads: List,
     programs: List,
-    /// Rows on their way to this LUN: on the channel, waiting, or being programmed.
+    /// Rows sent to this LUN: on the channel, waiting, or being programmed.
     pub rows: u32,
     pub busy: Option<Work>,
-    /// When `busy` ends.
+    /// End of `busy`.
     pub end: Time,
-    /// Which end event counts: those of interrupted operations do not.
+    /// Number of the valid end event. End events of interrupted operations carry older numbers.
     pub generation: u32,
     suspended: Option<(Work, Span)>,
     /// Host operations that went before something that waits longer.
@@ -147,7 +147,7 @@ impl Lun {
         !self.reads.is_empty() && self.suspended.is_none() && self.overtaken < OVERTAKE_MAX
     }
 
-    /// A program or an erase ended: what waits may be overtaken anew.
+    /// Resets the overtaking limit after a program or an erase.
     pub fn served(&mut self) {
         self.overtaken = 0;
     }
@@ -157,7 +157,7 @@ impl Lun {
         self.suspended = Some((work, left));
     }
 
-    /// What to do next. `forced`: collection has something to do and must; `collects`: it has something to do.
+    /// Chooses the next operation. `forced`: collection must run; `collects`: it has work.
     pub fn choose(&mut self, ops: &mut Ops, reads_first: bool, forced: bool, collects: bool) -> Choice {
         if let Some((work, left)) = self.suspended {
             if self.overtaken < OVERTAKE_MAX

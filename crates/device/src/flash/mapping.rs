@@ -1,16 +1,16 @@
-//! Where each unit of the capacity lies: in the write buffer, in flash, or nowhere.
+//! Maps each unit of the capacity to the write buffer, to flash, or to nothing.
 //!
-//! Both tables start as zeros, which mean "as written in order before the run" and are worked out on demand. A full
-//! drive is so made without touching its tables, and uses memory only for what the run writes.
+//! Both tables start as zeros, which mean "written in order before the run"; such entries are computed on demand. So a
+//! full drive starts without touching its tables and uses memory only for what the run writes.
 
 use super::settings::Geometry;
 
-/// No unit, no place, no block.
+/// No unit, no place, or no block.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Marks an entry as a slot of the write buffer.
 const BUFFERED: u32 = 1 << 31;
 
-/// Where a unit lies.
+/// Location of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Never written, or discarded.
@@ -21,7 +21,7 @@ pub(crate) enum Place {
     Flash(u32),
 }
 
-/// Who searches for a block to collect.
+/// Purpose of a search for a block to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     Forced,
@@ -31,14 +31,14 @@ pub(crate) enum Search {
 /// The two tables and the count of valid units of each block.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// By unit: 0 as at the start, a slot with [`BUFFERED`], [`NONE`], or a place plus one.
+    /// By unit: 0 for the initial state, a slot with [`BUFFERED`], [`NONE`], or a place plus one.
     forward: Vec<u32>,
-    /// By place: 0 as at the start, [`NONE`], or a unit plus one.
+    /// By place: 0 for the initial state, [`NONE`], or a unit plus one.
     backward: Vec<u32>,
     /// By block.
     valid: Vec<u32>,
-    /// By LUN and by [`Search`]: units that became invalid, less those that must before a search can succeed. Positive:
-    /// search.
+    /// By LUN and [`Search`]: number of units invalidated, minus the number needed before a search can succeed. Search
+    /// when positive.
     stale: Vec<[i64; 2]>,
     start: Initial,
 }
@@ -112,7 +112,7 @@ impl Mapping {
         }
     }
 
-    /// Where `unit` lies.
+    /// Location of `unit`.
     pub fn place(&self, unit: u32) -> Place {
         match self.forward[unit as usize] {
             0 => self.start.place(unit),
@@ -122,7 +122,7 @@ impl Mapping {
         }
     }
 
-    /// The unit whose valid contents are in `place`.
+    /// The unit with valid data in `place`.
     pub fn owner(&self, place: u32) -> Option<u32> {
         match self.backward[place as usize] {
             0 => self.start.unit(place),
@@ -159,7 +159,7 @@ impl Mapping {
         self.forward[unit as usize] = BUFFERED | slot;
     }
 
-    /// The contents of `unit` are no longer needed. Says where they were.
+    /// Discards the data of `unit`. Returns its old location.
     pub fn discard(&mut self, geometry: &Geometry, unit: u32) -> Place {
         let place = self.forget(geometry, unit);
         self.forward[unit as usize] = NONE;
@@ -179,8 +179,8 @@ impl Mapping {
         place
     }
 
-    /// What slot `slot` held for `unit` was programmed at `place`: valid unless it was overwritten or discarded
-    /// meanwhile.
+    /// Records that `slot` of `unit` was programmed at `place`. The copy is valid unless the unit was overwritten or
+    /// discarded meanwhile.
     pub fn settle(&mut self, geometry: &Geometry, unit: u32, slot: u32, place: u32) {
         let is_current = self.forward[unit as usize] == BUFFERED | slot;
         self.program(geometry, is_current.then_some(unit), place);

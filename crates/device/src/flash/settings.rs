@@ -1,12 +1,12 @@
-//! What may be set of a flash drive, the presets, and the plain numbers that follow from both.
+//! Settings of a flash drive, the presets, and quantities derived from them.
 //!
-//! Sources: the parameter sets of MQSim, FEMU and NVMeVirt, `specs/io-schedulers.md` section 12. What a preset takes
-//! from elsewhere or infers is said where it is built.
+//! Sources: the parameter sets of MQSim, FEMU and NVMeVirt, `specs/io-schedulers.md` section 12. Each preset names the
+//! values it takes from elsewhere or infers.
 
 use goodness_core::{SECTOR_BYTES, Span};
 
 goodness_core::tunables! {
-    /// A drive: flash array, controller, interface, and its state at the start.
+    /// A drive: flash array, controller, interface and initial state.
     pub struct Settings {
         /// Capacity in sectors of 512 bytes.
         sectors: u64 = 1 << 27, in 2048 => 1 << 42;
@@ -14,7 +14,8 @@ goodness_core::tunables! {
         fold: u64 = 1, in 1 => 65536;
         /// Flash beyond the capacity, in percent of the capacity.
         over_provision: u64 = 7, in 1 => 400;
-        /// State at the start: no, half or all addresses written in order, or all overwritten at random for long.
+        /// Initial state: no, half or all addresses written in order (`empty`, `half`, `full`), or overwritten at
+        /// random for a long time (`aged`).
         start: Start = Start::Full;
         /// Channels.
         channels: u64 = 8, in 1 => 64;
@@ -26,9 +27,9 @@ goodness_core::tunables! {
         page: u64 = 8192, in 512 => 262_144;
         /// Pages of a block in one plane.
         pages_per_block: u64 = 256, in 2 => 65536;
-        /// Bytes that one entry of the mapping stands for.
+        /// Bytes per entry of the mapping table.
         mapping_unit: u64 = 4096, in 512 => 65536;
-        /// Order in which rows go to LUNs: to every channel first, or to every LUN of a channel first.
+        /// Order in which rows are spread: over the channels first, or over the LUNs of a channel first.
         stripe: Stripe = Stripe::Channel;
         /// Sensing a page.
         read: Span = Span::from_us(75), in Span::ZERO => Span::from_s(1);
@@ -40,9 +41,9 @@ goodness_core::tunables! {
         erase: Span = Span::from_us(3800), in Span::ZERO => Span::from_s(1);
         /// Whether reads interrupt a program or an erase, and go before those that wait.
         suspend: bool = false;
-        /// Time until an interrupted program lets a read in.
+        /// Delay before a read interrupts a program.
         suspend_program: Span = Span::from_us(100), in Span::ZERO => Span::from_s(1);
-        /// Time until an interrupted erase lets a read in.
+        /// Delay before a read interrupts an erase.
         suspend_erase: Span = Span::from_us(700), in Span::ZERO => Span::from_s(1);
         /// Channel rate in MB/s (10^6 bytes a second).
         channel_rate: u64 = 300, in 1 => 1_000_000;
@@ -52,13 +53,13 @@ goodness_core::tunables! {
         duplex: bool = false;
         /// Controller latency of a command, except writes.
         command: Span = Span::from_us(10), in Span::ZERO => Span::from_s(1);
-        /// The same for reads of more than one mapping unit.
+        /// Controller latency of a read of more than one mapping unit.
         command_large: Span = Span::from_us(10), in Span::ZERO => Span::from_s(1);
         /// Controller latency of a write.
         write_command: Span = Span::from_us(10), in Span::ZERO => Span::from_s(1);
-        /// What each mapping unit adds to it.
+        /// Extra controller latency per mapping unit of a write.
         write_unit: Span = Span::ZERO, in Span::ZERO => Span::from_ms(1);
-        /// Commands that the controller begins in a second; 0: no limit.
+        /// Most commands the controller starts per second; 0 for no limit.
         max_iops: u64 = 100_000, in 0 => 1_000_000_000;
         /// Hardware queues.
         queues: u64 = 1, in 1 => 4096;
@@ -72,13 +73,14 @@ goodness_core::tunables! {
         volatile: bool = true;
         /// An idle LUN collects when fewer than this many in a thousand of its blocks are free.
         collect_background: u64 = 50, in 0 => 1000;
-        /// It collects before all else when this many in a thousand, or one block, are free.
+        /// Collection takes precedence at this many free blocks per thousand, and at one free block in any case.
         collect_forced: u64 = 5, in 0 => 500;
         /// An idle LUN collects no block that holds more than this percentage of valid units.
         collect_valid: u64 = 75, in 0 => 100;
         /// Whether collection moves pages within the LUN, without the channel.
         copyback: bool = true;
-        /// Spread of flash times in percent: deviation of the logarithm, or bound of the even draw. 0: none.
+        /// Spread of flash times in percent: standard deviation of the logarithm (`log-normal`), or bound (`even`). 0
+        /// for none.
         jitter: u64 = 0, in 0 => 100;
         /// Shape of that spread.
         jitter_shape: Shape = Shape::LogNormal;
@@ -86,32 +88,32 @@ goodness_core::tunables! {
 }
 
 goodness_core::choices! {
-    /// What was written before the run.
+    /// State of the drive before the run.
     pub enum Start { Empty = "empty", Half = "half", Full = "full", Aged = "aged" }
 }
 
 goodness_core::choices! {
-    /// What consecutive rows pass through first.
+    /// First dimension over which consecutive rows are spread.
     pub enum Stripe { Channel = "channel", Lun = "lun" }
 }
 
 goodness_core::choices! {
-    /// How flash times spread.
+    /// Distribution of flash times.
     pub enum Shape { LogNormal = "log-normal", Even = "even" }
 }
 
 impl Settings {
-    /// The flash of MQSim's default behind SATA: one queue of 32 commands, 550 MB/s one way at a time. 8 channels of 4
-    /// chips of 2 dies. Over-provisioning as in MQSim's samples and the other two models. Inferred, for want of a
-    /// published value: 10 us of controller a command, 100 000 commands a second and 1 MiB of write buffer.
+    /// MQSim's default flash behind SATA: one queue of 32 commands, 550 MB/s, one direction at a time. 8 channels of 4
+    /// chips of 2 dies. Over-provisioning as in MQSim's samples and the other two models. Inferred, as no value is
+    /// published: 10 us of controller time per command, 100 000 commands per second and a write buffer of 1 MiB.
     #[must_use]
     pub fn ssd() -> Settings {
         Settings::default()
     }
 
-    /// NVMeVirt's profile of a Samsung 970 Pro: 8 channels of 2 LUNs, PCIe at 3360 MB/s. NVMeVirt erases in no time and
-    /// counts pages a block otherwise: the erase time is FEMU's and 256 pages are MQSim's. Inferred: 500 000 commands a
-    /// second, 8 queues; the 1024 commands are MQSim's depth.
+    /// NVMeVirt's profile of a Samsung 970 Pro: 8 channels of 2 LUNs, PCIe at 3360 MB/s. NVMeVirt does not model erase
+    /// time and defines pages per block differently, so the erase time is FEMU's and the 256 pages are MQSim's.
+    /// Inferred: 500 000 commands per second and 8 queues. The depth of 1024 commands is MQSim's.
     #[must_use]
     pub fn nvme() -> Settings {
         Settings {
@@ -136,8 +138,8 @@ impl Settings {
         }
     }
 
-    /// FEMU's black-box drive: 8 channels of 8 LUNs, 4 KiB pages, 40/200/2000 us, no buffer to complete from, no cost
-    /// of controller or channel (a channel and an interface of 10^6 MB/s), collection at 75 % and 95 % of blocks used.
+    /// FEMU's black-box drive: 8 channels of 8 LUNs, 4 KiB pages, 40/200/2000 us, no write buffer, no controller or
+    /// channel cost (10^6 MB/s each), collection at 75 % and 95 % of blocks used.
     #[must_use]
     pub fn femu() -> Settings {
         Settings {
@@ -183,9 +185,9 @@ pub(crate) struct Geometry {
     pub rows_per_block: u32,
     pub units_per_row: u32,
     pub unit_sectors: u32,
-    /// Units that are simulated: the capacity, folded.
+    /// Number of simulated units: the capacity, folded.
     pub units: u32,
-    /// Free blocks of a LUN at or below which collection is forced; at least one, which collection itself needs.
+    /// Collection is forced at this many free blocks of a LUN; at least one, because collection needs one.
     pub forced: u32,
     /// Free blocks of a LUN below which it collects when idle.
     pub background: u32,
@@ -194,10 +196,9 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// From settings.
+    /// Derives the geometry from settings.
     ///
-    /// # Errors
-    /// A sentence: sizes that do not divide each other, or a drive too small for its blocks.
+    /// # Errors Sizes that do not divide each other, or a drive too small for its blocks, as a sentence.
     pub fn new(settings: &Settings) -> Result<Geometry, String> {
         let units_per_row = units_per_row(settings)?;
         let unit = settings.mapping_unit;
@@ -283,7 +284,7 @@ fn units_per_row(settings: &Settings) -> Result<u64, String> {
     Ok(units_per_row)
 }
 
-/// LUN numbers count through a channel first; the order says which gets the next row.
+/// Order in which LUNs get rows. LUN numbers count through a channel first.
 fn order(settings: &Settings) -> Vec<u32> {
     let (channels, luns) = (settings.channels as u32, settings.luns as u32);
     match settings.stripe {

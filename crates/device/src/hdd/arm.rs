@@ -1,4 +1,4 @@
-//! Who has the arm: the next command, a write that completed early, or read-ahead until somebody comes.
+//! Schedules the arm: commands, destaging of early writes, and read-ahead when idle.
 
 use super::cache::Dirty;
 use super::drive::{Event, Hdd, Held};
@@ -22,7 +22,7 @@ impl Hdd {
         });
     }
 
-    /// What read-ahead brought by `now` is in its segment.
+    /// Adds the read-ahead completed by `now` to its segment.
     pub(super) fn refresh(&mut self, now: u64) {
         let Some(segment) = self.reading else { return };
         let (first, reached) = (self.plan.first(), self.plan.reached(now));
@@ -45,7 +45,7 @@ impl Hdd {
         self.reading = None;
     }
 
-    /// Gives the arm to the next command, or to a write that completed early.
+    /// Starts the next access: a command, or a write to destage.
     pub(super) fn dispatch(&mut self, now: u64) {
         if self.held != Held::Free || (self.waiting.is_empty() && self.cache.dirty.is_empty()) {
             return;
@@ -68,8 +68,8 @@ impl Hdd {
         if write { self.begin_write(now, slot) } else { self.begin_read(now, slot, address) }
     }
 
-    /// True if a write that completed early has to reach the media although commands wait: a write waits for its room,
-    /// a flush waits for it, or it is older than the age limit.
+    /// True if a write must be destaged although commands wait: a write waits for its room, a flush waits for it, or it
+    /// has passed the age limit.
     fn wants_destage(&self, now: u64) -> bool {
         let limit = self.parameters.age_limit.ns();
         let overdue = |dirty: &Dirty| now.saturating_sub(dirty.movable) > limit;

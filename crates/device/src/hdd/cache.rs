@@ -1,4 +1,4 @@
-//! The segmented buffer of a drive: read segments, and writes that completed early.
+//! The segmented buffer of a drive: read segments, and writes completed early.
 
 use super::geometry::Arm;
 use super::queue::Waiting;
@@ -38,7 +38,7 @@ pub struct Dirty {
 }
 
 impl Dirty {
-    /// The extent, with this number, as a candidate for the arm.
+    /// The extent as a candidate for the arm, with this number.
     #[must_use]
     pub fn waiting(&self, number: usize) -> Waiting {
         Waiting {
@@ -54,14 +54,14 @@ impl Dirty {
     }
 }
 
-/// What a read finds.
+/// Result of a cache lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// All of it, in read segment `.0`, or in a dirty extent.
+    /// All of it, in this read segment, or in a dirty extent.
     Whole(Option<usize>),
     /// Its beginning, in this segment.
     Start(usize),
-    /// Nothing.
+    /// None of it.
     Nothing,
 }
 
@@ -89,7 +89,7 @@ impl Cache {
         }
     }
 
-    /// What is there of `start..end`.
+    /// Looks up `start..end`.
     #[must_use]
     pub fn find(&self, start: u64, end: u64) -> Found {
         if self.dirty.iter().any(|dirty| dirty.start <= start && end <= dirty.end) {
@@ -119,8 +119,8 @@ impl Cache {
         self.segments[number].used = self.turn;
     }
 
-    /// Empties and gives the segment to use next: an empty one, or the one unused for longest; `keep` only if there is
-    /// no other.
+    /// Empties a segment and returns it: an empty one if there is one, else the least recently used; `keep` only if
+    /// there is no other.
     pub fn take(&mut self, keep: Option<usize>) -> usize {
         let order = |number: &usize| {
             let segment = &self.segments[*number];
@@ -148,8 +148,8 @@ impl Cache {
         }
     }
 
-    /// Whether a write of `start..end` may complete early: within, or right behind, a dirty extent that waits, or in an
-    /// extent of its own. Takes it if so. `write` says when its data are there.
+    /// Takes a write of `start..end` that may complete early: it lies within or directly behind a waiting dirty extent,
+    /// or there is room for a new extent. Returns false otherwise. `write` tells when its data arrives.
     pub fn absorb(&mut self, write: Dirty) -> bool {
         if write.end - write.start > self.segment_sectors {
             return false;
@@ -171,8 +171,8 @@ impl Cache {
         true
     }
 
-    /// Whether extents still wait, or are written, that hold a write numbered up to `turn`. An extent counts by its
-    /// oldest write: a flush may wait for a newer one that joined it, and never completes before an older one is on the
+    /// True if extents with writes numbered up to `turn` are not on the media yet. An extent counts by its oldest
+    /// write, so a flush may wait for a newer write that joined it, but never completes before an older one is on the
     /// media.
     #[must_use]
     pub fn holds_writes_until(&self, turn: u64) -> bool {

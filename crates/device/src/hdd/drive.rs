@@ -1,4 +1,4 @@
-//! The drive: commands come in, the arm serves one after the other, the bus sends and receives.
+//! The drive: queues commands, serves them with the arm, and transfers data over the bus.
 
 use super::cache::Cache;
 use super::geometry::Geometry;
@@ -12,7 +12,7 @@ use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What happens next.
+/// Next event of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The bus is wanted by a read's data.
@@ -41,14 +41,14 @@ pub(super) struct Command {
     pub(super) continues: Option<usize>,
 }
 
-/// What the arm is held by.
+/// Current use of the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Nothing but read-ahead, which can be interrupted.
+    /// Idle, or read-ahead, which can be interrupted.
     Free,
     /// An access, until the next [`Event::ArmFree`].
     Access,
-    /// A command, until it completes: the drive does not seek before.
+    /// A command until it completes; the drive does not seek earlier.
     Command(u32),
 }
 
@@ -139,7 +139,7 @@ impl Hdd {
         }
     }
 
-    /// What it did so far.
+    /// Statistics so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.statistics
@@ -160,7 +160,7 @@ impl Hdd {
         if self.after_write { overhead.after_write.ns() } else { overhead.after_read.ns() }
     }
 
-    /// Takes the bus for `sectors` from `at` on, as soon as it is free: when it begins and ends.
+    /// Reserves the bus for `sectors`, at `at` or as soon as it is free. Returns start and end.
     pub(super) fn take_bus(&mut self, at: u64, sectors: u64) -> (u64, u64) {
         let begin = at.max(self.bus_free);
         self.bus_free = begin + sectors * self.parameters.bus.ns();

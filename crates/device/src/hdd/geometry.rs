@@ -1,4 +1,4 @@
-//! Where a sector lies: zone, cylinder, surface, and its place on the track.
+//! Maps sectors to zone, cylinder, surface and position on the track.
 
 /// Cylinders with the same number of sectors per track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Zone {
     pub last: u32,
     /// Sectors of a track.
     pub sectors: u32,
-    /// Sectors by which the first sector of a track lies behind that of the track before, within a cylinder.
+    /// Track skew in sectors, within a cylinder.
     pub track_skew: u32,
     /// The same from the last track of a cylinder to the first of the next.
     pub cylinder_skew: u32,
@@ -33,11 +33,11 @@ pub enum Order {
 pub struct Arm {
     /// Cylinder.
     pub cylinder: u32,
-    /// Surface whose head is selected.
+    /// Selected surface.
     pub head: u32,
 }
 
-/// One sector's place, and the track it lies on.
+/// Position of one sector, and its track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Cylinder and surface.
@@ -46,7 +46,7 @@ pub struct Place {
     pub index: u32,
     /// Sectors of the track.
     pub slots: u32,
-    /// The slot, counted from the index mark, where the track's first sector lies.
+    /// Slot of the track's first sector, counted from the index mark.
     pub skew: u32,
     /// Number on the track of the first sector in use.
     pub first_index: u32,
@@ -74,8 +74,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Lays `zones` out over `heads` surfaces. Of what they hold the first `sectors` are the disk's; fewer if they hold
-    /// less.
+    /// Lays `zones` out over `heads` surfaces. The disk has the first `sectors` of them, or fewer if they hold less.
     #[must_use]
     pub fn new(heads: u32, order: Order, zones: &[Zone], sectors: u64) -> Geometry {
         let mut next = 0;

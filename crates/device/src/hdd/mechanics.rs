@@ -3,13 +3,13 @@
 use super::geometry::{Arm, Geometry, Place};
 use super::seek::SeekTimes;
 
-/// A head that comes this late still catches a sector: times are rounded up to nanoseconds, picoseconds.
+/// Tolerance for catching a sector in picoseconds, because times are rounded up to nanoseconds.
 const TOLERANCE: u64 = 3_000;
 
 /// Arm, heads and platters of a disk.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    /// Where sectors lie.
+    /// Layout of the sectors.
     pub geometry: Geometry,
     /// The seek curve.
     pub seeks: SeekTimes,
@@ -21,7 +21,7 @@ pub struct Mechanics {
     pub write_settle: u64,
 }
 
-/// Where on a track the heads arrive.
+/// Position on a track when the heads arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Landing {
     /// Number on the track of the first sector that passes whole.
@@ -31,7 +31,7 @@ pub struct Landing {
 }
 
 impl Mechanics {
-    /// Nanoseconds from one position to another: seek or head switch, whichever is longer, and settling before a write.
+    /// Time in ns to move between two positions: the longer of seek and head switch, plus settling before a write.
     #[inline]
     #[must_use]
     pub fn seek(&self, from: Arm, to: Arm, write: bool) -> u64 {
@@ -54,7 +54,7 @@ impl Mechanics {
         u64::from(sectors) * self.revolution / u64::from(slots)
     }
 
-    /// Where on the track of `place` the heads are at nanosecond `at`.
+    /// Position of the heads on the track of `place` at time `at`, ns.
     #[must_use]
     pub fn landing(&self, at: u64, place: &Place) -> Landing {
         let phase = self.phase(at);
@@ -70,8 +70,8 @@ impl Mechanics {
         self.passing((place.index + place.skew) % place.slots, place.slots)
     }
 
-    /// Nanoseconds from the end of a move of `move_time` nanoseconds, begun where the phase is `phase`, until `angle`
-    /// passes.
+    /// Rotational delay in ns until `angle` passes, after a move of `move_time` ns that starts at rotational phase
+    /// `phase`.
     #[inline]
     #[must_use]
     pub fn rotation(&self, phase: u64, move_time: u64, angle: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! What describes a drive, and what of it may be set.
+//! Parameters of a drive, and the settings that can change them.
 
 use super::geometry::{Order, Zone};
 use super::queue::Policy;
@@ -8,9 +8,9 @@ use goodness_core::Span;
 /// Command overhead after a read and after a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// When the command before was a read.
+    /// Overhead after a read.
     pub after_read: Span,
-    /// When the command before was a write.
+    /// Overhead after a write.
     pub after_write: Span,
 }
 
@@ -22,7 +22,7 @@ impl Overhead {
     }
 }
 
-/// How far a drive reads on when nobody asks.
+/// Extent of idle read-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadAhead {
     /// Not at all.
@@ -62,19 +62,19 @@ pub struct Parameters {
     pub write_hit: Overhead,
     /// The same when it may not.
     pub write_miss: Overhead,
-    /// Read segments; 0: no cache.
+    /// Read segments; 0 for no cache.
     pub segments: u32,
     /// Sectors of a segment.
     pub segment_sectors: u32,
-    /// How far it reads on.
+    /// Extent of read-ahead.
     pub read_ahead: ReadAhead,
     /// Whether it keeps what passes on the track before the request.
     pub free_blocks: bool,
     /// Whether an access begins wherever it lands within the request.
     pub zero_latency: bool,
-    /// Whether a read whose first sector is the next to pass is a hit, so that reading goes on without a stop.
+    /// Counts a read as a hit if its first sector is the next to pass, so that sequential reading does not stop.
     pub near_hits: bool,
-    /// Extents of writes that may wait for the media after they completed; 0: every write waits for the media.
+    /// Write extents that may wait in the buffer after completion; 0: every write waits for the media.
     pub write_extents: u32,
     /// Whether reads are served from what was written.
     pub hits_on_writes: bool,
@@ -99,8 +99,8 @@ pub const fn revolution_ps(rpm: u64) -> u64 {
 }
 
 goodness_core::choices! {
-    /// Which seek curve is used: the preset's table, the table without outliers, two formulas (Ruemmler and Wilkes), or
-    /// three points (Lee) taken from the table.
+    /// Seek curve: the preset's table (`table`), the table without outliers (`smooth`), the two formulas of Ruemmler
+    /// and Wilkes, or Lee's three points from the table.
     pub enum CurveKind { Table = "table", Smooth = "smooth", RuemmlerWilkes = "ruemmler-wilkes", Lee = "lee" }
 }
 
@@ -110,13 +110,13 @@ goodness_core::tunables! {
         cache: Option<bool> = None;
         /// Whether writes complete when they are in the buffer.
         write_cache: Option<bool> = None;
-        /// Whether it reads on when nobody asks.
+        /// Read ahead while idle.
         read_ahead: Option<bool> = None;
         /// Whether it keeps what passes on the track before a request.
         free_blocks: Option<bool> = None;
         /// Whether an access begins wherever it lands within the request.
         zero_latency: Option<bool> = None;
-        /// Whether a read whose first sector is the next to pass is a hit.
+        /// Count a read as a hit if its first sector is the next to pass.
         near_hits: Option<bool> = None;
         /// Whether the arm may leave while the bus still sends.
         preseek: Option<bool> = None;
@@ -172,7 +172,7 @@ impl Parameters {
         Ok(self)
     }
 
-    /// What `auto` stands for in each setting of this drive, as it would be typed.
+    /// The value of each `auto` setting for this drive, as it would be typed.
     #[must_use]
     pub fn values(&self) -> Settings {
         Settings {

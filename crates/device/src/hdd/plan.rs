@@ -1,5 +1,5 @@
-//! What the heads will do: the stretches of addresses that pass under them, and when. Everything is computed at once
-//! when an access begins; whoever interrupts it asks how far it got.
+//! Plan of an access: the address ranges that pass under the heads, and when. It is computed in full when the access
+//! starts; an interruption asks how far it got.
 
 use super::geometry::Arm;
 use super::mechanics::Mechanics;
@@ -26,13 +26,13 @@ impl Chunk {
         self.sector > 0 && self.end() == first && begin.abs_diff(self.ready(u64::from(self.count) - 1)) < 10
     }
 
-    /// When its `nth` sector has passed.
+    /// Time its `nth` sector has passed.
     fn ready(&self, nth: u64) -> u64 {
         self.begin + ((nth + 1) * self.sector).div_ceil(1000)
     }
 }
 
-/// How an access may depart from waiting for its first sector.
+/// Options of an access.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner {
     /// It is a write: settle before.
@@ -43,7 +43,7 @@ pub struct Manner {
     pub free_blocks: bool,
 }
 
-/// What an access cost, for statistics.
+/// Time an access took, by part, for statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Nanoseconds of the first seek, with head switch and settling.
@@ -56,7 +56,7 @@ pub struct Cost {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     chunks: Vec<Chunk>,
-    /// Where the arm will be at the end.
+    /// Final position of the arm.
     arm: Arm,
     /// Nanosecond at which the last chunk has passed.
     end: u64,
@@ -66,14 +66,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Starts anew: the arm leaves `arm` at nanosecond `at` for address `start`.
+    /// Restarts the plan: the arm leaves `arm` at time `at` (ns) for address `start`.
     pub fn restart(&mut self, arm: Arm, at: u64, start: u64, manner: Manner) {
         self.chunks.clear();
         (self.arm, self.end, self.next, self.manner) = (arm, at, start, manner);
     }
 
-    /// Goes on to address `limit`; what lies before `wanted` is wanted, the rest is read-ahead. Nothing is written
-    /// before nanosecond `data_ready`.
+    /// Extends the plan to address `limit`. Addresses below `wanted` belong to the request, the rest is read-ahead.
+    /// Writing starts no earlier than `data_ready` (ns).
     pub fn extend(&mut self, m: &Mechanics, wanted: u64, limit: u64, data_ready: u64) -> Cost {
         let mut cost = Cost::default();
         let mut first = self.chunks.is_empty();
@@ -89,7 +89,7 @@ impl Plan {
         cost
     }
 
-    /// One track's part, with the heads on it at `arrive`. Nanoseconds until the next address passes.
+    /// Plans the part on one track, reached at `arrive`. Returns the time in ns until the next address passes.
     fn track(&mut self, m: &Mechanics, arrive: u64, wanted: u64, limit: u64, first: bool) -> u64 {
         let place = m.geometry.locate(self.next);
         let landing = m.landing(arrive, &place);
@@ -163,7 +163,7 @@ impl Plan {
         self.next
     }
 
-    /// The address after the last that, with all before it, has passed by `now`.
+    /// First address that has not passed by `now`.
     #[must_use]
     pub fn reached(&self, now: u64) -> u64 {
         for chunk in &self.chunks {
@@ -175,14 +175,14 @@ impl Plan {
         self.next
     }
 
-    /// Where the arm is at `now`.
+    /// Position of the arm at `now`.
     #[must_use]
     pub fn arm(&self, now: u64) -> Arm {
         let begun = self.chunks.iter().rev().find(|chunk| chunk.begin <= now);
         begun.or(self.chunks.first()).map_or(self.arm, |chunk| chunk.arm)
     }
 
-    /// When everything before `end` has passed.
+    /// Time everything before `end` has passed.
     #[must_use]
     pub fn ready(&self, end: u64) -> u64 {
         let mut ready = 0;
@@ -192,8 +192,8 @@ impl Plan {
         ready
     }
 
-    /// The earliest nanosecond at which a bus that needs `per_sector` nanoseconds a sector can have sent `start..end`
-    /// in order. What the plan does not take is there already.
+    /// Earliest time in ns at which a bus taking `per_sector` ns per sector can have sent `start..end` in order.
+    /// Addresses outside the plan are already in the buffer.
     #[must_use]
     pub fn sent(&self, start: u64, end: u64, per_sector: u64) -> u64 {
         let mut sent = 0;
@@ -216,7 +216,7 @@ mod tests {
     use super::super::seek::{Curve, SeekTimes};
     use super::*;
 
-    /// 100 sectors of 60 us a track, 2 surfaces; a track begins 10 sectors behind the one before, a cylinder 20.
+    /// Tracks of 100 sectors of 60 us, 2 surfaces, track skew 10 sectors, cylinder skew 20.
     fn mechanics() -> Mechanics {
         let zone =
             Zone { first: 0, last: 99, sectors: 100, track_skew: 10, cylinder_skew: 20, unused_front: 0, spares: 0 };

@@ -8,12 +8,12 @@ goodness_core::choices! {
     pub enum Policy { Fcfs = "fcfs", Look = "look", Clook = "c-look", Sptf = "sptf" }
 }
 
-/// A command, or a write that completed early, waiting for the arm.
+/// A command or an early-completed write that waits for the arm.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
     /// The command's slot, or the dirty extent's number.
     pub slot: u32,
-    /// First address the media must give or take.
+    /// First address of the access.
     pub address: u64,
     /// Its track.
     pub arm: Arm,
@@ -29,7 +29,7 @@ pub struct Waiting {
     pub write: bool,
 }
 
-/// Where the arm is, and how it came there.
+/// Position and direction of the arm.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sweep {
     /// Position.
@@ -40,9 +40,8 @@ pub struct Sweep {
     pub down: bool,
 }
 
-/// The position in `waiting` of the command to serve at nanosecond `now`. When one is older than `age_limit`
-/// nanoseconds, every second command served is the oldest: every one would be service in order of arrival once the
-/// queue is longer than the limit, and stay so.
+/// Index in `waiting` of the next command at time `now` (ns). Once a command is older than `age_limit` ns, every second
+/// command served is the oldest. If every one were, a queue longer than the limit would stay in FIFO order for good.
 pub fn pick(
     waiting: &[Waiting],
     policy: Policy,

@@ -1,4 +1,4 @@
-//! Reads: hits, partial hits, misses, and how far the drive reads on.
+//! Reads: hits, partial hits, misses and read-ahead.
 
 use super::cache::Found;
 use super::drive::{Command, Event, Hdd, Held};
@@ -51,7 +51,7 @@ impl Hdd {
         }
     }
 
-    /// Read-ahead into `segment`, if it is going on, goes on past `end`. Whether it is going on.
+    /// Extends a running read-ahead of `segment` past `end`. Returns false if none is running.
     pub(super) fn read_on(&mut self, now: u64, segment: usize, end: u64) -> bool {
         if self.reading != Some(segment) || self.plan.end() <= now {
             return false;
@@ -71,7 +71,7 @@ impl Hdd {
         }
     }
 
-    /// How far to read for a request that ends at `end`, in a segment that begins at `segment_start`.
+    /// End of the read-ahead after a request up to `end`, in a segment that starts at `segment_start`.
     pub(super) fn read_ahead_limit(&self, end: u64, segment_start: u64) -> u64 {
         let limit = match self.parameters.read_ahead {
             ReadAhead::None => end,

@@ -5,11 +5,11 @@ use goodness_core::Span;
 /// A seek curve as published.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
-    /// Measured points: cylinders, microseconds. Linear between points, constant past the last.
+    /// Measured points: cylinders, microseconds. Linear between points, constant beyond the last.
     Table(Vec<(u32, u32)>),
-    /// Ruemmler and Wilkes 1994: a + b √d below `knee` cylinders, c + e d from there on; milliseconds.
+    /// Ruemmler and Wilkes 1994: a + b √d below `knee` cylinders, c + e d above; milliseconds.
     RuemmlerWilkes {
-        /// Where the second formula begins, in cylinders.
+        /// Start of the second formula, in cylinders.
         knee: u32,
         /// Constant of the first formula.
         a: f64,
@@ -20,9 +20,9 @@ pub enum Curve {
         /// Factor of the distance.
         e: f64,
     },
-    /// Lee's three points, as a data sheet gives them; milliseconds.
+    /// Lee's three points, as in data sheets; milliseconds.
     ThreePoint {
-        /// One cylinder.
+        /// Seek over one cylinder.
         min: f64,
         /// Mean over all pairs of cylinders.
         avg: f64,
@@ -95,7 +95,7 @@ fn interpolate(points: &[(u32, u32)], d: u32) -> u32 {
     (i64::from(y0) * 1000 + rise * i64::from(d - x0) / i64::from(x1 - x0)) as u32
 }
 
-/// `points` without outliers: the nearest curve, by least squares, that never falls (pool adjacent violators).
+/// `points` without outliers: the closest non-decreasing curve by least squares (pool adjacent violators).
 #[must_use]
 pub fn smooth(points: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let mut pools: Vec<(u64, u64)> = Vec::with_capacity(points.len());

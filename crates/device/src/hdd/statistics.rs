@@ -1,21 +1,21 @@
-//! What a drive did, in sums.
+//! Counters and sums of a drive.
 
 /// Sums since the drive was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Reads that came.
     pub reads: u64,
-    /// Of them, wholly in the buffer.
+    /// Reads found wholly in the buffer.
     pub whole_hits: u64,
-    /// Of them, with their beginning in the buffer.
+    /// Reads whose start was in the buffer.
     pub partial_hits: u64,
     /// Writes that came.
     pub writes: u64,
-    /// Of them, completed before they were on the media.
+    /// Writes completed before they were on the media.
     pub early_writes: u64,
-    /// Accesses to the media: reads, writes, and writes after their completion.
+    /// Media accesses: reads, writes and destaged writes.
     pub accesses: u64,
-    /// Nanoseconds of seeks, with head switch and settling, up to the first sector's track.
+    /// Seek time in ns, with head switch and settling, up to the first sector's track.
     pub seek_ns: u64,
     /// Nanoseconds of rotation until the first sector.
     pub latency_ns: u64,
@@ -24,7 +24,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Mean nanoseconds of an access: seek, rotation and transfer.
+    /// Mean access time in ns: seek, rotation and transfer.
     #[must_use]
     pub fn access_ns(&self) -> u64 {
         (self.seek_ns + self.latency_ns + self.transfer_ns) / self.accesses.max(1)

@@ -1,4 +1,4 @@
-//! Writes: those that complete early and reach the media later, and those that wait for the media.
+//! Writes: those that complete early and are destaged later, and those that wait for the media.
 
 use super::cache::Dirty;
 use super::drive::{Command, Event, Hdd, Held};
@@ -30,7 +30,8 @@ impl Hdd {
         }
     }
 
-    /// The bus brings a write's data: from when the media may be written without waiting for it, and its end.
+    /// Receives a write's data over the bus. Returns the earliest start of the media write, and the end of the
+    /// transfer.
     pub(super) fn receive(&mut self, slot: u32) -> (u64, u64) {
         let Command { start, end, ready, .. } = self.commands[slot as usize];
         let (begin, done) = self.take_bus(ready, end - start);
@@ -39,7 +40,7 @@ impl Hdd {
         (done.saturating_sub(media).max(begin + self.parameters.bus.ns()), done)
     }
 
-    /// Writes that wait for room complete early, in order, as far as there is room.
+    /// Completes waiting writes early, in order, while there is room.
     pub(super) fn admit(&mut self) {
         while let Some(slot) = self.blocked.front().copied() {
             let Command { start, end, turn, ready, .. } = self.commands[slot as usize];
@@ -85,8 +86,7 @@ impl Hdd {
         done
     }
 
-    /// The extent that was being written is on the media: a read segment holds it from now on, where reads may be
-    /// served from it.
+    /// Ends a destage. The extent becomes a read segment if the drive serves reads from written data.
     pub(super) fn end_destage(&mut self) {
         let Some(number) = self.cache.dirty.iter().position(|dirty| dirty.under_way) else { return };
         let dirty = self.cache.dirty.swap_remove(number);

@@ -1,17 +1,17 @@
-//! Driving a device without a block layer, and the answers of real drives.
+//! Drives a device without a block layer, and reads the measurements of real drives.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use goodness_core::{Device, Io, Operation, Request, RequestId, Submitter, Time};
 use std::io::Read as _;
 use std::path::PathBuf;
 
-/// A request as a device sees it.
+/// A request to a device.
 #[must_use]
 pub fn request(op: Operation, sector: u64, sectors: u32) -> Request {
     Request::of(&Io { op, ..Io::read(Submitter(0), sector, sectors) }, Time::ZERO)
 }
 
-/// Lets events pass until `until`; what completed goes to `done` with its time.
+/// Advances the device to `until`. Completions are appended to `done` with their times.
 pub fn run_until(device: &mut dyn Device, until: Time, done: &mut Vec<(Time, RequestId)>) {
     let mut batch = Vec::new();
     while device.next_event() <= until && device.next_event() != Time::NEVER {
@@ -21,7 +21,7 @@ pub fn run_until(device: &mut dyn Device, until: Time, done: &mut Vec<(Time, Req
     }
 }
 
-/// Starts `request` at `at` and gives the time at which it completes; nothing else is in the device.
+/// Starts `request` at `at` on an idle device. Returns its completion time.
 pub fn one(device: &mut dyn Device, at: Time, request: &Request) -> Time {
     let mut done = Vec::new();
     run_until(device, at, &mut done);
@@ -35,8 +35,7 @@ pub fn one(device: &mut dyn Device, at: Time, request: &Request) -> Time {
     done[0].0
 }
 
-/// The folder of published drive files and measured answers, beside the repository; `None` if it is not there, which is
-/// said loudly.
+/// The folder of published drive files and measurements beside the repository; `None`, with a message, if missing.
 pub fn disks() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/disks");
     if folder.is_dir() {
@@ -46,7 +45,7 @@ pub fn disks() -> Option<PathBuf> {
     None
 }
 
-/// One request sent to a real drive, and its answer.
+/// One measured request of a real drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Read or write.
@@ -82,8 +81,7 @@ pub fn measured(name: &str) -> Option<Vec<Measured>> {
     Some(text.lines().filter(|text| !text.trim().is_empty()).map(line).collect())
 }
 
-/// Replays what was sent to a real drive, each request its gap after the completion of the one before; response times
-/// in nanoseconds.
+/// Replays measured requests, each after its gap from the previous completion. Returns response times in ns.
 pub fn replay(device: &mut dyn Device, sent: &[Measured]) -> Vec<u64> {
     let mut at = Time(1_000_000);
     let mut responses = Vec::with_capacity(sent.len());
@@ -95,8 +93,8 @@ pub fn replay(device: &mut dyn Device, sent: &[Measured]) -> Vec<u64> {
     responses
 }
 
-/// Root mean square of the horizontal distance between two distributions of equally many response times, milliseconds
-/// (Ruemmler and Wilkes 1994): the n-th shortest is compared with the n-th shortest.
+/// Demerit figure in ms (Ruemmler and Wilkes 1994): root mean square of the horizontal distance between two
+/// distributions of equally many response times, comparing the n-th shortest with the n-th shortest.
 #[must_use]
 pub fn demerit(real: &[u64], simulated: &[u64]) -> f64 {
     let sorted = |values: &[u64]| {

@@ -1,11 +1,11 @@
-//! A device without block layer: a fixed number of requests under way, each replaced when it completes.
+//! Drives a device without a block layer, with a fixed number of requests in flight.
 
 pub mod request;
 
 use goodness_core::{Device, Request, RequestId, Span, Time};
 pub use request::request;
 
-/// What a request was, and when.
+/// A completed request and its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub request: Request,
@@ -18,9 +18,9 @@ impl Record {
     }
 }
 
-/// Keeps, from `start` on, up to `depth` requests under way until `next` has no more, and returns them in order of
-/// completion. Panics where the device breaks its contract: it completes what is not under way, goes back in time, or
-/// stops with work left.
+/// From `start` on, keeps up to `depth` requests in flight until `next` has no more. Returns them in order of
+/// completion. Panics if the device breaks its contract: it completes an unknown request, goes back in time, or stops
+/// with work left.
 pub fn closed_loop(
     device: &mut (impl Device + ?Sized),
     start: Time,

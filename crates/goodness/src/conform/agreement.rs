@@ -1,14 +1,14 @@
-//! How far a play and its simulation agree, task by task.
+//! Compares a play with its simulation, task by task.
 
 use goodness_core::Span;
 use goodness_observe::TaskMeasured;
 use goodness_play::Played;
 use serde::Serialize;
 
-/// How far figures may be apart.
+/// Largest differences that count as agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
-    /// Shares: points of the time of all CPUs, as a fraction.
+    /// CPU shares: difference as a fraction of the time of all CPUs.
     pub share: f64,
     /// Switches: relative to the larger figure.
     pub switches: f64,
@@ -21,7 +21,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Two points, a tenth of the switches, a tenth of the latencies or a tick and the time that decisions take.
+    /// Two percentage points of CPU share, a tenth of the switches, and for latencies the larger of a tenth and a tick
+    /// plus the decision time.
     #[must_use]
     pub fn new(tick: Span, decision: Span) -> Bounds {
         Bounds {
@@ -34,7 +35,7 @@ impl Bounds {
     }
 }
 
-/// One figure from both sides.
+/// One figure, simulated and played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Both {
     /// The mean of the simulations; `None` where there was nothing to measure.
@@ -48,8 +49,8 @@ pub struct Both {
 }
 
 impl Both {
-    /// A play is one draw of what chance decides, such as who begins first: it is held against the range of the
-    /// simulations.
+    /// Compares one play with the range of the simulations, because a play is one random draw (for example of who
+    /// starts first).
     fn of(simulated: &[f64], played: Option<f64>, relative: f64, absolute: f64) -> Both {
         let least = simulated.iter().copied().reduce(f64::min);
         let both = Both {
@@ -65,14 +66,14 @@ impl Both {
         Both { agrees: both.agrees || within, ..both }
     }
 
-    /// How far the play's is from what simulations had, where both were measured.
+    /// Distance of the played value from the simulated range, if both were measured.
     fn distance(&self) -> Option<f64> {
         let ((least, most), played) = self.range.zip(self.played)?;
         Some((least - played).max(played - most).max(0.0))
     }
 }
 
-/// One task.
+/// Figures of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Its name.
@@ -100,13 +101,13 @@ impl Row {
 /// The largest distances of all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Worst {
-    /// Of shares, as a fraction.
+    /// Largest difference of CPU shares, as a fraction.
     pub share: f64,
-    /// Of the switches of all tasks together, relative to the simulated.
+    /// Difference of the total context switches, relative to the simulation.
     pub switches: f64,
-    /// Of middle latencies, ns; `None` when nobody slept.
+    /// Largest difference of median latencies, ns; `None` if no task slept.
     pub latency_p50_ns: Option<f64>,
-    /// Of 99th percentiles, ns.
+    /// Largest difference of 99th percentiles, ns.
     pub latency_p99_ns: Option<f64>,
 }
 
@@ -115,7 +116,7 @@ pub struct Worst {
 pub struct Agreement {
     /// Task by task.
     pub rows: Vec<Row>,
-    /// How far figures may be apart.
+    /// Bounds of agreement.
     pub bounds: Bounds,
 }
 

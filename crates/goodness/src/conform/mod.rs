@@ -1,4 +1,4 @@
-//! A scenario in the simulator and on the running kernel, side by side: how far the two agree.
+//! Compares a scenario in the simulator with the same scenario on the running kernel.
 
 mod agreement;
 
@@ -15,24 +15,24 @@ use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Wo
 use goodness_play::Played;
 use serde_json::{Value, json};
 
-/// What is simulated beside a play.
+/// The simulations to compare with a play.
 pub struct Scenario<'a> {
     /// The work that was played.
     pub work: &'a Work,
-    /// The policy that decided: the kernel's own, or one loaded into it.
+    /// Policy of the play: the kernel's own, or a loaded one.
     pub policy: PolicySpec,
-    /// How long it was played, where not as long as the work says.
+    /// Duration of the play, if not the workload's own.
     pub duration: Option<Span>,
-    /// A machine whose costs the simulated one has; CPUs and HZ are the play's.
+    /// Machine whose costs are simulated. CPUs and HZ are those of the play.
     pub costs_of: Option<String>,
-    /// What simulations are drawn from.
+    /// Random seed of the simulations.
     pub seed: u64,
-    /// How many there are: each with the tick at another phase and the tasks beginning in another order and on other CPUs, which
-    /// a play leaves to chance. The play is held against their range.
+    /// Number of simulations. Each has another tick phase, start order and initial CPUs, which are random in a play.
+    /// The play is compared with their range.
     pub runs: u32,
 }
 
-/// How long a loaded policy took, from the kernel's event until what it decided was done.
+/// Decision latency of a loaded policy: from the kernel's event until the decision took effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
     /// The middle.
@@ -41,23 +41,22 @@ pub struct Decisions {
     pub p99: Span,
 }
 
-/// What came of it.
+/// Result of the comparison.
 pub struct Conformance {
     /// Task by task, with the verdict.
     pub agreement: Agreement,
     /// The simulated machine.
     pub machine: Machine,
-    /// What was measured.
+    /// Measurements of the play.
     pub played: Played,
-    /// How long a loaded policy took; `None` for the kernel's own scheduler.
+    /// Decision latency of a loaded policy; `None` for the kernel's own scheduler.
     pub decisions: Option<Decisions>,
 }
 
 impl Scenario<'_> {
-    /// Simulates, and holds the play against it.
+    /// Simulates and compares with the play.
     ///
-    /// # Errors
-    /// A machine that cannot be, faults of policy or work, what cancelled it.
+    /// # Errors An invalid machine, a fault of policy or work, or cancellation.
     pub fn against(self, played: Played, decisions: Option<Decisions>, watch: &Watch) -> Result<Conformance, Refusal> {
         let machine = self.machine(played.cpus.len(), decisions)?;
         let source = Drawn { source: &*self.work.source, duration: self.duration, cpus: machine.cpu_count() };
@@ -68,8 +67,8 @@ impl Scenario<'_> {
         Ok(Conformance { agreement: Agreement::of(&simulated, &played, bounds), machine, played, decisions })
     }
 
-    /// The machine to simulate: `cpus` of them and the kernel's HZ. While a loaded policy decides, a CPU that became free
-    /// stays idle and who is to be preempted goes on, which costs nothing in a simulator: hence the costs.
+    /// The machine to simulate: `cpus` CPUs and the kernel's HZ. While a loaded policy decides, a free CPU stays idle
+    /// and a task to be preempted keeps running. Machine costs add this to the simulation.
     fn machine(&self, cpus: usize, decisions: Option<Decisions>) -> Result<Machine, Refusal> {
         let hz = goodness_play::ticks_per_second().unwrap_or(250);
         let mut found = machine(&format!("cpus={cpus},hz={hz}"))?;
@@ -102,15 +101,14 @@ impl Conformance {
     }
 }
 
-/// The work as a play draws it: with another duration than its own, if asked for, and begun in an order and from CPUs that chance
-/// chooses.
+/// The work as played: with the play's duration, a random start order and random initial CPUs.
 struct Drawn<'a> {
     source: &'a dyn WorkloadSource,
     duration: Option<Span>,
     cpus: usize,
 }
 
-/// Within this time after it was due, a played task has begun: what timers and the threads before it take.
+/// Window after the due time in which a played task starts, allowing for timers and earlier threads.
 const BEGUN: Span = Span::from_us(100);
 
 impl WorkloadSource for Drawn<'_> {
@@ -120,8 +118,7 @@ impl WorkloadSource for Drawn<'_> {
     fn what_varies(&self) -> &str {
         self.source.what_varies()
     }
-    /// The same lengths in every run, those of the play. Its threads are there before the beginning, on whatever CPU, and wake
-    /// for it.
+    /// All runs have the lengths of the play. Its threads exist before the start, on any CPU, and wake up for it.
     fn build(&self, seed: Seed, replication: u32) -> Workload {
         let mut work = self.source.build(seed, replication);
         let mut rng = seed.stream("begun", u64::from(replication)).rng();

@@ -9,10 +9,9 @@ use goodness_report::model::{self, Counted, Details, InputKind};
 use goodness_trace::block::BLOCK_FORMATS;
 use goodness_trace::{FORMATS, Repair, TraceError};
 
-/// What is no recording of scheduling, for the reason `why`, as a trace of block I/O.
+/// Opens, as a trace of block I/O, an input that is no scheduling recording for the reason `why`.
 ///
-/// # Errors
-/// The sentence that fits better: why it is no usable trace of block I/O, if it is one, else `why`.
+/// # Errors If it is a trace of block I/O, the reason it is unusable; else `why`.
 pub(super) fn instead(held: &Held, options: &OpenOptions, why: TraceError) -> Result<Work, Refusal> {
     let is_other = matches!(why, TraceError::NotATrace { .. } | TraceError::NoSwitches { .. });
     if !is_other {

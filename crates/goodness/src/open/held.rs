@@ -1,4 +1,4 @@
-//! What stands in a file that may be a trace of scheduling or one of block I/O.
+//! An input that may be a trace of scheduling or of block I/O.
 
 use super::no_such_input;
 use super::text::sha256;
@@ -22,15 +22,14 @@ const HEAD: u64 = 1 << 20;
 /// A trace that can be read again and again.
 pub(super) struct Held {
     pub(super) name: String,
-    /// What is no file: standard input, a pipe. It can be read once only.
+    /// Contents of an input that can be read only once: standard input or a pipe.
     bytes: Option<Vec<u8>>,
 }
 
 impl Held {
-    /// The trace called `text`: a file, a folder, standard input (`-`), or a recording shipped with the program.
+    /// Opens the trace called `text`: a file, a folder, standard input (`-`), or a recording shipped with the program.
     ///
-    /// # Errors
-    /// Nothing of that name, a pipe that cannot be read.
+    /// # Errors There is none of that name, or a pipe that cannot be read.
     pub(super) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
         let name = text.to_string();
         if let Some(shipped) = shipped::find(text) {
@@ -49,7 +48,7 @@ impl Held {
         held
     }
 
-    /// What can be read once only.
+    /// Reads an input that can be read only once.
     fn of_pipe(text: &str) -> Result<Held, Refusal> {
         let cannot = |why: std::io::Error| Refusal::usage(format!("{text} cannot be read: {why}"));
         let mut source: Box<dyn Read> = match text {

@@ -1,5 +1,5 @@
-//! What is run: a recording, a trace of block I/O, an rt-app file, a fio job file, an experiment, a built-in workload, or a
-//! recording shipped with the library.
+//! Opens work: a recording, a trace of block I/O, an rt-app file, a fio job file, an experiment, a built-in workload,
+//! or a recording shipped with the library.
 
 mod block;
 mod held;
@@ -23,24 +23,24 @@ use std::path::Path;
 pub use goodness_replay::Arrivals;
 pub use goodness_replay::block::Events as BlockEvents;
 
-/// How inputs are read; the default is what suits most.
+/// Options of opening. The defaults suit most inputs.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// On what to run: a preset, a TOML file, or an inline table such as `cpus=2,hz=250`. By default the machine of the
-    /// recording or of the experiment, else `ideal`.
+    /// Machine: a preset, a TOML file, or an inline table such as `cpus=2,hz=250`. Default: the machine of the
+    /// recording or experiment, else `ideal`.
     pub machine: Option<String>,
     /// Accept rt-app keys that are not honoured, and name them in the report.
     pub lenient: bool,
-    /// How wake-ups from outside a recording are replayed.
+    /// Replay of wake-ups that come from outside a recording.
     pub arrivals: Arrivals,
     /// Whether tasks that do not belong to the recorded command compete.
     pub others: Others,
-    /// The policy that made the recording, where its kernel version does not tell.
+    /// Policy that made the recording, if its kernel version does not determine it.
     pub recorded_by: Option<String>,
-    /// The disk of a trace of block I/O or of fio jobs, with settings. By default a trace's own service times, or
-    /// `sata-7200-4tb` where it has none; `nvme` for fio.
+    /// Disk of a trace of block I/O or of fio jobs, with settings. Default: the trace's own service times, or
+    /// `sata-7200-4tb` if it has none; `nvme` for fio.
     pub device: Option<String>,
-    /// What of a trace of block I/O is replayed; what was queued, by default.
+    /// Events of a block-I/O trace to replay. Default: the queued I/O.
     pub block_events: Option<BlockEvents>,
     /// Replay the block I/O of a recording that has scheduling too.
     pub block_only: bool,
@@ -70,21 +70,20 @@ impl OpenOptions {
         }
     }
 
-    /// The machine asked for, if any.
+    /// The requested machine, if any.
     fn machine(&self) -> Result<Option<Machine>, Refusal> {
         self.machine.as_deref().map(machine).transpose()
     }
 
-    /// The machine asked for, else the ideal one.
+    /// The requested machine, else the ideal one.
     fn machine_or_ideal(&self) -> Result<Machine, Refusal> {
         machine(self.machine.as_deref().unwrap_or("ideal"))
     }
 }
 
-/// A machine as typed.
+/// Parses a machine.
 ///
-/// # Errors
-/// One that is not known or cannot be.
+/// # Errors An unknown or invalid machine.
 pub fn machine(text: &str) -> Result<Machine, Refusal> {
     let is_name = !text.contains('=') && !text.ends_with(".toml") && !Path::new(text).is_file();
     parse_machine(text).map_err(|why| {
@@ -93,10 +92,9 @@ pub fn machine(text: &str) -> Result<Machine, Refusal> {
     })
 }
 
-/// Finds out what `text` means and reads it; nothing is simulated.
+/// Determines the kind of `text` and reads it. Nothing is simulated.
 ///
-/// # Errors
-/// A file that cannot be read or understood, an unknown workload (the nearest is named), a machine that cannot be.
+/// # Errors A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
 pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     const ALL: &[&str] = &["device", "block_events", "block_only", "io_cost"];
     let name = text.split(':').next().unwrap_or(text);
@@ -139,7 +137,7 @@ fn no_such_input(text: &str) -> Refusal {
     Refusal::usage(what).remedy(suggest(text, names)).see(See::WorkloadsAndRecordings)
 }
 
-/// The policy that `options` say recorded, if they do.
+/// The recording policy given in `options`, if any.
 fn recorded_by(options: &OpenOptions) -> Result<Option<PolicySpec>, Refusal> {
     options.recorded_by.as_deref().map(PolicySpec::parse).transpose()
 }

@@ -1,4 +1,4 @@
-//! A recording as work: its own measurements, the machine it was made on, and the policy that scheduled it.
+//! Opens a recording as work, with its own measurements, its machine and its policy.
 
 use crate::kernel::policy_of;
 use crate::recorded::Recorded;
@@ -13,10 +13,10 @@ use goodness_trace::Recording;
 /// The longest recording that is replayed: longer ones are traces with a time that jumps.
 const LONGEST: Span = HORIZON_MAX;
 
-/// How a recording is to be replayed.
+/// Options of replaying a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReplayOptions {
-    /// What wakes from outside are replayed as.
+    /// Replay of wake-ups from outside.
     pub arrivals: Arrivals,
     /// Whether tasks outside the recorded command compete.
     pub others: Others,
@@ -64,7 +64,7 @@ pub(crate) fn recover_work(
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
 }
 
-/// What happened at all, with how often.
+/// The entries with a count above 0.
 fn more_than_none<'a>(all: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Counted> {
     let happened = all.into_iter().filter(|(_, count)| *count > 0);
     happened.map(|(what, count)| Counted { what: what.into(), count }).collect()
@@ -79,7 +79,7 @@ fn figure_sentence(figure: &Figure) -> String {
     }
 }
 
-/// What the metrics say of the recording itself.
+/// Metrics of the recording itself.
 fn measure(recording: &Recording, history: &History) -> Measured {
     let subjects: Vec<Subject> = history
         .participants

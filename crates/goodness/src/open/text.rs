@@ -1,4 +1,4 @@
-//! Work that somebody wrote: built-in workloads, experiments, rt-app and fio files.
+//! Opens written work: built-in workloads, experiments, rt-app and fio files.
 
 use super::OpenOptions;
 use crate::progress::{Progress, Watch};

@@ -1,4 +1,4 @@
-//! A trace as an input: of scheduling, or else of block I/O.
+//! Opens a trace of scheduling, or else of block I/O.
 
 use super::held::{Held, refusal};
 use super::recording::recover_work;

@@ -1,5 +1,5 @@
-//! Coverage: intervals cover the truth as often as they promise, by repeating an experiment whose
-//! truth is known. Seeds are fixed, so the counts are the same every time.
+//! Coverage: 95 % intervals contain the true value in 95 % of repeated experiments. Seeds are fixed, so the counts are
+//! reproducible.
 
 use goodness_stats::Confidence;
 use goodness_stats::bootstrap::Resampling;
@@ -38,8 +38,8 @@ impl Nature {
     }
 }
 
-/// The share of `experiments` of ten runs a side whose 95 % interval holds the true factor 0.9.
-/// Independent runs have seeds of their own on each side.
+/// Fraction of `experiments` of ten runs per side whose 95 % interval contains the true factor 0.9. Independent runs
+/// have separate seeds on each side.
 fn coverage(experiments: u32, pairing: Pairing, ratio: impl Fn(&[f64], &[f64]) -> Option<Ratio>) -> f64 {
     let mut nature = Nature::with_seed(11);
     let covered = |nature: &mut Nature| {

@@ -1,4 +1,4 @@
-//! Laws that hold for all values: what must not change when units, order or sides do.
+//! Invariants: results do not change with units, order or sides.
 
 use goodness_stats::Confidence;
 use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
@@ -14,7 +14,7 @@ use goodness_stats::summary::summarise;
 use goodness_stats::warmup::warmup;
 use proptest::prelude::*;
 
-/// A power of two: changing the unit by it rounds nothing, so answers must agree to the bit.
+/// A power of two: changing the unit by it is exact, so results must agree to the bit.
 const UNIT: f64 = 1024.0;
 
 fn values(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {

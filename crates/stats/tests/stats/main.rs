@@ -1,4 +1,4 @@
-//! The statistics against SciPy's answers, against laws they must obey, and as verdicts.
+//! Tests of the statistics against SciPy, for invariants, and by their verdicts.
 
 mod coverage;
 mod invariance;

@@ -1,4 +1,4 @@
-//! The statistics against SciPy's answers: `vectors.json`, written by `make_vectors.py`.
+//! Compares the statistics with SciPy: `vectors.json`, written by `make_vectors.py`.
 
 use std::sync::LazyLock;
 
@@ -97,9 +97,9 @@ fn quantiles_and_their_intervals_agree() {
     }
 }
 
-/// Both sides resample, each with its own generator. An end read from B resamples wobbles by about
-/// `√(α(1-α)/B) / density`, at a 2.5 % tail of 100 000 under 1 % of the standard error; BCa's bias
-/// adds as much again. Five percent is far beyond chance and far below the difference of methods.
+/// Both sides resample with their own generator. An end from B resamples has an error of about `√(α(1-α)/B) / density`:
+/// at a 2.5 % tail of 100 000, under 1 % of the standard error; BCa's bias adds as much again. Five percent is far
+/// above chance and far below the difference of methods.
 fn assert_bootstrap(boot: &Bootstrap, case: &Value) {
     let method = if case["method"] == "bca" { BootstrapMethod::Bca } else { BootstrapMethod::Percentile };
     let ours = boot.interval(level(case), method);

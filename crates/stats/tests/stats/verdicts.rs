@@ -1,4 +1,4 @@
-//! Verdicts: what is concluded from which runs, and what is not.
+//! Verdicts for typical sets of runs, including inconclusive ones.
 
 use goodness_stats::bootstrap::Resampling;
 use goodness_stats::compare::{
@@ -7,9 +7,9 @@ use goodness_stats::compare::{
 use goodness_stats::ratio::{Pairing, RatioMethod};
 use goodness_stats::{Interval, measured};
 
-/// Ten latencies whose seeds matter more than any scheduler.
+/// Ten latencies that vary more by seed than by scheduler.
 const REFERENCE: [f64; 10] = [100.0, 140.0, 95.0, 180.0, 120.0, 110.0, 160.0, 130.0, 105.0, 150.0];
-/// Factors around 1 that average to it, for runs that differ by chance only.
+/// Factors that average to 1, for runs that differ by chance only.
 const CHANCE: [f64; 10] = [1.02, 0.98, 1.01, 0.99, 1.03, 0.97, 1.0, 1.02, 0.98, 1.0];
 
 fn latency() -> Settings {
@@ -20,7 +20,7 @@ fn runs(values: &[f64]) -> Vec<Option<f64>> {
     values.iter().copied().map(Some).collect()
 }
 
-/// The reference's runs, each times `factor` and a little chance.
+/// The reference's runs, each times `factor` and a small random factor.
 fn scaled(factor: f64, chance: f64) -> Vec<f64> {
     REFERENCE.iter().zip(CHANCE).map(|(run, luck)| run * factor * (1.0 + chance * (luck - 1.0))).collect()
 }

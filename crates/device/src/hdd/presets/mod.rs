@@ -14,7 +14,7 @@ use super::seek::Curve;
 use crate::registry::{DeviceKind, read};
 use goodness_core::{Device, Span, Tunable, Tunables};
 
-/// What the drive files of the four published drives have in common.
+/// Parameters common to the drive files of the four published drives.
 struct Published {
     zones: &'static [(u32, u32, u32, u32, u32, u32)],
     /// Unused sectors at the start of the first zone.

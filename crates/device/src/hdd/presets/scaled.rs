@@ -1,6 +1,6 @@
-//! Drives that were not measured: the shape of the Cheetah 9LP's seek curve, scaled by the ratio of the mean seeks; the
-//! revolution and the sustained rates give the sectors of a track. The rule is that of specs/io-schedulers.md section
-//! 11.5; the data-sheet values are from memory and marked there as to be confirmed with the product manuals.
+//! Drives that were not measured. Their seek curve is the Cheetah 9LP's, scaled by the ratio of the mean seeks;
+//! rotation and sustained rates give the sectors per track (rule of specs/io-schedulers.md section 11.5). The
+//! data-sheet values are from memory; the specs mark them as to be confirmed with the product manuals.
 
 use super::cheetah_9lp;
 use crate::hdd::geometry::{Order, Zone};
@@ -20,7 +20,7 @@ pub struct Sheet {
     pub sectors: u64,
     /// Mean seek before a read, microseconds.
     pub seek_us: u64,
-    /// How much longer it is before a write, microseconds.
+    /// Extra seek time before a write, microseconds.
     pub write_us: u64,
     /// Time to select another head, microseconds.
     pub head_switch_us: u64,
@@ -38,8 +38,8 @@ pub struct Sheet {
     pub sectors_max: u32,
 }
 
-/// 10 000 rpm, one disc: 8 MB of buffer, of which 6877 KiB serve as cache. Ultra320: 1.6 us a sector. Servers of the
-/// time ran such drives with the write cache off.
+/// 10 000 rpm, one disc, buffer of 8 MB with 6877 KiB of cache. Ultra320: 1.6 us per sector. Servers of the time ran
+/// such drives with the write cache off.
 pub const SCSI_10K_36GB: Sheet = Sheet {
     rpm: 10_000,
     heads: 2,
@@ -66,7 +66,7 @@ pub const SCSI_15K_36GB: Sheet = Sheet {
     ..SCSI_10K_36GB
 };
 
-/// 7200 rpm, 4 TB: 32 commands (NCQ), 6 Gbit/s, a write cache that is on.
+/// 7200 rpm, 4 TB: 32 commands (NCQ), 6 Gbit/s, write cache on.
 pub const SATA_7200_4TB: Sheet = Sheet {
     rpm: 7_200,
     heads: 6,
@@ -126,8 +126,8 @@ impl Sheet {
         }
     }
 
-    /// Time to the next track or cylinder, for which skew must make room also before a write, and a tenth more;
-    /// microseconds.
+    /// Time in microseconds that the skew must cover: a move to the next track or cylinder before a write, plus a
+    /// tenth.
     fn skew_us(&self) -> u64 {
         (self.shortest_seek_us().max(self.head_switch_us) + self.write_us) * 11 / 10
     }
@@ -140,8 +140,8 @@ impl Sheet {
         points.first().map_or(0, |point| u64::from(point.1) * self.seek_us * 1000 / mean.ns())
     }
 
-    /// Zones of equally many cylinders, from the fast outside to the slow inside. A track passes in a revolution and
-    /// the skew to the next one; that, and the sustained rate, give its sectors.
+    /// Zones of equally many cylinders, from the fast outside to the slow inside. Each track's sectors follow from the
+    /// sustained rate, as a track takes one revolution plus the skew.
     fn zones(&self, revolution: u64) -> Vec<Zone> {
         let track_ns = revolution / 1000 + self.skew_us() * 1000;
         let sectors = |rate: u64| rate * track_ns / 1_000_000_000 / SECTOR_BYTES;
