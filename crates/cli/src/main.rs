@@ -32,7 +32,7 @@ mod progress;
 #[cfg(feature = "live")]
 mod race;
 #[cfg(feature = "live")]
-mod race_part;
+mod race_subprocess;
 #[cfg(feature = "live")]
 mod record;
 mod run;
@@ -108,8 +108,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// What a race runs of this program itself.
     #[cfg(feature = "live")]
-    #[command(hide = true, name = goodness_race::part::Parts::COMMAND)]
-    RacePart(race_part::RacePart),
+    #[command(hide = true, name = goodness_race::subprocess::Launcher::COMMAND)]
+    RaceSubprocess(race_subprocess::RaceSubprocess),
     /// Man pages and completions, for packages.
     #[cfg(feature = "manual")]
     #[command(hide = true)]
@@ -142,7 +142,7 @@ impl Command {
             Command::Race(race) => race.run(),
             Command::Doctor(doctor) => doctor.run(),
             #[cfg(feature = "live")]
-            Command::RacePart(part) => part.run(),
+            Command::RaceSubprocess(subprocess) => subprocess.run(),
             #[cfg(feature = "manual")]
             Command::Manual(manual) => manual.run(<Arguments as clap::CommandFactory>::command()),
         }

@@ -1,6 +1,6 @@
 //! `goodness race`: real servers under what this machine's kernel offers.
 
-mod beside;
+mod predictions;
 mod show;
 
 use crate::failure::{Failure, exit};
@@ -8,10 +8,10 @@ use crate::output;
 use clap::Args;
 use goodness_core::Seed;
 use goodness_core::spelling::suggest;
-use goodness_race::beside::{self as oracle, Beside, Oracle};
 use goodness_race::config::{self, RaceFile};
 use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};
-use goodness_race::part::Parts;
+use goodness_race::prediction::{self, PredictedMeasure, Predictor};
+use goodness_race::subprocess::Launcher;
 use goodness_race::{arm, load, page, shipped};
 use goodness_report::atomic;
 use goodness_work::text_file;
@@ -86,8 +86,8 @@ impl Race {
         }
         let file = self.read()?;
         output::check(&self.race, &[(&self.json, "--json"), (&self.html, "--html")])?;
-        let parts = Parts::of_this_program().map_err(|why| Failure::other(why.to_string()))?;
-        let load = load::make(&file.load, &file.settings, &parts).map_err(|why| Failure::usage(why.0))?;
+        let launcher = Launcher::of_this_program().map_err(|why| Failure::other(why.to_string()))?;
+        let load = load::make(&file.load, &file.settings, &launcher).map_err(|why| Failure::usage(why.0))?;
         let possible = load::possible(&file.load, load.as_ref()).map_err(|why| Failure::usage(why.0));
         if self.dry_run {
             let code = show::plan(&file)?;
@@ -95,13 +95,14 @@ impl Race {
         }
         possible?;
         let folder = tempfile::tempdir().map_err(|why| Failure::other(format!("no private folder: {why}")))?;
-        let oracle = self.predict.as_deref().map(|machine| Oracle::ask(machine, &file, &parts, folder.path()));
-        let oracle = oracle.transpose()?;
+        let predictor =
+            self.predict.as_deref().map(|machine| Predictor::prepare(machine, &file, &launcher, folder.path()));
+        let predictor = predictor.transpose()?;
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
         let outcome = outcome.map_err(failure)?;
-        let predictions = oracle.map_or_else(Vec::new, |oracle| oracle.predict(&file, &outcome));
+        let predictions = predictor.map_or_else(Vec::new, |predictor| predictor.predict(&file, &outcome));
         self.deliver(&outcome, &predictions)?;
         Ok(if outcome.is_inconclusive() { exit::INCONCLUSIVE } else { exit::OK })
     }
@@ -127,14 +128,14 @@ impl Race {
         Ok(file)
     }
 
-    fn deliver(&self, outcome: &Outcome, predictions: &[Beside]) -> Result<(), Failure> {
-        let json = || oracle::json(outcome, predictions);
+    fn deliver(&self, outcome: &Outcome, predictions: &[PredictedMeasure]) -> Result<(), Failure> {
+        let json = || prediction::json(outcome, predictions);
         let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         if to_stdout {
             say!("{}", json());
         } else {
             show::outcome(outcome);
-            beside::show(predictions);
+            predictions::show(predictions);
         }
         let mut written = Vec::new();
         if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {

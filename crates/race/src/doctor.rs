@@ -1,6 +1,6 @@
 //! What works on this machine, and what to do where it does not: one finding for each thing that some command needs.
 
-use crate::cell::Hierarchies;
+use crate::cgroup::Hierarchies;
 use crate::load;
 use std::collections::BTreeMap;
 use std::fs;

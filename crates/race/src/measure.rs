@@ -1,15 +1,31 @@
-//! Names and units of what a race measures.
+//! Measures: the figures of one run.
 
-use crate::engine::Measured;
-
-/// A measure of a sweep: what is behind its name is the number of connections, threads or contexts.
-#[must_use]
-pub fn swept(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once('_').filter(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
+/// Whether more or less of a measure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Throughput, shares.
+    Higher,
+    /// Times, losses.
+    Lower,
 }
 
-/// The unit as figures know it.
-#[must_use]
-pub fn unit(measured: &Measured) -> &'static str {
-    if measured.unit == "1" { "ratio" } else { measured.unit }
+/// One figure of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// The field's name, without unit: `throughput`, `request_latency_p99`.
+    pub name: String,
+    /// Its unit: `1/s`, `ns`.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub better: Better,
+    /// The figure.
+    pub value: f64,
+}
+
+impl Measure {
+    /// A figure called `name`.
+    #[must_use]
+    pub fn new(name: &str, unit: &'static str, better: Better, value: f64) -> Measure {
+        Measure { name: name.into(), unit, better, value }
+    }
 }

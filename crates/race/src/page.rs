@@ -1,7 +1,7 @@
 //! What a race found, as one page that loads nothing.
 
 use crate::engine::{Measured, Outcome};
-use crate::measure::{swept, unit};
+use crate::sweep::swept_name;
 use goodness_report::chart::{self, Chart, Line, Point};
 use goodness_report::figure;
 use goodness_stats::compare::Verdict;
@@ -55,13 +55,13 @@ pub fn render(found: &Outcome) -> String {
 /// A chart for each measure that was taken at several numbers of connections, threads or contexts; bars reach over all blocks.
 fn sweeps(found: &Outcome, first: &[Measured], page: &mut String) {
     let mut bases: Vec<&str> =
-        first.iter().filter_map(|measured| swept(&measured.name)).map(|(base, _)| base).collect();
+        first.iter().filter_map(|measured| swept_name(&measured.name)).map(|(base, _)| base).collect();
     bases.sort_unstable();
     bases.dedup();
     for base in bases {
-        let of_base = |measured: &&Measured| swept(&measured.name).is_some_and(|(known, _)| known == base);
+        let of_base = |measured: &&Measured| swept_name(&measured.name).is_some_and(|(known, _)| known == base);
         let Some(one) = first.iter().find(of_base) else { continue };
-        let (unit, size) = if one.unit == "ns" { ("ms", 1e6) } else { (unit(one), 1.0) };
+        let (unit, size) = if one.unit == "ns" { ("ms", 1e6) } else { (one.shown_unit(), 1.0) };
         let lines = found.arms.iter().map(|arm| Line {
             name: figure::printable(&arm.name),
             published: false,
@@ -84,7 +84,7 @@ fn points<'a>(measures: impl Iterator<Item = &'a Measured>, size: f64) -> Vec<Po
     let point = |measured: &Measured| {
         let values = || measured.values.iter().flatten().copied();
         let reach = [values().fold(f64::INFINITY, f64::min) / size, values().fold(0.0, f64::max) / size];
-        let x = swept(&measured.name)?.1.parse().ok()?;
+        let x = swept_name(&measured.name)?.1.parse().ok()?;
         Some(Point { x, y: measured.mean? / size, ci95: Some(reach) })
     };
     let mut points: Vec<Point> = measures.filter_map(point).collect();
@@ -113,7 +113,7 @@ fn table(found: &Outcome, of: &Measured, page: &mut String) {
              <td class=\"text {verdict}\">{verdict}<td>{}</tr>",
             escape(&arm.name),
             escape(&arm.sets),
-            figure::show(measured.mean, unit(measured)),
+            figure::show(measured.mean, measured.shown_unit()),
             versus.map_or_else(|| "reference".into(), |versus| figure::ratio(versus.ratio)),
             versus.and_then(|versus| versus.interval).map_or_else(String::new, figure::ratio_interval),
             versus.and_then(|versus| versus.effect).map_or_else(String::new, |effect| format!("{effect:+.1}")),
@@ -125,7 +125,7 @@ fn table(found: &Outcome, of: &Measured, page: &mut String) {
 
 /// What the ends of the drawings stand for; nothing where nothing was measured.
 fn span(of: &Measured, low: f64, high: f64) -> String {
-    let [low, high] = [low, high].map(|end| end.is_finite().then(|| figure::show(Some(end), unit(of))));
+    let [low, high] = [low, high].map(|end| end.is_finite().then(|| figure::show(Some(end), of.shown_unit())));
     low.zip(high).map_or_else(String::new, |(low, high)| format!(", {low} to {high}"))
 }
 

@@ -1,14 +1,15 @@
 //! Every load runs for real, for about a second, where its programs are installed.
 
 use goodness_core::Seed;
-use goodness_race::load::{self, Measure};
-use goodness_race::part::Parts;
-use goodness_race::place::Place;
+use goodness_race::load;
+use goodness_race::measure::Measure;
+use goodness_race::subprocess::Launcher;
+use goodness_race::workspace::Workspace;
 use std::path::Path;
 use std::sync::Mutex;
 
-fn parts() -> Parts {
-    Parts::of(env!("CARGO_BIN_EXE_goodness-race-part").into())
+fn launcher() -> Launcher {
+    Launcher::of(env!("CARGO_BIN_EXE_goodness-race-subprocess").into())
 }
 
 /// Runs a load as `name:key=value,…` asks; `None`, loudly, where a program is missing.
@@ -23,13 +24,13 @@ fn run(asked: &str) -> Option<Vec<Measure>> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let folder = tempfile::tempdir().expect("a folder");
-    let place = Place::new(folder.path().into());
+    let workspace = Workspace::new(folder.path().into());
     let typed = goodness_core::tunable::pairs(typed).expect("settings");
-    let mut load = load::make(name, &typed, &parts()).unwrap_or_else(|why| panic!("{asked}: {why}"));
-    load.prepare(&place).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    let mut load = load::make(name, &typed, &launcher()).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    load.prepare(&workspace).unwrap_or_else(|why| panic!("{asked}: {why}"));
     // Twice: what a run leaves must not disturb the next one.
-    load.run(&place, Seed(2)).unwrap_or_else(|why| panic!("{asked}: {why}"));
-    let measures = load.run(&place, Seed(3)).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    load.run(&workspace, Seed(2)).unwrap_or_else(|why| panic!("{asked}: {why}"));
+    let measures = load.run(&workspace, Seed(3)).unwrap_or_else(|why| panic!("{asked}: {why}"));
     for measure in &measures {
         println!("{asked}: {} {} {}", measure.name, measure.value, measure.unit);
     }

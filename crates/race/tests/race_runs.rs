@@ -1,11 +1,11 @@
 //! Races on this machine with the load that needs nothing: equals stay equal, a planted difference is found, and a race
 //! that is killed anywhere leaves the machine as it was.
 
-use goodness_race::cell::Hierarchies;
+use goodness_race::cgroup::Hierarchies;
 use goodness_race::config;
 use goodness_race::engine::{Outcome, RaceError, race};
 use goodness_race::load;
-use goodness_race::part::Parts;
+use goodness_race::subprocess::Launcher;
 use goodness_restore::Restore;
 use goodness_stats::compare::Verdict;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ fn run(text: &str) -> Outcome {
 
 fn try_to_run(text: &str) -> Result<Outcome, RaceError> {
     let file = config::read("test.toml", text).expect("a race file");
-    let parts = Parts::of(env!("CARGO_BIN_EXE_goodness-race-part").into());
-    let load = load::make(&file.load, &file.settings, &parts).expect("a load");
+    let launcher = Launcher::of(env!("CARGO_BIN_EXE_goodness-race-subprocess").into());
+    let load = load::make(&file.load, &file.settings, &launcher).expect("a load");
     race(&file.plan, load, &mut |_| {})
 }
 
@@ -116,8 +116,9 @@ fn state(pid: u32) -> BTreeMap<String, String> {
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let line = fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
         let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-        // The amount of work marks the parts of the race that is killed.
-        if line.contains("goodness-race-part") && line.contains(&format!("work={WORK}")) && !stat.contains(") Z ") {
+        // The amount of work marks the subprocesses of the race that is killed.
+        if line.contains("goodness-race-subprocess") && line.contains(&format!("work={WORK}")) && !stat.contains(") Z ")
+        {
             state.insert(process.path().display().to_string(), line);
         }
     }
@@ -217,8 +218,8 @@ fn an_interrupted_race_stops_what_runs_and_restores() {
     for (signal, name) in [(2, "-INT"), (15, "-TERM")] {
         let mut child = victim("0|guard alive");
         let begun = Instant::now();
-        // Parts run: the race is in the middle of something.
-        while state(child.id()).values().all(|line| !line.contains("goodness-race-part")) {
+        // Subprocesses run: the race is in the middle of something.
+        while state(child.id()).values().all(|line| !line.contains("goodness-race-subprocess")) {
             assert!(begun.elapsed() < Duration::from_secs(20), "the race does not begin");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -233,8 +234,8 @@ fn an_arm_that_this_machine_does_not_have_is_refused_before_anything_runs() {
     let _alone = alone();
     let text = two_arms(1, 5, 1, "elevator = { use = \"bfq\", device = \"no-such-disk\" }");
     let file = config::read("test.toml", &text).expect("a race file");
-    let parts = Parts::of("/nowhere".into());
-    let load = load::make(&file.load, &file.settings, &parts).expect("a load");
+    let launcher = Launcher::of("/nowhere".into());
+    let load = load::make(&file.load, &file.settings, &launcher).expect("a load");
     let why = race(&file.plan, load, &mut |_| {}).expect_err("refused").to_string();
     assert!(why.starts_with("arm \"b\": elevator bfq of no-such-disk") && why.contains("lsblk"), "{why}");
 }

@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
-use goodness_race::cell::Hierarchies;
+use goodness_race::cgroup::Hierarchies;
 use goodness_race::config::RaceFile;
 use goodness_race::engine::{self, Outcome, Stopped};
-use goodness_race::measure::{swept, unit};
+use goodness_race::sweep::swept_name;
 use goodness_report::figure;
 use goodness_report::model::Verdict;
 
@@ -68,7 +68,7 @@ pub fn outcome(found: &Outcome) {
 fn short(names: &[&str]) -> Vec<String> {
     let mut found: Vec<(&str, &str, &str)> = Vec::new();
     for name in names {
-        let (base, number) = swept(name).unwrap_or((name, ""));
+        let (base, number) = swept_name(name).unwrap_or((name, ""));
         match found.iter_mut().find(|(known, ..)| *known == base) {
             Some((_, _, last)) => *last = number,
             None => found.push((base, number, number)),
@@ -92,7 +92,7 @@ fn table(found: &Outcome, name: &str) -> comfy_table::Table {
     table.set_header(["arm", "mean", "against", "interval", "effect", "verdict"]);
     for arm in &found.arms {
         let Some(measured) = arm.measures.iter().find(|measured| measured.name == name) else { continue };
-        let mut row = vec![arm.name.clone(), figure::show(measured.mean, unit(measured))];
+        let mut row = vec![arm.name.clone(), figure::show(measured.mean, measured.shown_unit())];
         row.extend(match &measured.vs_reference {
             None => ["reference".to_string(), String::new(), String::new(), String::new()],
             Some(versus) => [
@@ -126,7 +126,7 @@ fn conclude(found: &Outcome) {
     if found.repeated > 0 || found.disturbed > 0 {
         let bound = figure::percent(Some(found.outside_bound));
         say!("{} runs were repeated because others used more than {bound} of the machine;", found.repeated);
-        say!("{} of those that count had that company all the same.", found.disturbed);
+        say!("{} of those that count had that outside load all the same.", found.disturbed);
     }
     if found.runs.iter().any(|run| run.others.is_none()) {
         say!("What others used could not be told: it needs cgroup version 2.");

@@ -1,7 +1,7 @@
 //! `class`: the class of the kernel's scheduler.
 
 use super::{Kind, Setting, Value};
-use crate::cell::Hierarchies;
+use crate::cgroup::Hierarchies;
 use goodness_core::spelling::suggest;
 use goodness_sys::process::{Class, Conditions};
 use std::path::Path;

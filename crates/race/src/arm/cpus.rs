@@ -2,7 +2,7 @@
 //! other arms the same CPUs with this.
 
 use super::{Kind, Setting, Value};
-use crate::cell::Hierarchies;
+use crate::cgroup::Hierarchies;
 use goodness_sys::cpu_list::CpuList;
 use goodness_sys::process::Conditions;
 

@@ -1,8 +1,8 @@
 //! `elevator`: the I/O scheduler of a disk that the load made for the race, or that the race file names, with its
 //! tunables.
 
-use super::{Kind, Setting, Stage, Value, below, writable};
-use crate::cell::Hierarchies;
+use super::{Kind, MachineChanges, Setting, Value, below, writable};
+use crate::cgroup::Hierarchies;
 use goodness_core::spelling::suggest;
 use std::fs;
 
@@ -60,12 +60,12 @@ impl Elevator {
         Err(format!("the kernel has no elevator \"{}\" for {disk}; {}", self.name, suggest(&self.name, offered)))
     }
 
-    fn set(&self, disk: &str, stage: &mut Stage) -> Result<(), String> {
+    fn set(&self, disk: &str, changes: &mut MachineChanges) -> Result<(), String> {
         let queue = below("/sys/block", disk).join("queue");
         self.check_disk(disk)?;
         // The one that is there already would keep what it has learnt.
-        stage.put(&queue.join("scheduler"), "none")?;
-        stage.put(&queue.join("scheduler"), &self.name)?;
+        changes.put(&queue.join("scheduler"), "none")?;
+        changes.put(&queue.join("scheduler"), &self.name)?;
         for (file, value) in &self.tunables {
             let path = queue.join("iosched").join(file);
             if !path.exists() {
@@ -74,7 +74,7 @@ impl Elevator {
                 let near = suggest(file, names.iter().map(String::as_str));
                 return Err(format!("{} has no tunable \"{file}\"; {near}", self.name));
             }
-            stage.put(&path, value)?;
+            changes.put(&path, value)?;
         }
         Ok(())
     }
@@ -92,11 +92,11 @@ impl Setting for Elevator {
         self.device.as_deref().map_or(Ok(()), |disk| self.check_disk(disk))
     }
 
-    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
-        let disks = self.device.clone().map_or_else(|| stage.disks.clone(), |disk| vec![disk]);
+    fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
+        let disks = self.device.clone().map_or_else(|| changes.disks.clone(), |disk| vec![disk]);
         if disks.is_empty() {
             return Err("this load has no disk of its own; name one with device, or take a load that has".into());
         }
-        disks.iter().try_for_each(|disk| self.set(disk, stage))
+        disks.iter().try_for_each(|disk| self.set(disk, changes))
     }
 }

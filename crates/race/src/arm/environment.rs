@@ -1,7 +1,7 @@
 //! `env`: variables of the environment, for what a program itself can be told about memory, threads or scheduling.
 
 use super::{Kind, Setting, Value};
-use crate::cell::Hierarchies;
+use crate::cgroup::Hierarchies;
 use goodness_sys::process::Conditions;
 
 pub(super) const KIND: Kind = Kind {

@@ -1,7 +1,7 @@
 //! `weight` and `idle`: what the servers' and the clients' cgroups count against each other.
 
-use super::{GroupFile, Kind, Setting, Stage, Value};
-use crate::cell::Hierarchies;
+use super::{GroupFile, Kind, MachineChanges, Setting, Value};
+use crate::cgroup::Hierarchies;
 
 pub(super) const WEIGHT: Kind = Kind {
     key: "weight",
@@ -53,8 +53,8 @@ impl Setting for OfGroup {
         at.weights().map(|_| ()).ok_or_else(|| missing.into())
     }
 
-    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
-        stage.group.push(self.file.clone());
+    fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
+        changes.group.push(self.file.clone());
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Settings of the whole scheduler, each a file of the kernel: `autogroup`, `base_slice`, `preempt`.
 
-use super::{Kind, Setting, Stage, Value, writable};
-use crate::cell::Hierarchies;
+use super::{Kind, MachineChanges, Setting, Value, writable};
+use crate::cgroup::Hierarchies;
 use goodness_core::Span;
 use std::fs;
 use std::path::Path;
@@ -85,8 +85,8 @@ impl Setting for Knob {
         Ok(())
     }
 
-    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
-        stage.put(Path::new(self.file), &self.value)
+    fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
+        changes.put(Path::new(self.file), &self.value)
     }
 
     fn is_of_sessions(&self) -> bool {

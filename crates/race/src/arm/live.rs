@@ -5,8 +5,8 @@
 //! the kernel runs that class only while its fair class has nothing for a CPU: a client that computes would keep the
 //! servers from running until the kernel throws the policy out.
 
-use super::{Kind, Setting, Stage, Value};
-use crate::cell::Hierarchies;
+use super::{Kind, MachineChanges, Setting, Value};
+use crate::cgroup::Hierarchies;
 use goodness_restore::{Action, Undo, process_start};
 use goodness_sys::process::{Class, Conditions};
 use std::fs;
@@ -27,13 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The process that holds the policy. Ended when dropped; the kernel then takes its tasks back.
 #[derive(Debug)]
-pub struct Company {
+pub struct LiveDaemon {
     daemon: Child,
     // Undone after it has ended, then without effect.
     undo: Option<Undo>,
 }
 
-impl Drop for Company {
+impl Drop for LiveDaemon {
     fn drop(&mut self) {
         goodness_sys::process::ask_to_end(self.daemon.id());
         let begun = Instant::now();
@@ -82,22 +82,22 @@ impl Setting for Live {
         Some(&self.0)
     }
 
-    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
+    fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
         let program = std::env::current_exe().map_err(|why| format!("this program cannot be found: {why}"))?;
         let mut command = Command::new(program);
         command.args(["live", &self.0]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.process_group(0);
         let daemon = command.spawn().map_err(|why| format!("`goodness live` cannot be started: {why}"))?;
         let leader = daemon.id();
-        stage.company.push(Company { daemon, undo: None });
+        changes.daemons.push(LiveDaemon { daemon, undo: None });
         let note = Action::Group { leader, started: process_start(leader).unwrap_or_default() };
-        let undo = stage.restore.before(&note).map_err(|why| format!("noting how it is stopped: {why}"))?;
-        if let Some(company) = stage.company.last_mut() {
-            company.undo = Some(undo);
+        let undo = changes.restore.before(&note).map_err(|why| format!("noting how it is stopped: {why}"))?;
+        if let Some(loaded) = changes.daemons.last_mut() {
+            loaded.undo = Some(undo);
         }
         let begun = Instant::now();
         while state() != "enabled" {
-            let daemon = stage.company.last_mut().map(|company| company.daemon.try_wait());
+            let daemon = changes.daemons.last_mut().map(|loaded| loaded.daemon.try_wait());
             let ended = matches!(daemon, Some(Ok(Some(_))));
             if ended || begun.elapsed() > PATIENCE {
                 return Err(format!("`goodness live {}` did not load its policy; run it alone to see why", self.0));

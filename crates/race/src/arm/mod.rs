@@ -13,8 +13,8 @@ mod live;
 mod nice;
 mod slice;
 
-use crate::cell::Hierarchies;
-use crate::place::Role;
+use crate::cgroup::Hierarchies;
+use crate::role::Role;
 use goodness_restore::{Restore, Undo};
 use goodness_sys::process::Conditions;
 use std::fmt;
@@ -50,9 +50,9 @@ impl Value {
     }
 }
 
-/// What an arm does to the machine while one run lasts. Undone in reverse order when dropped.
+/// Changes that an arm makes to the machine for one run. Undone in reverse order when dropped.
 #[derive(Debug)]
-pub struct Stage<'a> {
+pub struct MachineChanges<'a> {
     /// Notes how changes are undone.
     pub restore: &'a Restore,
     /// Disks made for the race.
@@ -61,8 +61,8 @@ pub struct Stage<'a> {
     pub group: Vec<GroupFile>,
     /// What has to be undone after the run.
     pub undo: Vec<Undo>,
-    /// What runs for the arm itself during the run.
-    pub company: Vec<live::Company>,
+    /// Daemons that hold a policy in the kernel during the run.
+    pub daemons: Vec<live::LiveDaemon>,
 }
 
 /// A value for a file of the cpu controller.
@@ -74,11 +74,11 @@ pub struct GroupFile {
     pub version1: (&'static str, String),
 }
 
-impl<'a> Stage<'a> {
-    /// One on which nothing is changed yet.
+impl<'a> MachineChanges<'a> {
+    /// No changes yet.
     #[must_use]
-    pub fn new(restore: &'a Restore, disks: Vec<String>) -> Stage<'a> {
-        Stage { restore, disks, group: Vec::new(), undo: Vec::new(), company: Vec::new() }
+    pub fn new(restore: &'a Restore, disks: Vec<String>) -> MachineChanges<'a> {
+        MachineChanges { restore, disks, group: Vec::new(), undo: Vec::new(), daemons: Vec::new() }
     }
 
     /// Writes `value` to a file of the kernel until the run is over, and makes sure that the kernel took it.
@@ -98,9 +98,9 @@ impl<'a> Stage<'a> {
     }
 }
 
-impl Drop for Stage<'_> {
+impl Drop for MachineChanges<'_> {
     fn drop(&mut self) {
-        self.company.clear();
+        self.daemons.clear();
         while let Some(undo) = self.undo.pop() {
             undo.now();
         }
@@ -133,8 +133,8 @@ pub trait Setting: fmt::Debug {
     ///
     /// # Errors
     /// What the kernel refused.
-    fn apply(&self, stage: &mut Stage) -> Result<(), String> {
-        let _ = stage;
+    fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
+        let _ = changes;
         Ok(())
     }
 
@@ -268,13 +268,13 @@ impl Arm {
         asked
     }
 
-    /// Sets what it sets of the machine, on `stage`.
+    /// Makes its changes to the machine, noted in `changes`.
     ///
     /// # Errors
     /// What the kernel refused, with the arm's name.
-    pub fn apply(&self, stage: &mut Stage) -> Result<(), String> {
+    pub fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
         for setting in &self.settings {
-            setting.apply(stage).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
+            setting.apply(changes).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `slice`: the slice of each process, through `sched_setattr` (Linux 6.12 and later).
 
 use super::{Kind, Setting, Value};
-use crate::cell::Hierarchies;
+use crate::cgroup::Hierarchies;
 use goodness_core::Span;
 use goodness_sys::process::Conditions;
 

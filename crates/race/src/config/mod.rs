@@ -177,9 +177,9 @@ fn read_load((at, mut table): (usize, Fields)) -> Result<(String, Vec<(String, S
             return Err(Fault::at(at, format!("{name} has no setting \"{key}\"; {near}")));
         }
         let typed = (key, value.typed());
-        let parts = crate::part::Parts::of(PathBuf::new());
+        let launcher = crate::subprocess::Launcher::of(PathBuf::new());
         // Ranges are the load's own affair; asked one by one, the place of what is wrong is known.
-        load::check(&name, std::slice::from_ref(&typed), &parts).map_err(|why| Fault::at(at, why.0))?;
+        load::check(&name, std::slice::from_ref(&typed), &launcher).map_err(|why| Fault::at(at, why.0))?;
         settings.push(typed);
     }
     Ok((name, settings))

@@ -1,6 +1,6 @@
 //! What the blocks run so far say: each arm against the reference, in each measure.
 
-use crate::load::Better;
+use crate::measure::Better;
 use goodness_stats::compare::{Comparison, Direction, Settings, Verdict, compare};
 use goodness_stats::holm::holm;
 use goodness_stats::ratio::{Pairing, Ratio};

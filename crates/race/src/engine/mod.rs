@@ -8,19 +8,20 @@ mod interrupt;
 mod judge;
 mod order;
 mod outcome;
-mod outside;
+mod outside_load;
 mod run;
 
 pub use judge::{Judged, Series, judge};
 pub use order::{order, seed_of};
 pub use outcome::{Measured, Outcome, Stopped, Versus};
-pub use outside::{CpuTimes, Outside};
+pub use outside_load::{CpuTimes, OutsideLoad};
 pub use run::Run;
 
 use crate::arm::Arm;
-use crate::cell::Hierarchies;
-use crate::load::{Load, LoadError};
-use crate::place::Place;
+use crate::cgroup::Hierarchies;
+use crate::load::Load;
+use crate::load_error::LoadError;
+use crate::workspace::Workspace;
 use goodness_core::Seed;
 use goodness_restore::{Action, MARK, Restore, Undo};
 use goodness_stats::Confidence;
@@ -80,12 +81,12 @@ pub enum Progress {
         /// The arm.
         arm: usize,
     },
-    /// A run had too much company and is repeated.
+    /// There was too much outside load during a run, which is repeated.
     Repeated {
         /// The arm.
         arm: usize,
         /// What was there.
-        outside: Outside,
+        outside: OutsideLoad,
     },
     /// A setting that somebody else has changed during the race, and that therefore was not restored.
     LeftAlone(String),
@@ -118,10 +119,10 @@ impl From<LoadError> for RaceError {
     }
 }
 
-/// Everything a race needs while it runs. Dropped from first to last.
-struct Track<'a> {
+/// State of a race while it runs. Fields drop from first to last.
+struct RunningRace<'a> {
     plan: &'a Plan,
-    place: Place,
+    workspace: Workspace,
     hierarchies: Hierarchies,
     weights: bool,
     sessions: bool,
@@ -142,10 +143,10 @@ pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) ->
         // What is stuck stays in its journal; `doctor` shows it.
         let _ = left.undo();
     }
-    let mut track = Track::lay(plan)?;
-    let restore = track.restore.clone();
-    let outcome = track.race(load, tell);
-    drop(track);
+    let mut running = RunningRace::set_up(plan)?;
+    let restore = running.restore.clone();
+    let outcome = running.race(load, tell);
+    drop(running);
     restore.left_alone().into_iter().for_each(|what| tell(Progress::LeftAlone(what)));
     outcome
 }
@@ -195,8 +196,8 @@ fn needs_sessions(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.is_of_sessions())
 }
 
-impl<'a> Track<'a> {
-    fn lay(plan: &'a Plan) -> Result<Track<'a>, RaceError> {
+impl<'a> RunningRace<'a> {
+    fn set_up(plan: &'a Plan) -> Result<RunningRace<'a>, RaceError> {
         let failed = |what: &str, why: &std::io::Error| RaceError::Failed(format!("{what}: {why}"));
         let interrupt = Interrupt::listen().map_err(|why| failed("signals cannot be listened for", &why))?;
         let restore = Restore::of_this_process().map_err(|why| {
@@ -211,11 +212,11 @@ impl<'a> Track<'a> {
         let folder = std::path::absolute(&folder).map_err(|why| failed("the private folder", &why))?;
         let undo = restore.before(&Action::RemoveTree(folder.clone())).map_err(|why| failed("the journal", &why))?;
         make(&folder).map_err(|why| failed(&format!("{} cannot be made", folder.display()), &why))?;
-        let mut place = Place::new(folder);
-        place.note_with(&restore);
+        let mut workspace = Workspace::new(folder);
+        workspace.note_with(&restore);
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let (hierarchies, weights, sessions) = (Hierarchies::find(), needs_weights(plan), needs_sessions(plan));
-        Ok(Track { plan, place, hierarchies, weights, sessions, _folder: undo, restore, interrupt, cpus })
+        Ok(RunningRace { plan, workspace, hierarchies, weights, sessions, _folder: undo, restore, interrupt, cpus })
     }
 
     /// Prepares the load and runs the blocks. The load is gone when this returns, before the private folder is removed.
@@ -270,7 +271,7 @@ impl<'a> Track<'a> {
         Ok(())
     }
 
-    /// A run, repeated while others use too much of the machine; of all tries, the one with the least company.
+    /// A run, repeated while others use too much of the machine; of all tries, the one with the least outside load.
     fn quiet_run(
         &mut self,
         block: u32,
@@ -285,7 +286,7 @@ impl<'a> Track<'a> {
             tell(Progress::Repeated { arm, outside: best.outside });
             repeated += 1;
             let again = self.run(block, arm, load)?;
-            // Chosen by the company it had, not by what it measured.
+            // Chosen by the outside load, not by what it measured.
             if again.outside.worst() < best.outside.worst() {
                 best = again;
             }

@@ -1,10 +1,10 @@
 //! What a race found, in the shape of the schema `goodness.race/1`.
 
-use super::outside::Outside;
+use super::outside_load::OutsideLoad;
 use super::run::{self, Run};
 use super::{Judged, Plan, Series};
-use crate::cell::Hierarchies;
-use crate::load::Better;
+use crate::cgroup::Hierarchies;
+use crate::measure::Better;
 use goodness_stats::compare::{Comparison, Verdict};
 use goodness_stats::summary::mean;
 use goodness_stats::{Interval, measured};
@@ -92,6 +92,14 @@ pub struct Measured {
     pub values: Vec<Option<f64>>,
     /// Against the reference; `None` for the reference itself.
     pub vs_reference: Option<Versus>,
+}
+
+impl Measured {
+    /// The unit as figures know it.
+    #[must_use]
+    pub fn shown_unit(&self) -> &'static str {
+        if self.unit == "1" { "ratio" } else { self.unit }
+    }
 }
 
 /// One measure of one arm against the reference.
@@ -211,7 +219,7 @@ fn versus_of(comparison: &Comparison, decides: bool) -> Versus {
 }
 
 fn run_of(plan: &Plan, run: &Run) -> RunOutcome {
-    let Outside { others, stolen } = run.outside;
+    let OutsideLoad { others, stolen } = run.outside;
     RunOutcome {
         block: run.block,
         arm: plan.arms[run.arm].name.clone(),

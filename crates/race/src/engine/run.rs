@@ -1,11 +1,12 @@
 //! One run of one arm.
 
-use super::outside::{CpuTimes, Outside};
-use super::{Plan, RaceError, Series, Track, order::seed_of};
-use crate::arm::Stage;
-use crate::cell::{Cell, Weights};
-use crate::load::{Load, Measure};
-use crate::place::Role;
+use super::outside_load::{CpuTimes, OutsideLoad};
+use super::{Plan, RaceError, RunningRace, Series, order::seed_of};
+use crate::arm::MachineChanges;
+use crate::cgroup::{RoleCgroups, Weights};
+use crate::load::Load;
+use crate::measure::Measure;
+use crate::role::Role;
 use goodness_core::spelling::suggest;
 use goodness_sys::process::Conditions;
 use std::collections::BTreeSet;
@@ -23,79 +24,79 @@ pub struct Run {
     /// How long it took, starting and stopping the servers included.
     pub took: Duration,
     /// Who else used the machine.
-    pub outside: Outside,
+    pub outside: OutsideLoad,
     /// How often it was repeated because of that.
     pub repeated: u32,
-    /// Whether there was too much company all the same.
+    /// True if there was too much outside load all the same.
     pub disturbed: bool,
 }
 
-impl Track<'_> {
+impl RunningRace<'_> {
     /// Prepares the load; what it starts runs in cgroups, under no arm.
     pub(super) fn prepare(&mut self, load: &mut dyn Load) -> Result<(), RaceError> {
-        let cells = self.cells()?;
-        self.assign(&cells, |_| Conditions::default());
-        let prepared = load.prepare(&self.place);
-        self.ended(cells)?;
+        let cgroups = self.cgroups()?;
+        self.assign(&cgroups, |_| Conditions::default());
+        let prepared = load.prepare(&self.workspace);
+        self.ended(cgroups)?;
         prepared.map_err(RaceError::from)
     }
 
     pub(super) fn run(&mut self, block: u32, arm: usize, load: &mut dyn Load) -> Result<Run, RaceError> {
         let restore = self.restore.clone();
         let setting = &self.plan.arms[arm];
-        let mut stage = Stage::new(&restore, self.place.disks());
-        setting.apply(&mut stage).map_err(RaceError::Refused)?;
-        let cells = self.cells()?;
-        for (role, cell) in Role::ALL.iter().zip(&cells) {
+        let mut changes = MachineChanges::new(&restore, self.workspace.disks());
+        setting.apply(&mut changes).map_err(RaceError::Refused)?;
+        let cgroups = self.cgroups()?;
+        for (role, group) in Role::ALL.iter().zip(&cgroups) {
             if setting.to.means(*role) {
-                self.weigh(cell, &mut stage)?;
+                self.weigh(group, &mut changes)?;
             }
         }
-        self.assign(&cells, |role| setting.conditions(role));
+        self.assign(&cgroups, |role| setting.conditions(role));
         let (before, begun) = (CpuTimes::now(), Instant::now());
-        let measures = load.run(&self.place, seed_of(self.plan.seed, block));
+        let measures = load.run(&self.workspace, seed_of(self.plan.seed, block));
         let took = begun.elapsed();
-        let used = cells.iter().map(Cell::used_ns).sum::<Option<u64>>();
+        let used = cgroups.iter().map(RoleCgroups::used_ns).sum::<Option<u64>>();
         let capacity = took.as_nanos() as u64 * self.cpus as u64;
         let outside = before.until(CpuTimes::now(), used, capacity);
-        self.ended(cells)?;
-        drop(stage);
+        self.ended(cgroups)?;
+        drop(changes);
         Ok(Run { block, arm, measures: measures?, took, outside, repeated: 0, disturbed: false })
     }
 
-    fn cells(&self) -> Result<Vec<Cell>, RaceError> {
-        let make = |role: &Role| Cell::make(&self.hierarchies, *role, self.weights, &self.restore);
-        let cells: Result<Vec<Cell>, _> = Role::ALL.iter().map(make).collect();
-        let cells = cells.map_err(|why| RaceError::Failed(format!("a cgroup cannot be made: {why}")))?;
-        self.interrupt.watch(cells.iter().flat_map(|cell| cell.groups().to_vec()).collect());
-        Ok(cells)
+    fn cgroups(&self) -> Result<Vec<RoleCgroups>, RaceError> {
+        let make = |role: &Role| RoleCgroups::make(&self.hierarchies, *role, self.weights, &self.restore);
+        let cgroups: Result<Vec<RoleCgroups>, _> = Role::ALL.iter().map(make).collect();
+        let cgroups = cgroups.map_err(|why| RaceError::Failed(format!("a cgroup cannot be made: {why}")))?;
+        self.interrupt.watch(cgroups.iter().flat_map(|group| group.groups().to_vec()).collect());
+        Ok(cgroups)
     }
 
     /// Writes what the arm asks for into the files of a cgroup.
-    fn weigh(&self, cell: &Cell, stage: &mut Stage) -> Result<(), RaceError> {
+    fn weigh(&self, group: &RoleCgroups, changes: &mut MachineChanges) -> Result<(), RaceError> {
         let version2 = self.hierarchies.weights() == Some(Weights::Version2);
-        for file in std::mem::take(&mut stage.group) {
+        for file in std::mem::take(&mut changes.group) {
             let (name, value) = if version2 { &file.version2 } else { &file.version1 };
-            let Some(folder) = cell.weighed() else { continue };
-            stage.put(&folder.join(name), value).map_err(RaceError::Refused)?;
-            stage.group.push(file);
+            let Some(folder) = group.weighed() else { continue };
+            changes.put(&folder.join(name), value).map_err(RaceError::Refused)?;
+            changes.group.push(file);
         }
         Ok(())
     }
 
-    /// Servers and clients start in their cells, under the conditions that are `asked` for them.
-    fn assign(&mut self, cells: &[Cell], asked: impl Fn(Role) -> Conditions) {
-        for (role, cell) in Role::ALL.into_iter().zip(cells) {
+    /// Servers and clients start in their cgroups, under the conditions that are `asked` for them.
+    fn assign(&mut self, cgroups: &[RoleCgroups], asked: impl Fn(Role) -> Conditions) {
+        for (role, group) in Role::ALL.into_iter().zip(cgroups) {
             let asked = asked(role);
-            self.place.set(role, Conditions { groups: cell.groups().to_vec(), session: self.sessions, ..asked });
+            self.workspace.set(role, Conditions { groups: group.groups().to_vec(), session: self.sessions, ..asked });
         }
     }
 
     /// Stops what still runs. A signal that came meanwhile ends the race.
-    fn ended(&mut self, cells: Vec<Cell>) -> Result<(), RaceError> {
+    fn ended(&mut self, cgroups: Vec<RoleCgroups>) -> Result<(), RaceError> {
         self.interrupt.watch(Vec::new());
-        drop(cells);
-        self.place.stop_all();
+        drop(cgroups);
+        self.workspace.stop_all();
         self.interrupt.signal().map_or(Ok(()), |signal| Err(RaceError::Interrupted(signal)))
     }
 }

@@ -3,10 +3,13 @@
 //! Percentiles come from its file of percentages, in microseconds; the largest time it gives in whole milliseconds
 //! only.
 
-use super::latency::extremes;
+use super::Program;
 use super::process::Process;
-use super::{Better, LoadError, Measure, Program};
-use crate::place::{Place, Role};
+use crate::latency::extremes;
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::role::Role;
+use crate::workspace::Workspace;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -22,24 +25,29 @@ pub(super) struct Plan {
 }
 
 /// A tenth of the requests to warm up, then all.
-pub(super) fn run(place: &Place, address: &str, plan: &Plan, patience: Duration) -> Result<Vec<Measure>, LoadError> {
+pub(super) fn run(
+    workspace: &Workspace,
+    address: &str,
+    plan: &Plan,
+    patience: Duration,
+) -> Result<Vec<Measure>, LoadError> {
     let warm = (plan.requests / 10).max(plan.connections);
-    start(place, address, plan, warm)?.finish(patience)?;
-    let printed = start(place, address, plan, plan.requests)?.finish(patience)?;
-    let table = place.folder().join("percentages.csv");
+    start(workspace, address, plan, warm)?.finish(patience)?;
+    let printed = start(workspace, address, plan, plan.requests)?.finish(patience)?;
+    let table = workspace.folder().join("percentages.csv");
     let percentages = fs::read_to_string(&table);
     let percentages = percentages.map_err(|why| LoadError(format!("{}: {why}", table.display())))?;
     measures(&printed, &percentages)
 }
 
-fn start(place: &Place, address: &str, plan: &Plan, requests: u64) -> Result<Process, LoadError> {
+fn start(workspace: &Workspace, address: &str, plan: &Plan, requests: u64) -> Result<Process, LoadError> {
     let mut command = Command::new(AB.find()?);
     command.args(["-q", "-d", "-s", "60", "-n"]).arg(requests.to_string());
-    command.arg("-c").arg(plan.connections.to_string()).arg("-e").arg(place.folder().join("percentages.csv"));
+    command.arg("-c").arg(plan.connections.to_string()).arg("-e").arg(workspace.folder().join("percentages.csv"));
     if plan.keep_alive {
         command.arg("-k");
     }
-    Process::start(place, Role::Client, "ab", command.arg(address), None)
+    Process::start(workspace, Role::Client, "ab", command.arg(address), None)
 }
 
 /// The figures of the article of 2005: time to finish, per request, per request across concurrent ones, and the rest.

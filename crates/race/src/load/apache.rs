@@ -1,16 +1,19 @@
-//! Apache 2.4, prefork and event, under the client of our own or `ab`.
+//! Apache 2.4, prefork and event, under the built-in load generator or `ab`.
 //!
 //! The server has a configuration of its own, four modules, one page, no access log; enough processes run from the
 //! start that none is started during a run. Started as root it serves as `nobody`, as it insists on another user.
 
 use super::ab;
 use super::process::Process;
-use super::sweep::swept;
-use super::value::Counts;
-use super::{About, Load, LoadError, Measure, Program, Registered};
-use crate::client;
-use crate::part::{self, Parts};
-use crate::place::{Place, Role};
+use super::{About, Load, Program, Registered};
+use crate::load_error::LoadError;
+use crate::load_generator;
+use crate::measure::Measure;
+use crate::parameter::Counts;
+use crate::role::Role;
+use crate::subprocess::{self, Launcher};
+use crate::sweep::swept;
+use crate::workspace::Workspace;
 use goodness_core::{Seed, Span, choices, tunables};
 use std::fs;
 use std::io::{Read, Write};
@@ -23,30 +26,30 @@ use std::time::Duration;
 
 choices! {
     /// Who asks.
-    pub enum Client { Own = "own", Ab = "ab" }
+    pub enum Client { BuiltIn = "built-in", Ab = "ab" }
 }
 
 tunables! {
     pub struct Settings {
-        /// Who asks: the client of our own, or ApacheBench.
-        client: Client = Client::Own;
-        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop); own
-        /// client.
-        pattern: client::Pattern = client::Pattern::Closed;
+        /// Who asks: the built-in load generator, or ApacheBench.
+        client: Client = Client::BuiltIn;
+        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop);
+        /// built-in load generator.
+        pattern: load_generator::Pattern = load_generator::Pattern::Closed;
         /// Connections at a time.
         connections: u64 = 8, in 1 => 1024;
         /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind
         /// their names.
         sweep: Counts = Counts::default();
-        /// Mean time between an answer and the next request of the connection; own client, closed loop.
+        /// Mean time between an answer and the next request of the connection; built-in load generator, closed loop.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
-        /// Requests that arrive per second; own client, open loop.
+        /// Requests that arrive per second; built-in load generator, open loop.
         rate: u64 = 1000, in 1 => 1_000_000;
         /// Whether a connection carries many requests.
         keep_alive: bool = false;
-        /// Time before anything is counted; own client.
+        /// Time before anything is counted; built-in load generator.
         warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);
-        /// Time that is counted; own client.
+        /// Time that is counted; built-in load generator.
         duration: Span = Span::from_s(5), in Span::from_ms(10) => Span::from_s(600);
         /// Requests of a run, after a tenth as many to warm up; ab.
         requests: u64 = 10_000, in 1 => 10_000_000;
@@ -74,7 +77,7 @@ const MEASURES: &[&str] =
 pub(super) struct Apache {
     mpm: &'static str,
     settings: Settings,
-    parts: Parts,
+    launcher: Launcher,
     port: u16,
 }
 
@@ -94,8 +97,8 @@ macro_rules! apache {
             };
             type Settings = Settings;
 
-            fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
-                Apache::new($mpm, settings, parts).map($Load)
+            fn new(settings: Settings, launcher: Launcher) -> Result<Self, LoadError> {
+                Apache::new($mpm, settings, launcher).map($Load)
             }
         }
 
@@ -104,12 +107,12 @@ macro_rules! apache {
                 self.0.check()
             }
 
-            fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
-                self.0.prepare(place)
+            fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
+                self.0.prepare(workspace)
             }
 
-            fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
-                self.0.run(place, seed)
+            fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+                self.0.run(workspace, seed)
             }
         }
     };
@@ -118,19 +121,19 @@ macro_rules! apache {
 apache! {
     /// Apache with a process for each connection.
     Prefork, "prefork", "apache-prefork",
-    "Apache with one process for each connection serves a page to the own client or to ab."
+    "Apache with one process for each connection serves a page to the built-in load generator or to ab."
 }
 apache! {
     /// Apache with threads and a listener for idle connections.
     Event, "event", "apache-event",
-    "Apache with threads and a listener for idle connections serves a page to the own client or to ab."
+    "Apache with threads and a listener for idle connections serves a page to the built-in load generator or to ab."
 }
 
 impl Apache {
-    pub(super) fn new(mpm: &'static str, mut settings: Settings, parts: Parts) -> Result<Apache, LoadError> {
+    pub(super) fn new(mpm: &'static str, mut settings: Settings, launcher: Launcher) -> Result<Apache, LoadError> {
         settings.connections = settings.sweep.0.last().copied().unwrap_or(settings.connections);
-        if settings.client == Client::Ab && settings.pattern == client::Pattern::Open {
-            return Err(LoadError("ab is a closed loop; take client = own for pattern = open".into()));
+        if settings.client == Client::Ab && settings.pattern == load_generator::Pattern::Open {
+            return Err(LoadError("ab is a closed loop; take client = built-in for pattern = open".into()));
         }
         if settings.client == Client::Ab && settings.connections > settings.requests {
             return Err(LoadError("ab needs as many requests as connections; raise requests".into()));
@@ -142,7 +145,7 @@ impl Apache {
                  {workers}; raise workers or turn keep_alive off"
             )));
         }
-        Ok(Apache { mpm, settings, parts, port: 0 })
+        Ok(Apache { mpm, settings, launcher, port: 0 })
     }
 
     pub(super) fn check(&self) -> Result<(), LoadError> {
@@ -157,34 +160,34 @@ impl Apache {
         }
     }
 
-    pub(super) fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    pub(super) fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
         self.check()?;
-        let pages = self.pages(place);
+        let pages = self.pages(workspace);
         let made = fs::create_dir_all(&pages)
-            .and_then(|()| fs::write(pages.join(&client::PATH[1..]), page(self.settings.size as usize)));
+            .and_then(|()| fs::write(pages.join(&load_generator::PATH[1..]), page(self.settings.size as usize)));
         made.map_err(|why| LoadError(format!("the page below {} could not be made: {why}", pages.display())))?;
-        if rustix::process::geteuid().is_root() { let_everybody_in(place.folder(), &pages) } else { Ok(()) }
+        if rustix::process::geteuid().is_root() { let_everybody_in(workspace.folder(), &pages) } else { Ok(()) }
     }
 
-    fn pages(&self, place: &Place) -> PathBuf {
-        place.folder().join("pages")
+    fn pages(&self, workspace: &Workspace) -> PathBuf {
+        workspace.folder().join("pages")
     }
 
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let (sweep, alone) = (self.settings.sweep.clone(), self.settings.connections);
         swept(&sweep, alone, |connections| {
             self.settings.connections = connections;
-            self.run_once(place, seed)
+            self.run_once(workspace, seed)
         })
     }
 
-    fn run_once(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run_once(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let Settings { client, connections, requests, keep_alive, .. } = self.settings;
-        self.during(place, connections, |apache| match client {
-            Client::Own => apache.own(place, seed),
+        self.during(workspace, connections, |apache| match client {
+            Client::BuiltIn => apache.drive(workspace, seed),
             Client::Ab => {
-                let address = format!("http://127.0.0.1:{}{}", apache.port, client::PATH);
-                ab::run(place, &address, &ab::Plan { connections, requests, keep_alive }, RUN)
+                let address = format!("http://127.0.0.1:{}{}", apache.port, load_generator::PATH);
+                ab::run(workspace, &address, &ab::Plan { connections, requests, keep_alive }, RUN)
             }
         })
     }
@@ -192,43 +195,52 @@ impl Apache {
     /// Starts the server for so many `connections`, does `what`, and stops it.
     pub(super) fn during<T>(
         &mut self,
-        place: &Place,
+        workspace: &Workspace,
         connections: u64,
         what: impl FnOnce(&Apache) -> Result<T, LoadError>,
     ) -> Result<T, LoadError> {
         self.settings.connections = connections;
         self.port = free_port()?;
-        let server = self.start(place)?;
+        let server = self.start(workspace)?;
         // The server may know why its client got no answers.
         let done = what(self).map_err(|why| server.error(&format!("was running when this happened: {why}")));
         server.stop();
         done
     }
 
-    fn start(&self, place: &Place) -> Result<Process, LoadError> {
-        let (folder, log) = (place.folder(), place.folder().join("error.log"));
+    fn start(&self, workspace: &Workspace) -> Result<Process, LoadError> {
+        let (folder, log) = (workspace.folder(), workspace.folder().join("error.log"));
         let file = folder.join("httpd.conf");
         let _ = fs::remove_file(&log);
-        let written = fs::write(&file, self.configuration(folder, &self.pages(place)));
+        let written = fs::write(&file, self.configuration(folder, &self.pages(workspace)));
         written.map_err(|why| LoadError(format!("{} could not be written: {why}", file.display())))?;
         let mut command = Command::new(APACHE.find()?);
         command.arg("-f").arg(&file).arg("-DFOREGROUND");
-        let mut server = Process::start(place, Role::Server, "apache2", &mut command, Some(log))?;
+        let mut server = Process::start(workspace, Role::Server, "apache2", &mut command, Some(log))?;
         let port = self.port;
         server.wait_until(START, || serves(port))?;
         Ok(server)
     }
 
-    /// The client of our own drives the server that runs.
-    pub(super) fn own(&self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    /// The built-in load generator drives the server that runs.
+    pub(super) fn drive(&self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let Settings { pattern, connections, think, rate, keep_alive, warmup, duration, .. } = self.settings;
         let port = u64::from(self.port);
-        let settings =
-            client::Settings { port, pattern, connections, think, rate, keep_alive, warmup, duration, seed: seed.0 };
-        let mut command = self.parts.command("client", &settings);
+        let settings = load_generator::Settings {
+            port,
+            pattern,
+            connections,
+            think,
+            rate,
+            keep_alive,
+            warmup,
+            duration,
+            seed: seed.0,
+        };
+        let mut command = self.launcher.command("load-generator", &settings);
         let patience = Duration::from_nanos(warmup.ns() + duration.ns()) + Duration::from_secs(30);
-        let client = Process::start(place, Role::Client, "client", &mut command, None)?;
-        part::measures(&client.finish(patience)?)
+        let client = Process::start(workspace, Role::Client, "client", &mut command, None)?;
+        subprocess::measures(&client.finish(patience)?)
     }
 
     fn configuration(&self, folder: &Path, pages: &Path) -> String {
@@ -303,7 +315,7 @@ fn serves(port: u16) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
         stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-        let path = client::PATH;
+        let path = load_generator::PATH;
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes())?;
         let mut first = [0; 12];
         stream.read_exact(&mut first)?;
@@ -318,12 +330,12 @@ mod tests {
 
     fn why(typed: &[(&str, &str)]) -> String {
         let typed: Vec<(String, String)> = typed.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        crate::load::make("apache-prefork", &typed, &Parts::of("x".into())).err().expect("refused").0
+        crate::load::make("apache-prefork", &typed, &Launcher::of("x".into())).err().expect("refused").0
     }
 
     #[test]
     fn settings_that_do_not_go_together_are_refused_with_what_to_change() {
-        assert!(why(&[("client", "ab"), ("pattern", "open")]).contains("client = own"));
+        assert!(why(&[("client", "ab"), ("pattern", "open")]).contains("client = built-in"));
         assert!(why(&[("client", "ab"), ("requests", "4"), ("connections", "5")]).contains("raise requests"));
         assert!(why(&[("keep_alive", "on"), ("workers", "4"), ("connections", "5")]).contains("raise workers"));
     }

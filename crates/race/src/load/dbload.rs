@@ -8,9 +8,12 @@
 
 use super::mariadb_server::{DATABASE, Home, INSTALL, SERVER};
 use super::process::Process;
-use super::{About, Better, Load, LoadError, Measure, Program, Registered};
-use crate::part::Parts;
-use crate::place::{Place, Role};
+use super::{About, Load, Program, Registered};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::role::Role;
+use crate::subprocess::Launcher;
+use crate::workspace::Workspace;
 use goodness_core::{Rng, Seed, tunables};
 use goodness_ublk::disks::LoopDisk;
 use std::fmt::Write as _;
@@ -54,7 +57,7 @@ impl Registered for DbLoad {
     };
     type Settings = Settings;
 
-    fn new(settings: Settings, _parts: Parts) -> Result<Self, LoadError> {
+    fn new(settings: Settings, _launcher: Launcher) -> Result<Self, LoadError> {
         // A row takes about twice its bytes with its indexes, the log of undoing, and half-filled pages.
         let needed = (settings.rows * 400) >> 20;
         if needed + 32 > settings.size {
@@ -74,29 +77,29 @@ impl Load for DbLoad {
         super::for_root("dbload makes a loop device, which")
     }
 
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
         Self::ABOUT.needs.iter().try_for_each(|program| program.find().map(|_| ()))?;
         let disk =
-            LoopDisk::make(place.folder(), self.settings.size << 20).map_err(|why| LoadError(why.to_string()))?;
-        place.add_disk(&disk.device().file_name().unwrap_or_default().to_string_lossy());
-        let mut home = Home::new(place, place.folder().join("mariadb"), self.options(disk.device(), "newraw"))?;
-        home.install(place)?;
+            LoopDisk::make(workspace.folder(), self.settings.size << 20).map_err(|why| LoadError(why.to_string()))?;
+        workspace.add_disk(&disk.device().file_name().unwrap_or_default().to_string_lossy());
+        let mut home = Home::new(workspace, workspace.folder().join("mariadb"), self.options(disk.device(), "newraw"))?;
+        home.install(workspace)?;
         home.options = self.options(disk.device(), "raw");
-        write_files(place.folder(), &self.settings)?;
+        write_files(workspace.folder(), &self.settings)?;
         self.made = Some((disk, home));
         Ok(())
     }
 
-    fn run(&mut self, place: &Place, _seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run(&mut self, workspace: &Workspace, _seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let (disk, home) = self.made.as_ref().ok_or_else(|| LoadError("dbload was not prepared".into()))?;
-        let server = home.start_with(place, &tables(&self.settings))?;
+        let server = home.start_with(workspace, &tables(&self.settings))?;
         let (before, begun) = (written(&disk.device()), Instant::now());
         let mut command = Command::new(IMPORT.find()?);
         command.args(["--no-defaults", "--local", "--silent", "--user=root"]);
         command.arg(format!("--use-threads={}", self.settings.loaders));
         command.arg(format!("--socket={}", home.socket.display())).arg(DATABASE);
-        command.args((0..self.settings.files).map(|file| place.folder().join(file_name(file))));
-        let import = Process::start(place, Role::Client, IMPORT.name, &mut command, None)?;
+        command.args((0..self.settings.files).map(|file| workspace.folder().join(file_name(file))));
+        let import = Process::start(workspace, Role::Client, IMPORT.name, &mut command, None)?;
         let loaded = import.finish(PATIENCE);
         let took = begun.elapsed();
         loaded.map_err(|why| server.error(&format!("was running when this happened: {why}")))?;
@@ -199,6 +202,6 @@ mod tests {
     #[test]
     fn a_device_that_is_too_small_is_refused() {
         let small = Settings { rows: 2_000_000, ..Settings::default() };
-        assert!(DbLoad::new(small, Parts::of("x".into())).unwrap_err().0.contains("raise size"));
+        assert!(DbLoad::new(small, Launcher::of("x".into())).unwrap_err().0.contains("raise size"));
     }
 }

@@ -2,10 +2,13 @@
 
 use super::fio_job;
 use super::process::Process;
-use super::value::FilePath;
-use super::{About, Better, Load, LoadError, Measure, Program, Registered};
-use crate::part::Parts;
-use crate::place::{Place, Role};
+use super::{About, Load, Program, Registered};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::parameter::FilePath;
+use crate::role::Role;
+use crate::subprocess::Launcher;
+use crate::workspace::Workspace;
 use goodness_core::{Seed, Span, choices, tunables};
 use goodness_ublk::disks::LoopDisk;
 use serde_json::Value;
@@ -49,7 +52,7 @@ impl Registered for Fio {
     };
     type Settings = Settings;
 
-    fn new(settings: Settings, _parts: Parts) -> Result<Self, LoadError> {
+    fn new(settings: Settings, _launcher: Launcher) -> Result<Self, LoadError> {
         Ok(Fio { settings, disk: None })
     }
 }
@@ -62,39 +65,39 @@ impl Load for Fio {
         }
     }
 
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
         FIO.find()?;
         let file = &self.settings.job.0;
         if file.as_os_str().is_empty() {
             return Err(LoadError("fio has no job; name a job file with job = \"FILE\"".into()));
         }
         let text = fs::read_to_string(file).map_err(|why| LoadError(format!("{}: {why}", file.display())))?;
-        let folder = place.folder().join("files");
+        let folder = workspace.folder().join("files");
         fs::create_dir_all(&folder).map_err(|why| LoadError(format!("{}: {why}", folder.display())))?;
         let where_to = match self.settings.on {
             On::Folder => format!("directory={}", folder.display()),
             On::Loop => {
-                let disk = LoopDisk::make(place.folder(), self.settings.size << 20);
+                let disk = LoopDisk::make(workspace.folder(), self.settings.size << 20);
                 let disk = disk.map_err(|why| LoadError(why.to_string()))?;
                 let device = disk.device();
-                place.add_disk(&device.file_name().unwrap_or_default().to_string_lossy());
+                workspace.add_disk(&device.file_name().unwrap_or_default().to_string_lossy());
                 self.disk = Some(disk);
                 // On a device a job would take all of it, and more where it says so itself.
                 format!("filename={}", device.display())
             }
         };
         let made = fio_job::placed(&file.display().to_string(), &text, &where_to)?;
-        let own = place.folder().join("job.fio");
+        let own = workspace.folder().join("job.fio");
         fs::write(&own, made).map_err(|why| LoadError(format!("{}: {why}", own.display())))
     }
 
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
-        let output = place.folder().join("fio.json");
+    fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+        let output = workspace.folder().join("fio.json");
         let _ = fs::remove_file(&output);
         let mut command = Command::new(FIO.find()?);
-        command.current_dir(place.folder()).args(["--output-format=json", "--eta=never"]);
+        command.current_dir(workspace.folder()).args(["--output-format=json", "--eta=never"]);
         command.arg(format!("--output={}", output.display())).arg(format!("--randseed={}", seed.0 >> 1));
-        let fio = Process::start(place, Role::Server, "fio", command.arg("job.fio"), None)?;
+        let fio = Process::start(workspace, Role::Server, "fio", command.arg("job.fio"), None)?;
         fio.finish(Duration::from_nanos(self.settings.limit.ns()))?;
         let text = fs::read_to_string(&output).map_err(|why| LoadError(format!("{}: {why}", output.display())))?;
         measures(&text)

@@ -3,7 +3,7 @@
 //! What could lead it elsewhere is refused: values that name a path or a variable, commands before and after a job, and
 //! I/O engines that are not of this machine's own block layer.
 
-use super::LoadError;
+use crate::load_error::LoadError;
 
 /// Keys that lead I/O elsewhere or run programs.
 const REFUSED: [&str; 9] = [

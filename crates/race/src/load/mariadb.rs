@@ -4,12 +4,14 @@
 //! server on them, warms it up and measures.
 
 use super::mariadb_server::{Home, INSTALL, SERVER};
-use super::sweep::swept;
 use super::sysbench::{self, End, SYSBENCH, Test};
-use super::value::Counts;
-use super::{About, Load, LoadError, Measure, Registered};
-use crate::part::Parts;
-use crate::place::Place;
+use super::{About, Load, Registered};
+use crate::load_error::LoadError;
+use crate::measure::Measure;
+use crate::parameter::Counts;
+use crate::subprocess::Launcher;
+use crate::sweep::swept;
+use crate::workspace::Workspace;
 use goodness_core::{Seed, Span, choices, tunables};
 
 choices! {
@@ -64,7 +66,7 @@ impl Registered for Mariadb {
     };
     type Settings = Settings;
 
-    fn new(settings: Settings, _parts: Parts) -> Result<Self, LoadError> {
+    fn new(settings: Settings, _launcher: Launcher) -> Result<Self, LoadError> {
         Ok(Mariadb { settings, home: None })
     }
 }
@@ -95,25 +97,25 @@ impl Mariadb {
 }
 
 impl Load for Mariadb {
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
         Self::ABOUT.needs.iter().try_for_each(|program| program.find().map(|_| ()))?;
-        let home = Home::new(place, place.folder().join("mariadb"), self.options())?;
-        home.install(place)?;
-        let server = home.start(place)?;
-        let made = self.test().prepare(place, &home.socket);
+        let home = Home::new(workspace, workspace.folder().join("mariadb"), self.options())?;
+        home.install(workspace)?;
+        let server = home.start(workspace)?;
+        let made = self.test().prepare(workspace, &home.socket);
         server.stop();
         self.home = Some(home);
         made
     }
 
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let home = self.home.as_ref().ok_or_else(|| LoadError("mariadb was not prepared".into()))?;
-        let server = home.start(place)?;
+        let server = home.start(workspace)?;
         let end = self.settings.requests.map_or(End::After(self.settings.duration), End::Transactions);
         let measured = swept(&self.settings.sweep, self.settings.threads, |threads| {
             let test = Test { threads, ..self.test() };
-            test.run(place, &home.socket, End::After(self.settings.warmup), seed.stream("warm-up", 0).0)
-                .and_then(|_| test.run(place, &home.socket, end, seed.0))
+            test.run(workspace, &home.socket, End::After(self.settings.warmup), seed.stream("warm-up", 0).0)
+                .and_then(|_| test.run(workspace, &home.socket, end, seed.0))
                 .and_then(|printed| sysbench::measures(&printed))
         });
         let measured = measured.map_err(|why| server.error(&format!("was running when this happened: {why}")));

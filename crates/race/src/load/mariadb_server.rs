@@ -1,8 +1,10 @@
-//! A MariaDB server of our own: data in the private folder, a socket there, no network, no file of an installed server.
+//! A private MariaDB server: data in the private folder, a socket there, no network, no file of an installed server.
 
+use super::Program;
 use super::process::Process;
-use super::{LoadError, Program};
-use crate::place::{Place, Role};
+use crate::load_error::LoadError;
+use crate::role::Role;
+use crate::workspace::Workspace;
 use std::fs;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -29,9 +31,9 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// A home below `place` with its data in `data`.
-    pub(super) fn new(place: &Place, data: PathBuf, options: Vec<String>) -> Result<Home, LoadError> {
-        let socket = place.folder().join("mariadb.socket");
+    /// A home below `workspace` with its data in `data`.
+    pub(super) fn new(workspace: &Workspace, data: PathBuf, options: Vec<String>) -> Result<Home, LoadError> {
+        let socket = workspace.folder().join("mariadb.socket");
         if socket.as_os_str().len() > SOCKET_MAX {
             let path = socket.display();
             return Err(LoadError(format!(
@@ -42,25 +44,25 @@ impl Home {
     }
 
     /// Makes empty data. What was there goes.
-    pub(super) fn install(&self, place: &Place) -> Result<(), LoadError> {
+    pub(super) fn install(&self, workspace: &Workspace) -> Result<(), LoadError> {
         let _ = fs::remove_dir_all(&self.data);
         let mut command = Command::new(INSTALL.find()?);
         command.arg("--no-defaults").args(user()).arg(format!("--datadir={}", self.data.display()));
         command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         // Tables of InnoDB must lie where the server looks for them later.
         command.args(self.options.iter().filter(|option| option.starts_with("--innodb-data")));
-        let install = Process::start(place, Role::Client, INSTALL.name, &mut command, None)?;
+        let install = Process::start(workspace, Role::Client, INSTALL.name, &mut command, None)?;
         install.finish(START).map(|_| ())
     }
 
     /// Starts the server with an empty database, or the one that is there, and waits until it greets.
-    pub(super) fn start(&self, place: &Place) -> Result<Process, LoadError> {
-        self.start_with(place, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"))
+    pub(super) fn start(&self, workspace: &Workspace) -> Result<Process, LoadError> {
+        self.start_with(workspace, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"))
     }
 
     /// Starts the server, which does `statements` first, one a line, and waits until it greets.
-    pub(super) fn start_with(&self, place: &Place, statements: &str) -> Result<Process, LoadError> {
-        let (folder, log) = (place.folder(), place.folder().join("mariadb.log"));
+    pub(super) fn start_with(&self, workspace: &Workspace, statements: &str) -> Result<Process, LoadError> {
+        let (folder, log) = (workspace.folder(), workspace.folder().join("mariadb.log"));
         let (_, _) = (fs::remove_file(&log), fs::remove_file(&self.socket));
         let first = folder.join("first.sql");
         let written = fs::write(&first, statements);
@@ -78,7 +80,7 @@ impl Home {
             option("log-error", &log),
             option("init-file", &first),
         ]);
-        let mut server = Process::start(place, Role::Server, SERVER.name, command.args(&self.options), Some(log))?;
+        let mut server = Process::start(workspace, Role::Server, SERVER.name, command.args(&self.options), Some(log))?;
         server.wait_until(START, || greets(&self.socket))?;
         Ok(server)
     }

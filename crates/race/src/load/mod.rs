@@ -1,63 +1,32 @@
 //! Loads: real servers with clients, and benchmarks, by name.
 //!
-//! A load brings everything it needs into the private folder of its place: configuration, data, sockets, logs. It reads
+//! A load brings everything it needs into the private folder of its workspace: configuration, data, sockets, logs. It reads
 //! nothing of the servers' own installation but programs and modules, and listens on 127.0.0.1 or in that folder only.
 
 mod ab;
 mod apache;
+mod benchmark;
 mod dbload;
 mod fio;
 mod fio_job;
-pub(crate) mod latency;
 mod mariadb;
 mod mariadb_server;
-mod own;
 mod process;
 mod profile;
 mod program;
 mod scheduler_share;
-pub(crate) mod spin;
-pub(crate) mod sweep;
+mod spin;
 mod sysbench;
-pub(crate) mod value;
 
 pub use program::Program;
 
-use crate::bench::{hackbench, schbench, yields};
-use crate::part::Parts;
-use crate::place::Place;
+use crate::benchmarks::{hackbench, schbench, yields};
+use crate::load_error::LoadError;
+use crate::measure::Measure;
+use crate::subprocess::Launcher;
+use crate::workspace::Workspace;
 use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Tunable, TunableError, Tunables};
-
-/// Whether more or less of a measure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// Throughput, shares.
-    Higher,
-    /// Times, losses.
-    Lower,
-}
-
-/// One figure of one run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// The field's name, without unit: `throughput`, `request_latency_p99`.
-    pub name: String,
-    /// Its unit: `1/s`, `ns`.
-    pub unit: &'static str,
-    /// Which way is better.
-    pub better: Better,
-    /// The figure.
-    pub value: f64,
-}
-
-impl Measure {
-    /// A figure called `name`.
-    #[must_use]
-    pub fn new(name: &str, unit: &'static str, better: Better, value: f64) -> Measure {
-        Measure { name: name.into(), unit, better, value }
-    }
-}
 
 /// Something real that can be run again and again on this machine.
 pub trait Load {
@@ -74,20 +43,15 @@ pub trait Load {
     ///
     /// # Errors
     /// A program that is missing (named with its package), or what making the data reports.
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError>;
+    fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError>;
 
-    /// One run: starts the servers through `place`, waits until they answer, warms them up, drives and measures them,
+    /// One run: starts the servers through `workspace`, waits until they answer, warms them up, drives and measures them,
     /// and stops them. Nothing of it runs afterwards, also when it fails.
     ///
     /// # Errors
     /// Servers that do not start or answer, clients that fail; each with what the program itself printed last.
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError>;
+    fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError>;
 }
-
-/// Why a load could not be prepared or run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LoadError(pub String);
 
 /// Whether `load`, made by the name `name`, can be run here: its programs are installed, and the user may.
 ///
@@ -131,7 +95,7 @@ trait Registered: Load + Sized + 'static {
     ///
     /// # Errors
     /// Settings that do not go together.
-    fn new(settings: Self::Settings, parts: Parts) -> Result<Self, LoadError>;
+    fn new(settings: Self::Settings, launcher: Launcher) -> Result<Self, LoadError>;
 }
 
 /// Declares the registry: everything registered, and how to make it by name.
@@ -153,19 +117,19 @@ macro_rules! loads {
         ///
         /// # Errors
         /// As for [`make`].
-        pub fn check(name: &str, typed: &[(String, String)], parts: &Parts) -> Result<(), LoadError> {
-            make(name, typed, parts).map(|_| ())
+        pub fn check(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<(), LoadError> {
+            make(name, typed, launcher).map(|_| ())
         }
 
-        /// The load called `name` with the parameters `typed`; what it runs as processes of its own comes from `parts`.
+        /// The load called `name` with the parameters `typed`; `launcher` starts its subprocesses.
         ///
         /// # Errors
         /// Unknown names (the nearest is named), values out of range, or settings that do not go together.
-        pub fn make(name: &str, typed: &[(String, String)], parts: &Parts) -> Result<Box<dyn Load>, LoadError> {
+        pub fn make(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<Box<dyn Load>, LoadError> {
             $(if name == <$Load as Registered>::ABOUT.name {
                 let settings = <$Load as Registered>::Settings::made(typed);
                 let settings = settings.map_err(|TunableError(why)| LoadError(format!("load {name}: {why}")))?;
-                return Ok(Box::new(<$Load as Registered>::new(settings, parts.clone())?));
+                return Ok(Box::new(<$Load as Registered>::new(settings, launcher.clone())?));
             })+
             let names = ALL.iter().map(|about| about.name);
             Err(LoadError(format!("there is no load \"{name}\"; {}", suggest(name, names))))
@@ -178,12 +142,12 @@ loads! {
     apache::Prefork,
     dbload::DbLoad,
     fio::Fio,
-    own::Own<hackbench::Settings>,
+    benchmark::BenchmarkLoad<hackbench::Settings>,
     mariadb::Mariadb,
     scheduler_share::SchedulerShare,
-    own::Own<schbench::Settings>,
+    benchmark::BenchmarkLoad<schbench::Settings>,
     spin::Spin,
-    own::Own<yields::Settings>,
+    benchmark::BenchmarkLoad<yields::Settings>,
 }
 
 #[cfg(test)]
@@ -198,14 +162,14 @@ mod tests {
             let spec = tunables_of(about.name).expect("registered");
             assert!(spec.iter().all(|t| t.doc.ends_with('.')), "{}", about.name);
             let typed: Vec<(String, String)> = spec.iter().map(|t| (t.name.to_string(), t.default.clone())).collect();
-            make(about.name, &typed, &Parts::of("x".into())).map(|_| ()).unwrap();
+            make(about.name, &typed, &Launcher::of("x".into())).map(|_| ()).unwrap();
         }
     }
 
     #[test]
     fn an_unknown_load_or_parameter_is_answered_with_the_nearest() {
-        let parts = Parts::of("x".into());
-        let why = |name: &str, typed: &[(String, String)]| make(name, typed, &parts).err().expect("refused").0;
+        let launcher = Launcher::of("x".into());
+        let why = |name: &str, typed: &[(String, String)]| make(name, typed, &launcher).err().expect("refused").0;
         assert!(why("apache-prefrok", &[]).contains("the nearest is \"apache-prefork\""));
         assert!(why("apache-event", &[("conections".into(), "3".into())]).contains("\"connections\""));
         assert!(tunables_of("apache").is_none());

@@ -1,7 +1,8 @@
-//! Processes of a load: started through the place, never waited for without a bound, gone when the load is.
+//! Processes of a load: started through the workspace, never waited for without a bound, gone when the load is.
 
-use super::LoadError;
-use crate::place::{Place, Role};
+use crate::load_error::LoadError;
+use crate::role::Role;
+use crate::workspace::Workspace;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use std::fs::{self, File};
 use std::io;
@@ -25,20 +26,20 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts `command`, called `name`, as the leader of its own group. What it prints goes to the files `NAME.out` and
-    /// `NAME.err` in the place's folder; `log` is where it tells what went wrong, where that is elsewhere.
+    /// `NAME.err` in the workspace's folder; `log` is where it tells what went wrong, where that is elsewhere.
     pub(crate) fn start(
-        place: &Place,
+        workspace: &Workspace,
         role: Role,
         name: &str,
         command: &mut Command,
         log: Option<PathBuf>,
     ) -> Result<Process, LoadError> {
-        let file = |end: &str| place.folder().join(format!("{name}.{end}"));
+        let file = |end: &str| workspace.folder().join(format!("{name}.{end}"));
         let made = |path: &Path| {
             File::create(path).map_err(|why| LoadError(format!("{} could not be made: {why}", path.display())))
         };
         command.stdin(Stdio::null()).stdout(made(&file("out"))?).stderr(made(&file("err"))?).process_group(0);
-        let child = place.start(role, command);
+        let child = workspace.start(role, command);
         let child = child.map_err(|why| LoadError(format!("{name} could not be started: {why}")))?;
         Ok(Process { name: name.into(), child, logs: log.into_iter().chain([file("err"), file("out")]).collect() })
     }
@@ -159,33 +160,34 @@ fn tail(log: &Path, bytes: u64) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn shell(place: &Place, script: &str) -> Process {
+    fn shell(workspace: &Workspace, script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start(place, Role::Server, "script", &mut command, None).expect("sh starts")
+        Process::start(workspace, Role::Server, "script", &mut command, None).expect("sh starts")
     }
 
-    fn place() -> (tempfile::TempDir, Place) {
+    fn workspace() -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = Place::new(folder.path().into());
-        (folder, place)
+        let workspace = Workspace::new(folder.path().into());
+        (folder, workspace)
     }
 
     #[test]
     fn a_server_that_ends_too_soon_is_reported_with_its_last_lines() {
-        let (_folder, place) = place();
-        let mut server = shell(&place, "seq 1 9; echo 'no such port' >&2; exit 3");
+        let (_folder, workspace) = workspace();
+        let mut server = shell(&workspace, "seq 1 9; echo 'no such port' >&2; exit 3");
         let why = server.wait_until(Duration::from_secs(10), || false).unwrap_err().0;
         assert_eq!(why, "script ended before it answered; it said: no such port");
-        let why = shell(&place, "seq 1 9; exit 3").finish(Duration::from_secs(10)).unwrap_err().0;
+        let why = shell(&workspace, "seq 1 9; exit 3").finish(Duration::from_secs(10)).unwrap_err().0;
         assert_eq!(why, "script failed (exit status: 3); it said: 5 / 6 / 7 / 8 / 9");
     }
 
     #[test]
     fn a_server_that_never_answers_is_given_up_and_killed_with_what_it_started() {
-        let (folder, place) = place();
+        let (folder, workspace) = workspace();
         let note = folder.path().join("pid");
-        let mut server = shell(&place, &format!("sleep 600 & echo $! > {}.new; mv {0}.new {0}; wait", note.display()));
+        let mut server =
+            shell(&workspace, &format!("sleep 600 & echo $! > {}.new; mv {0}.new {0}; wait", note.display()));
         let why = server.wait_until(Duration::from_millis(300), || false).unwrap_err().0;
         assert!(why.starts_with("script did not answer within 0 s; it printed nothing"), "{why}");
         let sleeper = fs::read_to_string(&note).expect("the script ran").trim().to_string();
@@ -200,9 +202,9 @@ mod tests {
 
     #[test]
     fn what_a_program_prints_comes_back_when_it_is_done_in_time() {
-        let (_folder, place) = place();
-        assert_eq!(shell(&place, "echo 12").finish(Duration::from_secs(10)).unwrap(), "12\n");
-        let why = shell(&place, "echo half; sleep 600").finish(Duration::from_millis(200)).unwrap_err().0;
+        let (_folder, workspace) = workspace();
+        assert_eq!(shell(&workspace, "echo 12").finish(Duration::from_secs(10)).unwrap(), "12\n");
+        let why = shell(&workspace, "echo half; sleep 600").finish(Duration::from_millis(200)).unwrap_err().0;
         assert_eq!(why, "script was not done after 0 s; it said: half");
     }
 }

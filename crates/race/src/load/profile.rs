@@ -5,9 +5,11 @@
 //! virtual machines that have no counters; a timer's interrupt waits while interrupts are off, so time in the heart of
 //! a switch is charged to the function that turns them on again, itself one of the scheduler's.
 
+use super::Program;
 use super::process::Process;
-use super::{LoadError, Program};
-use crate::place::{Place, Role};
+use crate::load_error::LoadError;
+use crate::role::Role;
+use crate::workspace::Workspace;
 use goodness_core::Span;
 use std::path::PathBuf;
 use std::process::Command;
@@ -91,23 +93,23 @@ pub(super) struct Profile {
 
 impl Profile {
     /// Takes one of all CPUs, from after `warmup` for `length`.
-    pub(super) fn start(place: &Place, warmup: Span, length: Span) -> Result<Profile, LoadError> {
-        let file = place.folder().join("perf.data");
+    pub(super) fn start(workspace: &Workspace, warmup: Span, length: Span) -> Result<Profile, LoadError> {
+        let file = workspace.folder().join("perf.data");
         let mut command = Command::new(PERF.find()?);
         command.args(["record", "-q", "-a", "-e", "cpu-clock", "-F", RATE, "-o"]).arg(&file);
         command.arg(format!("--delay={}", (warmup.ns() / 1_000_000).max(1)));
         let seconds = (warmup.ns() + length.ns()) as f64 / 1e9;
         command.args(["--", "sleep", &format!("{seconds:.3}")]);
-        let perf = Process::start(place, Role::Client, "perf", &mut command, None)?;
+        let perf = Process::start(workspace, Role::Client, "perf", &mut command, None)?;
         Ok(Profile { perf, file })
     }
 
     /// Waits until it is taken and reads it.
-    pub(super) fn read(self, place: &Place, length: Span) -> Result<Shares, LoadError> {
+    pub(super) fn read(self, workspace: &Workspace, length: Span) -> Result<Shares, LoadError> {
         self.perf.finish(Duration::from_nanos(length.ns()) + PATIENCE)?;
         let mut command = Command::new(PERF.find()?);
         command.args(["report", "--stdio", "-q", "--no-children", "-F", "sample,sym", "-i"]).arg(&self.file);
-        let report = Process::start(place, Role::Client, "perf-report", &mut command, None)?;
+        let report = Process::start(workspace, Role::Client, "perf-report", &mut command, None)?;
         shares(&report.finish(PATIENCE)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Programs of others that loads need: where they are, and what to install where they are not.
 
-use super::LoadError;
+use crate::load_error::LoadError;
 use std::path::{Path, PathBuf};
 
 /// A program and the package that has it.

@@ -3,11 +3,13 @@
 
 use super::apache::{self, Apache};
 use super::profile::{self, PERF, Profile};
-use super::sweep::swept;
-use super::value::Counts;
-use super::{About, Better, Load, LoadError, Measure, Registered};
-use crate::part::Parts;
-use crate::place::Place;
+use super::{About, Load, Registered};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::parameter::Counts;
+use crate::subprocess::Launcher;
+use crate::sweep::swept;
+use crate::workspace::Workspace;
 use goodness_core::{Seed, Span, tunables};
 
 tunables! {
@@ -39,13 +41,13 @@ impl Registered for SchedulerShare {
     };
     type Settings = Settings;
 
-    fn new(settings: Settings, parts: Parts) -> Result<Self, LoadError> {
+    fn new(settings: Settings, launcher: Launcher) -> Result<Self, LoadError> {
         let Settings { sweep, think, warmup, duration } = settings.clone();
         if sweep.0.is_empty() {
             return Err(LoadError("scheduler-share: sweep names no number of connections".into()));
         }
         let asked = apache::Settings { sweep, think, warmup, duration, workers: 1024, ..apache::Settings::default() };
-        Ok(SchedulerShare { settings, apache: Apache::new("prefork", asked, parts)? })
+        Ok(SchedulerShare { settings, apache: Apache::new("prefork", asked, launcher)? })
     }
 }
 
@@ -55,22 +57,22 @@ impl Load for SchedulerShare {
         self.apache.check()
     }
 
-    fn prepare(&mut self, place: &Place) -> Result<(), LoadError> {
+    fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError> {
         PERF.find()?;
-        self.apache.prepare(place)
+        self.apache.prepare(workspace)
     }
 
-    fn run(&mut self, place: &Place, seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let Settings { sweep, warmup, duration, .. } = self.settings.clone();
         swept(&sweep, 0, |connections| {
-            self.apache.during(place, connections, |apache| {
-                let profile = Profile::start(place, warmup, duration)?;
+            self.apache.during(workspace, connections, |apache| {
+                let profile = Profile::start(workspace, warmup, duration)?;
                 let (runnable, measured) = std::thread::scope(|scope| {
                     let runnable = scope.spawn(|| profile::runnable(warmup, duration));
-                    let measured = apache.own(place, seed);
+                    let measured = apache.drive(workspace, seed);
                     (runnable.join().unwrap_or(0.0), measured)
                 });
-                let shares = profile.read(place, duration)?;
+                let shares = profile.read(workspace, duration)?;
                 let mut all = measured?;
                 all.retain(|measure| measure.name == "throughput");
                 all.push(Measure::new("scheduler_share", "1", Better::Lower, shares.scheduler));

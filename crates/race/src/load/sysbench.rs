@@ -1,9 +1,12 @@
 //! sysbench 1.0: run, and what it prints read.
 
-use super::latency::extremes;
+use super::Program;
 use super::process::Process;
-use super::{Better, LoadError, Measure, Program};
-use crate::place::{Place, Role};
+use crate::latency::extremes;
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::role::Role;
+use crate::workspace::Workspace;
 use goodness_core::Span;
 use std::path::Path;
 use std::process::Command;
@@ -41,13 +44,13 @@ impl Test {
     }
 
     /// Makes the tables.
-    pub(super) fn prepare(&self, place: &Place, socket: &Path) -> Result<(), LoadError> {
+    pub(super) fn prepare(&self, workspace: &Workspace, socket: &Path) -> Result<(), LoadError> {
         let mut command = self.command(socket, &[], "prepare")?;
-        Process::start(place, Role::Client, SYSBENCH.name, &mut command, None)?.finish(PATIENCE).map(|_| ())
+        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(PATIENCE).map(|_| ())
     }
 
     /// Drives the tables until `end`; what it printed.
-    pub(super) fn run(&self, place: &Place, socket: &Path, end: End, seed: u64) -> Result<String, LoadError> {
+    pub(super) fn run(&self, workspace: &Workspace, socket: &Path, end: End, seed: u64) -> Result<String, LoadError> {
         let mut what = vec![
             format!("--threads={}", self.threads),
             // It takes 31 bits, and 0 for the clock.
@@ -68,7 +71,7 @@ impl Test {
             }
         };
         let mut command = self.command(socket, &what, "run")?;
-        Process::start(place, Role::Client, SYSBENCH.name, &mut command, None)?.finish(patience)
+        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(patience)
     }
 }
 

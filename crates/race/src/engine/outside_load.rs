@@ -1,4 +1,4 @@
-//! Who else used the CPUs during a run.
+//! Outside load: CPU time that processes outside the race used during a run.
 
 use std::fs;
 
@@ -15,9 +15,9 @@ pub struct CpuTimes {
     own: u64,
 }
 
-/// What others used during a run, as parts of all CPU time there was.
+/// Outside load of a run, as shares of all CPU time there was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outside {
+pub struct OutsideLoad {
     /// Computed by processes that do not belong to the race; `None` where no cgroup tells what the race's own used.
     pub others: Option<f64>,
     /// Taken by the hypervisor.
@@ -44,16 +44,16 @@ impl CpuTimes {
 
     /// What happened between `self` and `later`, when the race's processes used `used_ns` of `capacity_ns`.
     #[must_use]
-    pub fn until(self, later: CpuTimes, used_ns: Option<u64>, capacity_ns: u64) -> Outside {
+    pub fn until(self, later: CpuTimes, used_ns: Option<u64>, capacity_ns: u64) -> OutsideLoad {
         let total = later.total.saturating_sub(self.total).max(1) as f64;
         let part = |before: u64, after: u64| after.saturating_sub(before) as f64 / total;
         let busy = part(self.busy, later.busy) - part(self.own, later.own);
         let others = used_ns.map(|used| (busy - used as f64 / capacity_ns.max(1) as f64).max(0.0));
-        Outside { others, stolen: part(self.stolen, later.stolen) }
+        OutsideLoad { others, stolen: part(self.stolen, later.stolen) }
     }
 }
 
-impl Outside {
+impl OutsideLoad {
     /// The larger of both, to be held against the bound.
     #[must_use]
     pub fn worst(&self) -> f64 {

@@ -1,5 +1,6 @@
-//! Where a run happens: a private folder, and the conditions under which its processes start.
+//! The workspace of a run: a private folder, and the conditions under which its processes start.
 
+use crate::role::Role;
 use goodness_restore::{Action, Restore, Undo, process_start};
 use goodness_sys::process::Conditions;
 use std::cell::RefCell;
@@ -7,32 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// What a process is to the load. An arm applies to the servers unless it says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// What is being scheduled.
-    Server,
-    /// What drives and measures it.
-    Client,
-}
-
-impl Role {
-    /// Both.
-    pub const ALL: [Role; 2] = [Role::Server, Role::Client];
-
-    /// The word for it in race files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Server => "server",
-            Role::Client => "client",
-        }
-    }
-}
-
-/// The surroundings of one run.
+/// Private folder and start conditions of a run.
 #[derive(Debug)]
-pub struct Place {
+pub struct Workspace {
     folder: PathBuf,
     disks: RefCell<Vec<String>>,
     server: Conditions,
@@ -42,11 +20,11 @@ pub struct Place {
     started: RefCell<Vec<Undo>>,
 }
 
-impl Place {
-    /// A place whose files live in `folder`.
+impl Workspace {
+    /// A workspace whose files live in `folder`.
     #[must_use]
-    pub fn new(folder: PathBuf) -> Place {
-        Place {
+    pub fn new(folder: PathBuf) -> Workspace {
+        Workspace {
             folder,
             disks: RefCell::default(),
             server: Conditions::default(),

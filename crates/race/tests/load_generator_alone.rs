@@ -1,8 +1,8 @@
 //! The client against a server of a few lines whose behaviour is planted: what it reports must be that.
 
 use goodness_core::Span;
-use goodness_race::client::{Pattern, Settings, run};
-use goodness_race::load::Measure;
+use goodness_race::load_generator::{Pattern, Settings, run};
+use goodness_race::measure::Measure;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;

@@ -4,11 +4,12 @@
 //! number of yields of all contexts together. A kernel may let the yielder go on; `switch_time` counts the switches
 //! there were.
 
-use super::crowd::{self, Body, Contexts};
+use super::contexts::{self, Body, Contexts};
 use super::now;
-use crate::load::sweep::swept;
-use crate::load::value::Counts;
-use crate::load::{Better, LoadError, Measure};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::parameter::Counts;
+use crate::sweep::swept;
 use goodness_core::{Span, choices, tunables};
 use goodness_sys::forked::Forked;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -67,7 +68,7 @@ fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let until = from + settings.duration.ns();
     let body = || -> Body<'_> { Box::new(move || Ok(yield_between(from, until))) };
     let bodies = (0..settings.tasks).map(|_| body()).collect();
-    let counts = crowd::run(settings.contexts, bodies, || Ok(()))?;
+    let counts = contexts::run(settings.contexts, bodies, || Ok(()))?;
     let sum = |which: usize| counts.iter().filter_map(|counts| counts.get(which)).sum::<u64>() as f64;
     let (yields, switches, length) = (sum(0), sum(1), settings.duration.ns() as f64);
     if yields == 0.0 {

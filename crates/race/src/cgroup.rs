@@ -7,7 +7,7 @@
 //! A group of the cpu controller is scheduled as one entity, and autogroups act only outside of such groups. So a race
 //! makes groups in version 1's cpu hierarchy only when one of its arms sets a weight, and then for all its arms.
 
-use crate::place::Role;
+use crate::role::Role;
 use goodness_restore::{Action, MARK, Restore, Undo};
 use std::fs;
 use std::io;
@@ -91,22 +91,22 @@ fn lists(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|listed| listed == word))
 }
 
-/// The groups of one role in one run; gone, with all that runs in them, when dropped.
+/// The cgroups of one role in one run; removed, with all that runs in them, when dropped.
 #[derive(Debug)]
-pub struct Cell {
+pub struct RoleCgroups {
     // In this order: what runs is stopped through the first.
     undo: Vec<Undo>,
     groups: Vec<PathBuf>,
     weighed: Option<PathBuf>,
 }
 
-impl Cell {
+impl RoleCgroups {
     /// Makes the groups of `role`; with `weights` also those of the cpu controller.
     ///
     /// # Errors
     /// What the kernel refused, with the folder.
-    pub fn make(at: &Hierarchies, role: Role, weights: bool, restore: &Restore) -> io::Result<Cell> {
-        let mut cell = Cell { undo: Vec::new(), groups: Vec::new(), weighed: None };
+    pub fn make(at: &Hierarchies, role: Role, weights: bool, restore: &Restore) -> io::Result<RoleCgroups> {
+        let mut made = RoleCgroups { undo: Vec::new(), groups: Vec::new(), weighed: None };
         let name = format!("{MARK}{}-{}", std::process::id(), role.name());
         let v2 = at.weights() == Some(Weights::Version2);
         if let Some(root) = &at.unified {
@@ -116,19 +116,19 @@ impl Cell {
                 restore.own(&control)?;
                 if !lists(&control, "cpu") {
                     let off = Action::Put { file: control.clone(), value: "-cpu".into(), written: None };
-                    cell.undo.push(restore.before(&off)?);
+                    made.undo.push(restore.before(&off)?);
                     fs::write(&control, "+cpu").map_err(|why| named(&control, &why))?;
                 }
             }
-            cell.group(&root.join(&name), restore)?;
-            cell.weighed = (weights && v2).then(|| root.join(&name));
+            made.group(&root.join(&name), restore)?;
+            made.weighed = (weights && v2).then(|| root.join(&name));
         }
         let needs_cpu = at.unified.is_none() || (weights && !v2);
         if let Some(root) = at.cpu.as_ref().filter(|_| needs_cpu) {
-            cell.group(&root.join(&name), restore)?;
-            cell.weighed = Some(root.join(&name));
+            made.group(&root.join(&name), restore)?;
+            made.weighed = Some(root.join(&name));
         }
-        Ok(cell)
+        Ok(made)
     }
 
     fn group(&mut self, at: &Path, restore: &Restore) -> io::Result<()> {
@@ -161,7 +161,7 @@ impl Cell {
     }
 }
 
-impl Drop for Cell {
+impl Drop for RoleCgroups {
     fn drop(&mut self) {
         // Last made, first undone; the rule of the controller goes after its groups.
         while let Some(undo) = self.undo.pop() {

@@ -1,13 +1,12 @@
-//! What the simulator predicts beside what a race measured, on a terminal.
+//! The simulator's predictions, compared with what a race measured, on a terminal.
 
 use crate::output;
 use comfy_table::ColumnConstraint;
-use goodness_race::beside::Beside;
-use goodness_race::predict::POLICY;
+use goodness_race::prediction::{POLICY, PredictedMeasure};
 use goodness_report::figure;
 
 /// Prints them, where there are any.
-pub fn show(all: &[Beside]) {
+pub fn show(all: &[PredictedMeasure]) {
     if all.is_empty() {
         return;
     }

@@ -1,21 +1,24 @@
-//! The benchmarks of our own as loads: each is one part, which is the server.
+//! The built-in benchmarks as loads: each is one subprocess, which is the server.
 
 use super::process::Process;
-use super::{About, Load, LoadError, Measure, Registered};
-use crate::bench::{hackbench, schbench, yields};
-use crate::part::{self, Parts};
-use crate::place::{Place, Role};
+use super::{About, Load, Registered};
+use crate::benchmarks::{hackbench, schbench, yields};
+use crate::load_error::LoadError;
+use crate::measure::Measure;
+use crate::role::Role;
+use crate::subprocess::{self, Launcher};
+use crate::workspace::Workspace;
 use goodness_core::{Seed, Tunables};
 use std::time::Duration;
 
 /// Beyond the time that a benchmark is to take, it may take so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A load that runs the part of its name.
+/// A load that runs the benchmark of its name as a subprocess.
 #[derive(Debug)]
-pub struct Own<S> {
+pub struct BenchmarkLoad<S> {
     settings: S,
-    parts: Parts,
+    launcher: Launcher,
 }
 
 /// What the benchmark of these settings is.
@@ -25,25 +28,25 @@ trait Benchmark: Tunables + 'static {
     fn length(&self) -> Duration;
 }
 
-impl<S: Benchmark> Registered for Own<S> {
+impl<S: Benchmark> Registered for BenchmarkLoad<S> {
     const ABOUT: About = S::ABOUT;
     type Settings = S;
 
-    fn new(settings: S, parts: Parts) -> Result<Self, LoadError> {
-        Ok(Own { settings, parts })
+    fn new(settings: S, launcher: Launcher) -> Result<Self, LoadError> {
+        Ok(BenchmarkLoad { settings, launcher })
     }
 }
 
-impl<S: Benchmark> Load for Own<S> {
-    fn prepare(&mut self, _place: &Place) -> Result<(), LoadError> {
+impl<S: Benchmark> Load for BenchmarkLoad<S> {
+    fn prepare(&mut self, _workspace: &Workspace) -> Result<(), LoadError> {
         Ok(())
     }
 
-    fn run(&mut self, place: &Place, _seed: Seed) -> Result<Vec<Measure>, LoadError> {
+    fn run(&mut self, workspace: &Workspace, _seed: Seed) -> Result<Vec<Measure>, LoadError> {
         let name = S::ABOUT.name;
-        let mut command = self.parts.command(name, &self.settings);
-        let part = Process::start(place, Role::Server, name, &mut command, None)?;
-        part::measures(&part.finish(self.settings.length() + PATIENCE)?)
+        let mut command = self.launcher.command(name, &self.settings);
+        let process = Process::start(workspace, Role::Server, name, &mut command, None)?;
+        subprocess::measures(&process.finish(self.settings.length() + PATIENCE)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The simulator's prediction beside what a race measures: the same load under the same arm, on the machine as calibrated,
+//! The simulation behind a prediction: the same load under the same arm, on the machine as calibrated,
 //! with `eevdf` as the policy, or the one that the arm loads, on all CPUs but its daemon's.
 //!
 //! Predicted are the loads that the simulator has as models (`yield`, `hackbench`, `schbench`, `spin`) under arms that set
@@ -12,9 +12,11 @@
 //! virtual machine.
 
 use crate::arm::Arm;
-use crate::load::{self, LoadError};
-use crate::part::Parts;
-use crate::place::{Place, Role};
+use crate::load;
+use crate::load_error::LoadError;
+use crate::role::Role;
+use crate::subprocess::Launcher;
+use crate::workspace::Workspace;
 use goodness::{PolicySpec, Replication, Trial};
 use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Seed, Span, Workload, WorkloadSource};
 use goodness_observe::Measured;
@@ -31,12 +33,17 @@ const RUNS: u32 = 5;
 ///
 /// # Errors
 /// What running it reports.
-pub fn service_times(load: &str, parts: &Parts, place: &Place, seed: Seed) -> Result<Vec<(String, f64)>, LoadError> {
+pub fn service_times(
+    load: &str,
+    launcher: &Launcher,
+    workspace: &Workspace,
+    seed: Seed,
+) -> Result<Vec<(String, f64)>, LoadError> {
     if load != "yield" {
         return Ok(Vec::new());
     }
     let alone = [("tasks", "1"), ("duration", "300ms")].map(|(key, value)| (key.to_string(), value.to_string()));
-    let measures = load::make("yield", &alone, parts)?.run(place, seed)?;
+    let measures = load::make("yield", &alone, launcher)?.run(workspace, seed)?;
     let found = measures.iter().find(|measure| measure.name == "yield_time");
     Ok(found.map(|measure| (ALONE.to_string(), measure.value)).into_iter().collect())
 }

@@ -1,8 +1,9 @@
-//! The benchmarks of our own: parts that schedule themselves, without any server.
+//! The built-in benchmarks: subprocesses that need no server.
 
-mod crowd;
+mod contexts;
 pub mod hackbench;
 pub mod schbench;
+pub mod spin;
 pub mod yields;
 
 use rustix::time::{ClockId, clock_gettime};

@@ -1,7 +1,8 @@
 //! What the client counts.
 
-use crate::load::latency::latencies;
-use crate::load::{Better, LoadError, Measure};
+use crate::latency::latencies;
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
 use goodness_core::Span;
 use goodness_observe::Histogram;
 

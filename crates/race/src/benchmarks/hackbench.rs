@@ -3,9 +3,10 @@
 //! When all are ready they start together; every sender writes `loops` messages to every receiver of its group. The
 //! time from the start to the last end is `completion_time`, what hackbench prints.
 
-use super::crowd::{self, Body, Contexts};
+use super::contexts::{self, Body, Contexts};
 use super::now;
-use crate::load::{Better, LoadError, Measure};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
 use goodness_core::{choices, tunables};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -94,7 +95,7 @@ impl Gate {
 /// # Errors
 /// Contexts, pipes or sockets that cannot be made.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
-    crowd::allow_many_files();
+    contexts::allow_many_files();
     let failed =
         |why: io::Error| LoadError(format!("the messages of hackbench: {why}; fewer groups or fds need fewer files"));
     let gate = Gate::new().map_err(failed)?;
@@ -104,7 +105,7 @@ pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     }
     let members = bodies.len() as u64;
     let mut begun = 0;
-    crowd::run(settings.contexts, bodies, || {
+    contexts::run(settings.contexts, bodies, || {
         begun = gate.open(members).map_err(failed)?;
         Ok(())
     })?;

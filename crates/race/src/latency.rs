@@ -1,6 +1,6 @@
 //! Latencies as measures, under the names the simulator uses, and what the article of 2005 makes of them.
 
-use super::{Better, Measure};
+use crate::measure::{Better, Measure};
 use goodness_observe::Histogram;
 
 /// Mean, percentiles and extremes of what is called `name`; with the smallest also *max − min* and *major − min*, where

@@ -6,8 +6,9 @@
 //! workers ask for the next one themselves.
 
 use super::{cpu_time, now};
-use crate::load::latency::latencies;
-use crate::load::{Better, LoadError, Measure};
+use crate::latency::latencies;
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
 use goodness_core::{Span, tunables};
 use goodness_observe::Histogram;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Many contexts of one benchmark: threads, or processes made by fork.
 
-use crate::load::LoadError;
+use crate::load_error::LoadError;
 use goodness_core::choices;
 use goodness_sys::forked::Forked;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -50,7 +50,7 @@ fn threads(
     })
 }
 
-/// Ends this part, whose contexts wait for each other and could not end otherwise.
+/// Ends this process, whose contexts wait for each other and could not end otherwise.
 fn give_up(why: &str) -> ! {
     eprintln!("error: {why}");
     std::process::exit(1)

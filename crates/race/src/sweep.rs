@@ -1,7 +1,8 @@
-//! A load at several numbers of connections, one after the other, and how it scales (M. Santosa, 2005).
+//! Sweeps: a load at several numbers of connections, one after the other, and how it scales (M. Santosa, 2005).
 
-use super::value::Counts;
-use super::{Better, LoadError, Measure};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
+use crate::parameter::Counts;
 
 /// The number that scalability is held against, as in the article: from there on its runtimes grow.
 const BASE: u64 = 16;
@@ -23,6 +24,12 @@ pub(crate) fn swept(
     }
     all.extend(scalabilities(counts, &all));
     Ok(all)
+}
+
+/// Name and number of a swept measure: `throughput_16` is `throughput` with 16 connections, threads or contexts.
+#[must_use]
+pub fn swept_name(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once('_').filter(|(_, end)| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn scalabilities(counts: &Counts, all: &[Measure]) -> Vec<Measure> {

@@ -1,40 +1,40 @@
-//! Parts: what a load of our own runs as a process of its own (the client, the benchmarks), so that it can be started
-//! under an arm like any other program.
+//! Subprocesses: load generator and built-in benchmarks run as processes, under an arm like any other program.
 //!
-//! A part is the running program again, told its name and settings as `key=value` words. It prints its measures, one
-//! line each: name, unit, which way is better, value.
+//! A subprocess is this program started again with the subprocess's name and its settings as `key=value` words. It
+//! prints its measures, one line each: name, unit, which way is better, value.
 
-use crate::load::{Better, LoadError, Measure};
+use crate::load_error::LoadError;
+use crate::measure::{Better, Measure};
 use goodness_core::{TunableError, Tunables};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// How parts are started: a program and the words before the part's name.
+/// How subprocesses are started: a program and the words before the subprocess's name.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct Launcher {
     program: PathBuf,
     words: Vec<String>,
 }
 
-impl Parts {
-    /// The hidden command of `goodness` that runs a part.
-    pub const COMMAND: &'static str = "race-part";
+impl Launcher {
+    /// The hidden command of `goodness` that runs a subprocess.
+    pub const COMMAND: &'static str = "race-subprocess";
 
-    /// The parts of the program that is running, which passes the words behind [`Parts::COMMAND`] to [`main`].
+    /// The program that is running, which passes the words behind [`Launcher::COMMAND`] to [`main`].
     ///
     /// # Errors
     /// When the system cannot name this program.
-    pub fn of_this_program() -> std::io::Result<Parts> {
-        Ok(Parts { program: std::env::current_exe()?, words: vec![Parts::COMMAND.into()] })
+    pub fn of_this_program() -> std::io::Result<Launcher> {
+        Ok(Launcher { program: std::env::current_exe()?, words: vec![Launcher::COMMAND.into()] })
     }
 
-    /// The parts of `program`, which passes all its words to [`main`].
+    /// Another program, which passes all its words to [`main`].
     #[must_use]
-    pub fn of(program: PathBuf) -> Parts {
-        Parts { program, words: Vec::new() }
+    pub fn of(program: PathBuf) -> Launcher {
+        Launcher { program, words: Vec::new() }
     }
 
-    /// The command that runs the part called `name` with `settings`.
+    /// The command that runs the subprocess called `name` with `settings`.
     pub(crate) fn command<S: Tunables>(&self, name: &str, settings: &S) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.words).arg(name);
@@ -43,7 +43,7 @@ impl Parts {
     }
 }
 
-/// Runs the part that `words` name; its measures go to standard output.
+/// Runs the subprocess that `words` name; its measures go to standard output.
 pub fn main(words: impl Iterator<Item = String>) -> ExitCode {
     match run(words) {
         Ok(measures) => {
@@ -58,18 +58,18 @@ pub fn main(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 fn run(mut words: impl Iterator<Item = String>) -> Result<Vec<Measure>, LoadError> {
-    let name = words.next().ok_or_else(|| LoadError("a part of a race has a name".into()))?;
+    let name = words.next().ok_or_else(|| LoadError("a subprocess of a race has a name".into()))?;
     let typed: Vec<(String, String)> = words
         .map(|word| word.split_once('=').map_or((word.clone(), String::new()), |(k, v)| (k.into(), v.into())))
         .collect();
     match name.as_str() {
-        "hackbench" => crate::bench::hackbench::run(&made(&typed)?),
-        "schbench" => crate::bench::schbench::run(&made(&typed)?),
-        "yield" => crate::bench::yields::run(&made(&typed)?),
-        "client" => crate::client::run(&made(&typed)?),
-        "hog" => crate::load::spin::hog(),
-        "spin" => crate::load::spin::work(&made(&typed)?),
-        _ => Err(LoadError(format!("there is no part of a race called \"{name}\""))),
+        "hackbench" => crate::benchmarks::hackbench::run(&made(&typed)?),
+        "schbench" => crate::benchmarks::schbench::run(&made(&typed)?),
+        "yield" => crate::benchmarks::yields::run(&made(&typed)?),
+        "load-generator" => crate::load_generator::run(&made(&typed)?),
+        "hog" => crate::benchmarks::spin::hog(),
+        "spin" => crate::benchmarks::spin::work(&made(&typed)?),
+        _ => Err(LoadError(format!("there is no subprocess of a race called \"{name}\""))),
     }
 }
 
@@ -85,12 +85,12 @@ fn written(measure: &Measure) -> String {
     format!("{} {} {better} {}", measure.name, measure.unit, measure.value)
 }
 
-/// The measures that a part printed.
+/// The measures that a subprocess printed.
 ///
 /// # Errors
 /// A line that is none.
 pub(crate) fn measures(text: &str) -> Result<Vec<Measure>, LoadError> {
-    let wrong = |line: &str| LoadError(format!("a part of the race printed \"{line}\", which is no measure"));
+    let wrong = |line: &str| LoadError(format!("a subprocess of the race printed \"{line}\", which is no measure"));
     text.lines().map(|line| measure(line).ok_or_else(|| wrong(line))).collect()
 }
 
@@ -107,7 +107,7 @@ fn measure(line: &str) -> Option<Measure> {
     Some(Measure { name: name.into(), unit, better, value })
 }
 
-/// The units of what parts measure.
+/// Units of what subprocesses measure.
 const UNITS: &[&str] = &["ns", "1/s", "1"];
 
 #[cfg(test)]
@@ -131,6 +131,6 @@ mod tests {
             assert!(measures(&format!("{line}\n")).is_err(), "{line}");
         }
         assert!(run(["dance".to_string()].into_iter()).unwrap_err().0.contains("\"dance\""));
-        assert!(run(["client".to_string(), "speed=3".into()].into_iter()).is_err());
+        assert!(run(["load-generator".to_string(), "speed=3".into()].into_iter()).is_err());
     }
 }

@@ -1,19 +1,22 @@
-//! What the simulator predicts beside what a race measured.
+//! The simulator's predictions, compared with what a race measured.
+
+mod simulation;
+
+pub use simulation::POLICY;
 
 use crate::config::RaceFile;
 use crate::engine::Outcome;
-use crate::measure::unit;
-use crate::part::Parts;
-use crate::place::Place;
-use crate::predict::{self, Question};
+use crate::subprocess::Launcher;
+use crate::workspace::Workspace;
 use goodness::{Refusal, calibrate};
 use goodness_core::{Machine, Seed};
 use serde::Serialize;
+use simulation::{Question, predict, service_times};
 use std::path::Path;
 
-/// One measure of one arm, or why nothing is predicted for the arm.
+/// One measure of one arm as predicted and as measured, or why nothing is predicted for the arm.
 #[derive(Debug, Serialize)]
-pub struct Beside {
+pub struct PredictedMeasure {
     /// The arm.
     pub arm: String,
     /// The measure; empty where nothing is predicted.
@@ -35,30 +38,30 @@ pub struct Beside {
 }
 
 /// Machine and service times, found before the race.
-pub struct Oracle {
+pub struct Predictor {
     machine: Machine,
     service_times: Vec<(String, f64)>,
 }
 
-impl Oracle {
+impl Predictor {
     /// Takes the machine `typed`, or measures this machine where that is empty. What asks the load for its service time has the
     /// folder `private`.
     ///
     /// # Errors
     /// A machine that is wrong or cannot be measured; a load that fails when asked for its service time.
-    pub fn ask(typed: &str, file: &RaceFile, parts: &Parts, private: &Path) -> Result<Oracle, Refusal> {
+    pub fn prepare(typed: &str, file: &RaceFile, launcher: &Launcher, private: &Path) -> Result<Predictor, Refusal> {
         let machine = match typed {
             "" => calibrate::this_machine()?,
             typed => goodness::machine(typed)?,
         };
-        let place = Place::new(private.into());
-        let asked = predict::service_times(&file.load, parts, &place, file.plan.seed);
-        Ok(Oracle { machine, service_times: asked.map_err(|why| Refusal::failed(why.0))? })
+        let workspace = Workspace::new(private.into());
+        let asked = service_times(&file.load, launcher, &workspace, file.plan.seed);
+        Ok(Predictor { machine, service_times: asked.map_err(|why| Refusal::failed(why.0))? })
     }
 
     /// All predictions for what was measured.
     #[must_use]
-    pub fn predict(&self, file: &RaceFile, outcome: &Outcome) -> Vec<Beside> {
+    pub fn predict(&self, file: &RaceFile, outcome: &Outcome) -> Vec<PredictedMeasure> {
         let of_reference = outcome.arms.iter().find(|arm| arm.is_reference);
         let reference = |name: &str| {
             let own = self.service_times.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
@@ -70,14 +73,14 @@ impl Oracle {
             let (load, settings) = (file.load.as_str(), file.settings.as_slice());
             let seed = Seed(file.plan.seed.0);
             let question = Question { load, settings, arm, machine: &self.machine, seed, reference: &reference };
-            match predict::predict(&question) {
-                Err(why) => all.push(Beside::nothing(&arm.name, why)),
+            match predict(&question) {
+                Err(why) => all.push(PredictedMeasure::nothing(&arm.name, why)),
                 Ok(predictions) => all.extend(predictions.into_iter().map(|prediction| {
                     let measured = found.measures.iter().find(|measure| measure.name == prediction.measure);
                     let mean = measured.and_then(|measured| measured.mean);
-                    Beside {
+                    PredictedMeasure {
                         arm: arm.name.clone(),
-                        unit: measured.map_or("", |measured| unit(measured)),
+                        unit: measured.map_or("", |measured| measured.shown_unit()),
                         predicted: Some(prediction.value),
                         measured: mean,
                         ratio: mean.map(|mean| prediction.ratio(mean)),
@@ -91,14 +94,14 @@ impl Oracle {
                 })),
             }
         }
-        hold_against(of_reference.map_or("", |arm| arm.name.as_str()), &mut all);
+        compare_with_reference(of_reference.map_or("", |arm| arm.name.as_str()), &mut all);
         all
     }
 }
 
 /// Fills in what each prediction is by that for the reference arm.
-fn hold_against(reference: &str, all: &mut [Beside]) {
-    let of_reference = |row: &&Beside| row.arm == reference;
+fn compare_with_reference(reference: &str, all: &mut [PredictedMeasure]) {
+    let of_reference = |row: &&PredictedMeasure| row.arm == reference;
     let bases: Vec<(String, Option<f64>)> =
         all.iter().filter(of_reference).map(|row| (row.measure.clone(), row.predicted)).collect();
     for row in all.iter_mut().filter(|row| row.arm != reference) {
@@ -107,9 +110,9 @@ fn hold_against(reference: &str, all: &mut [Beside]) {
     }
 }
 
-impl Beside {
-    fn nothing(arm: &str, why: String) -> Beside {
-        Beside {
+impl PredictedMeasure {
+    fn nothing(arm: &str, why: String) -> PredictedMeasure {
+        PredictedMeasure {
             arm: arm.into(),
             measure: String::new(),
             unit: "",
@@ -125,7 +128,7 @@ impl Beside {
 
 /// The outcome as JSON, with the predictions where there are any.
 #[must_use]
-pub fn json(outcome: &Outcome, predictions: &[Beside]) -> String {
+pub fn json(outcome: &Outcome, predictions: &[PredictedMeasure]) -> String {
     let mut value = serde_json::to_value(outcome).expect("an outcome has string keys only");
     if let Some(fields) = value.as_object_mut().filter(|_| !predictions.is_empty()) {
         fields.insert("predictions".into(), serde_json::to_value(predictions).expect("plain fields"));

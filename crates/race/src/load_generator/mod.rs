@@ -15,7 +15,8 @@ mod driver;
 mod http;
 mod tally;
 
-use crate::load::{LoadError, Measure};
+use crate::load_error::LoadError;
+use crate::measure::Measure;
 use goodness_core::{Span, choices, tunables};
 use std::net::SocketAddrV4;
 

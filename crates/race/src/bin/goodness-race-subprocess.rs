@@ -1,0 +1,8 @@
+//! Subprocesses of loads, for tests and for programs that embed this crate; `goodness` has the same as a
+//! hidden command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    goodness_race::subprocess::main(std::env::args().skip(1))
+}
