@@ -1,11 +1,11 @@
-//! Line charts as SVG: what a document's figure showed, drawn from runs. Published points are hollow.
+//! Line charts as SVG: figures from a publication, redrawn from runs. Published points are hollow.
 
 use std::fmt::Write;
 
 /// A chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Meaning and unit of x.
     pub x: String,
@@ -13,7 +13,7 @@ pub struct Chart {
     pub y: String,
     /// Whether x doubles from one grid line to the next.
     pub doubling: bool,
-    /// What is drawn.
+    /// Lines of the chart.
     pub lines: Vec<Line>,
 }
 
@@ -28,7 +28,7 @@ pub struct Line {
     pub points: Vec<Point>,
 }
 
-/// One point, with the interval of its y where it has one.
+/// One point, with the confidence interval of y if it has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// x.
@@ -42,7 +42,7 @@ pub struct Point {
 /// The style that a page with charts needs, light and dark.
 pub const STYLE: &str = include_str!("chart.css");
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito).
+/// Colours distinguishable with colour blindness (Okabe and Ito).
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555"];
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 400.0;
@@ -51,7 +51,7 @@ const RIGHT: f64 = 190.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 52.0;
 
-/// How values map to places.
+/// Maps values to positions.
 struct Frame {
     low: f64,
     high: f64,
@@ -82,7 +82,7 @@ impl Frame {
         HEIGHT - BOTTOM - y / self.top * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// Where x has grid lines.
+    /// Positions of the vertical grid lines.
     fn columns(&self) -> Vec<f64> {
         if self.doubling {
             return (self.low.ceil() as i32..=self.high.floor() as i32).map(|e| 2f64.powi(e)).collect();
@@ -93,7 +93,7 @@ impl Frame {
     }
 }
 
-/// The next round number: 1, 2, 2.5 or 5 times a power of ten.
+/// Rounds up to 1, 2, 2.5 or 5 times a power of ten.
 fn ceiling(value: f64) -> f64 {
     if !(value.is_finite() && value > 0.0) {
         return 1.0;

@@ -1,4 +1,4 @@
-//! The answer in one sentence: which policy changes the ranking metric, by how much, and what that costs.
+//! The conclusion in one sentence: the policy that changes the ranking metric, by how much, and at what cost.
 
 use crate::figure::{self, printable};
 use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
@@ -7,7 +7,7 @@ use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
 const COSTS_SHOWN: usize = 3;
 
 impl Report {
-    /// One or two sentences about the ranking; empty where nothing was compared.
+    /// One or two sentences about the ranking; empty if nothing was compared.
     #[must_use]
     pub fn conclusion(&self) -> String {
         let Some(metric) = self.ranked_by() else {
@@ -65,7 +65,7 @@ fn change(reference: Option<&MetricSummary>, best: Option<&MetricSummary>) -> St
     format!("{verb} {} from {from} to {to}{size}", spaced(&best.name))
 }
 
-/// A ratio as people say it: `31 % lower`, `12× higher`.
+/// A ratio in words: `31 % lower`, `12× higher`.
 fn size(ratio: f64) -> String {
     let direction = if ratio < 1.0 { "lower" } else { "higher" };
     let factor = if ratio < 1.0 { 1.0 / ratio } else { ratio };

@@ -3,8 +3,8 @@
 /// Text for a value that was not measured.
 pub const NOT_MEASURED: &str = "–";
 
-/// Characters of a task's name that text shows; kernels keep 15, files and other systems may give more. JSON and HTML
-/// hold the whole name.
+/// Most characters of a task name in text output. Linux keeps 15; files and other systems may have more. JSON and HTML
+/// contain the whole name.
 pub const NAME_MAX: usize = 32;
 
 /// Text from outside without what could command a terminal.
@@ -13,7 +13,7 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A name from outside as text shows it: printable, and cut with `…` after [`NAME_MAX`] characters.
+/// A task name for text output: printable characters only, cut with `…` after [`NAME_MAX`].
 #[must_use]
 pub fn name(text: &str) -> String {
     let mut letters = text.chars();
@@ -44,7 +44,7 @@ pub fn show(value: Option<f64>, unit: &str) -> String {
     }
 }
 
-/// An interval; a unit that both ends share is written once: `1.2…3.4 ms`.
+/// An interval; a unit common to both ends is written once: `1.2…3.4 ms`.
 #[must_use]
 pub fn interval(ci: Option<[f64; 2]>, unit: &str) -> String {
     let Some([low, high]) = ci else {
@@ -76,8 +76,8 @@ pub fn ratio_interval([low, high]: [f64; 2]) -> String {
     format!("{}…{}", plain_ratio(low), plain_ratio(high))
 }
 
-/// Two decimals are what a comparison can bear; large ratios need fewer, tiny ones more. What two samples leave open is
-/// a power of ten, not a row of digits.
+/// A ratio with two decimals, which is as precise as a comparison gets; large ratios get fewer, tiny ones more. Ratios
+/// below 1e-4 or above 1e6 are shown as a power of ten.
 fn plain_ratio(ratio: f64) -> String {
     match ratio.abs() {
         size if (0.1..10.0).contains(&size) => format!("{ratio:.2}"),
@@ -92,12 +92,12 @@ pub fn percent(share: Option<f64>) -> String {
     show(share, "share")
 }
 
-/// Steps of a unit, largest first; the last one is taken for everything smaller.
+/// Steps of a unit, largest first. The last one is used for all smaller values.
 type Scale = [(f64, &'static str)];
 
 const TIME: [(f64, &str); 4] = [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")];
 const BYTES: [(f64, &str); 4] = [(1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")];
-/// Whole numbers stay readable up to five digits.
+/// Plain numbers up to five digits.
 const PLAIN: [(f64, &str); 3] = [(1e9, " G"), (1e6, " M"), (1.0, "")];
 
 fn scaled(value: f64, scale: &Scale) -> String {
@@ -108,7 +108,7 @@ fn scaled(value: f64, scale: &Scale) -> String {
     format!("{}{name}", digits(value / unit))
 }
 
-/// Three significant digits, or all digits of the whole part where it has more; a round number has no point.
+/// Three significant digits, or the whole part if it has more digits. Round numbers have no decimal point.
 fn digits(value: f64) -> String {
     // The exponent is that of the rounded number: 9.996 is 10.0, not 10.00.
     let rounded = format!("{value:.2e}");

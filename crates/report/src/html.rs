@@ -1,7 +1,7 @@
-//! A report as one HTML file that carries its style, its script and all it shows, and loads nothing.
+//! A report as one self-contained HTML file.
 //!
-//! A content policy in the page forbids every request and every script but the page's own, by its hash. Text
-//! from outside (names of tasks, files and policies) enters as JSON and is put on the page as text only.
+//! A content security policy in the page forbids all requests, and all scripts but the page's own (by hash). Names of
+//! tasks, files and policies enter as JSON and are inserted as text only.
 
 use crate::model::Report;
 use crate::pack;
@@ -70,7 +70,7 @@ fn embedded(report: &Report, timelines: &[Timeline]) -> String {
     scripts
 }
 
-/// JSON that cannot end the element it stands in; `<` appears in JSON only inside strings.
+/// JSON that cannot end its `<script>` element: escapes `<`, which occurs only inside strings.
 fn without_markup(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

@@ -1,12 +1,10 @@
-//! A report as JSON, `goodness.report/1`: pretty, fields in the order of the schema, the same bytes for the
-//! same report.
+//! A report as JSON, `goodness.report/1`: pretty-printed, fields in schema order, reproducible byte for byte.
 
 use crate::model::{Report, SCHEMA};
 
-/// The report as JSON text that ends in a newline.
+/// The report as JSON text with a final newline.
 ///
-/// # Panics
-/// Never: a report holds nothing that JSON cannot; what is not a finite number becomes `null`.
+/// # Panics Never: a report contains nothing JSON lacks; numbers that are not finite become `null`.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let mut text = serde_json::to_string_pretty(report).expect("a report has string keys only");
@@ -14,10 +12,9 @@ pub fn render(report: &Report) -> String {
     text
 }
 
-/// Reads a report back.
+/// Parses a report.
 ///
-/// # Errors
-/// A sentence when the text is not JSON, another version of the schema, or lacks a field.
+/// # Errors Text that is not JSON, has another schema version, or lacks a field, as a sentence.
 pub fn read(text: &str) -> Result<Report, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| format!("this is not JSON: {e}"))?;
     match value.get("schema").and_then(|s| s.as_str()) {
@@ -62,7 +59,7 @@ mod tests {
         }
     }
 
-    /// The keys of every object of the text, in order, without those of deeper objects.
+    /// The keys of every object at this indent, in order, without nested objects.
     fn keys(text: &str, indent: usize) -> Vec<&str> {
         let pad = " ".repeat(indent) + "\"";
         text.lines().filter_map(|l| l.strip_prefix(&pad)).map(|l| &l[..l.find('"').unwrap()]).collect()

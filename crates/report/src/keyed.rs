@@ -1,4 +1,4 @@
-//! Lists whose entries carry their own key, written as a JSON object in the order of the list.
+//! Lists whose entries contain their own key, written as a JSON object in list order.
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// An entry that knows under which key it is written.
+/// An entry with a key.
 pub trait Keyed {
     /// The key.
     fn key(&self) -> &str;

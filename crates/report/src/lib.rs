@@ -1,8 +1,7 @@
-//! Statistics, comparison and rendering.
+//! Reports and their renderers.
 //!
-//! One value, [`Report`], holds everything that a comparison found; [`json`], [`text`] and [`html`] only
-//! show it. A [`Timeline`] is the schedule of one run, kept apart because it is large; [`html`] and
-//! [`perfetto`] show it.
+//! A [`Report`] holds all results of a comparison; [`json`], [`text`] and [`html`] render it. A [`Timeline`] is the
+//! schedule of one run, kept separately because it is large; [`html`] and [`perfetto`] render it.
 
 pub mod chart;
 mod conclusion;

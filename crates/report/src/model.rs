@@ -1,9 +1,8 @@
-//! The result of a comparison, in the shape and order of the schema `goodness.report/1`.
+//! The result of a comparison, in the order of the schema `goodness.report/1`.
 //!
-//! The schema is the contract with scripts: fields are added, never renamed or moved. What only people need
-//! (notes, distributions, the command to reproduce) sits in [`Details`] and in
-//! [`PolicyReport::distributions`], both absent from the JSON when empty. A value that was not measured is
-//! `None`, written `null`; it is never 0.
+//! Scripts depend on the schema: fields are added, never renamed or moved. Parts for people only (notes, distributions,
+//! the command to reproduce) are in [`Details`] and [`PolicyReport::distributions`], which the JSON omits when empty. A
+//! value that was not measured is `None`, written `null`, never 0.
 
 use crate::keyed::{self, Keyed};
 pub use goodness_observe::Better;
@@ -22,7 +21,7 @@ pub struct Report {
     pub goodness: Build,
     /// The input of the runs.
     pub input: Input,
-    /// On what it was run.
+    /// Machine.
     pub machine: MachineSummary,
     /// Seed of the first replication; the others are derived from it.
     pub seed: u64,
@@ -32,7 +31,7 @@ pub struct Report {
     pub simulated_ns: u64,
     /// Distance of the replay from the recording; `None` where the input is no recording.
     pub fidelity: Option<Fidelity>,
-    /// One entry for each policy, in the order they were asked for.
+    /// Policies in the requested order.
     pub policies: Vec<PolicyReport>,
     /// For people, beyond the schema.
     #[serde(default, skip_serializing_if = "Details::is_empty")]
@@ -44,7 +43,7 @@ pub struct Report {
 pub struct Build {
     /// Version of the crate.
     pub version: String,
-    /// Git commit it was built from, where that is known.
+    /// Git commit it was built from, if known.
     pub commit: Option<String>,
 }
 
@@ -88,11 +87,11 @@ pub struct Input {
     pub name: String,
     /// Hash of the file; `None` for what is built in.
     pub sha256: Option<String>,
-    /// Events the recording lost; `None` where the format does not tell, or for what is no recording.
+    /// Events lost by the recording; `None` if the format does not report it or the input is no recording.
     pub lost_events: Option<u64>,
 }
 
-/// On what it was run.
+/// Description of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineSummary {
     /// Preset or file.
@@ -103,12 +102,12 @@ pub struct MachineSummary {
     pub hz: u32,
 }
 
-/// Distance of a replay, under the policy that recorded the trace, from the recording.
+/// Error of a replay under the recording's policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// The policy that stood in for the recording kernel's.
+    /// Policy used in place of the recording kernel's.
     pub policy: String,
-    /// One entry for each metric compared.
+    /// Compared metrics.
     #[serde(with = "keyed")]
     pub metrics: Vec<FidelityMetric>,
 }
@@ -125,7 +124,7 @@ pub struct FidelityMetric {
     pub replayed: Option<f64>,
     /// |replayed − recorded| / recorded.
     pub error: Option<f64>,
-    /// Unit of the two values, as in [`MetricSummary::unit`].
+    /// Unit of both values, as in [`MetricSummary::unit`].
     #[serde(default)]
     pub unit: String,
     /// The largest error this project promises for the metric, where it promises one.
@@ -143,20 +142,20 @@ pub struct PolicyReport {
     pub settings: Vec<Setting>,
     /// True if the others are compared with this one.
     pub is_reference: bool,
-    /// One entry for each metric.
+    /// Metrics.
     #[serde(with = "keyed")]
     pub metrics: Vec<MetricSummary>,
     /// The tasks of the first replication.
     pub tasks: Vec<TaskReport>,
     /// Scheduling decisions over all replications.
     pub decisions: Option<u64>,
-    /// Real time the simulation took over all replications, in ns; `None` unless it was asked for: it is the only figure that
-    /// is not the same every time.
+    /// Wall-clock time of all replications in ns; `None` unless requested, because it is the only figure that differs
+    /// from run to run.
     pub simulation_wall_ns: Option<u64>,
     /// Invariants that were broken; a run with an entry here proves nothing.
     pub violations: Vec<Violation>,
-    /// Beyond the schema: the policy as it was asked for, `eevdf:base_slice=3ms`, which tells two arms of one policy
-    /// apart. [`Report::labels`] makes one where it is empty.
+    /// Not in the schema: the policy as requested, `eevdf:base_slice=3ms`, which distinguishes two arms of one policy.
+    /// If empty, [`Report::labels`] makes one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// Beyond the schema: points of the distributions behind the metrics.
@@ -164,7 +163,7 @@ pub struct PolicyReport {
     pub distributions: Vec<Distribution>,
 }
 
-/// One tunable with its value as it would be typed.
+/// One tunable with its value as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Setting {
@@ -181,13 +180,13 @@ pub struct MetricSummary {
     /// Registered name; the key in JSON.
     #[serde(skip)]
     pub name: String,
-    /// `ns`, `count`, `1/s`, `share` (0 to 1, shown in per cent), `ratio`, or any other unit shown as it is.
+    /// `ns`, `count`, `1/s`, `share` (0 to 1, shown as a percentage), `ratio`, or another unit, shown unchanged.
     pub unit: String,
     /// The good direction.
     pub better: Better,
     /// Estimate over the replications; `None` where nothing was measured.
     pub value: Option<f64>,
-    /// 95 % confidence interval of the value, low and high; `None` with fewer than two replications.
+    /// 95 % confidence interval, low and high; `None` for fewer than two replications.
     pub ci95: Option<[f64; 2]>,
     /// Observations behind the value, over all replications.
     pub samples: u64,
@@ -211,7 +210,7 @@ pub struct VsReference {
 pub struct TaskReport {
     /// Name; not unique.
     pub name: String,
-    /// Thread id in the recording, which may be used again; number in the run, from 1, where the input is no recording.
+    /// Thread id in the recording (may be reused), else the task's number in the run, from 1.
     pub id: u64,
     /// Nice at the end of the run; `None` for real-time tasks.
     pub nice: Option<i64>,
@@ -231,7 +230,7 @@ pub struct TaskReport {
     pub wakeup_latency_p99_ns: Option<u64>,
     /// The longest.
     pub wakeup_latency_max_ns: Option<u64>,
-    /// Beyond the schema: its block I/O; `None` where it did none.
+    /// Not in the schema: its block I/O; `None` if it did none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<TaskIoReport>,
 }
@@ -260,7 +259,7 @@ pub struct Violation {
     pub checker: String,
     /// Simulated time of the first violation, in ns.
     pub at_ns: u64,
-    /// One sentence: what happened, to whom, where.
+    /// Description of the violation: what happened, to which task, where.
     pub message: String,
     /// The command that shows it again.
     pub reproduce: String,
@@ -279,7 +278,7 @@ pub struct Distribution {
     pub quantiles: Vec<[f64; 2]>,
 }
 
-/// Quantiles that draw a latency curve well: even in the body, ever finer in the tail.
+/// Quantiles for latency curves: even in the body, ever finer in the tail.
 pub const QUANTILES: [f64; 37] = [
     0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8,
     0.85, 0.875, 0.9, 0.925, 0.95, 0.9625, 0.975, 0.9825, 0.99, 0.9925, 0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99999,
@@ -290,16 +289,16 @@ pub const QUANTILES: [f64; 37] = [
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
-    /// The command line that makes this report again.
+    /// Command line that reproduces this report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// One sentence on how replications differ.
+    /// How the replications differ, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_varies: Option<String>,
     /// The metric that ranks the policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranked_by: Option<String>,
-    /// One sentence for each metric, for those who meet its name for the first time.
+    /// Description of each metric, in one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricAbout>,
     /// Effects of policies and elevators by themselves and on each other, where several of both were run.
@@ -338,7 +337,7 @@ pub struct EffectRow {
     pub factor: String,
     /// The level, or the pair.
     pub level: String,
-    /// Against the first level; for a pair, against what both do by themselves.
+    /// Ratio to the first level. For a pair: ratio to the product of the single effects.
     pub ratio: f64,
     /// 95 % confidence interval of the ratio.
     pub ci95: Option<[f64; 2]>,
@@ -349,22 +348,22 @@ pub struct EffectRow {
 pub struct MetricAbout {
     /// Registered name.
     pub name: String,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: String,
 }
 
 /// Something that happened a number of times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What, as a phrase that follows a number: `switches without a wake-up`.
+    /// What was counted, as a phrase that follows a number: `switches without a wake-up`.
     pub what: String,
     /// Number of times.
     pub count: u64,
 }
 
 impl FidelityMetric {
-    /// True if the error lies within the promise; `None` where nothing is promised or the recording itself does not
-    /// show the metric. Where it does and the error is not known, the promise is not kept.
+    /// True if the error is within the promise. `None` if nothing is promised or the recording does not contain the
+    /// metric. An unknown error breaks the promise.
     #[must_use]
     pub fn keeps_promise(&self) -> Option<bool> {
         let promised = self.tolerance.filter(|_| self.recorded.is_some())?;
@@ -418,7 +417,7 @@ impl Default for Report {
 }
 
 impl Details {
-    /// True if there is nothing to say.
+    /// True if there is nothing to report.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Details::default()

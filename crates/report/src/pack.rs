@@ -1,8 +1,8 @@
-//! A timeline packed for a page: columns of varints, deflated, in base64.
+//! A timeline packed for an HTML page: columns of varints, deflated, in base64.
 //!
-//! Slices are grouped by CPU in order of start. Columns: `gap` since the previous slice's end on the CPU,
-//! `length`, `waited` (in ns), `task`, `flags` (low three bits: how it left, bit 3: was woken) and `waker`
-//! (0: none or an interrupt, else the waking task plus one).
+//! Slices are grouped by CPU and ordered by start. Columns: `gap` since the end of the CPU's previous slice, `length`,
+//! `waited` (all in ns), `task`, `flags` (low three bits: reason the slice ended; bit 3: was woken) and `waker` (0:
+//! none or an interrupt, else the waking task plus one).
 
 use crate::timeline::{Slice, Timeline, Woken};
 use flate2::Compression;
@@ -33,7 +33,7 @@ pub struct PackedTask<'a> {
     id: u64,
 }
 
-/// One text for each column.
+/// Text of each column.
 #[derive(Serialize, Default)]
 pub struct Columns {
     gap: String,
@@ -99,7 +99,7 @@ fn column(values: impl Iterator<Item = u64>) -> String {
     base64(&encoder.finish().expect("a Vec takes all bytes"))
 }
 
-/// Seven bits a byte, the lowest first; the eighth bit says that more follow.
+/// LEB128: seven bits per byte, lowest first; the eighth bit marks that more follow.
 pub fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 128 {
         bytes.push(value as u8 | 128);

@@ -1,13 +1,13 @@
-//! A timeline as a Perfetto trace: CPU tracks with slices, names, wake-ups with their wakers, and a counter
-//! track for the length of each runqueue.
+//! A timeline as a Perfetto trace: CPU tracks with slices, task names, wake-ups with their wakers, and a counter track
+//! for each run queue's length.
 //!
-//! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only
-//! these can name the waker. Both are what Linux recordings hold, so every version of the Perfetto UI and of
-//! its trace processor reads them. Field numbers are those of `protos/perfetto/trace/perfetto_trace.proto`;
-//! `tests/python/check_perfetto.py` reads the result with Perfetto's own Python package.
+//! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only these can
+//! name the waker. Linux recordings contain both, so every version of the Perfetto UI and its trace processor reads
+//! them. Field numbers are those of `protos/perfetto/trace/perfetto_trace.proto`; `tests/python/check_perfetto.py`
+//! reads the result with Perfetto's Python package.
 //!
-//! The format cannot express one case: a wake-up in the very nanosecond in which the task fell asleep is shown as a
-//! sleep up to the switch-in.
+//! Limit of the format: a wake-up in the same nanosecond in which the task fell asleep is shown as a sleep until the
+//! switch-in.
 
 use crate::pack::put_varint;
 use crate::timeline::{Slice, Timeline, Woken};
@@ -58,7 +58,7 @@ struct Writer<'a> {
     pids: Vec<u64>,
 }
 
-/// One switch as the compact columns want it.
+/// One switch in the compact encoding.
 struct Switch {
     at: u64,
     prev_state: u64,
@@ -76,7 +76,7 @@ impl Writer<'_> {
         packet
     }
 
-    /// Each task as a process of its own: which tasks share memory is not known.
+    /// Each task as its own process, because it is not known which tasks share memory.
     fn process_tree(&self) -> Message {
         let mut tree = Message::default();
         for (index, task) in self.timeline.tasks.iter().enumerate() {
@@ -183,8 +183,7 @@ impl Writer<'_> {
     }
 }
 
-/// The tasks' own numbers where they can be thread ids: unique, positive, 31 bits. Otherwise 1, 2, …; 0 is
-/// the idle task's.
+/// The tasks' numbers if they are valid thread ids: unique, positive, 31 bits. Otherwise 1, 2, …; 0 is the idle task.
 fn pids(timeline: &Timeline) -> Vec<u64> {
     let own: Vec<u64> = timeline.tasks.iter().map(|t| t.id).collect();
     let mut sorted = own.clone();
@@ -194,7 +193,7 @@ fn pids(timeline: &Timeline) -> Vec<u64> {
     if unique && fit { own } else { (1..=own.len() as u64).collect() }
 }
 
-/// The switches of one CPU: into each slice, and into idle where a gap follows.
+/// The switches of one CPU: to each slice, and to idle before a gap.
 fn switches_of(row: &[&Slice]) -> Vec<Switch> {
     let mut switches = Vec::with_capacity(row.len() * 2);
     let mut left: Option<&Slice> = None;

@@ -1,9 +1,9 @@
-//! The ranking: its metric, its order, and the name of each policy in it.
+//! The ranking: its metric, the order, and the label of each policy.
 
 use crate::model::{Better, MetricSummary, PolicyReport, Report};
 use std::cmp::Ordering;
 
-/// Metrics that rank policies when nobody says which: what users feel first.
+/// Default ranking metrics, in order of preference: those users notice first.
 const PREFERRED: [&str; 7] = [
     "request_latency_p99",
     "completion_time",
@@ -35,7 +35,7 @@ impl Report {
         names
     }
 
-    /// As [`Report::metric_names`], those that matter most for the work first.
+    /// Like [`Report::metric_names`], in order of relevance for the work.
     #[must_use]
     pub fn metric_names_by_weight(&self) -> Vec<&str> {
         let mut names = self.metric_names();
@@ -50,8 +50,8 @@ impl Report {
         self.policies.iter().any(|p| p.metric(metric).is_some_and(|m| m.value.is_some()))
     }
 
-    /// The metric that ranks the policies: the one asked for, else the first measured one of a fixed list,
-    /// else any that has a good direction.
+    /// The ranking metric: the requested one, else the first measured one of a fixed list, else any with a better
+    /// direction.
     #[must_use]
     pub fn ranked_by(&self) -> Option<&str> {
         let ranks = |name: &&str| {
@@ -62,7 +62,7 @@ impl Report {
         asked.chain(PREFERRED).chain(self.metric_names()).find(ranks)
     }
 
-    /// Indices of the policies, best first; those without a value come last. Equal values keep their order.
+    /// Indices of the policies, best first. Policies without a value come last; ties keep their order.
     #[must_use]
     pub fn ranking(&self, metric: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.policies.len()).collect();
@@ -77,8 +77,8 @@ impl Report {
         order
     }
 
-    /// A name for each policy that tells it from the others: its label or, without one, its registered name and, where
-    /// that is not unique, the settings in which its namesakes differ. What is still equal is numbered.
+    /// A unique label for each policy: its given label, else its registered name, with the differing settings if
+    /// several have that name. Remaining duplicates are numbered.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.policies.iter().map(|p| self.label(p)).collect();

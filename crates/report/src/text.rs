@@ -1,6 +1,6 @@
 //! A report for the terminal: ranking with intervals, verdicts, fidelity, tasks, warnings.
 //!
-//! Words and marks carry everything; colour only repeats it, so that nothing is lost in a pipe.
+//! Colour only repeats what words and marks show, so that nothing is lost in a pipe.
 
 use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report, Verdict, VsReference};
@@ -15,7 +15,7 @@ const GAP: u16 = 2;
 /// Narrower than this nothing is arranged any more: lines just grow longer than the terminal.
 const NARROWEST: u16 = 60;
 
-/// The report as text that ends in a newline, arranged for `width` columns, with ANSI colours if `colour`.
+/// The report as text with a final newline, for `width` columns, with ANSI colours if `colour`.
 #[must_use]
 pub fn render(report: &Report, width: u16, colour: bool) -> String {
     let page = Page { report, width: width.max(NARROWEST), colour, labels: report.labels() };
@@ -45,7 +45,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The answer; where nothing was measured, the ranking's place says so.
+    /// The conclusion. If nothing was measured, the ranking shows that instead.
     fn conclusion(&self) -> String {
         match self.report.ranked_by().map(|_| self.report.conclusion()) {
             Some(sentence) if !sentence.is_empty() => self.strong(&self.wrap(&sentence, "")),
@@ -169,7 +169,7 @@ impl Page<'_> {
         format!("{title}\n{}\n{}", trimmed(&table), self.wrap(rule, ""))
     }
 
-    /// Shares of scheduling in CPU time, as a profile would show them; empty on a machine where scheduling is free.
+    /// CPU time spent on scheduling, by kind, as in a profile; empty if scheduling costs nothing on this machine.
     fn scheduling(&self) -> String {
         let value = |policy: &PolicyReport, name: &str| policy.metric(name).and_then(|m| m.value);
         let spent = |name: &&str| self.report.policies.iter().any(|p| value(p, name).is_some_and(|v| v > 0.0));
@@ -327,7 +327,8 @@ impl Page<'_> {
         table
     }
 
-    /// Cells of the columns are not broken, headings may be; labels are, beyond a quarter of the line.
+    /// Keeps cells of these columns on one line. Headings may wrap, and labels may if longer than a quarter of the
+    /// line.
     fn keep_whole(&self, table: &mut Table, columns: &[usize]) {
         for &index in columns {
             let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);

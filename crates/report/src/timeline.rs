@@ -1,16 +1,16 @@
-//! The schedule of one run in compact columns: who ran where from when to when, and what came before.
+//! The schedule of one run: the slices of each CPU, with wake-ups and waiting times.
 //!
-//! A [`Recorder`] watches a run's events and leaves a [`Timeline`]. At a given number of slices it cuts all
-//! CPUs at one instant and only counts what follows, so that its memory is bounded whatever the run.
+//! A [`Recorder`] observes a run and builds a [`Timeline`]. After a given number of slices it ends the timeline for all
+//! CPUs at the same time and only counts further slices, which bounds its memory.
 
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 
-/// One stay of a task on a CPU. Times in ns since the start of the run.
+/// One slice: a task running on a CPU without interruption. Times in ns since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Who.
+    /// Task.
     pub task: TaskId,
-    /// Where.
+    /// CPU.
     pub cpu: CpuId,
     /// Time of the switch-in.
     pub start: u64,
@@ -18,7 +18,7 @@ pub struct Slice {
     pub end: u64,
     /// Time it had been runnable when it was switched in.
     pub waited: u64,
-    /// The wake-up since its previous slice; `None` without one, for example after a preemption.
+    /// Wake-up since its previous slice; `None` without one, for example after a preemption.
     pub woken: Option<Woken>,
     /// Reason of the switch-out; `None` while it still ran at the end.
     pub off: Option<Off>,
@@ -38,7 +38,7 @@ pub enum Woken {
 pub struct QueueLength {
     /// Since when, in ns.
     pub at: u64,
-    /// Where.
+    /// CPU of the queue.
     pub cpu: CpuId,
     /// Number of tasks.
     pub tasks: u32,
@@ -49,9 +49,9 @@ pub struct QueueLength {
 pub struct TimelineTask {
     /// Name; not unique. May hold any character.
     pub name: String,
-    /// Number shown to people: the recorded thread id, or the number in the run.
+    /// Displayed number: the recorded thread id, else the number in the run.
     pub id: u64,
-    /// Priority as Linux's traces write it: 120 + nice, or 99 − real-time priority.
+    /// Priority as in Linux traces: 120 + nice, or 99 − real-time priority.
     pub priority: u32,
 }
 
@@ -66,9 +66,9 @@ pub struct Timeline {
     pub tasks: Vec<TimelineTask>,
     /// Slices in order of their end, which on one CPU is that of their start.
     pub slices: Vec<Slice>,
-    /// Changes of the queues' lengths in order of time; empty unless asked for.
+    /// Changes of the queue lengths in order of time; empty unless requested.
     pub queues: Vec<QueueLength>,
-    /// End of the timeline, in ns: the end of the run, or the moment the cap was reached.
+    /// End of the timeline in ns: the end of the run, or the time it reached its limit.
     pub end: u64,
     /// Slices after the cap was reached, which are not shown.
     pub left_out: u64,
@@ -85,7 +85,7 @@ impl Timeline {
         rows
     }
 
-    /// Name, cut where it is long, and number of a task, for text.
+    /// Name (cut if long) and number of a task, for text.
     #[must_use]
     pub fn task_label(&self, task: TaskId) -> String {
         match self.tasks.get(task.index()) {
@@ -107,7 +107,7 @@ struct Running {
 struct Waiting {
     /// Runnable since, while queued or between switch-out and switch-in.
     since: Option<u64>,
-    /// On whose queue it counts.
+    /// CPU whose queue counts it.
     queued_on: Option<CpuId>,
     woken: Option<Woken>,
 }
@@ -139,7 +139,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps the queues' lengths too, for [`perfetto`](crate::perfetto).
+    /// Keeps queue lengths, too, for [`perfetto`](crate::perfetto).
     #[must_use]
     pub fn with_queues(mut self) -> Recorder {
         self.with_queues = true;

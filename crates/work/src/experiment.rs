@@ -98,15 +98,14 @@ pub struct Experiment {
     name: String,
     plan: Plan,
     machine: Option<Machine>,
-    /// The line of the first disk, from 1; 0 without one.
+    /// Line of the first disk, from 1; 0 if there is none.
     disk_line: usize,
 }
 
 impl Experiment {
-    /// Reads `text`; `file` names it in errors.
+    /// Parses `text`; errors name the file as `file`.
     ///
-    /// # Errors
-    /// One sentence with file, line, key and remedy.
+    /// # Errors One sentence with file, line, key and remedy.
     pub fn read(file: &str, text: &str) -> Result<Experiment, String> {
         let table: Table = toml::from_str(text).map_err(|e| {
             let before = e.span().map_or(0, |span| span.start.min(text.len()));
@@ -117,7 +116,7 @@ impl Experiment {
         reading.experiment(&table)
     }
 
-    /// The machine the file asks for, if it does.
+    /// The machine given in the file, if any.
     #[must_use]
     pub fn machine(&self) -> Option<&Machine> {
         self.machine.as_ref()
@@ -167,17 +166,17 @@ struct Places {
 struct Reading<'a> {
     file: &'a str,
     text: &'a str,
-    /// The line on which the task being read begins, from 0; 0 before the first.
+    /// Line on which the current task begins, from 0; 0 before the first.
     section: Cell<usize>,
 }
 
 impl Reading<'_> {
-    /// A sentence about `key`, with the line it first stands on in the task being read.
+    /// An error about `key`, with its first line in the current task.
     fn wrong(&self, key: &str, why: &str) -> String {
         self.wrong_value(key, "", why)
     }
 
-    /// As [`Self::wrong`], on the line that also holds `value` as written.
+    /// Like [`Self::wrong`], with the line that also contains `value` as written.
     fn wrong_value(&self, key: &str, value: &str, why: &str) -> String {
         let names_it =
             |line: &str| line.split(['=', '{', ',', '[', ']', '}']).any(|word| word.trim().trim_matches('"') == key);
@@ -190,7 +189,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Goes to the task of this number; the line of its heading from 1, or 0 where it has none.
+    /// Makes this task the current one. Returns the line of its heading from 1, or 0 if it has none.
     fn enter(&self, task: usize) -> u32 {
         let headings = self.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[task]]"));
         let Some((line, _)) = { headings }.nth(task) else { return 0 };
@@ -341,7 +340,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// `[[outside]]`: somebody who uses no CPU of the machine, such as a client on the network.
+    /// `[[outside]]`: a client that uses no CPU of the machine, for example on the network.
     fn outsider(&self, table: &Table, plan: &mut Plan, places: &mut Places) -> Result<(), String> {
         self.known(table, OUTSIDE)?;
         let name = table.get("name").map_or(Ok("outside"), |value| self.text("name", value))?;
@@ -416,7 +415,7 @@ impl Reading<'_> {
         Ok(task)
     }
 
-    /// `reservation = { runtime, period, deadline }`; the deadline is the period's end where none is given.
+    /// `reservation = { runtime, period, deadline }`; the deadline defaults to the period.
     fn reservation(&self, table: &Table) -> Result<Option<Reservation>, String> {
         let Some(value) = table.get("reservation") else { return Ok(None) };
         let wrong = |why: &str| self.wrong("reservation", why);
@@ -488,7 +487,7 @@ impl Reading<'_> {
         })
     }
 
-    /// A duration: one length, or one drawn from a range `["1ms", "2ms"]`.
+    /// A duration: fixed, or drawn from a range `["1ms", "2ms"]`.
     fn lasting(
         &self,
         key: &str,

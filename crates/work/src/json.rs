@@ -1,5 +1,5 @@
-//! A small reader for JSON as people write it: comments, trailing commas, single quotes, and keys that occur
-//! twice. Members keep the order of the file and know their line.
+//! A small parser for hand-written JSON: comments, trailing commas, single quotes and duplicate keys. Members keep the
+//! file's order and know their line.
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,14 @@
-//! Sources of work, and the machines it is done on.
+//! Sources of work, and machines to run it on.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | [`models`] | built-in workloads, by name |
 //! | [`experiment`] | experiment files (TOML) |
 //! | [`fio`] | fio job files |
-//! | [`rtapp`] | rt-app files, read by [`json`] |
-//! | [`script`] | what they all compile to |
+//! | [`rtapp`] | rt-app files, parsed by [`json`] |
+//! | [`script`] | the common form they compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
-//! | [`text_file`] | small texts, read up to a limit |
+//! | [`text_file`] | small text files, read up to a limit |
 
 pub mod experiment;
 pub mod fio;

@@ -1,16 +1,16 @@
-//! Machines as typed or written: presets, files, inline tables. `--machine cpus=2,hz=250,switch=2us`.
+//! Parses machines: presets, files, inline tables. `--machine cpus=2,hz=250,switch=2us`.
 
 use crate::text_file;
 use goodness_core::spelling::suggest;
 use goodness_core::{Costs, Cpu, Effort, Level, Machine, Span, tunable};
 use std::path::Path;
 
-/// A machine known by name.
+/// A named machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// Name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Source of its figures.
     pub source: &'static str,
@@ -143,10 +143,9 @@ pub const KEYS: &[(&str, &str)] = &[
     ("balance", "time per queue looked at for balancing"),
 ];
 
-/// A machine from a preset's name, the path of a TOML file, or an inline table `key=value,…`.
+/// Parses a preset's name, the path of a TOML file, or an inline table `key=value,…`.
 ///
-/// # Errors
-/// One sentence with the remedy: unknown preset or key (the nearest is named), a wrong value, no CPU.
+/// # Errors An unknown preset or key (the nearest is named), a wrong value, or no CPU; one sentence with the remedy.
 pub fn parse_machine(text: &str) -> Result<Machine, String> {
     if let Some(preset) = PRESETS.iter().find(|p| p.name == text) {
         return from_pairs(preset.name, &pairs_of(preset.text)?);

@@ -1,4 +1,4 @@
-//! Built-in workloads, registered by name, with their parameters as tunables.
+//! Built-in workloads by name, with their parameters as tunables.
 
 mod parts;
 mod web;
@@ -12,7 +12,7 @@ use goodness_core::{Seed, Tunable, TunableError, Tunables, Workload, WorkloadSou
 pub struct About {
     /// Registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Source of its shape and its figures.
     pub source: &'static str,
@@ -23,7 +23,7 @@ pub struct About {
 pub struct Model {
     /// Registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Source of its shape and its figures.
     pub source: &'static str,
@@ -39,7 +39,7 @@ type Make = fn(&[(String, String)]) -> Result<Made, TunableError>;
 enum Made {
     /// Scripts, the same in every replication.
     Plan(Box<Plan>),
-    /// Programmes of its own, built anew for every replication.
+    /// Behaviours in Rust, built anew for every replication.
     Programmes(Box<dyn Fn(Seed) -> Workload + Send + Sync>),
 }
 
@@ -52,7 +52,7 @@ fn read<S: Tunables>(pairs: &[(String, String)]) -> Result<S, TunableError> {
     Ok(settings)
 }
 
-/// Declares the list of models: each is a file with `ABOUT`, `Settings`, and `plan` if it is made of scripts or else
+/// Declares the list of models. Each is a file with `ABOUT`, `Settings`, and either `plan` (if made of scripts) or
 /// `build`.
 macro_rules! models {
     (scripts: $($model:ident),* ; programmes: $($own:ident),* ;) => {
@@ -107,10 +107,9 @@ pub struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// Reads `NAME` or `NAME:key=value,…`.
+    /// Parses `NAME` or `NAME:key=value,…`.
     ///
-    /// # Errors
-    /// An unknown name or parameter (the nearest is named), a value out of range.
+    /// # Errors An unknown name or parameter (the nearest is named), a value out of range.
     pub fn parse(text: &str) -> Result<BuiltIn, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         let Some(model) = WORKLOADS.iter().find(|model| model.name == name) else {

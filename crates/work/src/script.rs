@@ -1,7 +1,7 @@
-//! Scripts: programmes made of steps, loops and timers, shared by all replications and run without allocation.
+//! Scripts: steps, loops and timers that run without allocation, shared by all replications.
 //!
-//! A [`Plan`] is a workload whose behaviours are all scripts; experiment files, rt-app files and the built-in
-//! models compile to it.
+//! A [`Plan`] is a workload whose behaviours are all scripts. Experiment files, rt-app files and the built-in models
+//! compile to it.
 
 mod access;
 mod interpreter;
@@ -46,27 +46,27 @@ pub enum Op {
     },
     /// Release the lock taken last.
     UnlockLast,
-    /// Put a letter into a mailbox, wake one who waits for letters there, and wait for the answer.
+    /// Put a letter into a mailbox, wake one receiver, and wait for the reply.
     Ask(Mailbox),
-    /// As [`Op::Ask`], waiting uninterruptibly: for a device.
+    /// Like [`Op::Ask`], but uninterruptible, for a device.
     AskDevice(Mailbox),
     /// Take the oldest letter out of a mailbox, waiting for one if there is none.
     Receive(Mailbox),
-    /// Answer the letter received last, and report it as served since it was sent.
+    /// Reply to the last letter received, and report its request as served.
     Answer,
-    /// Answer the letter received last; nothing is reported.
+    /// Reply to the last letter received, without a report.
     Reply,
-    /// Put a letter into a mailbox, wake one who waits for letters there, and go on.
+    /// Put a letter into a mailbox, wake one receiver, and continue.
     Post(Mailbox),
-    /// Put the letter received last into another mailbox, as sent when it was and by whom it was, and go on.
+    /// Forward the last letter received to another mailbox, with its time and sender, and continue.
     Pass(Mailbox),
-    /// As [`Op::Pass`], but the answer comes here, and is waited for.
+    /// Like [`Op::Pass`], but receive the reply here and wait for it.
     PassAndWait(Mailbox),
-    /// As [`Op::Pass`], but the answer comes here, whether anybody waits for it or not, and the letter may be marked.
+    /// Like [`Op::Pass`], but receive the reply here without waiting; the letter may be marked.
     Forward {
         /// Mailbox it goes to.
         mailbox: Mailbox,
-        /// True if [`Op::Marked`] finds a mark.
+        /// Mark the letter for [`Op::Marked`].
         mark: bool,
     },
     /// Go on if the letter received last is marked, else at `or_to`.
@@ -74,11 +74,11 @@ pub enum Op {
         /// Instruction to go on with otherwise.
         or_to: u32,
     },
-    /// Wait until an answer has come to whoever sent the letter received last, and take it in their stead.
+    /// Wait for a reply to the sender of the last letter received, and take it for that sender.
     AwaitSender,
     /// Take all letters that are in a mailbox now.
     Gather(Mailbox),
-    /// Answer all letters gathered.
+    /// Reply to all gathered letters.
     ReplyGathered,
     /// Take one of the `of` turns that all tasks of the plan share in `pot`; go on at `or_to` when none is left.
     Turn {
@@ -89,7 +89,7 @@ pub enum Op {
         /// Instruction to go on with without a turn.
         or_to: u32,
     },
-    /// Count somebody in (or out) in `pot`.
+    /// Add to (or subtract from) the counter `pot`.
     Count {
         /// Index of the plan's pot.
         pot: u16,
@@ -158,27 +158,27 @@ pub enum Op {
     Begin,
     /// Remember the last expiry of this timer as the time at which a request was sent.
     BeginAtExpiry(Timer),
-    /// Report the request sent at the last [`Op::Begin`] or [`Op::BeginAtExpiry`] as served.
+    /// Report the request started at the last [`Op::Begin`] or [`Op::BeginAtExpiry`] as served.
     Served,
 }
 
-/// A place for requests whose answers go back to whoever asked. Letters are taken in order of arrival.
+/// A FIFO queue of requests. Replies go back to the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mailbox {
     /// Its number within the plan.
     pub number: u16,
     /// Counts the letters in it.
     pub letters: Channel,
-    /// Path of letters and answers.
+    /// Path of letters and replies.
     pub via: Via,
 }
 
 /// Way in which a letter wakes the task that waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// The sender wakes the receiver: pipes, sockets of the Unix domain.
+    /// The sender wakes the receiver: pipes, Unix domain sockets.
     Sender,
-    /// A software interrupt wakes the receiver, and nobody counts as waker: the loopback network.
+    /// A software interrupt wakes the receiver, without a waker: the loopback network.
     Network,
 }
 
@@ -195,7 +195,7 @@ impl Via {
 /// Owner of a periodic timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// One for each task.
+    /// One per task.
     Own(u16),
     /// One for all tasks of the plan.
     Shared(u16),
@@ -208,7 +208,7 @@ pub enum Overrun {
     KeepsGrid,
     /// The next period begins now.
     RestartsNow,
-    /// The grid stays where it is; expiries that have passed are left out, and the next one that has not is waited for.
+    /// Keeps the grid: skips missed expiries and waits for the next one.
     SkipsPassed,
 }
 
@@ -219,11 +219,11 @@ pub struct Script {
     pub ops: Vec<Op>,
     /// Number of counters they use.
     pub counters: u16,
-    /// Number of timers of its own a task has.
+    /// Number of timers per task.
     pub timers: u16,
     /// Number of places of sequential accesses it remembers.
     pub cursors: u16,
-    /// Beginning of the first period of the timers; `None`: when the task runs for the first time.
+    /// Start of the timers' first period; `None`: the task's first run.
     pub origin: Option<Time>,
 }
 
@@ -234,7 +234,7 @@ impl Script {
         self.counters - 1
     }
 
-    /// Repeats the instructions from `to` on, `times` times in all (`None`: for ever). An empty body is left alone.
+    /// Repeats the instructions from `to` on, `times` times in all (`None`: forever). An empty body is ignored.
     pub fn repeat_from(&mut self, to: usize, times: Option<u64>) {
         if self.ops.len() > to && times != Some(1) {
             let counter = self.counter();
@@ -250,15 +250,15 @@ pub struct TaskPlan {
     pub name: String,
     /// Beginning of the task.
     pub start: Start,
-    /// Class, nice, affinity.
+    /// Class, nice and affinity.
     pub task: Task,
     /// Script of the task.
     pub script: Arc<Script>,
-    /// The line of its file on which it begins, from 1; 0 where it is in no file or the line is not known.
+    /// First line in its file, from 1; 0 if unknown or without a file.
     pub line: u32,
 }
 
-/// Somebody outside the machine (see [`Outsider`]) in a [`Plan`].
+/// A client outside the machine (see [`Outsider`]) in a [`Plan`].
 #[derive(Clone, Debug)]
 pub struct OutsiderPlan {
     /// Name for people.
@@ -282,7 +282,7 @@ pub struct Plan {
     pub locks: u32,
     /// Number of mailboxes.
     pub mailboxes: u16,
-    /// Names of channels and locks in their file, with their kind: `lock "m"`.
+    /// Names of channels and locks in their file, with kind: `lock "m"`.
     pub names: BTreeMap<Awaited, String>,
     /// Number of pots of turns.
     pub pots: u16,

@@ -1,5 +1,5 @@
-//! Work that no policy can run to an end: a programme that goes round without using time, a run that never ends.
-//! Readers refuse it with the place, before anything is simulated.
+//! Rejects work that cannot end under any policy, before anything is simulated: a loop that uses no time, or a run
+//! without end. Errors name the place.
 
 use crate::script::{Op, Plan, Script, TaskPlan};
 use goodness_core::{HORIZON_MAX, Span, Step};
@@ -8,10 +8,9 @@ use std::sync::Arc;
 /// More rounds than this are as good as without end: the simulator takes a task for stuck after as many steps.
 const ROUNDS: u64 = 1_000_000;
 
-/// The length of a run as asked for.
+/// Checks the requested length of a run.
 ///
-/// # Errors
-/// A sentence when it is longer than [`HORIZON_MAX`].
+/// # Errors It exceeds [`HORIZON_MAX`].
 pub fn duration(asked: Span) -> Result<Span, String> {
     if asked <= HORIZON_MAX {
         return Ok(asked);
@@ -34,11 +33,10 @@ pub fn name(text: &str) -> Result<&str, String> {
 }
 
 impl Plan {
-    /// Refuses tasks that go round for ever without using time, and a run that neither ends by itself nor has a
-    /// duration; `how` says how the file's language gives one.
+    /// Rejects tasks with an endless loop that uses no time, and a run that neither ends nor has a duration. `how`
+    /// tells how to give a duration in the file's format.
     ///
-    /// # Errors
-    /// One sentence with file, line, task and remedy.
+    /// # Errors One sentence with file, line, task and remedy.
     pub fn check(&self, file: &str, how: &str) -> Result<(), String> {
         let mut before: Option<&Arc<Script>> = None;
         for task in &self.tasks {
@@ -75,7 +73,7 @@ impl TaskPlan {
 }
 
 impl Script {
-    /// The bodies of its loops, and how often each is passed; `u64::MAX` for ever.
+    /// The bodies of its loops with their numbers of rounds; `u64::MAX` for endless.
     fn rounds(&self) -> impl Iterator<Item = (&[Op], u64)> {
         self.ops.iter().enumerate().filter_map(|(end, op)| match *op {
             Op::Repeat { times, to, .. } => Some((self.ops.get(to as usize..end)?, times.unwrap_or(u64::MAX))),
@@ -88,7 +86,7 @@ impl Script {
         self.rounds().any(|(body, times)| times > ROUNDS && body.iter().all(takes_no_time))
     }
 
-    /// True if the task ends neither by itself nor by waiting for what does not come.
+    /// True if the task never ends and never blocks for good.
     fn never_ends(&self) -> bool {
         let leaves = |op: &Op| {
             let asks = matches!(op, Op::Ask(_) | Op::AskDevice(_) | Op::Receive(_));

@@ -1,4 +1,4 @@
-//! Descriptions of work and machines are small texts: they are read up to a limit, and devices are not read at all.
+//! Reads small text files up to a limit; rejects devices.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,10 +9,9 @@ pub const MACHINE_MAX: u64 = 1 << 20;
 /// The longest description of work, in bytes. A choice: beyond any that a person or a generator writes.
 pub const WORK_MAX: u64 = 64 << 20;
 
-/// The text of the file at `path`, which has `longest` bytes at most.
+/// The text of the file at `path`, which may have at most `longest` bytes.
 ///
-/// # Errors
-/// A sentence: it cannot be read, is a device, is longer, or is no text.
+/// # Errors It cannot be read, is a device, is too long, or is not text.
 pub fn read(path: &str, longest: u64) -> Result<String, String> {
     let cannot = |why: std::io::Error| format!("{path} cannot be read: {why}");
     refuse_devices(path)?;
@@ -45,7 +44,7 @@ fn refuse_devices(_: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A file of its own for each test, removed again.
+    /// Runs `check` on a temporary file with this content.
     fn with_file<T>(name: &str, content: &[u8], check: impl Fn(&str) -> T) -> T {
         let path = std::env::temp_dir().join(format!("goodness-text-{}-{name}", std::process::id()));
         std::fs::write(&path, content).unwrap();

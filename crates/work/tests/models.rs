@@ -1,4 +1,4 @@
-//! The built-in models of known benchmarks, run under round robin: each does what its header says.
+//! The built-in models under round robin behave as their documentation states.
 
 use goodness_core::{Machine, Seed, Time, WorkloadSource};
 use goodness_observe::{Ending, Measured, MetricsAndCheckers, Subject};

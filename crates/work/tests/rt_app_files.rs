@@ -14,7 +14,7 @@ fn refusal(text: &str) -> String {
     RtApp::read("test.json", text, Options::default()).unwrap_err()
 }
 
-/// The first steps of task `index` when time goes on by `pace` with each step.
+/// The first steps of task `index`, with `pace` between steps.
 fn steps(plan: &Plan, index: usize, count: usize, pace: Span) -> Vec<Step> {
     let mut workload = plan.workload();
     let mut rng = Seed(1).rng();

@@ -1,9 +1,7 @@
-//! Writes a report about a made-up schedule, to look at and to test the renderers with: nothing in it was
-//! measured.
+//! Writes a report on a made-up schedule, to view and to test the renderers. Nothing in it was measured.
 //!
-//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json`,
-//! `report.html` and `report.pftrace` (of the first policy), `bare.html` (a report in which nothing was
-//! measured), and prints the text form.
+//! `cargo run -p goodness-report --example sample_report -- DIRECTORY [SLICES]` writes `report.json`, `report.html`,
+//! `report.pftrace` (of the first policy) and `bare.html` (a report without measurements), and prints the text form.
 
 mod measure;
 mod schedule;

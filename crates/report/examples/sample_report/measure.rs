@@ -1,4 +1,4 @@
-//! Figures for the sample: taken from the made-up timelines, so that charts, tables and timeline agree.
+//! Figures for the sample, computed from the made-up timelines so that charts, tables and timeline agree.
 
 use crate::schedule::{self, Manner};
 use goodness_report::model::{
@@ -10,7 +10,7 @@ use goodness_report::{Report, Timeline};
 const MS: u64 = 1_000_000;
 const REFERENCE: usize = 0;
 
-/// Name, settings, timeslice in ms, and whether who wakes goes first.
+/// Name, settings, time slice in ms, and whether a woken task runs first.
 type Sample = (&'static str, &'static [(&'static str, &'static str)], u64, bool);
 const POLICIES: [Sample; 7] = [
     ("eevdf", &[("kernel", "6.12"), ("base_slice", "3ms"), ("run_to_parity", "on")], 3, false),
@@ -128,7 +128,7 @@ fn curve(metric: &str, sorted: &[u64]) -> Distribution {
     Distribution { metric: metric.into(), unit: "ns".into(), samples: sorted.len() as u64, quantiles }
 }
 
-/// Verdicts by a rule of thumb: this is a sample, not a comparison.
+/// Verdicts by a simple rule, as this is only a sample.
 fn compare(policies: &mut [PolicyReport]) {
     let reference = policies[REFERENCE].clone();
     for policy in policies.iter_mut().filter(|p| !p.is_reference) {

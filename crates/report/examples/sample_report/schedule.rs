@@ -1,5 +1,5 @@
-//! A made-up schedule: tasks that compute and sleep at random on CPUs that share one queue. It knows no real
-//! policy and measures nothing; it only fills a report with figures that fit together.
+//! A made-up schedule: tasks that compute and sleep at random on CPUs with a shared run queue. It models no real
+//! policy; it only fills a report with consistent figures.
 
 use goodness_core::{CpuId, Event, Observer, Off, Rng, Seed, TaskId, Time, WakeSource};
 use goodness_report::Timeline;
@@ -14,7 +14,7 @@ pub struct Manner {
     pub timeslice: u64,
     /// True if a woken task goes to the front of the queue.
     pub wakers_first: bool,
-    /// Slices to make.
+    /// Number of slices.
     pub slices: usize,
 }
 
@@ -38,7 +38,7 @@ struct Run {
 
 /// Number of CPUs of every made-up run.
 pub const CPUS: u32 = 8;
-/// Tasks: a few that compute, many that serve.
+/// Number of tasks: a few that compute, many that serve.
 pub const TASKS: u32 = 34;
 
 /// The first tasks compute most of the time.

@@ -51,14 +51,14 @@ const LAYOUTS: &[&str] = &["linear", "striped", "mirrored", "parity"];
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
-/// Memory for pages of files where the experiment does not say: 256 MiB. A choice.
+/// Default size of the page cache: 256 MiB. A choice.
 const CACHE: u64 = 256 << 20;
 /// The most disks, volumes or files of a run. A choice.
 const MOST: usize = 10_000;
 
 /// The most memory for pages of files, 64 GiB. A choice: the simulator remembers each page.
 const CACHE_MAX: u64 = 64 << 30;
-/// The most pieces of all files of a run. A choice: the simulator remembers where each lies.
+/// Most fragments of all files in a run. A choice, as the simulator keeps the place of each.
 const PIECES_MAX: u64 = 1 << 22;
 /// The most bytes of one step: what Linux moves in one call (`MAX_RW_COUNT`).
 const STEP_MAX: u64 = (1 << 31) - PAGE;
@@ -83,15 +83,14 @@ fn capacity(text: &str) -> Result<u64, String> {
     Ok(goodness_device::by_name(text, Seed(1))?.facts().sectors)
 }
 
-/// Pieces of a file of `pages` pages that lie in chance order.
+/// Number of fragments of a file of `pages` pages.
 fn cuts(pages: u32, fragments: Option<(u32, u32)>) -> u64 {
     fragments.map_or(0, |(piece, _)| u64::from(pages.div_ceil(piece)))
 }
 
-/// Reads a size: `4096`, `64KiB`, `2GB`; decimal and binary units.
+/// Parses a size: `4096`, `64KiB`, `2GB`; decimal and binary units.
 ///
-/// # Errors
-/// A sentence that says what was expected.
+/// # Errors The expected format, as a sentence.
 pub fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: &[(&str, u64)] = &[
         ("", 1),
@@ -115,7 +114,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 }
 
 impl Reading<'_> {
-    /// All that the file says of disks, volumes and files.
+    /// Reads the disks, volumes and files of the experiment.
     pub(super) fn storage(&self, table: &Table, plan: &mut Plan, places: &mut Places) -> Result<(), String> {
         for disk in self.tables(table, "disk")? {
             self.disk(disk, plan)?;
@@ -290,7 +289,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// One step that reads, writes, syncs or awaits.
+    /// Reads a step of the kind read, write, sync or await.
     pub(super) fn access(&self, step: &Table, script: &mut Script, places: &Places) -> Result<(), String> {
         if let Some(value) = step.get("await") {
             self.known(step, &["await"])?;
@@ -368,7 +367,7 @@ impl Reading<'_> {
         })
     }
 
-    /// `io_priority = "rt-0"`, `"be-7"`, `"idle"`, as ionice has them.
+    /// `io_priority = "rt-0"`, `"be-7"`, `"idle"`, as in ionice.
     pub(super) fn io_priority(&self, table: &Table) -> Result<Option<IoPriority>, String> {
         let Some(value) = table.get("io_priority") else { return Ok(None) };
         let text = self.text("io_priority", value)?;

@@ -85,7 +85,7 @@ fn a_mistake_is_named_with_its_line_and_a_remedy() {
     assert!(sentence.starts_with("x.toml, line 7: task \"hog-0\" goes round for ever"), "{sentence}");
 }
 
-/// The error of an experiment whose one disk, `null` unless `disks` says more, is used by `step`.
+/// The error of an experiment whose one disk (`null`, unless `disks` overrides it) is used by `step`.
 fn storage_error(disks: &str, step: &str) -> String {
     let text = format!(
         "duration = \"1s\"\n[[disk]]\nname = \"d\"\ndevice = \"null:sectors=34359738360\"\n{disks}\n[[task]]\nname = \"t\"\n\

@@ -1,4 +1,4 @@
-//! Coverage of fio's job options: one table, from which reading, errors and `docs/fio.md` derive.
+//! Coverage of fio's job options: one table for the parser, its errors and `docs/fio.md`.
 
 pub use crate::rtapp::coverage::Coverage;
 use Coverage::{Honoured, NoEffect, NotHonoured};

@@ -1,4 +1,4 @@
-//! fio's INI dialect: sections of `key=value` lines and of bare keys, in the order of the file.
+//! fio's INI dialect: sections of `key=value` lines and bare keys, in file order.
 
 /// One line of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! One job, typed: what its options came to.
+//! One job with typed options.
 
 use super::units::Amount;
 use goodness_core::{IoPriority, Span};
@@ -18,7 +18,7 @@ pub enum Direction {
     TrimWrite,
 }
 
-/// `rw`: which way, where, and what fio calls the sequencer's number.
+/// `rw`: direction, sequential or random, and the number after the colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Direction of the data.
@@ -29,7 +29,7 @@ pub struct Pattern {
     pub number: i64,
 }
 
-/// One of a job's sizes with its weight.
+/// One block size of a job with its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Bytes.
@@ -69,10 +69,10 @@ impl Sizes {
     }
 }
 
-/// Tells if a job waits for each I/O.
+/// Whether a job waits for each I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// It does: read, pread, preadv and their like.
+    /// It waits: read, pread, preadv and the like.
     Sync,
     /// Up to `iodepth` are under way.
     Async,
@@ -85,7 +85,7 @@ pub enum Durability {
     Later,
     /// With each write: data and all about the file (O_SYNC).
     Sync,
-    /// With each write: data, and what reading them needs (O_DSYNC).
+    /// With each write: the data, and the metadata needed to read it (O_DSYNC).
     DataSync,
 }
 
@@ -101,7 +101,7 @@ pub enum Arrivals {
 /// Pauses after I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Think {
-    /// Length of the pause; 0: none.
+    /// Length of the pause; 0 for none.
     pub time: Span,
     /// CPU time in it.
     pub spin: Span,
@@ -109,18 +109,18 @@ pub struct Think {
     pub blocks: u64,
 }
 
-/// Tells if random draws are the same in every run.
+/// Whether random numbers repeat in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     /// `randseed`.
     pub seed: Option<u64>,
-    /// Of places.
+    /// Random offsets repeat.
     pub places_repeat: bool,
-    /// Of everything else.
+    /// All other random numbers repeat.
     pub all_repeats: bool,
 }
 
-/// One job: one process that does I/O. Clones (`numjobs`) are jobs of their own.
+/// One job: one process doing I/O. Clones (`numjobs`) are separate jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FioJob {
     /// Its section's name, or `name`.
@@ -143,7 +143,7 @@ pub struct FioJob {
     pub sizes: [Sizes; 3],
     /// Files or devices, at least one.
     pub files: Vec<String>,
-    /// Bytes of the files; `None`: all there are.
+    /// Size of the files in bytes; `None` for the whole disk.
     pub size: Option<Amount>,
     /// Bytes to move where that is not the size.
     pub io_size: Option<Amount>,
@@ -155,7 +155,7 @@ pub struct FioJob {
     pub offset: Amount,
     /// Distance by which each clone begins further on.
     pub offset_increment: Amount,
-    /// Tells if it waits for each I/O.
+    /// Whether it waits for each I/O.
     pub engine: Engine,
     /// I/Os under way at a time.
     pub depth: u32,
@@ -169,31 +169,31 @@ pub struct FioJob {
     pub direct: bool,
     /// Time at which writes become durable.
     pub durability: Durability,
-    /// fsync after so many writes; 0: never.
+    /// fsync after this many writes; 0 for never.
     pub fsync: u64,
-    /// fdatasync after so many writes; 0: never.
+    /// fdatasync after this many writes; 0 for never.
     pub fdatasync: u64,
     /// fsync at the end.
     pub end_fsync: bool,
     /// Pauses.
     pub think: Think,
-    /// Bytes per second of reads, writes and trims; 0: no limit.
+    /// Bytes per second of reads, writes and trims; 0 for no limit.
     pub rate: [u64; 3],
     /// I/Os per second, likewise.
     pub rate_iops: [u64; 3],
     /// Spacing of the I/Os.
     pub arrivals: Arrivals,
-    /// I/O priority; `None`: as nice gives it.
+    /// I/O priority; `None` to derive it from nice.
     pub priority: Option<IoPriority>,
     /// Time at which it is stopped, from its beginning.
     pub runtime: Option<Span>,
-    /// True if it goes on until then.
+    /// True if it repeats until the end of `runtime`.
     pub time_based: bool,
     /// Part of the beginning that is not measured.
     pub ramp_time: Span,
     /// Time of its beginning within its wave.
     pub start_delay: Span,
-    /// Chance.
+    /// Repeatability of random numbers.
     pub chance: Chance,
     /// True if places may repeat before all were used.
     pub no_map: bool,
@@ -244,7 +244,7 @@ impl FioJob {
         }
     }
 
-    /// Directions it uses: read, write, trim.
+    /// Directions used: read, write, trim.
     #[must_use]
     pub const fn does(&self) -> [bool; 3] {
         match self.pattern.direction {

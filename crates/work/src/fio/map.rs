@@ -1,6 +1,6 @@
 //! The blocks of a file that were used: a set of small numbers that finds the next free one in a few steps.
 
-/// A tree of bits, 64 below each: a bit of the lowest level is a used block, one above it a full word below.
+/// A bitmap tree with 64 bits per node: a bit is a used block on the lowest level, else a full word on the level below.
 #[derive(Clone, Debug)]
 pub(super) struct UsedMap {
     levels: Vec<Vec<u64>>,
@@ -9,10 +9,10 @@ pub(super) struct UsedMap {
 }
 
 impl UsedMap {
-    /// Blocks that a map can hold: 16 TiB of 4 KiB, in 512 MiB of memory.
+    /// Most blocks of a map: 16 TiB in blocks of 4 KiB, using 512 MiB of memory.
     pub const MOST: u64 = 1 << 32;
 
-    /// A map of so many blocks, at least one, all free.
+    /// A map of `blocks` blocks, at least one, all free.
     pub fn new(blocks: u64) -> UsedMap {
         let mut levels = Vec::new();
         let mut count = blocks;
@@ -70,7 +70,7 @@ impl UsedMap {
         }
     }
 
-    /// The first free block from `block` on, or from the beginning where none is; `None` when all are used.
+    /// The first free block from `block` on, wrapping around; `None` if all are used.
     pub fn next_free(&self, block: u64) -> Option<u64> {
         self.free_from(block).or_else(|| self.free_from(0))
     }

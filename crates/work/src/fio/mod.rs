@@ -43,10 +43,9 @@ use options::Draft;
 /// Jobs of one file, clones counted.
 const JOBS_MAX: usize = 1 << 16;
 
-/// Reads the jobs of a file in its order, clones one after the other; `file` names it in errors.
+/// Parses the jobs of a file in order, clones one after the other; errors name the file as `file`.
 ///
-/// # Errors
-/// One sentence with file, line and remedy.
+/// # Errors One sentence with file, line and remedy.
 pub fn read(file: &str, text: &str) -> Result<Vec<FioJob>, String> {
     let at = |line: usize, why: String| format!("{file}, line {line}: {why}");
     let sections = ini::parse(text).map_err(|(line, why)| at(line, why))?;

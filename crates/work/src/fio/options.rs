@@ -1,4 +1,4 @@
-//! One option after the other makes a job. Later ones win.
+//! Builds a job from its options, in order. Later ones override earlier ones.
 
 use super::coverage::{self, Coverage};
 use super::ini::Entry;
@@ -82,7 +82,7 @@ impl Draft {
         }
     }
 
-    /// Options that may stand without a value.
+    /// Options whose value may be omitted.
     fn switches(&mut self, name: &str, value: Option<&str>) -> Option<Result<(), String>> {
         let mut is_on = false;
         let place = match name {
@@ -135,7 +135,7 @@ impl Draft {
         })
     }
 
-    /// When, how many at a time, and how urgently.
+    /// Options for time, queue depth and priority.
     fn pace(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let (second, micro) = (Span::from_s(1), Span::from_us(1));
         let kilo = self.kilo;
@@ -342,7 +342,7 @@ fn range(text: &str, kilo: Kilo) -> Result<Sizes, String> {
     Ok(if low == high { Sizes::Fixed(low) } else { Sizes::Range(low.min(high), low.max(high)) })
 }
 
-/// `4k/60:64k/40`; shares that are left out get equal parts of what is left of 100.
+/// Parses `4k/60:64k/40`. Sizes without a weight share the rest of 100 equally.
 fn split(text: &str, kilo: Kilo) -> Result<Sizes, String> {
     let mut shares: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':') {

@@ -46,7 +46,7 @@ pub(super) struct Player {
     held: Option<FioIo>,
     /// Steps to take next.
     steps: VecDeque<Step>,
-    /// No more than this many are under way.
+    /// Most I/Os in flight.
     under_way: u32,
 }
 
@@ -167,7 +167,7 @@ impl Player {
         self.io(IoStep::Submit { volume: VolumeId(0), op, sector, sectors, sync: true });
     }
 
-    /// Makes what was written durable in the device.
+    /// Flushes the device's cache.
     fn flush(&mut self) {
         self.drain(0);
         self.io(IoStep::Submit { volume: VolumeId(0), op: Operation::Flush, sector: 0, sectors: 0, sync: true });

@@ -1,24 +1,24 @@
-//! A job's part of one file: where the next I/O goes, and how much of it was done.
+//! A job's region of one file: the next offset, and the amount done.
 
 use super::job::FioJob;
 use super::map::UsedMap;
 use super::units::Amount;
 use goodness_core::Rng;
 
-/// One file's part in a job.
+/// A job's region of one file.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     /// First byte.
     pub start: u64,
     /// Bytes, whole blocks.
     pub len: u64,
-    /// Places of the next sequential read, write and trim, from `start`.
+    /// Offsets of the next sequential read, write and trim, from `start`.
     next: [u64; 3],
     /// Bytes moved in this round; a round ends when all files have moved their length.
     pub moved: u64,
     /// Random jobs with a map.
     map: Option<UsedMap>,
-    /// Random jobs: where the last I/O ended, and how many follow it before a new place is drawn.
+    /// For random jobs: the end of the last I/O, and the number of I/Os that follow it sequentially.
     follow: (u64, u64),
 }
 
@@ -77,7 +77,7 @@ impl Region {
         (at, bytes)
     }
 
-    /// A random place, or that behind the last I/O as often as the pattern says.
+    /// A random offset, or the one after the last I/O as often as the pattern requires.
     pub fn random(&mut self, wanted: u64, block: u64, run: i64, rng: &mut Rng) -> (u64, u64) {
         let (end, left) = self.follow;
         let blocks = self.len / block;
@@ -106,7 +106,7 @@ impl Region {
     }
 }
 
-/// As much of `wanted` as fits, in whole blocks where it does not.
+/// The part of `wanted` that fits, in whole blocks unless all of it fits.
 const fn fitting(wanted: u64, room: u64, block: u64) -> u64 {
     if wanted <= room { wanted } else { room / block * block }
 }

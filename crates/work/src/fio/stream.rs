@@ -1,7 +1,7 @@
-//! The I/O of one job, one after the other: what, where, how large, and when at the earliest.
+//! The I/O of one job in order: operation, offset, size, and earliest time.
 //!
-//! Departures from fio: a sequential I/O that would cross the end is made as much smaller as it must be; what is left
-//! of a file behind its last whole block is not used.
+//! Departures from fio: a sequential I/O that would cross the end is shortened; the rest of a file behind its last
+//! whole block is not used.
 
 use super::job::{Arrivals, Direction, FioJob, Sizes};
 use super::region::Region;
@@ -37,7 +37,7 @@ pub struct Pause {
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FioIo {
-    /// What.
+    /// Operation.
     pub op: FioOp,
     /// Index of the file among the job's files.
     pub file: usize,
@@ -51,7 +51,7 @@ pub struct FioIo {
     pub pause: Option<Pause>,
 }
 
-/// The streams of chance of a job.
+/// Random number streams of a job.
 #[derive(Clone, Debug)]
 struct Draws {
     place: Rng,
@@ -91,15 +91,15 @@ enum Pending {
     Sync(FioOp, usize),
 }
 
-/// The I/O of one job. It ends when all is done; a `time_based` job never ends by itself, and `runtime` is for whoever
-/// keeps the time.
+/// The I/O of one job. It ends when all is done. A `time_based` job never ends by itself; the caller must enforce
+/// `runtime`.
 #[derive(Clone, Debug)]
 pub struct FioStream {
     job: FioJob,
     regions: Vec<Region>,
     block: u64,
     draws: Draws,
-    /// Bytes and I/Os to go; `None`: no end.
+    /// Bytes and I/Os to go; `None` for no end.
     bytes_left: Option<u64>,
     ios_left: Option<u64>,
     turn: usize,
@@ -107,17 +107,16 @@ pub struct FioStream {
     writes: u64,
     /// I/Os since the last pause.
     since_pause: u64,
-    /// Bytes and I/Os that the rates have let through, and the time of the next under Poisson arrivals.
+    /// Bytes and I/Os allowed by the rates so far, and the time of the next one under Poisson arrivals.
     paced: [(u64, u64, Span); 3],
     ended: bool,
 }
 
 impl FioStream {
-    /// The stream of `job` on files or devices of so many bytes each; `run` is the seed of the run, used by jobs whose
-    /// chance does not repeat.
+    /// The stream of `job` on files or devices of `bytes` bytes each. `run` is the random seed of the run, for jobs
+    /// whose random numbers do not repeat.
     ///
-    /// # Errors
-    /// One sentence when the job does not fit onto them.
+    /// # Errors The job does not fit onto the files, as a sentence.
     pub fn new(job: &FioJob, bytes: &[u64], run: Seed) -> Result<FioStream, String> {
         if bytes.len() != job.files.len() || bytes.is_empty() {
             return Err(format!(
@@ -147,7 +146,7 @@ impl FioStream {
         })
     }
 
-    /// The file whose turn it is: each in turn, those that are done left out; when all are done, a new round begins.
+    /// Next file, round robin among the unfinished ones. When all are finished, a new round starts.
     fn file(&mut self) -> usize {
         let count = self.regions.len();
         for step in 0..count {
@@ -164,7 +163,7 @@ impl FioStream {
         0
     }
 
-    /// 0 read, 1 write, 2 trim.
+    /// Direction: 0 read, 1 write, 2 trim.
     fn way(&mut self) -> usize {
         match self.job.pattern.direction {
             Direction::Read => 0,
@@ -228,7 +227,7 @@ impl FioStream {
         FioIo { op, file, offset, bytes, due, pause }
     }
 
-    /// Time at which the rates let it through.
+    /// Time at which the rate limits allow it.
     fn due(&mut self, way: usize, bytes: u64) -> Option<Span> {
         let (rate, iops) = (self.job.rate[way], self.job.rate_iops[way]);
         if rate == 0 && iops == 0 {

@@ -1,4 +1,4 @@
-//! Numbers of fio job files: sizes, times, percentages, and lists of them for reads, writes and trims.
+//! Values in fio job files: sizes, times, percentages, and lists of them for reads, writes and trims.
 
 use goodness_core::Span;
 
@@ -22,7 +22,7 @@ impl Amount {
     }
 }
 
-/// Value of one `k`. With 1024, fio's default, `ki` is 1000; with 1000 it is the other way round.
+/// Meaning of `k`. With 1024 (fio's default), `ki` is 1000; with 1000, `ki` is 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kilo {
     /// `k` is 1024.
@@ -33,8 +33,7 @@ pub enum Kilo {
 
 /// A whole number of bytes with an optional unit such as `k`, `4ki`, `1MB`; hexadecimal with `0x`.
 ///
-/// # Errors
-/// The defect of the text.
+/// # Errors What is wrong with the text.
 pub fn size(text: &str, kilo: Kilo) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no size; write a whole number with or without k, m, g, t or p");
     let lower = text.trim().to_ascii_lowercase();
@@ -98,11 +97,10 @@ pub fn time(text: &str, unit: Span) -> Result<Span, String> {
     number.checked_mul(scale).map(Span).ok_or_else(|| format!("{text:?} is more than 64-bit nanoseconds hold"))
 }
 
-/// Values for reads, writes and trims, as in `4k,8k`: what is left out is as the one before it, and an empty place
-/// keeps what was there.
+/// Values for reads, writes and trims, as in `4k,8k`. Missing values repeat the previous one; an empty one keeps the
+/// old value.
 ///
-/// # Errors
-/// More than three values, or what `read` finds wrong.
+/// # Errors More than three values, or an error of `read`.
 pub fn three<T: Clone>(text: &str, old: &[T; 3], read: impl Fn(&str) -> Result<T, String>) -> Result<[T; 3], String> {
     let mut new = old.clone();
     let words: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -1,8 +1,8 @@
-//! Waves of jobs (`stonewall`): the channels on which they begin and end, and the outsider that starts the next wave.
+//! Waves of jobs (`stonewall`): the channels for their start and end, and the outsider that starts the next wave.
 
 use goodness_core::{Channel, Step, StepContext};
 
-/// Told by a job of `wave` that ends.
+/// Channel on which a job of `wave` signals its end.
 pub(super) const fn ended(wave: u32) -> Channel {
     Channel(2 * wave)
 }
@@ -12,7 +12,7 @@ pub(super) const fn begins(wave: u32) -> Channel {
     Channel(2 * wave + 1)
 }
 
-/// Lets a wave begin when all of the one before have ended; `members` are the jobs of each.
+/// Starts each wave when all jobs of the previous one have ended. `members` is the number of jobs per wave.
 pub(super) fn stonewall(members: Vec<u32>) -> impl FnMut(&mut StepContext) -> Step + Send {
     let (mut wave, mut heard, mut told) = (0, 0, 0);
     move |_| {

@@ -1,8 +1,8 @@
-//! fio jobs as work: one task for each job, on one disk.
+//! fio jobs as work: one task per job, on one disk.
 //!
-//! Files lie on the disk one after the other, each as long as the jobs need that use it; names below `/dev` and files
-//! of jobs without a `size` in bytes are the whole disk. Jobs of a later wave (`stonewall`) begin when all of the wave
-//! before have ended. What the first wave's `ramp_time` covers is not measured.
+//! Files are placed one after the other on the disk, each as long as its jobs need. Names below `/dev`, and files of
+//! jobs without a `size` in bytes, are the whole disk. Jobs of a later wave (`stonewall`) start when all of the
+//! previous wave have ended. The `ramp_time` of the first wave is not measured.
 
 use super::job::FioJob;
 use super::player::{Extent, Player};
@@ -18,15 +18,15 @@ use std::sync::Arc;
 
 /// The disk where the caller names none.
 pub const DEFAULT_DEVICE: &str = "nvme";
-/// CPU time of one I/O where the caller does not say. A choice: of the order of a direct read of 4 KiB by io_uring or
-/// pread on a processor of the 2020s.
+/// Default CPU time of one I/O. A choice: the order of a direct read of 4 KiB by io_uring or pread on a processor of
+/// the 2020s.
 pub const DEFAULT_COST: Span = Span::from_us(2);
-/// Memory for pages of files: 256 MiB, as for experiments.
+/// Size of the page cache: 256 MiB, as for experiments.
 const CACHE_PAGES: u32 = 1 << 16;
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Parameters that a job file does not give.
+/// Parameters that are not in a job file.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The disk, with settings.
@@ -124,7 +124,7 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
 
 /// Places of files on the disk.
 struct Places {
-    /// By name: bytes needed, `None` for the whole disk; then where it begins; whether it is cached.
+    /// By name: bytes needed (`None` for the whole disk), start on the disk, and whether it is cached.
     by_name: BTreeMap<String, (Option<u64>, u64, bool)>,
     files: Vec<FileSpec>,
     numbers: BTreeMap<String, FileId>,
@@ -187,7 +187,7 @@ impl Places {
     }
 }
 
-/// End of a job's reach into its files, in bytes; `None`: as far as there is anything.
+/// End of a job's region in its files, in bytes; `None` for all of the file.
 fn needed(job: &FioJob) -> Option<u64> {
     let bytes = |amount: Amount| match amount {
         Amount::Bytes(bytes) => Some(bytes),

@@ -1,4 +1,4 @@
-//! Apache with a thread for each request: nobody waits for a client to close.
+//! Apache with a thread per request, without lingering close.
 
 use super::apache_worker::planned;
 use super::parts::*;

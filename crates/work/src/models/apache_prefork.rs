@@ -27,32 +27,32 @@ pub const ABOUT: About = About {
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Clients: ab on this machine, as many clients outside, or requests at random times.
+        /// Clients: ab on this machine, the same number of clients outside, or requests at random times.
         client: Client = Client::Ab;
         /// Connections open at a time.
         clients: u64 = 16, in 1 => 100_000;
         /// Server processes.
         workers: u64 = 24, in 1 => 100_000;
-        /// Of them, how many are there when the clients begin; the parent starts the others while it runs: after a
-        /// second at most one, then 2, 4 … 32 a second.
+        /// Processes running when the clients start. The parent starts the others later: after a second one, then 2, 4
+        /// … 32 per second.
         started: u64 = 5, in 1 => 100_000;
-        /// Connections that may wait to be accepted, but for one; with `ab` more are dropped and come again, see the
-        /// source.
+        /// Connections that may wait to be accepted, minus one. With `ab`, further ones are dropped and retried; see
+        /// the source.
         backlog: u64 = 128, in 1 => 100_000;
         /// Requests in all.
         requests: u64 = 10_000, in 1 => 100_000_000;
-        /// A process is woken when the request is there, not when the connection is, as Linux does for Apache since
+        /// Wake a process when the request has arrived, not when the connection has, as Linux does for Apache since
         /// 2.2.
         deferred: bool = false;
-        /// CPU time from accept until it waits for the request, give or take a tenth; nothing where that is there.
+        /// CPU time from accept until it waits for the request, ±10 %; none if the request has already arrived.
         accept: Span = Span::from_us(50), in Span::ZERO => Span::from_s(1);
-        /// CPU time from the request to the last byte, give or take a tenth.
+        /// CPU time from the request to the last byte, ±10 %.
         service: Span = Span::from_us(1000), in Span::from_us(1) => Span::from_s(10);
-        /// CPU time after the client has closed: log, close, accept; give or take a tenth.
+        /// CPU time after the client has closed: log, close, accept; ±10 %.
         close: Span = Span::from_us(100), in Span::ZERO => Span::from_s(1);
-        /// CPU time ab takes to open a connection and send a request, give or take a tenth.
+        /// CPU time ab takes to open a connection and send a request, ±10 %.
         connect: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time ab takes to read an answer and close, give or take a tenth.
+        /// CPU time ab takes to read an answer and close, ±10 %.
         read: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
         /// Mean time between requests at random times.
         arrivals: Span = Span::from_ms(2), in Span::from_us(1) => Span::from_s(100);
@@ -81,8 +81,8 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// Leaves the tasks from `first` on to a parent, which looks after its processes once a second, finds too few of them
-/// idle while all connections are in use, and starts 1, 2, 4 … 32 more.
+/// Makes the parent start the tasks from `first` on. Once a second it finds too few idle processes while all
+/// connections are in use, and starts 1, 2, 4 … 32 more.
 fn start_up(plan: &mut Plan, first: usize, start: Span) {
     let late = &mut plan.tasks[first..];
     late.iter_mut().for_each(|process| process.start = Start::Forked);

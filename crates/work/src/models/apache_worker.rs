@@ -14,7 +14,7 @@ pub const ABOUT: About = About {
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Clients: ab on this machine, as many clients outside, or requests at random times.
+        /// Clients: ab on this machine, the same number of clients outside, or requests at random times.
         client: Client = Client::Ab;
         /// Connections open at a time.
         clients: u64 = 16, in 1 => 100_000;
@@ -22,19 +22,19 @@ goodness_core::tunables! {
         processes: u64 = 2, in 1 => 10_000;
         /// Threads of a process, its listener not counted.
         threads: u64 = 25, in 1 => 10_000;
-        /// Connections that may wait to be accepted; another one is dropped and comes again after 3, 6, 12 … s (`ab`).
+        /// Connections that may wait to be accepted. Further ones are dropped and retried after 3, 6, 12 … s (`ab`).
         backlog: u64 = 128, in 1 => 100_000;
         /// Requests in all.
         requests: u64 = 10_000, in 1 => 100_000_000;
-        /// CPU time of the listener for a connection, give or take a tenth.
+        /// CPU time of the listener for a connection, ±10 %.
         accept: Span = Span::from_us(50), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of the thread until the last byte, give or take a tenth.
+        /// CPU time of the thread until the last byte, ±10 %.
         service: Span = Span::from_us(1000), in Span::from_us(1) => Span::from_s(10);
-        /// CPU time after the last byte: log and close; give or take a tenth.
+        /// CPU time after the last byte: log and close; ±10 %.
         close: Span = Span::from_us(100), in Span::ZERO => Span::from_s(1);
-        /// CPU time ab takes to open a connection and send a request, give or take a tenth.
+        /// CPU time ab takes to open a connection and send a request, ±10 %.
         connect: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time ab takes to read an answer and close, give or take a tenth.
+        /// CPU time ab takes to read an answer and close, ±10 %.
         read: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
         /// Mean time between requests at random times.
         arrivals: Span = Span::from_ms(2), in Span::from_us(1) => Span::from_s(100);

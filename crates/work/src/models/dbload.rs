@@ -35,13 +35,12 @@ pub const ABOUT: About = About {
 };
 
 goodness_core::choices! {
-    /// Distribution of sizes from the largest table to the smallest: all alike, with the root of the rank, or with the
-    /// rank (Zipf).
+    /// Distribution of table sizes by rank: equal, falling with the root of the rank, or with the rank (Zipf).
     pub enum Sizes { Equal = "equal", Root = "root", Zipf = "zipf" }
 }
 
 goodness_core::choices! {
-    /// Path of pages to a data volume: past the page cache, or through it, with a sync at the end.
+    /// Path of pages to a data volume: bypassing the page cache, or through it with a final sync.
     pub enum Writes { Direct = "direct", Buffered = "buffered" }
 }
 
@@ -51,27 +50,27 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// Place of the export files: with the system on the first disk, or behind the volumes of the database.
+    /// Location of the export files: on the first disk with the system, or behind the database's volumes.
     pub enum Exports { Root = "root", Volume = "volume" }
 }
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// One table in so many is loaded; their mean size stays.
+        /// Load one table in this many; the mean size is unchanged.
         scale: u64 = 200, in 1 => 8_000;
         /// R3load processes.
         loaders: u64 = 5, in 1 => 34;
         /// Distribution of sizes from the largest table to the smallest.
         sizes: Sizes = Sizes::Zipf;
-        /// CPU time of reading, converting and inserting a page of 8 KiB, give or take a tenth.
+        /// CPU time of reading, converting and inserting a page of 8 KiB, ±10 %.
         cpu: Span = Span::from_us(1000), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of creating a table, give or take a tenth.
+        /// CPU time of creating a table, ±10 %.
         create: Span = Span::from_ms(20), in Span::ZERO => Span::from_s(10);
         /// Bytes of the database that a byte of an export file becomes.
         ratio: u64 = 16, in 1 => 100;
         /// Pages loaded from one commit to the next.
         commit: u64 = 16, in 1 => 10_000;
-        /// Of a hundred pages loaded, how many the log grows by.
+        /// Growth of the log in pages per hundred pages loaded.
         log: u64 = 50, in 0 => 200;
         /// I/O threads of each data volume.
         threads: u64 = 2, in 1 => 64;
@@ -79,21 +78,22 @@ goodness_core::tunables! {
         cluster: u64 = 64, in 1 => 128;
         /// Path of pages to the data volumes.
         writes: Writes = Writes::Direct;
-        /// Tell the elevators that somebody waits for these writes.
+        /// Mark these writes as synchronous for the elevators.
         flagged: bool = true;
-        /// Data cache, MiB; loaders wait while all of it is dirty, and pagers write when a third is.
+        /// Data cache, MiB. Loaders wait while all of it is dirty; pagers write once a third is.
         cache: u64 = 1500, in 1 => 3000;
         /// Layout of the logical volume on the disks.
         layout: Layout = Layout::Linear;
         /// Revolutions a minute of the disks.
         rpm: u64 = 10_000, in 10_000 => 15_000;
-        /// Let a disk report a write as done when it is in its buffer.
+        /// Let disks complete writes in their buffer.
         write_cache: bool = false;
         /// Commands that a disk takes at a time.
         depth: u64 = 64, in 1 => 256;
         /// Place of the export files.
         exports: Exports = Exports::Root;
-        /// Fill of the volumes at the start, per cent: a part of the load stands for its middle.
+        /// Fill level of the volumes at the start, in percent, so that a partial load stands for the middle of a whole
+        /// one.
         filled: u64 = 40, in 0 => 99;
     }
 }

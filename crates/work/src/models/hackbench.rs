@@ -1,12 +1,12 @@
-//! hackbench: groups of senders and receivers who pass small messages through pipes or sockets, until all have passed.
+//! hackbench: groups of senders and receivers exchange small messages through pipes or sockets.
 //!
-//! A parent creates everybody. When all are ready they start together; every sender writes `loops` messages to every
-//! receiver of its group, and every receiver reads what is meant for it. A pipe or socket that is full stops its
-//! writers, an empty one its reader. The one request the parent reports lasts from the start to the last end: that is
-//! the time hackbench prints, and what `request_latency_max` shows.
+//! A parent creates all tasks, which start together once ready. Every sender writes `loops` messages to every receiver
+//! of its group, and every receiver reads its messages. A full pipe or socket blocks its writers, an empty one its
+//! reader. The parent reports one request, from the start to the last end: the time hackbench prints, shown as
+//! `request_latency_max`.
 //!
-//! Left out: that a full pipe lets writers go on only when a whole page of it is free (here each message read makes
-//! room for one), and what creating a task costs.
+//! Not modelled: a full pipe unblocks writers only when a whole page is free (here each message read makes room for
+//! one), and the cost of creating tasks.
 
 use super::parts::*;
 use goodness_core::BehaviourId;
@@ -28,7 +28,7 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// Contexts that carry them: processes have an address space each, threads share one.
+    /// Kind of context: processes with an address space each, or threads sharing one.
     pub enum Contexts { Processes = "processes", Threads = "threads" }
 }
 
@@ -44,11 +44,11 @@ goodness_core::tunables! {
         transport: Transport = Transport::Socket;
         /// Processes or threads.
         contexts: Contexts = Contexts::Processes;
-        /// CPU time to write a message, give or take a tenth; auto: 350 ns into a pipe, 1150 ns into a socket.
+        /// CPU time to write a message, ±10 %; auto: 350 ns into a pipe, 1150 ns into a socket.
         send: Option<Span> = None, in Span(1) => Span::from_s(1);
-        /// CPU time to read a message, give or take a tenth; auto: 345 ns from a pipe, 1160 ns from a socket.
+        /// CPU time to read a message, ±10 %; auto: 345 ns from a pipe, 1160 ns from a socket.
         receive: Option<Span> = None, in Span(1) => Span::from_s(1);
-        /// Messages that fit into a pipe or socket; auto: 640 into a pipe, 278 into a socket.
+        /// Capacity of a pipe or socket in messages; auto: 640 for a pipe, 278 for a socket.
         capacity: Option<u64> = None, in 1 => 90_000;
         /// Longest duration of the run.
         duration: Span = Span::from_s(600), in Span::from_us(1) => Span::from_s(86_400);
@@ -107,7 +107,7 @@ fn parent(stage: &Stage, members: u64) -> Arc<Script> {
     Arc::new(script)
 }
 
-/// Calls the members of a group `0-receiver-0` to `0-sender-19`: who of them, in which group.
+/// Names the members of a group `0-receiver-0` to `0-sender-19`: group, role, number.
 fn name(members: &mut [TaskPlan], group: u64, fds: usize) {
     for (index, member) in members.iter_mut().enumerate() {
         let role = if index < fds { "receiver" } else { "sender" };
@@ -115,7 +115,7 @@ fn name(members: &mut [TaskPlan], group: u64, fds: usize) {
     }
 }
 
-/// One group: its receivers with a pipe or socket each, empty at first, and its senders.
+/// One group: its receivers, each with an empty pipe or socket, and its senders.
 fn group(plan: &mut Plan, settings: &Settings, stage: &Stage) {
     let mut sender = Script { ops: vec![Op::Do(Step::Wait(stage.start))], ..Script::default() };
     for _ in 0..settings.fds {

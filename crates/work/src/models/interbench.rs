@@ -1,16 +1,16 @@
-//! interbench: something interactive is measured while a load runs beside it.
+//! interbench: measures an interactive task while a load runs beside it.
 //!
-//! Measured: `audio` uses 5 % of a CPU every 50 ms, `video` 40 % sixty times a second, `x` 0 to 100 % in steps of one,
-//! every 100 ms, and `gaming` all it gets, in frames of 100 ms of CPU time. Each period is a request that arrives at
-//! its beginning and is served when its CPU time has been had: a deadline was met when `request_latency` is no more
-//! than the period, and what gaming exceeds 100 ms by was lost. Periods that are over before they were begun are
-//! dropped, as frames are; so `throughput` falls short of one request a period by what was dropped. The load's own
-//! tasks report nothing.
+//! Measured tasks: `audio` uses 5 % of a CPU every 50 ms; `video` 40 % sixty times a second; `x` 0 to 100 % in steps of
+//! one, every 100 ms; `gaming` all it gets, in frames of 100 ms of CPU time. Each period is a request: it arrives at
+//! the start and is served when its CPU time has been used. A deadline is met if `request_latency` is at most the
+//! period; for gaming, time above 100 ms is lost. A period that ends before it was started is dropped, like a video
+//! frame, so `throughput` falls short of one request per period by the dropped ones. The load's own tasks report
+//! nothing.
 //!
-//! Left out: the thread of high priority with which the tool takes the inaccuracy of sleeping out of its latencies; the
-//! page cache and its write-back, which `write` and `read` stand for with a disk that serves one transfer at a time;
-//! reclaim, of which `memload` shows the copying and the swapping. The tool's latency is the part of the request
-//! latency above the CPU time, and whole periods for those missed.
+//! Not modelled: the high-priority thread with which the tool compensates for inaccurate sleeps; the page cache and its
+//! write-back, for which `write` and `read` use a disk that serves one transfer at a time; memory reclaim, of which
+//! `memload` shows the copying and swapping. The tool's latency is the part of the request latency above the CPU time,
+//! and whole periods for missed deadlines.
 
 use super::parts::*;
 use crate::script::{Overrun, Timer};
@@ -44,7 +44,7 @@ goodness_core::tunables! {
         load: Load = Load::None;
         /// Hogs of the loads burn and compile.
         hogs: u64 = 4, in 1 => 100_000;
-        /// CPU time to copy or touch a megabyte, give or take a tenth.
+        /// CPU time to copy or touch a megabyte, ±10 %.
         copy: Span = Span::from_ms(1), in Span(10) => Span::from_s(10);
         /// Time the disk needs for a megabyte, exponential with this mean.
         disk: Span = Span::from_ms(20), in Span(10) => Span::from_s(100);
@@ -57,7 +57,7 @@ goodness_core::tunables! {
 
 /// Period of audio, and its CPU time.
 const AUDIO: (Span, Span) = (Span::from_ms(50), Span::from_us(2_500));
-/// Period of video, a sixtieth of a second in whole microseconds, and its CPU time.
+/// Period of video (a sixtieth of a second in whole microseconds), and its CPU time.
 const VIDEO: (Span, Span) = (Span::from_us(16_666), Span::from_us(6_666));
 /// Period of X; its CPU time grows from 0 to all of it.
 const X_PERIOD: Span = Span::from_ms(100);
@@ -65,7 +65,7 @@ const X_PERIOD: Span = Span::from_ms(100);
 const X_STEPS: u64 = 100;
 /// CPU time of a frame of gaming.
 const FRAME: Span = Span::from_ms(100);
-/// Transfers that make a megabyte: the disk moves 128 kB at a time.
+/// Transfers per megabyte: the disk moves 128 kB at a time.
 const PARTS: u64 = 8;
 
 pub fn plan(settings: &Settings) -> Plan {
@@ -91,7 +91,7 @@ fn x_steps() -> Vec<(Span, Span)> {
     (0..=X_STEPS).map(|step| (X_PERIOD, X_PERIOD * step / X_STEPS)).collect()
 }
 
-/// Uses the CPU time that goes with each period, one after the other, for ever; served by its end or late.
+/// Uses the CPU time of each period in turn, forever; finishes by the end of the period or late.
 fn periodic(steps: &[(Span, Span)], reports: bool) -> Arc<Script> {
     let mut script = Script { timers: 1, ..Script::default() };
     let timer = Timer::Own(0);
@@ -125,7 +125,7 @@ fn on_disk(plan: &mut Plan, settings: &Settings) {
     }
 }
 
-/// Touches one megabyte after the other; some have to be swapped in, and another one out for it.
+/// Touches one megabyte after the other. Some must be swapped in, and each swaps another one out.
 fn memload(settings: &Settings, disk: Mailbox) -> Arc<Script> {
     let swapped = Op::Chance { millionths: settings.swapped as u32 * 1_000, or_to: 0 };
     let mut script = Script { ops: vec![swapped, Op::AskDevice(disk)], ..Script::default() };

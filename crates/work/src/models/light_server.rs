@@ -1,4 +1,4 @@
-//! A lightly loaded web server, like the one measured for Linux Journal in 1999: many processes, few of them runnable.
+//! A lightly loaded web server, as measured for Linux Journal in 1999: many processes, few of them runnable.
 
 use super::parts::*;
 
@@ -22,7 +22,7 @@ goodness_core::tunables! {
         burst: Span = Span::from_us(1800), in Span::from_us(1) => Span::from_s(10);
         /// Wait for the network in the middle of a request, exponential with this mean.
         network: Span = Span::from_ms(50), in Span::from_us(1) => Span::from_s(100);
-        /// Mean time between two starts of a programme that computes for long, at random; 0: never.
+        /// Mean time between starts of a compute-bound program, random; 0 for never.
         programmes: Span = Span::ZERO, in Span::ZERO => Span::from_s(3600);
         /// CPU time of such a programme, exponential with this mean.
         programme: Span = Span::from_s(1), in Span::from_us(1) => Span::from_s(100);

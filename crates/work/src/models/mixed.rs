@@ -14,9 +14,9 @@ goodness_core::tunables! {
         hogs: u64 = 3, in 0 => 100_000;
         /// Number of sleepers.
         sleepers: u64 = 8, in 0 => 100_000;
-        /// CPU time of a sleeper's burst, give or take a tenth.
+        /// CPU time of a sleeper's burst, ±10 %.
         run: Span = Span::from_ms(1), in Span::from_us(1) => Span::from_s(10);
-        /// Sleep between bursts, give or take a tenth.
+        /// Sleep between bursts, ±10 %.
         sleep: Span = Span::from_ms(9), in Span::from_us(1) => Span::from_s(10);
         /// Duration of the run.
         duration: Span = Span::from_s(2), in Span::from_us(1) => Span::from_s(3600);

@@ -17,25 +17,25 @@ goodness_core::tunables! {
         threads: u64 = 8, in 1 => 10_000;
         /// Transactions in all; the threads share them.
         requests: u64 = 10_000, in 1 => 100_000_000;
-        /// CPU time of sysbench between an answer and the next query, give or take a tenth.
+        /// CPU time of sysbench between an answer and the next query, ±10 %.
         client: Span = Span::from_us(50), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of begin and of commit before the log is flushed, each, give or take a tenth.
+        /// CPU time of begin and of commit before the log is flushed, each, ±10 %.
         frame: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of a point query, give or take a tenth.
+        /// CPU time of a point query, ±10 %.
         point: Span = Span::from_us(200), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of a range query of a hundred rows, give or take a tenth.
+        /// CPU time of a range query of a hundred rows, ±10 %.
         range: Span = Span::from_us(800), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time of an update, delete or insert, give or take a tenth.
+        /// CPU time of an update, delete or insert, ±10 %.
         write: Span = Span::from_us(300), in Span::from_us(1) => Span::from_s(1);
-        /// Rows that are written to often; all others are so many that nobody meets there.
+        /// Number of frequently written rows. All other rows are too many to conflict.
         rows: u64 = 10_000, in 3 => 10_000_000;
-        /// Of a thousand writes, how many go to those rows.
+        /// Writes to those rows per thousand.
         hot: u64 = 750, in 0 => 1_000;
-        /// Of a thousand point queries and writes, how many have to read a page from disk first.
+        /// Point queries and writes per thousand that read a page from disk first.
         missed: u64 = 5, in 0 => 1_000;
-        /// Time the disk takes to read a page, exponential with this mean; one page at a time.
+        /// Disk time to read a page, exponential with this mean; one page at a time.
         disk: Span = Span::from_ms(8), in Span::from_us(1) => Span::from_s(1);
-        /// Time a flush of the log takes on that disk, give or take a tenth.
+        /// Disk time of a log flush, ±10 %.
         flush: Span = Span::from_us(1000), in Span::from_us(1) => Span::from_s(1);
         /// Time at which sysbench begins; the server has been idle until then.
         start: Span = Span::from_s(1), in Span::from_us(1) => Span::from_s(100);
@@ -47,16 +47,16 @@ goodness_core::tunables! {
 /// Queries of a transaction: begin and commit, point and range queries, updates and delete, insert.
 const POINTS: u64 = 10;
 const RANGES: u64 = 4;
-/// Rows that a transaction locks: two updated, one deleted (and inserted again).
+/// Rows locked by a transaction: two updated, one deleted (and inserted again).
 const LOCKED: u64 = 3;
 const QUERIES: u64 = 2 + POINTS + RANGES + LOCKED + 1;
 
 /// Places of data and log.
 #[derive(Clone, Copy)]
 struct Storage {
-    /// Asked for a page.
+    /// Requests for pages.
     pages: Mailbox,
-    /// Asked to put the log on disk.
+    /// Requests to flush the log.
     log: Mailbox,
     /// The first of the locks of often written rows.
     rows: LockId,
@@ -82,8 +82,8 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// One disk that reads pages in turn, and the log on it: who asks for a flush while one is under way is served with
-/// all others who did by the next.
+/// One disk that reads one page at a time, and the log on it. Flush requests during a flush are all served by the next
+/// one.
 fn storage(plan: &mut Plan, settings: &Settings) -> Storage {
     let (pages, log) = (plan.mailbox(), plan.mailbox());
     let rows = LockId(plan.locks);
@@ -94,7 +94,7 @@ fn storage(plan: &mut Plan, settings: &Settings) -> Storage {
     Storage { pages, log, rows }
 }
 
-/// A thread of sysbench: queries of a transaction one after another, timed together.
+/// A thread of sysbench: runs the queries of a transaction in order and times them together.
 fn client(settings: &Settings, connection: Mailbox, pot: u16) -> Arc<Script> {
     let ops = vec![
         Op::Do(Step::Sleep(settings.start)),
@@ -110,7 +110,7 @@ fn client(settings: &Settings, connection: Mailbox, pot: u16) -> Arc<Script> {
     Arc::new(script)
 }
 
-/// A server thread: one transaction after another, a query at a time.
+/// A server thread: runs one transaction after another, one query at a time.
 fn session(settings: &Settings, storage: Storage, connection: Mailbox) -> Arc<Script> {
     let mut script = Script::default();
     query(&mut script, connection, |script| script.ops.push(compute_about(settings.frame)));
@@ -151,8 +151,8 @@ fn read_page(script: &mut Script, settings: &Settings, storage: Storage) {
     branch_to_here(script, missed);
 }
 
-/// Locks an often written row. Each of a transaction's writes draws from a third of them, in order, so that no two
-/// transactions wait for each other: InnoDB would undo one of them, which this leaves out.
+/// Locks a frequently written row. Each write of a transaction draws from its own third of the rows, in order, so that
+/// transactions never deadlock. InnoDB would abort one of them, which is not modelled.
 fn lock_row(script: &mut Script, settings: &Settings, storage: Storage, place: u64) {
     let third = settings.rows / LOCKED;
     let hot = script.ops.len();

@@ -1,4 +1,4 @@
-//! Nothing at all: tests the tool itself.
+//! An empty workload, to test the tool itself.
 
 use super::parts::*;
 

@@ -1,4 +1,4 @@
-//! The two loads with which M. Panasyuk compared schedulers for Haiku in 2009: threads that never sleep, by priority.
+//! The two loads of M. Panasyuk's scheduler comparison for Haiku (2009): threads that never sleep, by priority.
 
 use super::parts::*;
 

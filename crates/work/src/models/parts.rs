@@ -5,18 +5,18 @@ pub use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
 pub use goodness_core::{ChannelKind, Span, Start, Step, Task, Time};
 pub use std::sync::Arc;
 
-/// `span` give or take a tenth, so that replications differ.
+/// Range of `span` ±10 %, so that replications differ.
 fn about(span: Span) -> (Span, Span) {
     (Span(span.0 - span.0 / 10), span + span / 10)
 }
 
-/// A burst of `span` give or take a tenth.
+/// A burst of `span` ±10 %.
 pub fn compute_about(span: Span) -> Op {
     let (low, high) = about(span);
     Op::ComputeBetween(low, high)
 }
 
-/// A sleep of `span` give or take a tenth.
+/// A sleep of `span` ±10 %.
 pub fn sleep_about(span: Span) -> Op {
     let (low, high) = about(span);
     Op::SleepBetween(low, high)
@@ -34,7 +34,7 @@ pub fn forever(ops: Vec<Op>) -> Arc<Script> {
     Arc::new(script)
 }
 
-/// `count` tasks that run `script`, each with an address space of its own.
+/// Adds `count` tasks that run `script`, each with its own address space.
 pub fn add(plan: &mut Plan, name: &str, count: u64, script: &Arc<Script>) {
     for number in 0..count {
         plan.tasks.push(TaskPlan {
@@ -58,13 +58,13 @@ pub fn add_outside(plan: &mut Plan, name: &str, count: u64, script: &Arc<Script>
     plan.outside.extend((0..count).map(one));
 }
 
-/// As [`forever`], for a script that has jumps and counters already.
+/// Like [`forever`], for a script that already has jumps and counters.
 pub fn forever_script(mut script: Script) -> Arc<Script> {
     script.repeat_from(0, None);
     Arc::new(script)
 }
 
-/// Makes the [`Op::Chance`] at `from` go on behind the last instruction when it does not come true.
+/// Makes the [`Op::Chance`] at `from` jump behind the last instruction when it fails.
 pub fn branch_to_here(script: &mut Script, from: usize) {
     let here = script.ops.len() as u32;
     if let Some(

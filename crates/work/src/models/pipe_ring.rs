@@ -14,7 +14,7 @@ goodness_core::tunables! {
         tasks: u64 = 8, in 2 => 100_000;
         /// Number of tokens that go round at a time.
         tokens: u64 = 1, in 1 => 100_000;
-        /// CPU time a task spends on a token, give or take a tenth.
+        /// CPU time a task spends on a token, ±10 %.
         run: Span = Span::from_us(20), in Span::from_us(1) => Span::from_s(10);
         /// Duration of the run.
         duration: Span = Span::from_s(1), in Span::from_us(1) => Span::from_s(3600);

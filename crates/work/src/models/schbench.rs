@@ -1,12 +1,12 @@
-//! schbench: workers who are woken by a message thread, think for a moment and compute.
+//! schbench: workers are woken by a message thread, sleep briefly and compute.
 //!
-//! A worker posts its message thread and sleeps; the message thread wakes whoever posted. The request then begins: a
-//! short sleep (the simulated network) and the work. `request_latency` is the tool's request latency; its wake-up
-//! latency is in `wakeup_latency`, together with the wake-ups from the short sleep. With `rps` the message threads
-//! instead put that many requests into their workers' queues at the start of every second, in turn.
+//! A worker posts to its message thread and sleeps; the message thread wakes it. The request then starts: a short sleep
+//! (the simulated network) and the work. `request_latency` is the tool's request latency. The tool's wake-up latency is
+//! in `wakeup_latency`, together with the wake-ups from the short sleep. With `rps`, the message threads instead queue
+//! that many requests to their workers at the start of every second, in turn.
 //!
-//! Left out: the lock of each CPU that a worker holds while it computes (the tool's `--no-locking`), the limit of 128
-//! requests in a queue, and that in the tool a worker takes all requests of its queue at one wake-up.
+//! Not modelled: the per-CPU lock a worker holds while it computes (the tool's `--no-locking`), the limit of 128 queued
+//! requests, and that a worker of the tool takes all queued requests at one wake-up.
 
 use super::parts::*;
 use crate::script::{Overrun, Timer};
@@ -28,11 +28,11 @@ goodness_core::tunables! {
         workers: u64 = 2, in 1 => 10_000;
         /// Sleep at the beginning of a request; 0 for none.
         sleep: Span = Span::from_us(100), in Span::ZERO => Span::from_s(10);
-        /// CPU time of a request, give or take a tenth.
+        /// CPU time of a request, ±10 %.
         work: Span = Span::from_us(5_600), in Span::from_us(1) => Span::from_s(10);
         /// CPU time a message thread spends on one worker.
         post: Span = Span::from_us(1), in Span(1) => Span::from_s(1);
-        /// Requests a message thread hands out every second; 0: workers ask for the next one themselves.
+        /// Requests per second from each message thread; 0: workers request them.
         rps: u64 = 0, in 0 => 1_000_000;
         /// Duration of the run.
         duration: Span = Span::from_s(30), in Span::from_us(1) => Span::from_s(3600);
@@ -61,7 +61,7 @@ fn worker(settings: &Settings, before: Op) -> Arc<Script> {
     forever(ops)
 }
 
-/// Workers ask, the message thread answers.
+/// Workers request, the message thread replies.
 fn closed(plan: &mut Plan, settings: &Settings) {
     let posts = plan.mailbox();
     let answer = vec![Op::Receive(posts), Op::Do(Step::Compute(settings.post)), Op::Reply];

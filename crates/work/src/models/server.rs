@@ -1,4 +1,4 @@
-//! Clients that think and ask; workers that answer; one lock they share.
+//! Clients with think time, workers that serve them, and one lock shared by the workers.
 
 use super::parts::*;
 
@@ -14,9 +14,9 @@ goodness_core::tunables! {
         clients: u64 = 16, in 1 => 100_000;
         /// Number of workers.
         workers: u64 = 8, in 1 => 100_000;
-        /// Time a client thinks between an answer and the next request, give or take a tenth.
+        /// Think time of a client between a reply and the next request, ±10 %.
         think: Span = Span::from_ms(5), in Span::ZERO => Span::from_s(100);
-        /// CPU time of a request, give or take a tenth.
+        /// CPU time of a request, ±10 %.
         service: Span = Span::from_us(800), in Span::from_us(1) => Span::from_s(10);
         /// Part of the service done under the lock all workers share, as time.
         locked: Span = Span::from_us(50), in Span::ZERO => Span::from_s(1);

@@ -12,9 +12,9 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Number of sleepers.
         tasks: u64 = 20, in 1 => 1_000_000;
-        /// CPU time of a burst, give or take a tenth.
+        /// CPU time of a burst, ±10 %.
         run: Span = Span::from_us(500), in Span::from_us(1) => Span::from_s(10);
-        /// Sleep between bursts, give or take a tenth.
+        /// Sleep between bursts, ±10 %.
         sleep: Span = Span::from_ms(20), in Span::from_us(1) => Span::from_s(10);
         /// Duration of the run.
         duration: Span = Span::from_s(2), in Span::from_us(1) => Span::from_s(3600);

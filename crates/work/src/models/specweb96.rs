@@ -1,4 +1,4 @@
-//! A web server under SPECweb96: preforked processes, files of four classes of size, partly on disk.
+//! A web server under SPECweb96: preforked processes, files in four size classes, partly read from disk.
 
 use super::parts::*;
 
@@ -15,14 +15,14 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Connections; without `arrivals` each always has a request under way.
         clients: u64 = 55, in 1 => 100_000;
-        /// Mean time between two requests, which come at random times and wait for a free connection; 0: a connection
-        /// asks again as soon as it is answered.
+        /// Mean time between requests, which arrive at random and wait for a free connection; 0: a connection sends the
+        /// next one at once.
         arrivals: Span = Span::ZERO, in Span::ZERO => Span::from_s(100);
         /// Server processes.
         workers: u64 = 100, in 1 => 100_000;
-        /// CPU time to accept and understand a request, user and system, give or take a tenth.
+        /// CPU time to accept and understand a request, user and system, ±10 %.
         parse: Span = Span::from_us(400), in Span::from_us(1) => Span::from_s(1);
-        /// CPU time to send a piece of 4 kB, give or take a tenth.
+        /// CPU time to send a piece of 4 kB, ±10 %.
         piece: Span = Span::from_us(100), in Span::from_us(1) => Span::from_s(1);
         /// Pieces of a thousand that have to come from disk first.
         missed: u64 = 200, in 0 => 1_000;
@@ -37,7 +37,7 @@ goodness_core::tunables! {
     }
 }
 
-/// Share of the requests in millionths, and the unit of size in pieces of 4 kB, in hundredths.
+/// Share of requests in millionths, and size unit in hundredths of a 4 kB piece.
 const CLASSES: [(u32, u64); 4] = [(350_000, 3), (500_000, 25), (140_000, 250), (10_000, 2_500)];
 /// Sizes of a class: one to nine units.
 const SIZES: u64 = 9;
@@ -64,7 +64,7 @@ fn add_clients(plan: &mut Plan, settings: &Settings, inbox: Mailbox) {
     add_outside(plan, "rate", 1, &forever(rate));
 }
 
-/// One request: parse, then one of the classes, one of its sizes, piece by piece.
+/// One request: parse, then draw a class and a size, and send piece by piece.
 fn server(settings: &Settings, inbox: Mailbox, disks: Mailbox) -> Script {
     let mut script = Script { ops: vec![Op::Receive(inbox), compute_about(settings.parse)], ..Script::default() };
     let mut ends = Vec::new();
@@ -91,7 +91,7 @@ fn server(settings: &Settings, inbox: Mailbox, disks: Mailbox) -> Script {
     script
 }
 
-/// Sends `pieces` pieces, each after it came from disk if it had to; the network takes one at a time.
+/// Sends `pieces` pieces, each read from disk first if necessary. The network takes one at a time.
 fn send(script: &mut Script, settings: &Settings, disks: Mailbox, pieces: u64) {
     let body = script.ops.len();
     let missing = script.ops.len();

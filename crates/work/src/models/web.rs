@@ -1,13 +1,11 @@
-//! Clients of the modelled web servers: `ab` on the same machine, the same from outside, or users who do not wait for
-//! each other.
+//! Clients of the modelled web servers: `ab` on the same machine, the same outside, or independent users.
 
 use super::parts::*;
 use goodness_core::BehaviourId;
 
 goodness_core::choices! {
-    /// Kind of client. `ab`: one process on the machine that keeps so many connections open and polls them. `outside`:
-    /// as many
-    /// askers outside, each asking again at once. `open`: requests at random times, whatever became of those before.
+    /// Kind of client. `ab`: one process on the machine that polls this many connections. `outside`: as many clients
+    /// outside, each sending its next request at once. `open`: requests at random times, independent of earlier ones.
     pub enum Client { Ab = "ab", Outside = "outside", Open = "open" }
 }
 
@@ -16,20 +14,19 @@ pub struct Load {
     pub client: Client,
     pub clients: u64,
     pub requests: u64,
-    /// CPU time `ab` takes to open a connection and send the request, and to read the answer and close.
+    /// CPU time `ab` takes to open a connection and send the request, and to read the reply and close.
     pub connect: Span,
     pub read: Span,
-    /// Mean time between two requests of [`Client::Open`].
+    /// Mean time between requests of [`Client::Open`].
     pub arrivals: Span,
     pub start: Span,
     /// Connections that may wait to be accepted.
     pub backlog: u64,
-    /// The server is woken when the request is there, not when the connection is (TCP_DEFER_ACCEPT, Apache since 2.2).
+    /// Wake the server when the request has arrived, not when the connection has (TCP_DEFER_ACCEPT, Apache since 2.2).
     pub deferred: bool,
 }
 
-/// Mailboxes in which the server finds connections, and to which it sends answers: `None` for clients outside, who take
-/// them at once.
+/// The server's mailboxes: for connections, and for replies. `None` for clients outside, who take replies at once.
 #[derive(Clone, Copy)]
 pub struct Front {
     pub listen: Mailbox,
@@ -49,23 +46,22 @@ impl Front {
         self.back.map_or(Op::Answer, Op::PassAndWait)
     }
 
-    /// Sends the last byte and goes on.
+    /// Sends the last byte without waiting.
     pub fn send(self) -> Op {
         self.back.map_or(Op::Answer, Op::Pass)
     }
 }
 
-/// Seconds between repetitions of the first packet of a connection: five of them, twice as long each time, in Linux
-/// 2.6.
+/// Seconds between retransmissions of a connection's first packet: five, doubling each time, in Linux 2.6.
 const FIRST_PACKET: [u64; 5] = [3, 6, 12, 24, 48];
-/// Milliseconds between repetitions of the first data: at least 200, twice as long each time.
+/// Milliseconds between retransmissions of the first data: at least 200, doubling each time.
 const FIRST_DATA: [u64; 8] = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600];
-/// After so many repetitions of the first data, 3 s, the answer to the first packet has been repeated as well.
+/// Number of data retransmissions (3 s) after which the reply to the first packet has been repeated as well.
 const YOUNG: usize = 4;
 /// Connections answered while there is no room: further ones are dropped while more than one of them is young.
 const YOUNG_MAX: u64 = 1;
 
-/// Adds the clients and says where they are reached.
+/// Adds the clients and returns their mailboxes.
 pub fn clients(plan: &mut Plan, load: &Load) -> Front {
     let (listen, pot) = (plan.socket(), plan.pot());
     plan.warmup = load.start;
@@ -91,11 +87,11 @@ pub fn clients(plan: &mut Plan, load: &Load) -> Front {
     }
 }
 
-/// Opens a connection. With room among those that wait to be accepted, a connection is there for both sides at once.
-/// Without, Linux answers two, so that their clients send and repeat what they sent until there is room; it drops the
-/// others, whose clients repeat their first packet.
+/// Opens a connection. With room in the accept queue, it is open for both sides at once. Without, Linux still answers
+/// two clients, which send their data and repeat it until there is room. It drops the others, which repeat their first
+/// packet.
 ///
-/// Left out: that the repetitions of the first data count from when it was sent, not from the answer.
+/// Not modelled: retransmissions of data count from its first sending, not from the answer.
 fn network(plan: &mut Plan, load: &Load, listen: Mailbox, inbox: Mailbox) -> Mailbox {
     if load.deferred && load.clients <= load.backlog {
         return listen;
@@ -160,9 +156,8 @@ fn shell(plan: &mut Plan, start: Span) {
     add(plan, "shell", 1, &Arc::new(script));
 }
 
-/// Opens all connections, then takes what came in the order in which it came: to a connection that can be written to it
-/// sends the request; an answer it reads, and opens another connection for it.
-/// The answer counts as read when the client has closed; that is what wakes a server that lingers.
+/// Opens all connections, then handles events in order: sends the request on a writable connection; reads a reply and
+/// opens the next connection. The reply counts as read when the client has closed, which wakes a lingering server.
 fn ab(load: &Load, listen: Mailbox, inbox: Mailbox, pot: u16) -> Arc<Script> {
     let parts = if load.deferred { 1 } else { 2 };
     let opening = Span(load.connect.0 / parts);
@@ -189,7 +184,7 @@ fn ab(load: &Load, listen: Mailbox, inbox: Mailbox, pot: u16) -> Arc<Script> {
     Arc::new(script)
 }
 
-/// Asks until the requests are used up.
+/// Sends requests until they are used up.
 fn asker(load: &Load, pot: u16, pause: Span, ask: Op) -> Arc<Script> {
     let mut ops = vec![Op::Do(Step::Sleep(load.start)), Op::Turn { pot, of: load.requests, or_to: 0 }];
     if pause > Span::ZERO {

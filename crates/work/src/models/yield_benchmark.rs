@@ -1,4 +1,4 @@
-//! Gregory Travis's benchmark of 1998: processes or threads that do nothing but yield, or a parent that creates them.
+//! Gregory Travis's benchmark of 1998: processes or threads that only yield, or a parent that creates them.
 
 use super::parts::*;
 use goodness_core::BehaviourId;
@@ -11,12 +11,12 @@ pub const ABOUT: About = About {
 };
 
 goodness_core::choices! {
-    /// Timed operation: yields, or the creation of tasks that end at once.
+    /// Timed operation: yields, or the creation of tasks that exit at once.
     pub enum Timed { Yield = "yield", Create = "create" }
 }
 
 goodness_core::choices! {
-    /// Contexts switched between or created: processes have an address space each, threads share one.
+    /// Kind of context: processes with an address space each, or threads sharing one.
     pub enum Contexts { Processes = "processes", Threads = "threads" }
 }
 
@@ -28,7 +28,7 @@ goodness_core::tunables! {
         contexts: Contexts = Contexts::Processes;
         /// Yields, or creations.
         timed: Timed = Timed::Yield;
-        /// Other processes of the machine, asleep all the time; a recalculation touches them too.
+        /// Other processes, always asleep; a recalculation visits them, too.
         others: u64 = 40, in 0 => 100_000;
         /// CPU time of a yield itself, besides the switch that follows.
         call: Span = Span::ZERO, in Span::ZERO => Span::from_s(1);

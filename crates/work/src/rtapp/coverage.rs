@@ -1,6 +1,6 @@
-//! Coverage of rt-app's grammar: one table, from which reading, errors and `docs/rt-app.md` derive.
+//! Coverage of rt-app's grammar: one table for the parser, its errors and `docs/rt-app.md`.
 
-/// Place in a file where a key may stand.
+/// Position of a key in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The outermost object.
@@ -11,7 +11,7 @@ pub enum Place {
     Task,
     /// A phase; a task without `phases` is its own only phase.
     Phase,
-    /// An event of a phase. A suffix (`run1`, `run_2`) makes the key unique and means nothing.
+    /// An event of a phase. A suffix (`run1`, `run_2`) only makes the key unique.
     Event,
 }
 
@@ -37,9 +37,9 @@ impl Place {
 pub enum Coverage {
     /// It means here what it means to rt-app.
     Honoured,
-    /// It concerns logs or calibration, not scheduling; it is accepted and has no effect.
+    /// Concerns logs or calibration, not scheduling: accepted without effect.
     NoEffect,
-    /// It would change the schedule and is not modelled: an error, or with `--lenient` a line in the report.
+    /// Would change the schedule and is not modelled: an error, or with `--lenient` a line in the report.
     NotHonoured,
 }
 
@@ -60,7 +60,7 @@ impl Coverage {
 pub struct Key {
     /// The key itself.
     pub name: &'static str,
-    /// Place where it may stand.
+    /// Allowed position.
     pub place: Place,
     /// Treatment of the key.
     pub coverage: Coverage,
@@ -145,8 +145,8 @@ pub fn find(place: Place, name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|k| k.place == place && k.name == name)
 }
 
-/// The event that a key such as `run`, `run1` or `timer_slow` names: the longest name it begins with, provided
-/// that what follows does not go on in lower-case letters.
+/// The event of a key such as `run`, `run1` or `timer_slow`: the longest event name it starts with, if not followed by
+/// lower-case letters.
 #[must_use]
 pub fn event(name: &str) -> Option<&'static Key> {
     let begins =

@@ -1,9 +1,8 @@
-//! Workloads in rt-app's JSON, as found in the wild.
+//! Workloads in rt-app's JSON.
 //!
-//! The grammar is that of rt-app's tutorial; [`coverage`] lists key by key what is honoured. Deviations from
-//! rt-app itself: timers belong to one task even where several tasks name the same `ref` (ask for
-//! [`Options::shared_timers`] to have rt-app's sharing), CPU time is exact instead of calibrated, and a sleep of
-//! 0 does not sleep.
+//! The grammar is that of rt-app's tutorial; [`coverage`] lists the supported keys. Differences to rt-app: a timer
+//! belongs to one task even if several tasks use the same `ref` ([`Options::shared_timers`] shares them, as rt-app
+//! does), CPU time is exact instead of calibrated, and a sleep of 0 does not sleep.
 
 pub mod coverage;
 mod tasks;
@@ -15,7 +14,7 @@ use goodness_core::spelling::suggest;
 use goodness_core::{Awaited, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
 use std::collections::BTreeMap;
 
-/// The timer slack rt-app asks for.
+/// Timer slack set by rt-app.
 const TIMER_SLACK: Span = Span::from_ns(1);
 
 /// The longest run, in seconds.
@@ -24,26 +23,25 @@ const DURATION_MAX: i64 = (HORIZON_MAX.ns() / 1_000_000_000) as i64;
 /// Strictness of reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Accept keys that are not honoured and list them in [`RtApp::not_honoured`].
+    /// Accept unsupported keys and list them in [`RtApp::not_honoured`].
     pub lenient: bool,
-    /// Let all tasks that name the same `ref` share one timer, unless it begins with `unique`, as rt-app does.
+    /// Share one timer among all tasks with the same `ref`, unless it starts with `unique`, as rt-app does.
     pub shared_timers: bool,
 }
 
 /// A workload read from an rt-app file.
 #[derive(Clone, Debug)]
 pub struct RtApp {
-    /// Keys that are not honoured, each with its line; empty unless read leniently.
+    /// Unsupported keys with their lines; empty unless `lenient`.
     pub not_honoured: Vec<String>,
     name: String,
     plan: Plan,
 }
 
 impl RtApp {
-    /// Reads `text`; `file` names it in errors and reports.
+    /// Parses `text`; errors name the file as `file`.
     ///
-    /// # Errors
-    /// One sentence with file, line, key and remedy.
+    /// # Errors One sentence with file, line, key and remedy.
     pub fn read(file: &str, text: &str, options: Options) -> Result<RtApp, String> {
         let root = json::parse(text).map_err(|(line, why)| format!("{file}, line {line}: {why}"))?;
         let Value::Object(members) = root else {

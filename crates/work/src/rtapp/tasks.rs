@@ -12,7 +12,7 @@ use goodness_core::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Longest length of time a file may name: a day, in µs.
+/// Longest duration in a file: a day, in µs.
 const US_MAX: i64 = 86_400_000_000;
 /// Most instances of one task, and most forks of it.
 const INSTANCES_MAX: i64 = 1_000_000;
@@ -86,7 +86,7 @@ impl Head {
     }
 }
 
-/// True if a key is a property of a task or a phase, and no event: events may happen any number of times.
+/// True for a property of a task or phase; false for an event, which may be repeated.
 fn is_property(key: &str) -> bool {
     key != "phases" && [Place::Task, Place::Phase].iter().any(|place| coverage::find(*place, key).is_some())
 }
@@ -111,7 +111,7 @@ impl Attributes {
         Ok(true)
     }
 
-    /// Class with real-time priority or nice; `None` when neither was given.
+    /// Class with real-time priority or nice; `None` if neither is given.
     fn class(&self, reading: &mut Reading, at: &Member) -> Result<Option<(Class, i64)>, String> {
         let Some(policy) = &self.policy else { return Ok(None) };
         let class = match POLICIES.iter().find(|(name, _)| name == policy) {
@@ -146,7 +146,7 @@ fn cpus(reading: &Reading, member: &Member) -> Result<CpuSet, String> {
     }
 }
 
-/// Number of tasks that wait at each barrier: its mentions, once for each instance.
+/// Number of tasks at each barrier: one per mention and task instance.
 fn count_barriers(tasks: &[Member], heads: &[Head]) -> BTreeMap<String, u32> {
     fn visit(value: &Value, weight: u32, counts: &mut BTreeMap<String, u32>) {
         let Value::Object(members) = value else { return };
@@ -478,7 +478,7 @@ impl Compiler {
     }
 }
 
-/// Tells if a task is created by another one.
+/// Whether a task is created by another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forked {
     Yes,
@@ -486,8 +486,8 @@ enum Forked {
 }
 
 impl Script {
-    /// Puts the delay before everything else: from time 0 for a task that is there from the beginning, from its
-    /// first run for a forked one. Instruction 0 is reserved for it if there is a delay.
+    /// Puts the delay first: from time 0 for an initial task, from its first run for a forked one. Instruction 0 is
+    /// reserved for it if there is a delay.
     fn begin(&mut self, delay: Span, forked: Forked) {
         if forked == Forked::No {
             self.origin = Some(Time::ZERO + delay);

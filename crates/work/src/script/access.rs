@@ -1,8 +1,8 @@
-//! One access of a script to a volume or a file.
+//! An access of a script to a volume or a file.
 
 use goodness_core::{FileId, IoStep, Operation, Rng, Step, VolumeId};
 
-/// Object of an access. Units are sectors of a volume, past the page cache, and pages of a file, through it.
+/// Target of an access: sectors of a volume (bypassing the page cache), or pages of a file (through it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A volume.
@@ -14,7 +14,7 @@ pub enum Target {
 /// Place in the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Behind the last access that used this cursor of the script; at the end it goes on from the beginning.
+    /// After the last access with this cursor of the script; wraps around.
     Next(u16),
     /// Drawn evenly from the multiples of the size.
     Random,
@@ -25,17 +25,17 @@ pub enum Place {
 /// One access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What.
+    /// Target.
     pub target: Target,
     /// Its size in units; at least as large as the access.
     pub extent: u64,
-    /// Where.
+    /// Position.
     pub place: Place,
     /// Number of units.
     pub units: u32,
     /// Write instead of read.
     pub write: bool,
-    /// True if a write counts as one that somebody waits for.
+    /// True if a write is synchronous.
     pub sync: bool,
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// the length is our choice and bounds how far a preempted spin overshoots.
 const SPIN: Span = Span::from_us(32);
 
-/// A shared timer that nobody has used yet.
+/// A shared timer that was never used.
 const UNSET: u64 = u64::MAX;
 
 /// A request on its way.
@@ -22,7 +22,7 @@ struct Letter {
     marked: bool,
 }
 
-/// State that the tasks of one run share. A run is one thread, so nobody ever waits for a mutex.
+/// Shared state of the tasks of a run. A run is one thread, so the mutex is never contended.
 pub(super) struct Shared {
     timers: Box<[AtomicU64]>,
     mailboxes: Box<[Mutex<VecDeque<Letter>>]>,
@@ -87,7 +87,7 @@ pub(super) struct Interpreter {
     /// The letter received last.
     letter: Option<Letter>,
     gathered: VecDeque<Letter>,
-    /// Channel of the answers to its own letters.
+    /// Channel of replies to its own letters.
     answers: Channel,
     held: Vec<LockId>,
     origin: Option<Time>,
@@ -259,7 +259,7 @@ impl Interpreter {
         self.done(step)
     }
 
-    /// Stages: 0 send the letter, 1 wait for the answer.
+    /// Stages: 0 send the letter, 1 wait for the reply.
     fn ask(&mut self, sent: Time, mailbox: Mailbox, wait: Step) -> Option<Step> {
         self.stage += 1;
         if self.stage == 1 {
@@ -274,7 +274,7 @@ impl Interpreter {
         self.done(mailbox.via.wake(mailbox.letters))
     }
 
-    /// Stages: 0 look, 1 take the letter the semaphore stands for, which is there already.
+    /// Stages: 0 check, 1 take the letter the semaphore stands for, which is present.
     fn gather(&mut self, mailbox: Mailbox) -> Option<Step> {
         if self.stage == 1 {
             self.gathered.extend(self.shared.take(mailbox));

@@ -4,7 +4,7 @@ use super::super::read;
 use super::*;
 use goodness_core::{Seed, TaskId};
 
-/// Steps of a job of `options` over 64 KiB up to its end, each at the same instant; the steps around it are left out.
+/// Steps of a job with `options` over 64 KiB until its end, all at one instant, without the steps around it.
 fn steps(options: &str) -> Vec<String> {
     let job = Arc::new(read("t.fio", &format!("[j]\nsize=64k\nrw=write\n{options}")).expect("a job file").remove(0));
     let stream = FioStream::new(&job, &[64 << 10], Seed(1)).expect("it fits");

@@ -1,4 +1,4 @@
-//! State shared by the tasks of the load: export files that are left, dirty pages, and the tasks that wait for them.
+//! Shared state of the load: remaining export files, dirty pages, and waiting tasks.
 
 use super::disks::{sector_of, volume_pages};
 use super::tables::ExportFile;
@@ -6,7 +6,7 @@ use super::{Layout, Settings, VOLUMES};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Pages that one page of the converter says the place of: 8 KiB by 8 bytes, a guess.
+/// Pages mapped by one converter page: 8 KiB by 8 bytes, a guess.
 const CONVERTER: u64 = 1024;
 
 /// Parts of a data cache of `pages`: the steps by which MaxDB 7.6 calculates `_DATA_CACHE_RGNS`.
@@ -38,7 +38,7 @@ pub enum Order {
     Savepoint(Vec<u32>),
 }
 
-/// The database as its tasks see it; a run is one thread, so nobody ever waits for the mutex.
+/// Handle to the database. A run is one thread, so the mutex is never contended.
 #[derive(Clone)]
 pub struct Database(Arc<Mutex<State>>);
 
@@ -49,7 +49,7 @@ pub struct State {
     layout: Layout,
     cluster: u64,
     cache: u64,
-    /// Parts of the data cache, each of which a pager of its own writes.
+    /// Parts of the data cache, each written by its own pager.
     regions: u64,
     /// Pages in the data cache that are on no volume.
     dirty: u64,
@@ -105,7 +105,7 @@ impl State {
         self.files.pop()
     }
 
-    /// A loader has nothing left to do; says whether it was the last.
+    /// Ends a loader. Returns true for the last one.
     pub fn leave(&mut self) -> bool {
         self.loading -= 1;
         self.is_over()
@@ -116,7 +116,7 @@ impl State {
         self.loading == 0
     }
 
-    /// `pages` came into the data cache. Says whether somebody should be told to flush it.
+    /// Adds `pages` dirty pages to the data cache. Returns true if a flush is needed.
     pub fn insert(&mut self, pages: u64) -> bool {
         self.dirty += pages;
         let is_due = self.dirty > self.cache / 3 && !self.is_flushing;
@@ -158,7 +158,7 @@ impl State {
         flush.then_some(Order::Flush)
     }
 
-    /// Hands all that is dirty to the I/O threads. Says how many pages.
+    /// Queues all dirty data pages for the I/O threads. Returns their number.
     pub fn hand_out_data(&mut self) -> u64 {
         let pages = std::mem::take(&mut self.dirty);
         self.writing = pages;
@@ -176,8 +176,8 @@ impl State {
         self.enqueue(0, Run { page: 0, pages: 1 });
     }
 
-    /// Each pager writes what is dirty in its part of the data cache, a cluster at a time; the next cluster that any of
-    /// them asks for is on the next volume. Dirty pages are spread evenly over the parts.
+    /// Distributes dirty pages over the volumes. Each pager writes its part of the data cache in clusters; clusters go
+    /// to the volumes round robin, in the order the pagers request them. Dirty pages are spread evenly over the parts.
     fn hand_out(&mut self, pages: u64) {
         let largest = pages.div_ceil(self.regions);
         for done in (0..largest).step_by(self.cluster as usize) {
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// `pages` at the front of `volume`; a full volume begins anew.
+    /// Allocates `pages` at the write position of `volume`; a full volume starts again.
     fn extend(&mut self, volume: usize, pages: u64) {
         let mut left = pages;
         while left > 0 {
@@ -222,7 +222,7 @@ impl State {
         self.queues[volume].pop_front()
     }
 
-    /// Writes of an I/O thread are done. Says whether the job is.
+    /// Completes writes of an I/O thread. Returns true if the job is done.
     pub fn done(&mut self, writes: u64) -> bool {
         self.unwritten -= writes;
         self.unwritten == 0

@@ -1,4 +1,4 @@
-//! Disks, volumes and files of the load. Sizes are decimal, as those of disks and MaxDB's volumes were given.
+//! Disks, volumes and files of the load. Sizes are decimal, as published for the disks and MaxDB's volumes.
 
 use super::tables::ExportFile;
 use super::{Exports, Layout, Settings, VOLUMES, Writes};
@@ -19,9 +19,9 @@ const CHUNK: u32 = 128;
 const BEHIND_SYSTEM: u64 = 2 * GB;
 /// Sectors of the log.
 const LOG: u64 = 2 * GB;
-/// Memory for all but the data cache: the page cache and the programmes' own, MiB.
+/// Memory without the data cache, for page cache and programs, MiB.
 const MEMORY: u64 = 4096;
-/// Of it, what the programmes themselves need, MiB: a guess.
+/// Part of it used by the programs, MiB: a guess.
 const PROGRAMMES: u64 = 596;
 
 /// Sectors of a data volume. Stripes over partitions of 24, 36 and 36 GB have room for 72 GB only.
@@ -42,7 +42,7 @@ pub fn sector_of(layout: Layout, volume: usize, page: u64) -> u64 {
     volume as u64 * volume_sectors(layout) + page * PAGE
 }
 
-/// Place of page `page` of the log, which begins anew when it is full.
+/// Sector of log page `page`; the log wraps around.
 pub fn log_sector_of(layout: Layout, page: u64) -> u64 {
     VOLUMES as u64 * volume_sectors(layout) + page % (LOG / PAGE) * PAGE
 }
@@ -78,7 +78,7 @@ fn disk(settings: &Settings, name: &str) -> DiskSpec {
     DiskSpec { name: name.into(), device, elevator: None, sample: None }
 }
 
-/// The export files by number, one behind the other, then the data volumes.
+/// The export files by number, one after the other, then the data volumes.
 fn files(settings: &Settings, exports: &[ExportFile]) -> Vec<FileSpec> {
     let (volume, mut sector) = match settings.exports {
         Exports::Root => (ROOT, BEHIND_SYSTEM),

@@ -28,8 +28,8 @@ impl ExportFile {
     }
 }
 
-/// The export files, the largest last. File n has a part of the tables that falls with n, in chance order; that files
-/// were of unequal size was published, and no more.
+/// The export files, the largest last. File n has a share of the tables that falls with n, in random order. Only the
+/// fact that their sizes were unequal was published.
 pub fn deal(settings: &Settings, rng: &mut Rng) -> Vec<ExportFile> {
     let mut tables = sizes(settings.sizes, (TABLES / settings.scale).max(1), PAGES / settings.scale);
     rng.shuffle(&mut tables);
@@ -48,7 +48,7 @@ pub fn deal(settings: &Settings, rng: &mut Rng) -> Vec<ExportFile> {
     files
 }
 
-/// Sizes of `count` tables, at least a page each, that have `pages` pages together or slightly more.
+/// Sizes of `count` tables, at least a page each, with a total of `pages` or slightly more.
 fn sizes(kind: Sizes, count: u64, pages: u64) -> Vec<u64> {
     const ONE: u64 = 1 << 40;
     let weight = |rank: u64| match kind {

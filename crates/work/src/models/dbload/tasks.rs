@@ -1,4 +1,4 @@
-//! Tasks of the load. Each plans some steps ahead and asks the database for the next ones.
+//! Tasks of the load. Each plans a few steps ahead, then asks the database for more.
 
 use super::database::{Database, Order, Run};
 use super::disks::{LOGICAL, PAGE, file_of, log_sector_of};
@@ -114,7 +114,7 @@ impl Loader {
         }
     }
 
-    /// Reads and inserts up to the next commit; after the last one asks for a savepoint.
+    /// Reads and inserts until the next commit. After the last one, requests a savepoint.
     fn load(&mut self, rng: &mut Rng) {
         let pages = (self.file.tables[self.table] - self.loaded).min(self.settings.commit);
         if pages == 0 {
