@@ -10,35 +10,23 @@
 use goodness::PolicySpec;
 use goodness_bench::verbs::Driver;
 use goodness_bench::{Size, dispatch, end_to_end, machine_of};
-use goodness_core::{CpuPolicy, Machine, Needs, Registered, Seed, Visitor};
+use goodness_core::Seed;
 use goodness_queues::Wheel;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 
 const SIZE: Size = Size { tasks: 1_000, cpus: 1 };
 
-/// A driver whose policy is not named in its type.
+/// A warm driver.
 type Turns = Box<dyn FnMut(u64)>;
 
-struct Prepare;
-
-impl Visitor for Prepare {
-    type Output = Turns;
-
-    fn visit<P: Registered>(self) -> Turns {
-        let machine: &'static Machine = Box::leak(Box::new(machine_of(SIZE.cpus).expect("one CPU is a machine")));
-        prepared(machine, P::new(machine, P::Settings::default(), Seed(1)), P::ABOUT.needs)
-    }
-}
-
-fn prepared<P: CpuPolicy + 'static>(machine: &'static Machine, policy: P, needs: Needs) -> Turns {
-    let mut driver = Driver::new(machine, policy, SIZE, needs).expect("the benchmark's tasks are plain ones");
-    driver.batch(2 * SIZE.tasks as u64);
-    Box::new(move |turns| driver.batch(turns))
-}
-
 fn driver_of(policy: &str) -> Turns {
-    goodness_policies::with_policy(policy, Prepare).expect("the benchmark names registered policies")
+    let machine = machine_of(SIZE.cpus).expect("one CPU is a machine");
+    let made = PolicySpec::parse(policy).expect("the benchmark names registered policies").make(&machine, Seed(1));
+    let mut driver = Driver::new(made, &machine, SIZE).expect("the benchmark's tasks are plain ones");
+    let mut turns = move |count| driver.batch(count).expect("registered policies keep the rules");
+    turns(2 * SIZE.tasks as u64);
+    Box::new(turns)
 }
 
 #[library_benchmark]

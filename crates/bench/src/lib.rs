@@ -9,8 +9,8 @@
 //! - [`dispatch`] drives the elevator's verbs alone, with a number of requests waiting.
 //! - [`requests`] drives the block layer around it, down to a device that costs nothing.
 //!
-//! The clock is read once per batch of decisions, and the cost of driving an empty policy is measured and
-//! subtracted, so that what remains is the policy's own.
+//! The clock is read once per batch of decisions. Policies and elevators stand behind their referees here too; the cost
+//! of driving an empty policy behind its referee is measured and subtracted, so that what remains is the policy's own.
 
 pub mod bare_loop;
 mod calibration;

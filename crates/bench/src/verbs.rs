@@ -1,16 +1,17 @@
 //! The cost of the verbs alone.
+//!
+//! The policy stands behind its referee, as in every host, and so does the empty policy whose cost is subtracted: driver,
+//! referee and indirect calls are in both figures and cancel. What remains is the policy's own work as far as the
+//! processor does not do it while it waits for theirs.
 
 use crate::calibration::Null;
 use crate::clock::{Fastest, fastest};
 use crate::pattern::{ASLEEP, BURST};
 use crate::{Size, machine_of};
 use goodness::PolicySpec;
-use goodness_core::{
-    Context, CpuId, CpuPolicy, Dequeue, EffortMeter, Enqueue, Idle, Machine, Needs, Pick, Registered, Seed, Span,
-    State, Stop, Task, TaskId, TaskTable, Time, Visitor, WakeSource,
-};
+use goodness_core::{CpuId, Enqueue, Machine, MadePolicy, Seed, Span, Stop, Task, TaskId, Time, WakeSource};
+use goodness_referee::{Choice, Move, Referee};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 /// What was measured.
@@ -30,47 +31,21 @@ pub struct Cost {
 /// # Errors
 /// A size that no machine can have, or a task that the policy refuses.
 pub fn cost(policy: &PolicySpec, size: Size, budget: Duration) -> Result<Cost, String> {
-    policy.with(Timing { policy, size, budget })
+    let machine = machine_of(size.cpus)?;
+    let timed = Driver::new(policy.make(&machine, Seed(1)), &machine, size)?.time(budget)?;
+    let own = Driver::new(Null::made(size.tasks), &machine, size)?.time(budget / 4)?;
+    Ok(Cost { decision_ns: (timed.decision_ns - own.decision_ns).max(0.0), ..timed })
 }
 
-struct Timing<'a> {
-    policy: &'a PolicySpec,
-    size: Size,
-    budget: Duration,
-}
-
-impl Visitor for Timing<'_> {
-    type Output = Result<Cost, String>;
-
-    fn visit<P: Registered>(self) -> Self::Output {
-        let Timing { policy, size, budget } = self;
-        let machine = machine_of(size.cpus)?;
-        let policy = P::new(&machine, policy.settings_of::<P>(), Seed(1));
-        let timed = Driver::new(&machine, policy, size, P::ABOUT.needs)?.time(budget);
-        let own = Driver::new(&machine, Null::new(size.tasks), size, Needs::default())?.time(budget / 4);
-        Ok(Cost { decision_ns: (timed.decision_ns - own.decision_ns).max(0.0), ..timed })
-    }
-}
-
-/// The policy's view, leaving the policy itself free to be borrowed.
-macro_rules! view {
-    ($driver:expr) => {
-        Context { now: $driver.now, machine: $driver.machine, tasks: &$driver.tasks, effort: &$driver.effort }
-    };
-}
-
-/// Drives one policy through the decisions of the pattern, without a calendar: on each CPU in turn it picks, runs a
-/// burst, blocks, and wakes who slept longest. Counts what it does; times it in batches when asked to.
-pub struct Driver<'a, P> {
-    machine: &'a Machine,
-    policy: P,
-    needs: Needs,
-    tasks: TaskTable,
-    effort: EffortMeter,
-    now: Time,
-    /// When the next tick comes on each CPU, for policies that count ticks.
+/// Drives one policy through the decisions of the pattern, without a calendar: on each CPU in turn the running task
+/// blocks, the longest sleeper wakes, and the policy picks. Wishes to reschedule go unheeded. Counts what it does; times
+/// it in batches when asked to.
+pub struct Driver {
+    referee: Referee,
+    /// When the next tick comes on each CPU, and whether one came in the burst that has just passed.
     next_tick: Time,
-    /// Who sleeps, the longest first.
+    is_tick_due: bool,
+    /// Sleeping tasks, the longest first.
     asleep: VecDeque<TaskId>,
     next_cpu: usize,
     /// Picks that found a task, and picks that found none.
@@ -79,156 +54,175 @@ pub struct Driver<'a, P> {
     examined: u64,
 }
 
-impl<'a, P: CpuPolicy> Driver<'a, P> {
+impl Driver {
     /// Admits all tasks and queues seven in eight.
     ///
     /// # Errors
     /// The policy refuses a task.
-    pub fn new(machine: &'a Machine, policy: P, size: Size, needs: Needs) -> Result<Self, String> {
-        let mut tasks = TaskTable::with_capacity(size.tasks);
-        for index in 0..size.tasks {
-            tasks.push(Task { cpu: CpuId((index % size.cpus) as u32), ..Task::default() });
-        }
+    pub fn new(policy: MadePolicy, machine: &Machine, size: Size) -> Result<Driver, String> {
         let mut driver = Driver {
-            machine,
-            policy,
-            needs,
-            tasks,
-            effort: EffortMeter::default(),
-            now: Time(1),
+            referee: Referee::new(machine.clone(), policy, size.tasks),
             next_tick: machine.next_tick(Time(1)),
+            is_tick_due: false,
             asleep: VecDeque::with_capacity(size.tasks),
             next_cpu: 0,
             stints: 0,
             idle: 0,
             examined: 0,
         };
+        driver.referee.set_now(Time(1));
+        for index in 0..size.tasks {
+            driver.referee.add(Task { cpu: CpuId((index % size.cpus) as u32), ..Task::default() });
+        }
         driver.fill()?;
         Ok(driver)
     }
 
     fn fill(&mut self) -> Result<(), String> {
-        for index in 0..self.tasks.len() {
+        for index in 0..self.referee.tasks().len() {
             let task = TaskId(index as u32);
-            self.policy.admit(&view!(self), task, None).map_err(|rejected| rejected.reason)?;
+            self.referee.admit(task, None).map_err(|rejected| rejected.reason)?;
             if index % ASLEEP == 0 {
-                self.tasks[task].state = State::Blocked;
+                self.referee.begin_asleep(task);
                 self.asleep.push_back(task);
             } else {
-                self.wake(task, Enqueue::Fork { parent: None });
+                self.enqueue(task, Enqueue::Fork { parent: None })?;
             }
         }
-        self.effort.take();
+        self.referee.take_effort();
         Ok(())
     }
 
     #[inline]
-    fn wake(&mut self, task: TaskId, why: Enqueue) {
-        let cpu = self.policy.select_cpu(&view!(self), task, &why);
-        self.tasks[task].cpu = cpu;
-        self.tasks[task].state = State::Queued;
-        let _ = self.policy.enqueue(&view!(self), cpu, task, why);
+    fn enqueue(&mut self, task: TaskId, why: Enqueue) -> Result<(), String> {
+        let cpu = self.referee.select_cpu(task, &why).ok_or_else(|| self.refusal())?;
+        self.referee.enqueue(task, cpu, why);
+        Ok(())
     }
 
-    /// `count` turns, one on each CPU after the other; time passes once all CPUs had theirs.
-    pub fn batch(&mut self, count: u64) {
+    #[cold]
+    fn refusal(&self) -> String {
+        self.referee.refusal().map_or_else(String::new, |refusal| refusal.sentence.clone())
+    }
+
+    /// `count` turns, one on each CPU after the other; a burst passes once all CPUs had theirs.
+    ///
+    /// # Errors
+    /// An answer of the policy that cannot be.
+    pub fn batch(&mut self, count: u64) -> Result<(), String> {
         for _ in 0..count {
             let cpu = CpuId(self.next_cpu as u32);
-            match self.pick(cpu) {
-                Some(Pick { task, .. }) => self.stint(cpu, task),
-                None => self.idle += 1,
-            }
+            self.end_stint(cpu);
             if let Some(task) = self.asleep.pop_front() {
                 let why = Enqueue::Wakeup { waker: None, on: cpu, sync: false, from: WakeSource::Interrupt };
-                self.wake(task, why);
+                self.enqueue(task, why)?;
             }
-            self.examined += self.effort.take().iter().map(|n| u64::from(*n)).sum::<u64>();
+            match self.choose(cpu)? {
+                true => self.stints += 1,
+                false => self.idle += 1,
+            }
+            self.examined += self.referee.take_effort().iter().map(|n| u64::from(*n)).sum::<u64>();
             self.next_cpu += 1;
-            if self.next_cpu == self.machine.cpu_count() {
+            if self.next_cpu == self.referee.machine().cpu_count() {
                 self.next_cpu = 0;
-                self.now += BURST;
-                if self.now >= self.next_tick {
-                    self.next_tick = self.machine.next_tick(self.now);
-                }
+                self.pass_burst();
             }
         }
+        Ok(())
     }
 
     #[inline]
-    fn pick(&mut self, cpu: CpuId) -> Option<Pick> {
-        let picked = self.policy.pick_next(&view!(self), cpu);
-        if picked.is_some() || !self.needs.balance {
-            return picked;
+    fn pass_burst(&mut self) {
+        let now = self.referee.now() + BURST;
+        self.referee.set_now(now);
+        self.is_tick_due = self.next_tick <= now;
+        if self.is_tick_due {
+            self.next_tick = self.referee.machine().next_tick(now);
         }
-        self.pull(cpu)
     }
 
-    /// The CPU found nothing: moves what the policy proposes, as the simulator does.
-    fn pull(&mut self, cpu: CpuId) -> Option<Pick> {
-        let pull = self.policy.balance(&view!(self), cpu, Idle::Newly)?;
-        self.policy.dequeue(&view!(self), pull.from, pull.task, Dequeue::Migrate);
-        self.tasks[pull.task].cpu = pull.to;
-        let _ = self.policy.enqueue(&view!(self), pull.to, pull.task, Enqueue::Migrated);
-        self.policy.pick_next(&view!(self), cpu)
-    }
-
-    /// `task` runs a burst on `cpu`, through a tick if one falls into it, and blocks.
+    /// Who runs on `cpu` has used up a burst, and blocks. A tick in the burst comes at its end.
     #[inline]
-    fn stint(&mut self, cpu: CpuId, task: TaskId) {
-        self.stints += 1;
-        self.tasks[task].state = State::Running;
-        self.tasks[task].cpu = cpu;
-        let (began, ends) = (self.now, self.now + BURST);
-        let mut ran = Span::ZERO;
-        if self.needs.tick && self.next_tick <= ends {
-            ran = self.next_tick.since(began);
-            self.now = self.next_tick;
-            let _ = self.policy.charge(&view!(self), cpu, task, ran, Stop::Tick);
+    fn end_stint(&mut self, cpu: CpuId) {
+        if self.referee.current(cpu).is_none() {
+            return;
         }
-        self.now = ends;
-        let rest = BURST.saturating_sub(ran);
-        let _ = self.policy.charge(&view!(self), cpu, task, rest, Stop::Blocked { interruptible: true });
-        self.now = began;
-        self.tasks[task].state = State::Blocked;
+        let mut ran = BURST;
+        if self.is_tick_due && self.referee.about().needs.tick {
+            let _ = self.referee.tick(cpu, std::mem::replace(&mut ran, Span::ZERO));
+        }
+        let _ = self.referee.charge(cpu, ran, Stop::Blocked { interruptible: true });
+        let task = self.referee.take_off(cpu);
         self.asleep.push_back(task);
     }
 
-    /// Everybody once, as far as the budget goes, so that first touches of memory are not measured.
-    fn warm_up(&mut self, budget: Duration) {
-        let began = Instant::now();
-        let mut turns = 0;
-        while turns < self.tasks.len() && began.elapsed() < budget {
-            self.batch(64);
-            turns += 64;
+    /// True if somebody runs on `cpu` now. Moves that the policy proposes first are performed, as the simulator does.
+    #[inline]
+    fn choose(&mut self, cpu: CpuId) -> Result<bool, String> {
+        let mut choice = self.referee.choose(cpu);
+        loop {
+            match choice {
+                Choice::Run { .. } => return Ok(true),
+                Choice::Idle => return Ok(false),
+                Choice::Refused => return Err(self.refusal()),
+                Choice::Move(Move::Queued(..)) => {}
+                Choice::Move(Move::Running(pull)) => {
+                    let _ = self.referee.charge(pull.from, Span::ZERO, Stop::Preempted);
+                    let task = self.referee.take_off(pull.from);
+                    self.referee.enqueue(task, pull.to, Enqueue::Migrated);
+                }
+            }
+            choice = self.referee.choose_again(cpu);
         }
     }
 
+    /// Everybody once, as far as the budget goes, so that first touches of memory are not measured.
+    fn warm_up(&mut self, budget: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        let mut turns = 0;
+        while turns < self.referee.tasks().len() && began.elapsed() < budget {
+            self.batch(64)?;
+            turns += 64;
+        }
+        Ok(())
+    }
+
     /// Runs batches until the budget is spent. A turn that found nothing to run is a decision, too.
-    fn time(&mut self, budget: Duration) -> Cost {
-        self.warm_up(budget);
+    fn time(&mut self, budget: Duration) -> Result<Cost, String> {
+        self.warm_up(budget)?;
         self.examined = 0;
-        let Ok(Fastest { each_ns, turns }) = fastest(budget, |count| {
-            self.batch(count);
-            Ok::<(), Infallible>(())
-        });
-        Cost { decision_ns: each_ns, effort: self.examined as f64 / turns as f64, decisions: turns }
+        let Fastest { each_ns, turns } = fastest(budget, |count| self.batch(count))?;
+        Ok(Cost { decision_ns: each_ns, effort: self.examined as f64 / turns as f64, decisions: turns })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_policies::rr::RoundRobin;
+
+    fn driver(policy: &str, size: Size) -> Driver {
+        let machine = machine_of(size.cpus).unwrap();
+        Driver::new(PolicySpec::parse(policy).unwrap().make(&machine, Seed(1)), &machine, size).unwrap()
+    }
 
     #[test]
     fn the_driver_gives_every_task_the_same_number_of_stints_under_round_robin() {
-        let machine = machine_of(2).unwrap();
-        let policy = RoundRobin::new(&machine, Default::default(), Seed(1));
-        let mut driver = Driver::new(&machine, policy, Size { tasks: 16, cpus: 2 }, Needs::default()).unwrap();
-        driver.batch(160);
+        let mut driver = driver("rr", Size { tasks: 16, cpus: 2 });
+        driver.batch(160).unwrap();
         assert_eq!((driver.stints, driver.idle), (160, 0));
-        assert_eq!(driver.asleep.len(), 2, "as many wake as block");
-        assert_eq!(driver.now, Time(1 + 80 * BURST.0), "time passes once both CPUs had their turn");
+        assert_eq!(driver.asleep.len(), 0, "two sleep at first, and two run");
+        assert_eq!(driver.referee.now(), Time(1 + 80 * BURST.0), "time passes once both CPUs had their turn");
+    }
+
+    #[test]
+    fn every_policy_and_the_empty_one_go_on_with_few_tasks_and_many_cpus() {
+        for size in [Size { tasks: 1, cpus: 1 }, Size { tasks: 3, cpus: 4 }, Size { tasks: 40, cpus: 4 }] {
+            for about in goodness_policies::ALL {
+                driver(about.name, size).batch(2_000).unwrap_or_else(|why| panic!("{why}, {size:?}"));
+            }
+            let empty = Driver::new(Null::made(size.tasks), &machine_of(size.cpus).unwrap(), size);
+            empty.unwrap().batch(2_000).unwrap();
+        }
     }
 
     #[test]

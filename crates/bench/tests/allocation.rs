@@ -1,10 +1,11 @@
 //! Once warm, a simulation with metrics and checkers on allocates nothing. This file has one test only: the count is
 //! that of the whole process.
 
+use goodness::PolicySpec;
 use goodness_bench::{Size, machine_of, pattern};
-use goodness_core::{Event, Observer, Registered, Time, Visitor};
+use goodness_core::{Event, Observer, Seed, Time};
 use goodness_observe::{Ending, MetricsAndCheckers, Subject};
-use goodness_sim::{Options, simulate};
+use goodness_sim::{Options, simulate_with};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 
@@ -39,29 +40,25 @@ impl Observer for Count {
     }
 }
 
-struct Run(Size);
-
-impl Visitor for Run {
-    type Output = usize;
-
-    fn visit<P: Registered>(self) -> usize {
-        let machine = machine_of(self.0.cpus).unwrap();
-        let horizon = Time(3 * WARM_UP * pattern::BURST.0 / self.0.cpus as u64);
-        let work = pattern::workload(self.0.tasks, self.0.cpus, horizon);
-        let observer = MetricsAndCheckers::new(self.0.cpus, Time::ZERO, &Subject::all(&work));
-        let mut count = Count { observer, switches: 0, warm: None, twice: None };
-        let outcome = simulate::<P>(&machine, P::Settings::default(), work, &mut count, Options::default()).unwrap();
-        let (_, checked) = count.observer.finish(outcome.end, Ending::Horizon);
-        assert_eq!(checked.violations, []);
-        count.twice.expect("the run is long enough") - count.warm.expect("the run is long enough")
-    }
+/// Requests of memory in the second [`WARM_UP`] switches under a policy of the registry.
+fn allocations_once_warm(policy: &str, size: Size) -> usize {
+    let machine = machine_of(size.cpus).unwrap();
+    let made = PolicySpec::parse(policy).unwrap().make(&machine, Seed(1));
+    let horizon = Time(3 * WARM_UP * pattern::BURST.0 / size.cpus as u64);
+    let work = pattern::workload(size.tasks, size.cpus, horizon);
+    let observer = MetricsAndCheckers::new(size.cpus, Time::ZERO, &Subject::all(&work));
+    let mut count = Count { observer, switches: 0, warm: None, twice: None };
+    let outcome = simulate_with(&machine, made, work, None, &mut count, Options::default()).unwrap();
+    let (_, checked) = count.observer.finish(outcome.end, Ending::Horizon);
+    assert_eq!(checked.violations, []);
+    count.twice.expect("the run is long enough") - count.warm.expect("the run is long enough")
 }
 
 #[test]
 fn a_warm_simulation_allocates_nothing_whatever_the_policy() {
     for about in goodness_policies::ALL {
         for size in [Size { tasks: 100, cpus: 1 }, Size { tasks: 100, cpus: 4 }] {
-            let count = goodness_policies::with_policy(about.name, Run(size)).expect("a listed policy is found");
+            let count = allocations_once_warm(about.name, size);
             assert_eq!(count, 0, "{} with {size:?} allocated {count} times in {WARM_UP} decisions", about.name);
         }
     }

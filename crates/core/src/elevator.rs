@@ -233,11 +233,3 @@ impl MadeElevator {
         MadeElevator { about: E::ENTRY.about, facts, elevator }
     }
 }
-
-/// A body of code to run with an elevator chosen by name.
-pub trait ElevatorVisitor {
-    /// Result of the visit.
-    type Output;
-    /// Runs with elevator `E`.
-    fn visit<E: RegisteredElevator>(self) -> Self::Output;
-}

@@ -48,13 +48,13 @@ pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, 
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{
-    Allocate, Elevator, ElevatorAbout, ElevatorEntry, ElevatorVisitor, IoContext, Layer, MadeElevator, Merges,
-    RegisteredElevator, Run, Side,
+    Allocate, Elevator, ElevatorAbout, ElevatorEntry, IoContext, Layer, MadeElevator, Merges, RegisteredElevator, Run,
+    Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
-pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed, Visitor};
+pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
 pub use request::{
     DiskId, HwQueue, Io, IoClass, IoPriority, Operation, QueueFacts, Request, RequestId, RequestTable, SECTOR_BYTES,
     Submitter,

@@ -90,14 +90,6 @@ impl MadePolicy {
     }
 }
 
-/// A body of code to run with a policy chosen by name.
-pub trait Visitor {
-    /// Result of the visit.
-    type Output;
-    /// Runs with policy `P`.
-    fn visit<P: Registered>(self) -> Self::Output;
-}
-
 /// Declares a registry of CPU policies: the modules, `ALL`, and `entry`, which finds a line by its name.
 /// A module may hold several policies that share one implementation.
 ///
@@ -107,7 +99,7 @@ pub trait Visitor {
 #[macro_export]
 macro_rules! cpu_policies {
     ($($list:tt)*) => {
-        $crate::registry! { [About, Registered, PolicyEntry, Visitor, with_policy] $($list)* }
+        $crate::registry! { [About, Registered, PolicyEntry] $($list)* }
     };
 }
 
@@ -115,7 +107,7 @@ macro_rules! cpu_policies {
 #[macro_export]
 macro_rules! elevators {
     ($($list:tt)*) => {
-        $crate::registry! { [ElevatorAbout, RegisteredElevator, ElevatorEntry, ElevatorVisitor, with_elevator] $($list)* }
+        $crate::registry! { [ElevatorAbout, RegisteredElevator, ElevatorEntry] $($list)* }
     };
 }
 
@@ -123,7 +115,7 @@ macro_rules! elevators {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! registry {
-    (@flat [$about:ident, $registered:ident, $entry_type:ident, $visitor:ident, $with:ident] [$($module:ident :: $entry:ident,)*]) => {
+    (@flat [$about:ident, $registered:ident, $entry_type:ident] [$($module:ident :: $entry:ident,)*]) => {
         /// Everything registered, in the order of the registry.
         pub const ALL: &[&$crate::$about] = &[$(&<$module::$entry as $crate::$registered>::ABOUT),*];
 
@@ -133,14 +125,6 @@ macro_rules! registry {
         #[must_use]
         pub fn entry(name: &str) -> Option<&'static $crate::$entry_type> {
             ENTRIES.iter().find(|entry| entry.about.name == name)
-        }
-
-        /// Runs `visitor` with what is called `name`; `None` if nothing has that name.
-        pub fn $with<V: $crate::$visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            $(if name == <$module::$entry as $crate::$registered>::ABOUT.name {
-                return Some(visitor.visit::<$module::$entry>());
-            })*
-            None
         }
     };
     (@flat $kind:tt [$($done:tt)*] $module:ident :: { $($entry:ident),+ $(,)? }, $($rest:tt)*) => {

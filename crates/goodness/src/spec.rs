@@ -2,9 +2,7 @@
 
 use crate::refusal::{Refusal, See};
 use goodness_core::spelling::suggest;
-use goodness_core::{
-    ElevatorVisitor, Machine, MadePolicy, PolicyEntry, Registered, RegisteredElevator, Seed, Tunables, Visitor, tunable,
-};
+use goodness_core::{Machine, MadePolicy, PolicyEntry, Seed, tunable};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -93,36 +91,6 @@ impl PolicySpec {
     #[must_use]
     pub fn make(&self, machine: &Machine, seed: Seed) -> MadePolicy {
         (self.entry().make)(machine, &self.settings, seed).expect("settings were checked when they were read")
-    }
-
-    /// Runs `visitor` with this policy's type.
-    pub fn with<V: Visitor>(&self, visitor: V) -> V::Output {
-        goodness_policies::with_policy(self.name, visitor).expect("a checked name is registered")
-    }
-
-    /// The settings of policy `P`, this one's type.
-    ///
-    /// # Panics
-    /// When `P` is another policy.
-    #[must_use]
-    pub fn settings_of<P: Registered>(&self) -> P::Settings {
-        P::Settings::made(&self.settings).expect("settings were checked when they were read")
-    }
-}
-
-impl ElevatorSpec {
-    /// Runs `visitor` with this elevator's type.
-    pub fn with<V: ElevatorVisitor>(&self, visitor: V) -> V::Output {
-        goodness_elevators::with_elevator(self.name, visitor).expect("a checked name is registered")
-    }
-
-    /// The settings of elevator `E`, this one's type.
-    ///
-    /// # Panics
-    /// When `E` is another elevator.
-    #[must_use]
-    pub fn settings_of<E: RegisteredElevator>(&self) -> E::Settings {
-        E::Settings::made(&self.settings).expect("settings were checked when they were read")
     }
 }
 

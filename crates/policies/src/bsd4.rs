@@ -359,13 +359,13 @@ mod tests {
     fn a_sleeper_finds_its_points_decayed_when_it_wakes() {
         let mut driver = VerbDriver::<Bsd4>::with(1, Settings { load_average: Some(1), ..Settings::default() });
         let task = driver.admit(0);
-        let _ = driver.wake(task);
+        driver.wake(task);
         driver.pick();
-        driver.policy.entities[task].points = 900;
-        driver.stop(task, Stop::Blocked { interruptible: true });
+        driver.call(|policy, _| policy.entities[task].points = 900);
+        driver.stop(Stop::Blocked { interruptible: true });
         driver.pass(2500);
-        let _ = driver.wake(task);
-        assert_eq!(driver.policy.entities[task].points, 400, "two updates slept through");
+        driver.wake(task);
+        assert_eq!(driver.policy().entities[task].points, 400, "two updates slept through");
     }
 
     /// specs/cpu-schedulers.md 9.1 "Fork" and "exit"
@@ -373,12 +373,12 @@ mod tests {
     fn a_child_inherits_points_and_returns_its_own_at_the_end() {
         let mut driver = VerbDriver::<Bsd4>::with(1, Settings::default());
         let parent = driver.admit(0);
-        driver.policy.entities[parent].points = 80;
+        driver.call(|policy, _| policy.entities[parent].points = 80);
         let child = driver.admit_as(Task::default(), Some(parent));
-        assert_eq!(driver.policy.entities[child].points, 80);
-        driver.policy.entities[child].points = 100;
-        driver.call(|policy, cx| policy.exit(cx, child));
-        assert_eq!(driver.policy.entities[parent].points, 180);
+        assert_eq!(driver.policy().entities[child].points, 80);
+        driver.call(|policy, _| policy.entities[child].points = 100);
+        driver.exit(child);
+        assert_eq!(driver.policy().entities[parent].points, 180);
     }
 
     #[test]

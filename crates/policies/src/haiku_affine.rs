@@ -179,7 +179,7 @@ impl HaikuAffine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::verb_driver::{VerbDriver, CPU};
+    use crate::parts::verb_driver::VerbDriver;
     use goodness_core::Task;
 
     /// specs/cpu-schedulers.md 7.10 (7): 10 000 µs for a hog at priority 5
@@ -188,13 +188,12 @@ mod tests {
         let quanta = |priority| {
             let mut driver = VerbDriver::<HaikuAffine>::with(1, Settings::default());
             let task = driver.admit_as(Task { priority: Some(priority), ..Task::default() }, None);
-            let _ = driver.wake(task);
+            driver.wake(task);
             let mut slices = Vec::new();
             for _ in 0..6 {
-                let slice = driver.call(|policy, cx| policy.pick_next(cx, CPU)).unwrap().timeslice.unwrap();
+                let slice = driver.choice().timeslice.unwrap();
                 slices.push(slice.0 / 1_000_000);
-                driver.stop_after(task, slice, Stop::SliceEnd);
-                let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, task, Enqueue::SliceEnd));
+                driver.stop_after(slice, Stop::SliceEnd);
             }
             slices
         };

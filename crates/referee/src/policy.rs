@@ -63,9 +63,9 @@ struct CpuState {
     is_asked: bool,
 }
 
-/// Stands between a host and a policy.
-pub struct Referee {
-    policy: Box<dyn CpuPolicy>,
+/// Stands between a host and a policy. Hosts name no `P`; tests do, to look into a policy.
+pub struct Referee<P: ?Sized = dyn CpuPolicy> {
+    policy: Box<P>,
     about: &'static About,
     machine: Machine,
     now: Time,
@@ -83,12 +83,19 @@ macro_rules! context {
     };
 }
 
-/// State that hosts read.
 impl Referee {
-    /// A referee of `policy`, which was made for `machine`, with room for `tasks` tasks.
+    /// A referee of a policy made by name for `machine`, with room for `tasks` tasks.
     #[must_use]
     pub fn new(machine: Machine, policy: MadePolicy, tasks: usize) -> Referee {
-        let MadePolicy { about, policy } = policy;
+        Referee::of(policy.about, machine, policy.policy, tasks)
+    }
+}
+
+/// State that hosts read.
+impl<P: CpuPolicy + ?Sized> Referee<P> {
+    /// A referee of `policy`, which was made for `machine`, with room for `tasks` tasks.
+    #[must_use]
+    pub fn of(about: &'static About, machine: Machine, policy: Box<P>, tasks: usize) -> Referee<P> {
         Referee {
             policy,
             about,
@@ -171,8 +178,13 @@ impl Referee {
 
     /// The policy, to read its own state in tests.
     #[must_use]
-    pub fn policy(&self) -> &dyn CpuPolicy {
-        &*self.policy
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// Calls the policy past the rules, as the test of one of its parts does.
+    pub fn call<T>(&mut self, verb: impl FnOnce(&mut P, &Context) -> T) -> T {
+        verb(&mut self.policy, &context!(self))
     }
 
     /// Records that the policy broke a rule; `what` follows its name. Hosts use it for rules of time, which only they know.
@@ -185,7 +197,7 @@ impl Referee {
 }
 
 /// The life of a task.
-impl Referee {
+impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Enters a task into the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
         self.tasks.push(Task { state: State::New, ..task })
@@ -300,7 +312,7 @@ impl Referee {
 }
 
 /// Choices and moves.
-impl Referee {
+impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Asks whom to run on `cpu`, where nothing runs. It answers every earlier wish to reschedule `cpu`.
     #[inline(always)]
     pub fn choose(&mut self, cpu: CpuId) -> Choice {
@@ -387,7 +399,7 @@ impl Referee {
 }
 
 /// Wishes to reschedule, and the policy's timer.
-impl Referee {
+impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Asks `cpu` to reschedule; true if it was not asked before.
     #[inline]
     pub fn ask(&mut self, cpu: CpuId) -> bool {

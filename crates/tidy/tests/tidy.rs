@@ -1,6 +1,7 @@
 //! Holds the repository against the house rules.
 
-use goodness_core::{ElevatorVisitor, Registered, RegisteredElevator, Tunable, Tunables, Visitor};
+use goodness_core::registry::Typed;
+use goodness_core::{Tunable, TunableError, Tunables};
 use goodness_tidy::{RULES, Tree, incomplete_elevators, incomplete_policies};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -82,19 +83,22 @@ fn wrong_with(spec: &[Tunable]) -> Vec<String> {
     wrong
 }
 
+/// What makes settings of what was typed.
+type Values = fn(&Typed) -> Result<goodness_core::tunable::Values, TunableError>;
+
 /// Tunables whose default, typed as it is shown, is refused.
-fn refused_defaults<S: Tunables>() -> Vec<String> {
+fn refused_defaults(spec: &[Tunable], values: Values) -> Vec<String> {
     let refused = |t: &Tunable| {
-        let answer = S::default().set(t.name, &t.default).err();
+        let answer = values(&[(t.name.to_string(), t.default.clone())]).err();
         answer.map(|e| format!("the default of {} is refused: {e}", t.name))
     };
-    S::spec().iter().filter_map(refused).collect()
+    spec.iter().filter_map(refused).collect()
 }
 
-/// Faults of a description, and of the tunables.
-fn wrong_with_entry<S: Tunables>(summary: &str, source: &str) -> Vec<String> {
-    let mut wrong = wrong_with(S::spec());
-    wrong.extend(refused_defaults::<S>());
+/// Faults of an entry of a registry, and of its tunables.
+fn wrong_with_entry(summary: &str, source: &str, spec: &[Tunable], values: Values) -> Vec<String> {
+    let mut wrong = wrong_with(spec);
+    wrong.extend(refused_defaults(spec, values));
     if !is_one_sentence(summary) {
         wrong.push(format!("\"{summary}\" is not one sentence with a full stop"));
     }
@@ -104,33 +108,20 @@ fn wrong_with_entry<S: Tunables>(summary: &str, source: &str) -> Vec<String> {
     wrong
 }
 
-struct Look;
-
-impl Visitor for Look {
-    type Output = Vec<String>;
-    fn visit<P: Registered>(self) -> Vec<String> {
-        wrong_with_entry::<P::Settings>(P::ABOUT.summary, P::ABOUT.source)
-    }
-}
-
-impl ElevatorVisitor for Look {
-    type Output = Vec<String>;
-    fn visit<E: RegisteredElevator>(self) -> Vec<String> {
-        wrong_with_entry::<E::Settings>(E::ABOUT.summary, E::ABOUT.source)
-    }
-}
-
 #[test]
 fn every_policy_every_elevator_and_every_tunable_is_described() {
-    let policies =
-        goodness_policies::ALL.iter().map(|about| (about.name, goodness_policies::with_policy(about.name, Look)));
-    let elevators =
-        goodness_elevators::ALL.iter().map(|about| (about.name, goodness_elevators::with_elevator(about.name, Look)));
-    let mut said = Vec::new();
-    for (name, wrong) in policies.chain(elevators) {
-        let wrong = wrong.expect("what is listed is found");
-        said.extend(wrong.into_iter().map(|w| format!("{name}: {w}")));
-    }
+    let policies = goodness_policies::ALL.iter().map(|about| {
+        let entry = goodness_policies::entry(about.name).expect("what is listed is found");
+        (about.name, wrong_with_entry(about.summary, about.source, (entry.tunables)(), entry.values))
+    });
+    let elevators = goodness_elevators::ALL.iter().map(|about| {
+        let entry = goodness_elevators::entry(about.name).expect("what is listed is found");
+        (about.name, wrong_with_entry(about.summary, about.source, (entry.tunables)(), entry.values))
+    });
+    let said: Vec<String> = policies
+        .chain(elevators)
+        .flat_map(|(name, wrong)| wrong.into_iter().map(move |w| format!("{name}: {w}")))
+        .collect();
     assert!(said.is_empty(), "{}", said.join("\n"));
 }
 
@@ -160,7 +151,9 @@ fn badly_described_tunables_are_found() {
     }
     let twice = [badly_described::Settings::spec()[2].clone(), badly_described::Settings::spec()[2].clone()];
     assert_eq!(wrong_with(&twice), ["depth is declared twice"]);
-    let refused = refused_defaults::<badly_described::Settings>();
+    let refused = refused_defaults(badly_described::Settings::spec(), |typed| {
+        badly_described::Settings::made(typed).map(|settings| settings.values())
+    });
     assert_eq!(refused.len(), 1);
     assert!(refused[0].contains("depth"), "{refused:?}");
 }

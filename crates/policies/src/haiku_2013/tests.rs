@@ -1,5 +1,5 @@
 use super::*;
-use crate::parts::verb_driver::{VerbDriver, CPU};
+use crate::parts::verb_driver::VerbDriver;
 use goodness_core::Task;
 
 const LOW_LATENCY: Settings =
@@ -28,17 +28,16 @@ fn power_saving_has_longer_quanta() {
 fn driver(priority: u8) -> (VerbDriver<Haiku2013>, TaskId) {
     let mut driver = VerbDriver::<Haiku2013>::with(1, LOW_LATENCY);
     let task = driver.admit_as(Task { priority: Some(priority), ..Task::default() }, None);
-    let _ = driver.wake(task);
+    driver.wake(task);
     (driver, task)
 }
 
 /// Uses `count` quanta up; the effective priorities afterwards.
 fn spend(driver: &mut VerbDriver<Haiku2013>, task: TaskId, count: usize) -> Vec<(u8, u8)> {
     let spent = (0..count).map(|_| {
-        let slice = driver.call(|policy, cx| policy.pick_next(cx, CPU)).unwrap().timeslice.unwrap();
-        driver.stop_after(task, slice, Stop::SliceEnd);
-        let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, task, Enqueue::SliceEnd));
-        (driver.policy.threads[task].penalty, driver.policy.threads[task].level)
+        let slice = driver.choice().timeslice.unwrap();
+        driver.stop_after(slice, Stop::SliceEnd);
+        (driver.policy().threads[task].penalty, driver.policy().threads[task].level)
     });
     spent.collect()
 }
@@ -67,11 +66,11 @@ fn a_sleep_of_more_than_half_a_base_quantum_cancels_the_penalty() {
         let (mut driver, task) = driver(15);
         spend(&mut driver, task, 3);
         driver.pick();
-        driver.stop(task, Stop::Blocked { interruptible: true });
-        driver.now += slept;
-        let _ = driver.wake(task);
-        assert_eq!(driver.policy.threads[task].penalty, penalty);
-        assert_eq!(driver.policy.threads[task].extra, 4, "blocking before the end counts, too");
+        driver.stop(Stop::Blocked { interruptible: true });
+        driver.pass_for(slept);
+        driver.wake(task);
+        assert_eq!(driver.policy().threads[task].penalty, penalty);
+        assert_eq!(driver.policy().threads[task].extra, 4, "blocking before the end counts, too");
     }
 }
 
@@ -81,7 +80,7 @@ fn children_inherit_penalties_and_real_time_threads_have_none() {
     let (mut driver, task) = driver(15);
     spend(&mut driver, task, 4);
     let child = driver.admit_as(Task { priority: Some(15), ..Task::default() }, Some(task));
-    assert_eq!((driver.policy.threads[child].penalty, driver.policy.threads[child].extra), (4, 4));
+    assert_eq!((driver.policy().threads[child].penalty, driver.policy().threads[child].extra), (4, 4));
     let (mut driver, urgent) = super::tests::driver(110);
     assert_eq!(spend(&mut driver, urgent, 3), [(0, 110); 3]);
 }
@@ -93,11 +92,10 @@ fn a_preempted_thread_keeps_its_place_unless_its_quantum_is_all_but_over() {
         let (mut driver, task) = driver(20);
         let other = driver.admit_as(Task { priority: Some(20), ..Task::default() }, None);
         driver.pick();
-        let _ = driver.wake(other);
-        driver.stop_after(task, ran, Stop::Preempted);
-        let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, task, Enqueue::Preempted));
-        let next = driver.call(|policy, cx| policy.pick_next(cx, CPU)).unwrap();
-        (next.task == task, next.timeslice.unwrap(), driver.policy.threads[task].stolen)
+        driver.wake(other);
+        driver.stop_after(ran, Stop::Preempted);
+        let next = driver.choice();
+        (next.task == task, next.timeslice.unwrap(), driver.policy().threads[task].stolen)
     };
     assert_eq!(preempted_after(Span::from_us(400)), (true, Span::from_us(600), 0));
     assert_eq!(preempted_after(Span::from_us(949)), (true, Span::from_us(51), 0));
@@ -109,8 +107,7 @@ fn a_preempted_thread_keeps_its_place_unless_its_quantum_is_all_but_over() {
 fn stolen_time_lengthens_a_later_quantum_by_the_minimum_at_most() {
     let (mut driver, task) = driver(110);
     driver.pick();
-    driver.stop_after(task, Span::from_us(300), Stop::Yielded);
-    let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, task, Enqueue::Yielded));
-    let slice = driver.call(|policy, cx| policy.pick_next(cx, CPU)).unwrap().timeslice.unwrap();
-    assert_eq!((slice, driver.policy.threads[task].stolen), (Span::from_us(1100), 600_000));
+    driver.stop_after(Span::from_us(300), Stop::Yielded);
+    let slice = driver.choice().timeslice.unwrap();
+    assert_eq!((slice, driver.policy().threads[task].stolen), (Span::from_us(1100), 600_000));
 }

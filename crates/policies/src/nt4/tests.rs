@@ -4,7 +4,7 @@ use goodness_core::Nice;
 
 fn begin(driver: &mut VerbDriver<Nt4>, tasks: &[TaskId]) {
     for task in tasks {
-        let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, *task, Enqueue::Fork { parent: None }));
+        driver.fork(*task, None);
     }
 }
 
@@ -25,18 +25,18 @@ fn a_quantum_is_20_ms_on_a_workstation_and_120_ms_on_a_server() {
         let mut driver = VerbDriver::<Nt4>::with(1, Settings { version, ..Settings::default() });
         let (first, second) = (driver.admit(0), driver.admit(0));
         begin(&mut driver, &[first, second]);
-        let running = driver.pick();
-        assert_eq!(driver.spin(running, 2 * ms + 1), [(0, first), (ms, second), (2 * ms, first)]);
+        driver.pick();
+        assert_eq!(driver.spin(2 * ms + 1), [(0, first), (ms, second), (2 * ms, first)]);
     }
 }
 
 fn woken_from_disk(base: u8) -> (VerbDriver<Nt4>, TaskId) {
     let mut driver = VerbDriver::<Nt4>::with(1, Settings::default());
     let task = driver.admit_as(Task { priority: Some(base), ..Task::default() }, None);
-    let _ = driver.wake(task);
+    driver.wake(task);
     driver.pick();
-    driver.stop(task, Stop::Blocked { interruptible: false });
-    let _ = driver.wake(task);
+    driver.stop(Stop::Blocked { interruptible: false });
+    driver.wake(task);
     (driver, task)
 }
 
@@ -44,12 +44,12 @@ fn woken_from_disk(base: u8) -> (VerbDriver<Nt4>, TaskId) {
 #[test]
 fn a_disk_request_boosts_by_one_for_one_quantum() {
     let (mut driver, task) = woken_from_disk(8);
-    assert_eq!(driver.policy.threads[task].priority, 9);
+    assert_eq!(driver.policy().threads[task].priority, 9);
     driver.pick();
     let mut priorities = Vec::new();
     for _ in 0..20 {
-        driver.spin(task, 1);
-        priorities.push(driver.policy.threads[task].priority);
+        driver.spin(1);
+        priorities.push(driver.policy().threads[task].priority);
     }
     // Two waits were charged a unit of 3.3 ms each: 13.3 ms of the 20 are left.
     assert_eq!(priorities.iter().filter(|p| **p == 9).count(), 13);
@@ -61,7 +61,7 @@ fn a_disk_request_boosts_by_one_for_one_quantum() {
 fn boosts_end_at_15_and_leave_real_time_alone() {
     let boosted = |base| {
         let (driver, task) = woken_from_disk(base);
-        driver.policy.threads[task].priority
+        driver.policy().threads[task].priority
     };
     assert_eq!([14, 15, 16, 31].map(boosted), [15, 15, 16, 31]);
 }
@@ -71,8 +71,8 @@ fn an_event_boosts_by_one_and_a_foreground_wait_by_the_separation_too() {
     for (foreground, priority) in [(None, 9), (Some(0), 11)] {
         let mut driver = VerbDriver::<Nt4>::with(1, Settings { foreground, ..Settings::default() });
         let task = driver.admit(0);
-        let _ = driver.wake_from(task, WakeSource::Task);
-        assert_eq!(driver.policy.threads[task].priority, priority);
+        driver.wake_from(task, WakeSource::Task);
+        assert_eq!(driver.policy().threads[task].priority, priority);
     }
 }
 
@@ -84,13 +84,12 @@ fn a_preempted_thread_goes_before_its_equals_with_what_is_left() {
     let better = driver.admit(-10);
     begin(&mut driver, &[first, second]);
     let running = driver.pick();
-    driver.spin(running, 7);
-    assert_eq!(driver.wake(better), Resched::Preempt(CPU));
-    driver.stop(running, Stop::Preempted);
-    let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, running, Enqueue::Preempted));
+    driver.spin(7);
+    assert_eq!(driver.wake(better), [Some(CPU), None]);
+    driver.stop(Stop::Preempted);
     assert_eq!(driver.pick(), better);
-    driver.stop(better, Stop::Blocked { interruptible: true });
-    assert_eq!((driver.pick(), driver.policy.threads[running].quantum), (first, 13_000_000));
+    driver.stop(Stop::Blocked { interruptible: true });
+    assert_eq!((driver.pick(), driver.policy().threads[running].quantum), (first, 13_000_000));
 }
 
 /// The map from POSIX, and specs/cpu-schedulers.md 8 "Structure"
@@ -114,10 +113,10 @@ fn a_scan_looks_at_16_threads_and_rescues_10() {
     begin(&mut driver, &tasks);
     driver.pass(4_000);
     let mut rescue = || {
-        while driver.policy.next_timer().is_some_and(|at| at <= driver.now) {
+        while driver.policy().next_timer().is_some_and(|at| at <= driver.now()) {
             let _ = driver.call(Nt4::timer);
         }
-        let rescued = tasks.iter().filter(|task| driver.policy.threads[**task].rescued).count();
+        let rescued = tasks.iter().filter(|task| driver.policy().threads[**task].rescued).count();
         driver.pass(1_000);
         rescued
     };

@@ -9,16 +9,22 @@ impl VerbDriver<O1> {
     }
 
     fn sleep_ms(&self, task: TaskId) -> u64 {
-        self.policy.queues.entities[task].sleep_avg / 1_000_000
+        self.policy().queues.entities[task].sleep_avg / 1_000_000
     }
 
     fn give_sleep(&mut self, task: TaskId, ms: u64) {
-        self.policy.queues.entities[task].sleep_avg = ms * 1_000_000;
+        self.call(|policy, _| policy.queues.entities[task].sleep_avg = ms * 1_000_000);
         self.call(|o1, cx| o1.set_effective_prio(cx, task));
     }
 
+    /// Queues a task as it is, as a move from another CPU does.
+    fn queue(&mut self, task: TaskId, is_expired: bool) {
+        self.call(|policy, _| policy.queues.entities[task].was_expired = is_expired);
+        self.enqueue(task, CPU, Enqueue::Migrated);
+    }
+
     fn prio(&self, task: TaskId) -> u8 {
-        self.policy.queues.entities[task].prio
+        self.policy().queues.entities[task].prio
     }
 }
 
@@ -54,7 +60,7 @@ fn how_interactive_a_task_must_be_depends_on_its_nice() {
         let task = driver.admit(nice);
         (0..=10).find(|bonus| {
             driver.give_sleep(task, bonus * 102);
-            driver.policy.queues.entities[task].is_interactive()
+            driver.policy().queues.entities[task].is_interactive()
         })
     };
     let found = NICES.map(&mut least);
@@ -80,9 +86,9 @@ fn a_hog_settles_at_its_static_priority_plus_five() {
     let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
     let hog = driver.admit(0);
     driver.give_sleep(hog, 1020);
-    let _ = driver.wake(hog);
+    driver.wake(hog);
     assert_eq!((driver.pick(), driver.prio(hog)), (hog, 115));
-    driver.spin(hog, 1300);
+    driver.spin(1300);
     assert_eq!((driver.prio(hog), driver.sleep_ms(hog)), (125, 0));
 }
 
@@ -90,8 +96,8 @@ fn slept(ms: u64) -> (u64, u8, bool) {
     let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
     let task = driver.admit(0);
     driver.pass(ms);
-    let _ = driver.wake(task);
-    (driver.sleep_ms(task), driver.prio(task), driver.policy.queues.entities[task].is_interactive())
+    driver.wake(task);
+    (driver.sleep_ms(task), driver.prio(task), driver.policy().queues.entities[task].is_interactive())
 }
 
 /// specs/cpu-schedulers.md 2.8 (3)
@@ -109,12 +115,12 @@ fn a_spinning_interactive_task_keeps_its_status_for_two_slices() {
     let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
     let (spinner, other) = (driver.admit(0), driver.admit(0));
     driver.pass(816);
-    let _ = driver.wake(spinner);
+    driver.wake(spinner);
     assert_eq!(driver.pick(), spinner);
     // A task waits at a lower priority: as long as the spinner is requeued to the active array it does not run.
     driver.give_sleep(other, 0);
-    driver.policy.queues.push(CPU, other, false);
-    let history = driver.spin(spinner, 400);
+    driver.queue(other, false);
+    let history = driver.spin(400);
     assert_eq!(history, [(0, spinner), (306, other)]);
 }
 
@@ -125,10 +131,10 @@ fn interactive_equals_alternate_by_the_granularity() {
         let mut driver = VerbDriver::new(cpus, Kernel::V2_6_8);
         for task in [driver.admit(0), driver.admit(0)] {
             driver.give_sleep(task, sleep);
-            driver.policy.queues.push(CPU, task, false);
+            driver.queue(task, false);
         }
-        let first = driver.pick();
-        driver.spin(first, 90).iter().map(|(ms, _)| *ms).collect::<Vec<_>>()
+        driver.pick();
+        driver.spin(90).iter().map(|(ms, _)| *ms).collect::<Vec<_>>()
     };
     assert_eq!(alternation(1, 1020), [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
     assert_eq!(alternation(2, 1020), [0, 20, 40, 60, 80]);
@@ -142,16 +148,16 @@ fn an_interactive_task_expires_once_others_starve_or_a_better_one_has_expired() 
         let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
         let (interactive, other) = (driver.admit(0), driver.admit(nice_of_other));
         driver.give_sleep(interactive, 1020);
-        driver.policy.queues.push(CPU, interactive, false);
-        driver.policy.queues.push(CPU, other, true);
-        driver.policy.queues.cpus[0].expired_since = Some(Time::ZERO);
-        driver.policy.queues.cpus[0].best_expired = (120 + nice_of_other) as u8;
+        driver.queue(interactive, false);
+        driver.queue(other, true);
+        driver.call(|policy, _| policy.queues.cpus[0].expired_since = Some(Time::ZERO));
+        driver.call(|policy, _| policy.queues.cpus[0].best_expired = (120 + nice_of_other) as u8);
         driver.pass(waited_ms - 1);
         assert_eq!(driver.pick(), interactive);
-        driver.policy.queues.entities[interactive].slice = 1;
-        driver.spin(interactive, 1);
+        driver.call(|policy, _| policy.queues.entities[interactive].slice = 1);
+        driver.spin(1);
         // If it expired, nobody was left and the arrays changed places.
-        driver.policy.queues.cpus[0].expired_since.is_none()
+        driver.policy().queues.cpus[0].expired_since.is_none()
     };
     // Two runnable tasks: 2 · 1020 ms and a tick.
     assert_eq!((expires(2040, 0), expires(2041, 0)), (false, true));
@@ -163,11 +169,11 @@ fn an_interactive_task_expires_once_others_starve_or_a_better_one_has_expired() 
 fn waiting_for_a_disk_does_not_lift_above_the_interactive_sleep() {
     let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
     let task = driver.admit(0);
-    let _ = driver.wake(task);
+    driver.wake(task);
     assert_eq!(driver.pick(), task);
-    driver.stop(task, Stop::Blocked { interruptible: false });
+    driver.stop(Stop::Blocked { interruptible: false });
     driver.pass(900);
-    let _ = driver.wake(task);
+    driver.wake(task);
     assert_eq!(driver.sleep_ms(task), 815);
 }
 
@@ -178,11 +184,11 @@ fn waiting_after_an_interrupt_counts_like_sleep_and_after_a_task_in_part() {
         let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
         let (running, woken) = (driver.admit(0), driver.admit(0));
         driver.give_sleep(running, 1000);
-        let _ = driver.wake(running);
+        driver.wake(running);
         assert_eq!(driver.pick(), running);
-        let _ = driver.wake_from(woken, from);
+        driver.wake_from(woken, from);
         driver.pass(10);
-        driver.stop(running, Stop::Blocked { interruptible: true });
+        driver.stop(Stop::Blocked { interruptible: true });
         assert_eq!(driver.pick(), woken);
         driver.sleep_ms(woken)
     };
@@ -196,20 +202,19 @@ fn a_child_takes_half_the_slice_and_gives_back_what_it_did_not_use() {
     let mut driver = VerbDriver::new(1, Kernel::V2_6_8);
     let parent = driver.admit(0);
     driver.give_sleep(parent, 918);
-    let _ = driver.wake(parent);
+    driver.wake(parent);
     assert_eq!(driver.pick(), parent);
-    driver.policy.queues.entities[parent].slice = 51;
+    driver.call(|policy, _| policy.queues.entities[parent].slice = 51);
     let child = driver.admit_as(Task::default(), Some(parent));
-    let answer = driver.call(|o1, cx| o1.enqueue(cx, CPU, child, Enqueue::Fork { parent: Some(parent) }));
-    assert_eq!(answer, Resched::Preempt(CPU));
-    let of = |driver: &VerbDriver<O1>, task: TaskId| (driver.policy.queues.entities[task].slice, driver.sleep_ms(task));
+    let answer = driver.fork(child, Some(parent));
+    assert_eq!(answer, [Some(CPU), None]);
+    let of = |driver: &VerbDriver<O1>, task: TaskId| (driver.policy().queues.entities[task].slice, driver.sleep_ms(task));
     // 95 % of bonus 9 is 8 whole steps.
     assert_eq!((of(&driver, child), of(&driver, parent)), ((26, 816), (25, 918)));
-    driver.stop(parent, Stop::Preempted);
+    driver.stop(Stop::Preempted);
     assert_eq!(driver.pick(), child, "the child runs first, at its parent's priority");
     assert_eq!(driver.prio(child), driver.prio(parent));
-    driver.stop(child, Stop::Exited);
-    driver.call(|o1, cx| o1.exit(cx, child));
+    driver.stop(Stop::Exited);
     assert_eq!(of(&driver, parent), (51, (918 * 3 + 816) / 4));
 }
 
@@ -219,9 +224,9 @@ fn a_batch_task_sleeps_for_nothing_from_2_6_16_on() {
     let sleep = |kernel: Kernel| {
         let mut driver = VerbDriver::new(1, kernel);
         let task = driver.admit(0);
-        driver.tasks[task].class = Class::Batch;
+        driver.edit(task, |task| task.class = Class::Batch);
         driver.pass(5_000);
-        let _ = driver.wake(task);
+        driver.wake(task);
         driver.sleep_ms(task)
     };
     assert_eq!((sleep(Kernel::V2_6_8), sleep(Kernel::V2_6_22)), (918, 0));

@@ -1,31 +1,37 @@
-//! One CPU driven verb by verb in whole milliseconds, for tests that read a policy's own state.
+//! A test driver: one CPU driven verb by verb in whole milliseconds, behind its referee, for tests that read a policy's
+//! own state. An answer that cannot be fails the test.
 
 use goodness_core::{
-    Context, CpuId, EffortMeter, Enqueue, Machine, Nice, Registered, Resched, Seed, Span, Stop, Task, TaskId,
-    TaskTable, Time, WakeSource,
+    CpuId, Enqueue, Machine, Nice, Pick, Registered, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
 };
+use goodness_referee::policy::Asked;
+use goodness_referee::{Choice, Referee};
+use std::ops::{Deref, DerefMut};
 
 pub(crate) const CPU: CpuId = CpuId(0);
 
-pub(crate) struct VerbDriver<P> {
-    pub machine: Machine,
-    pub tasks: TaskTable,
-    effort: EffortMeter,
-    pub now: Time,
-    pub policy: P,
+/// One policy behind its referee, which it is for all it does not do itself.
+pub(crate) struct VerbDriver<P>(Referee<P>);
+
+impl<P> Deref for VerbDriver<P> {
+    type Target = Referee<P>;
+    fn deref(&self) -> &Referee<P> {
+        &self.0
+    }
+}
+
+impl<P> DerefMut for VerbDriver<P> {
+    fn deref_mut(&mut self) -> &mut Referee<P> {
+        &mut self.0
+    }
 }
 
 impl<P: Registered> VerbDriver<P> {
     /// A machine of `cpus` CPUs at HZ 1000.
     pub fn with(cpus: u32, settings: P::Settings) -> Self {
         let machine = Machine::flat(cpus, 1000).unwrap();
-        let policy = P::new(&machine, settings, Seed(1));
-        VerbDriver { machine, tasks: TaskTable::default(), effort: EffortMeter::default(), now: Time::ZERO, policy }
-    }
-
-    pub fn call<T>(&mut self, verb: impl FnOnce(&mut P, &Context) -> T) -> T {
-        let cx = Context { now: self.now, machine: &self.machine, tasks: &self.tasks, effort: &self.effort };
-        verb(&mut self.policy, &cx)
+        let policy = Box::new(P::new(&machine, settings, Seed(1)));
+        VerbDriver(Referee::of(&P::ABOUT, machine, policy, 0))
     }
 
     /// A task that exists, blocked.
@@ -33,54 +39,90 @@ impl<P: Registered> VerbDriver<P> {
         self.admit_as(Task { nice: Nice::new(nice).unwrap(), ..Task::default() }, None)
     }
 
+    /// A user task that exists, blocked.
     pub fn admit_as(&mut self, task: Task, parent: Option<TaskId>) -> TaskId {
-        let task = self.tasks.push(Task { address_space: Some(0), ..task });
-        self.call(|policy, cx| policy.admit(cx, task, parent)).unwrap();
+        self.admit_exactly(Task { address_space: Some(0), ..task }, parent)
+    }
+
+    /// As [`VerbDriver::admit_as`]; without an address space it is a kernel thread.
+    pub fn admit_exactly(&mut self, task: Task, parent: Option<TaskId>) -> TaskId {
+        let task = self.add(task);
+        self.0.admit(task, parent).unwrap();
+        self.begin_asleep(task);
         task
     }
 
+    /// `task` begins to be runnable.
+    pub fn fork(&mut self, task: TaskId, parent: Option<TaskId>) -> Asked {
+        self.enqueue(task, CPU, Enqueue::Fork { parent })
+    }
+
     pub fn pass(&mut self, ms: u64) {
-        self.now += Span::from_ms(ms);
+        self.pass_for(Span::from_ms(ms));
+    }
+
+    pub fn pass_for(&mut self, span: Span) {
+        let now: Time = self.now() + span;
+        self.set_now(now);
     }
 
     /// An interrupt wakes `task`.
-    pub fn wake(&mut self, task: TaskId) -> Resched {
+    pub fn wake(&mut self, task: TaskId) -> Asked {
         self.wake_from(task, WakeSource::Interrupt)
     }
 
-    pub fn wake_from(&mut self, task: TaskId, from: WakeSource) -> Resched {
-        let why = Enqueue::Wakeup { waker: None, on: CPU, sync: false, from };
-        self.call(|policy, cx| policy.enqueue(cx, CPU, task, why))
+    pub fn wake_from(&mut self, task: TaskId, from: WakeSource) -> Asked {
+        self.enqueue(task, CPU, Enqueue::Wakeup { waker: None, on: CPU, sync: false, from })
     }
 
+    /// Whoever the policy chooses runs.
     pub fn pick(&mut self) -> TaskId {
-        self.call(|policy, cx| policy.pick_next(cx, CPU)).expect("somebody is runnable").task
+        self.choice().task
     }
 
-    /// `task` leaves the CPU and had run since the last charge.
-    pub fn stop_after(&mut self, task: TaskId, ran: Span, why: Stop) {
-        let _ = self.call(|policy, cx| policy.charge(cx, CPU, task, ran, why));
+    /// As [`VerbDriver::pick`], with the slice.
+    pub fn choice(&mut self) -> Pick {
+        match self.choose(CPU) {
+            Choice::Run { pick, .. } => pick,
+            other => panic!("{other:?}: {:?}", self.refusal()),
+        }
     }
 
-    pub fn stop(&mut self, task: TaskId, why: Stop) {
-        self.stop_after(task, Span::ZERO, why);
+    /// Who runs leaves the CPU and had run since the last charge; it is queued again unless it blocks or exits.
+    pub fn stop_after(&mut self, ran: Span, why: Stop) {
+        let _ = self.charge(CPU, ran, why);
+        let back = match why {
+            Stop::Preempted => Enqueue::Preempted,
+            Stop::Yielded => Enqueue::Yielded,
+            Stop::SliceEnd => Enqueue::SliceEnd,
+            _ => {
+                let task = self.take_off(CPU);
+                if why == Stop::Exited {
+                    self.exit(task);
+                }
+                return;
+            }
+        };
+        let _ = self.requeue(CPU, back);
+    }
+
+    pub fn stop(&mut self, why: Stop) {
+        self.stop_after(Span::ZERO, why);
     }
 
     /// Lets whoever is best run for `ticks`; who ran from when on, in milliseconds.
-    pub fn spin(&mut self, mut task: TaskId, ticks: u64) -> Vec<(u64, TaskId)> {
-        let began = self.now;
-        let mut history = vec![(0, task)];
+    pub fn spin(&mut self, ticks: u64) -> Vec<(u64, TaskId)> {
+        let began = self.now();
+        let mut history = vec![(0, self.current(CPU).expect("somebody runs"))];
         for _ in 0..ticks {
             self.pass(1);
-            let answer = self.call(|policy, cx| policy.charge(cx, CPU, task, Span::from_ms(1), Stop::Tick));
-            if answer == Resched::Preempt(CPU) {
-                self.stop(task, Stop::Preempted);
-                let _ = self.call(|policy, cx| policy.enqueue(cx, CPU, task, Enqueue::Preempted));
+            let _ = self.tick(CPU, Span::from_ms(1));
+            if self.is_asked(CPU) {
+                self.stop(Stop::Preempted);
                 let next = self.pick();
-                if next != task {
-                    history.push((self.now.since(began).0 / 1_000_000, next));
+                if history.last().unwrap().1 != next {
+                    history.push((self.now().since(began).0 / 1_000_000, next));
                 }
-                task = next;
             }
         }
         history

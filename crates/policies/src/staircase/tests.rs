@@ -12,24 +12,24 @@ impl VerbDriver<Staircase> {
     }
 
     fn prio(&self, task: TaskId) -> u8 {
-        self.policy.queues.entities[task].prio
+        self.policy().queues.entities[task].prio
     }
 
     fn earn(&mut self, task: TaskId, units: i64) {
-        self.policy.queues.entities[task].earned = units;
+        self.call(|policy, _| policy.queues.entities[task].earned = units);
     }
 
     fn earned(&self, task: TaskId) -> i64 {
-        self.policy.queues.entities[task].earned
+        self.policy().queues.entities[task].earned
     }
 
     /// The changes of priority of a lone task over `ticks`: after how many milliseconds, and to what.
     fn descent(&mut self, task: TaskId, ticks: u64) -> Vec<(u64, u8)> {
-        let _ = self.wake(task);
+        self.wake(task);
         assert_eq!(self.pick(), task);
         let mut stairs = vec![(0, self.prio(task))];
         for ms in 1..=ticks {
-            self.spin(task, 1);
+            self.spin(1);
             if stairs.last().unwrap().1 != self.prio(task) {
                 stairs.push((ms, self.prio(task)));
             }
@@ -40,14 +40,14 @@ impl VerbDriver<Staircase> {
     /// `task` runs for `run`, blocks, and is woken after `sleep`.
     fn nap(&mut self, task: TaskId, run: Span, sleep: Span) {
         assert_eq!(self.pick(), task);
-        self.now += run;
-        self.stop_after(task, run, Stop::Blocked { interruptible: true });
-        self.now += sleep;
-        let _ = self.wake(task);
+        self.pass_for(run);
+        self.stop_after(run, Stop::Blocked { interruptible: true });
+        self.pass_for(sleep);
+        self.wake(task);
     }
 
     fn slice_ms(&self, task: TaskId) -> i64 {
-        self.policy.queues.entities[task].slice / 1_000_000
+        self.policy().queues.entities[task].slice / 1_000_000
     }
 }
 
@@ -69,21 +69,21 @@ fn a_lone_hog_descends_one_level_every_10_ms_and_starts_again_at_200_ms() {
 fn a_burst_of_5_stays_60_ms_on_the_top_stair_and_reaches_134() {
     let mut driver = VerbDriver::new(Version::V7G, &[]);
     let hog = driver.admit(0);
-    let _ = driver.wake(hog);
+    driver.wake(hog);
     driver.earn(hog, 5);
     assert_eq!(driver.pick(), hog);
-    driver.stop(hog, Stop::Preempted);
+    driver.stop(Stop::Preempted);
     let mut stairs = Vec::new();
     assert_eq!(driver.pick(), hog);
     for ms in 1..200 {
-        driver.spin(hog, 1);
+        driver.spin(1);
         if stairs.last().is_none_or(|(_, prio)| *prio != driver.prio(hog)) {
             stairs.push((ms, driver.prio(hog)));
         }
     }
     let expected: Vec<(u64, u8)> = [(1, 120)].into_iter().chain((0..14).map(|k| (60 + 10 * k, 121 + k as u8))).collect();
     assert_eq!(stairs, expected);
-    driver.spin(hog, 1);
+    driver.spin(1);
     assert_eq!((driver.prio(hog), driver.earned(hog)), (120, 4), "the slice is over: top stair, history reduced");
 }
 
@@ -124,9 +124,9 @@ fn very_short_sleeps_do_not_reset_the_descent_of_7_g() {
     let mut driver = VerbDriver::new(Version::V7G, &[]);
     let task = driver.admit(0);
     driver.pass(50);
-    let _ = driver.wake(task);
+    driver.wake(task);
     assert_eq!(driver.earned(task), 1, "a qualifying wake earns one");
-    driver.policy.queues.entities[task].slice = 100 * 1_000_000;
+    driver.call(|policy, _| policy.queues.entities[task].slice = 100 * 1_000_000);
     driver.nap(task, Span::from_us(600), MS(5));
     assert_eq!((driver.slice_ms(task), driver.earned(task)), (100, 1));
     // 1.2 ms in all: one whole tick is charged.
@@ -142,15 +142,15 @@ fn a_parent_continues_its_slice_at_its_next_wake_up() {
     let mut driver = VerbDriver::new(Version::V7G, &[]);
     let parent = driver.admit(0);
     driver.pass(50);
-    let _ = driver.wake(parent);
-    driver.policy.queues.entities[parent].slice = 100 * 1_000_000;
+    driver.wake(parent);
+    driver.call(|policy, _| policy.queues.entities[parent].slice = 100 * 1_000_000);
     assert_eq!(driver.pick(), parent);
     let child = driver.admit_as(Task::default(), Some(parent));
-    let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, child, Enqueue::Fork { parent: Some(parent) }));
+    driver.fork(child, Some(parent));
     assert_eq!((driver.slice_ms(child), driver.earned(child), driver.prio(child)), (200, 0, 120));
-    driver.stop(parent, Stop::Blocked { interruptible: true });
+    driver.stop(Stop::Blocked { interruptible: true });
     driver.pass(500);
-    let _ = driver.wake(parent);
+    driver.wake(parent);
     assert_eq!((driver.slice_ms(parent), driver.earned(parent)), (100, 1));
 }
 
@@ -161,11 +161,11 @@ fn uninterruptible_sleep_costs_a_stair_in_7_g_only() {
         let mut driver = VerbDriver::new(version, typed);
         let task = driver.admit(0);
         driver.pass(50);
-        let _ = driver.wake(task);
+        driver.wake(task);
         assert_eq!(driver.pick(), task);
-        driver.stop(task, Stop::Blocked { interruptible: false });
+        driver.stop(Stop::Blocked { interruptible: false });
         driver.pass(50);
-        let _ = driver.wake(task);
+        driver.wake(task);
         (driver.prio(task), driver.earned(task))
     };
     assert_eq!(woken(Version::V7G, &[]), (121, 1));
@@ -179,13 +179,13 @@ fn batch_slices_are_ten_times_as_long_and_a_lock_holder_is_raised_once() {
     let mut driver = VerbDriver::new(Version::V7G, &[]);
     let batch = driver.admit_as(Task { class: Class::Batch, ..Task::default() }, None);
     assert_eq!((driver.slice_ms(batch), driver.prio(batch)), (2_000, 140));
-    let _ = driver.wake(batch);
+    driver.wake(batch);
     assert_eq!(driver.pick(), batch);
-    driver.stop(batch, Stop::Blocked { interruptible: false });
+    driver.stop(Stop::Blocked { interruptible: false });
     driver.pass(50);
-    let _ = driver.wake(batch);
+    driver.wake(batch);
     assert_eq!((driver.pick(), driver.prio(batch)), (batch, 138));
-    driver.spin(batch, 10);
+    driver.spin(10);
     assert_eq!(driver.prio(batch), 140);
     let mut driver = VerbDriver::new(Version::V7G, &[("compute", "on")]);
     let batch = driver.admit_as(Task { class: Class::Batch, ..Task::default() }, None);
@@ -213,15 +213,14 @@ fn an_iso_task_preempts_a_normal_one_and_falls_below_it_when_it_computes() {
     let mut driver = VerbDriver::new(Version::V7G, &[("interactive", "off")]);
     let hog = driver.admit(0);
     let iso = driver.admit_as(Task { class: Class::Iso, ..Task::default() }, None);
-    let _ = driver.wake(hog);
+    driver.wake(hog);
     assert_eq!(driver.pick(), hog);
-    driver.spin(hog, 5);
-    assert_eq!(driver.wake(iso), Resched::Preempt(CPU));
-    driver.stop(hog, Stop::Preempted);
-    let _ = driver.call(|policy, cx| policy.enqueue(cx, CPU, hog, Enqueue::Preempted));
+    driver.spin(5);
+    assert_eq!(driver.wake(iso), [Some(CPU), None]);
+    driver.stop(Stop::Preempted);
     assert_eq!(driver.pick(), iso);
     // Ten stairs of 5 ms lead from 110 to 120, where the hog waits ahead of it.
-    let history = driver.spin(iso, 52);
+    let history = driver.spin(52);
     assert_eq!(history[..2], [(0, iso), (50, hog)]);
 }
 
@@ -232,12 +231,11 @@ fn batch_tasks_take_turns_of_a_whole_slice_and_kernel_threads_are_none() {
     let mut driver = VerbDriver::new(Version::V7G, &[]);
     let batch = || Task { class: Class::Batch, ..Task::default() };
     let (first, second) = (driver.admit_as(batch(), None), driver.admit_as(batch(), None));
-    let _ = driver.wake(first);
-    let _ = driver.wake(second);
+    driver.wake(first);
+    driver.wake(second);
     assert_eq!(driver.pick(), first);
-    assert_eq!(driver.spin(first, 4_100), [(0, first), (2_000, second), (4_000, first)]);
-    let thread = driver.tasks.push(batch());
-    driver.call(|policy, cx| policy.admit(cx, thread, None)).unwrap();
+    assert_eq!(driver.spin(4_100), [(0, first), (2_000, second), (4_000, first)]);
+    let thread = driver.admit_exactly(batch(), None);
     assert_eq!(driver.prio(thread), 120, "a kernel thread stays normal");
 }
 
@@ -253,7 +251,7 @@ fn version_13_has_5_ms_stairs_and_a_bonus_that_climbs_to_the_top() {
     let mut driver = VerbDriver::new(Version::V13, &[]);
     let task = driver.admit(0);
     driver.pass(1);
-    let _ = driver.wake(task);
+    driver.wake(task);
     (0..40).for_each(|_| driver.nap(task, MS(1), MS(30)));
     assert_eq!((driver.earned(task), driver.prio(task)), (20, 100));
     // Sleep must exceed what was run: the slice goes on otherwise.

@@ -15,9 +15,9 @@ fn driver() -> VerbDriver<Ule> {
 
 impl VerbDriver<Ule> {
     fn priority(&mut self, task: TaskId, history: History) -> u8 {
-        self.policy.entities[task].history = history;
+        self.call(|policy, _| policy.entities[task].history = history);
         self.call(|policy, cx| policy.set_priority(cx, task));
-        self.policy.entities[task].priority
+        self.policy().entities[task].priority
     }
 }
 
@@ -50,15 +50,15 @@ fn history_beyond_five_seconds_is_forgotten_by_fifths_halves_or_all_at_once() {
 fn after_a_fork_parent_and_child_remember_half_a_second() {
     let mut driver = driver();
     let parent = driver.admit(0);
-    driver.policy.entities[parent].history = after(S, 4 * S);
+    driver.call(|policy, _| policy.entities[parent].history = after(S, 4 * S));
     let child = driver.admit_as(Default::default(), Some(parent));
     for task in [parent, child] {
-        let History { ran, slept } = driver.policy.entities[task].history;
+        let History { ran, slept } = driver.policy().entities[task].history;
         assert_eq!((ran, slept), (S / 10, 4 * S / 10));
     }
-    driver.policy.entities[child].history.ran = S;
-    driver.call(|policy, cx| policy.exit(cx, child));
-    assert_eq!(driver.policy.entities[parent].history.ran, S + S / 10, "the parent pays for its child");
+    driver.call(|policy, _| policy.entities[child].history.ran = S);
+    driver.exit(child);
+    assert_eq!(driver.policy().entities[parent].history.ran, S + S / 10, "the parent pays for its child");
 }
 
 /// specs/cpu-schedulers.md 9.2: score + nice < 30 is interactive, 48 priorities from the best on
@@ -68,12 +68,12 @@ fn below_30_a_thread_is_interactive() {
     let task = driver.admit(0);
     assert_eq!(driver.priority(task, after(0, 5 * S)), 88);
     assert_eq!(driver.priority(task, after(S, 4 * S)), 88 + (48 * 12 / 30) as u8);
-    assert!(driver.policy.entities[task].urgent);
+    assert!(driver.policy().entities[task].urgent);
     assert_eq!(driver.priority(task, after(29 * S / 10, 5 * S)), 88 + (48 * 29 / 30) as u8);
     assert!(driver.priority(task, after(3 * S, 5 * S)) >= BATCH, "30 is not");
     let kind = driver.admit(18);
     assert!(driver.priority(kind, after(S, 4 * S)) >= BATCH, "12 + 18 is not");
-    assert!(!driver.policy.entities[kind].urgent);
+    assert!(!driver.policy().entities[kind].urgent);
 }
 
 /// specs/cpu-schedulers.md 9.2 "priority by %CPU (10 s window) + nice in time-share 88–223"
@@ -82,7 +82,7 @@ fn batch_priority_grows_with_use_and_nice_within_the_range() {
     let mut driver = driver();
     let mut of = |nice: i64, ran: u64| {
         let task = driver.admit(nice);
-        driver.policy.entities[task].cpu_use = Use { since: Time(0), until: Time(10 * S), ran };
+        driver.call(|policy, _| policy.entities[task].cpu_use = Use { since: Time(0), until: Time(10 * S), ran });
         driver.priority(task, after(5 * S, 0))
     };
     assert_eq!([of(0, 0), of(0, 5 * S), of(0, 10 * S)], [156, 156 + 24, 156 + 47]);
@@ -97,7 +97,7 @@ fn slices_are_shared_by_the_load_down_to_a_sixth() {
     let lengths: Vec<u32> = tasks
         .iter()
         .map(|task| {
-            let _ = driver.wake(*task);
+            driver.wake(*task);
             driver.call(|policy, cx| policy.slice_length(cx, CPU, *task))
         })
         .collect();

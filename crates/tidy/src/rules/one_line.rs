@@ -45,13 +45,13 @@ mod tests {
     #[test]
     fn a_path_into_a_policy_is_found_and_the_registry_is_not() {
         let text = "//! Runs.\nfn f() { goodness_policies::rr::RoundRobin::new(); }\nfn g() { \
-            goodness_policies::with_policy(\"rr\", V); goodness_policies::ALL.len(); }";
+            goodness_policies::entry(\"rr\"); goodness_policies::ALL.len(); }";
         assert_eq!(found(&RULE, "crates/cli/src/run.rs", text).len(), 1);
         assert!(found(&RULE, "crates/cli/src/run.rs", text)[0].starts_with("2: "));
         assert!(found(&RULE, "crates/policies/src/bfs.rs", text).is_empty());
         assert!(found(&RULE, "crates/bench/tests/size.rs", text).is_empty());
         let elevator = "//! Runs.\nfn f() { goodness_elevators::noop::Noop::new(); \
-            goodness_elevators::with_elevator(\"noop\", V); }";
+            goodness_elevators::entry(\"noop\"); }";
         assert_eq!(found(&RULE, "crates/block/src/layer.rs", elevator).len(), 1);
         assert!(found(&RULE, "crates/elevators/src/parts/arm.rs", elevator).is_empty());
     }
