@@ -15,7 +15,8 @@ pub struct Forked {
 impl Forked {
     /// Runs `body` in a child process, which ends with `body` or with this process.
     ///
-    /// # Errors The error of fork(2), or that this process has other threads, whose locks the child could never get.
+    /// # Errors
+    /// The error of fork(2), or that this process has other threads, whose locks the child could never get.
     pub fn run(body: impl FnOnce()) -> io::Result<Forked> {
         if threads() != 1 {
             return Err(io::Error::other("only a process of one thread can be forked safely"));

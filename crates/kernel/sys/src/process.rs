@@ -98,7 +98,8 @@ impl Attributes {
 impl Conditions {
     /// Makes `command` start with these attributes.
     ///
-    /// # Errors A path that contains a NUL.
+    /// # Errors
+    /// A path that contains a NUL.
     pub fn apply(&self, command: &mut Command) -> io::Result<()> {
         let files: Vec<CString> = self
             .groups
@@ -126,7 +127,8 @@ impl Conditions {
 
     /// Checks that the kernel grants these attributes, cgroup aside, with a short-lived thread.
     ///
-    /// # Errors The refused attribute, as a sentence.
+    /// # Errors
+    /// The refused attribute, as a sentence.
     pub fn try_out(&self) -> Result<(), String> {
         let (nice, class, slice) = (self.nice, self.class, self.slice);
         let probe = std::thread::spawn(move || {
@@ -202,7 +204,8 @@ fn set(nice: Option<i32>, class: Option<Class>, slice: Option<u64>) -> io::Resul
 
 /// Sets the attributes of the calling thread with a single system call.
 ///
-/// # Errors The error of sched_setattr(2).
+/// # Errors
+/// The error of sched_setattr(2).
 pub fn give(wanted: &Attributes) -> io::Result<()> {
     // SAFETY: `wanted` is laid out as the kernel expects and outlives the call.
     match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, std::ptr::from_ref(wanted), 0u32) } {
@@ -213,7 +216,8 @@ pub fn give(wanted: &Attributes) -> io::Result<()> {
 
 /// Scheduling attributes of a thread; 0 is the calling thread.
 ///
-/// # Errors The error of sched_getattr(2).
+/// # Errors
+/// The error of sched_getattr(2).
 pub fn attributes_of(thread: u32) -> io::Result<Attributes> {
     let mut found = Attributes::sized();
     // SAFETY: room for as many bytes as said.
@@ -225,7 +229,8 @@ pub fn attributes_of(thread: u32) -> io::Result<Attributes> {
 
 /// Policy number, priority, nice value and slice in ns (0 if not reported) of a process.
 ///
-/// # Errors The error of sched_getattr(2).
+/// # Errors
+/// The error of sched_getattr(2).
 pub fn scheduled_by(process: u32) -> io::Result<(u32, u32, i32, u64)> {
     attributes_of(process).map(|found| (found.policy, found.priority, found.nice, found.runtime))
 }
@@ -239,6 +244,12 @@ pub fn usable_cpus() -> Vec<u32> {
 /// Sends SIGTERM to a process. A missing process is not an error.
 pub fn ask_to_end(process: u32) {
     crate::send_signal(process, libc::SIGTERM);
+}
+
+/// The effective user id of this process.
+pub fn effective_user() -> u32 {
+    // SAFETY: takes no arguments, cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 #[cfg(test)]

@@ -1,0 +1,78 @@
+//! Child processes: ended, signalled, reaped; one that echoes bytes.
+
+use crate::pipe::{read_byte, write_byte};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+/// A descriptor that becomes readable when process `pid` ends. `None` on kernels before 5.3.
+pub fn process_descriptor(pid: u32) -> Option<OwnedFd> {
+    // SAFETY: no pointers; the returned descriptor is new and ours.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = RawFd::try_from(fd).ok().filter(|&fd| fd >= 0)?;
+    // SAFETY: just returned by the kernel, owned by nobody else.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Sends `signal` to process `pid`. A missing process is not an error.
+pub fn send_signal(pid: u32, signal: i32) {
+    // SAFETY: no pointers.
+    unsafe { libc::kill(pid as libc::pid_t, signal) };
+}
+
+/// Whether child `pid` has ended. Does not reap it, so that its `/proc` entry stays readable.
+pub fn has_ended(pid: u32) -> bool {
+    // SAFETY: siginfo_t is plain memory for which all zeroes is valid; the kernel fills it.
+    let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `seen` outlives the call.
+    let answer = unsafe { libc::waitid(libc::P_PID, pid, &raw mut seen, how) };
+    // SAFETY: si_pid is set by waitid, or still zero when nothing has ended.
+    answer == 0 && unsafe { seen.si_pid() } != 0
+}
+
+/// Waits until child `pid` has ended and removes it.
+pub fn reap(pid: i32) {
+    // SAFETY: the status is not asked for.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}
+
+/// The byte that ends an echo.
+pub const STOP: u8 = b'q';
+
+/// A child process that sends back every byte from `from` into `to`, until it reads [`STOP`] or its parent ends. To be
+/// reaped with [`reap`].
+///
+/// # Errors
+/// What fork(2) reports.
+pub fn echo_process(from: &OwnedFd, to: &OwnedFd) -> io::Result<i32> {
+    // SAFETY: between fork and exit the child makes only system calls; nothing allocates, locks or unwinds.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // SAFETY: no pointers.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            while let Some(byte) = read_byte(from).filter(|byte| *byte != STOP) {
+                write_byte(to, byte);
+            }
+            // SAFETY: ends the child at once, without running anything that belongs to the parent.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Ok(pid),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::Duration;
+
+    #[test]
+    fn an_ended_child_is_noticed_and_can_still_be_reaped() {
+        let mut child = Command::new("true").spawn().expect("true runs");
+        while !has_ended(child.id()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(child.wait().expect("still there to reap").success());
+    }
+}

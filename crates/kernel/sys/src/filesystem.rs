@@ -1,0 +1,39 @@
+//! Paths for the kernel, mounts and sorted folders.
+
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// `text` as the kernel wants paths.
+///
+/// # Errors
+/// When it holds a NUL byte.
+pub fn c_path(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
+}
+
+/// Mounts a tracefs on the existing folder `at`.
+///
+/// # Errors
+/// What mount(2) reports.
+pub fn mount_tracefs(at: &Path) -> io::Result<()> {
+    let target = c_path(at.as_os_str())?;
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    let kind = c"tracefs".as_ptr();
+    // SAFETY: all pointers are NUL-terminated strings that outlive the call.
+    match unsafe { libc::mount(kind, target.as_ptr(), kind, flags, std::ptr::null()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Entries of a folder, sorted; empty if it cannot be read.
+#[must_use]
+pub fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
+    paths.sort();
+    paths
+}
