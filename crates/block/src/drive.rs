@@ -83,7 +83,8 @@ impl<'a> Drive<'a> {
 
     /// Runs until `source` is exhausted and all I/O is done, or through `until`.
     ///
-    /// # Errors An I/O outside its volume or in the past, or work that waits with no further event, as a sentence.
+    /// # Errors
+    /// An I/O outside its volume or in the past, or work that waits with no further event, as a sentence.
     pub fn run<S: Source>(mut self, source: &mut S, until: Time) -> Result<Driven, Fault> {
         let mut in_vain = 0;
         loop {

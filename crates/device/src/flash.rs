@@ -66,7 +66,8 @@ pub struct Flash {
 impl Flash {
     /// A drive with these settings in its initial state. `seed` drives jitter and ageing.
     ///
-    /// # Errors Sizes that do not fit each other, or a drive too small for its blocks, as a sentence.
+    /// # Errors
+    /// Sizes that do not fit each other, or a drive too small for its blocks, as a sentence.
     pub fn new(settings: &Settings, seed: Seed) -> Result<Flash, String> {
         let geometry = Geometry::new(settings)?;
         let mapping = match settings.start {

@@ -31,7 +31,8 @@ pub struct Stay {
 /// Splits `runs` of measured requests into the speeds of windows of length `window`, per mille, and the work of each
 /// request. The mean time of a kind is taken over all runs.
 ///
-/// # Panics When `window` is zero.
+/// # Panics
+/// When `window` is zero.
 #[must_use]
 pub fn part(runs: &[Vec<Stay>], window: Span) -> (Vec<u32>, Vec<Service>) {
     assert!(window > Span::ZERO, "a window has a length");
@@ -119,7 +120,8 @@ pub struct Pace {
 impl Pace {
     /// Windows of length `window` with `speeds` per mille, starting with window `first`.
     ///
-    /// # Errors No speed, a speed of zero, or a window of no length, as a sentence.
+    /// # Errors
+    /// No speed, a speed of zero, or a window of no length, as a sentence.
     pub fn new(window: Span, speeds: Vec<u32>, first: usize) -> Result<Pace, String> {
         if window == Span::ZERO || speeds.is_empty() {
             return Err(format!(

@@ -51,7 +51,8 @@ impl Recorded {
     /// A device with `facts` that serves `servers` commands at a time. Use 1 for a sample of pure service times; use
     /// the measured queue depth for times that include waiting in the device.
     ///
-    /// # Errors No read and no write in the sample, or no server, as a sentence.
+    /// # Errors
+    /// No read and no write in the sample, or no server, as a sentence.
     pub fn new(facts: DeviceFacts, servers: u32, sample: &[Service], seed: Seed) -> Result<Recorded, String> {
         if servers == 0 {
             return Err("a device with 0 servers completes nothing; give it 1 or more".into());
@@ -84,7 +85,8 @@ impl Recorded {
 
     /// Adds a pace: windows of length `window` with `speeds` per mille, repeated, starting at a random one.
     ///
-    /// # Errors No speed, a speed of zero, or a window of no length, as a sentence.
+    /// # Errors
+    /// No speed, a speed of zero, or a window of no length, as a sentence.
     pub fn paced(mut self, window: Span, speeds: Vec<u32>) -> Result<Recorded, String> {
         let first = self.rng.below(speeds.len().max(1) as u64) as usize;
         self.pace = Some(Pace::new(window, speeds, first)?);

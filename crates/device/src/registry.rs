@@ -25,7 +25,8 @@ pub struct DeviceKind {
 
 /// The device named by `text`, with the settings after the name. `seed` drives its random choices.
 ///
-/// # Errors An unknown name or key (the nearest is named), or a value of the wrong kind or out of range, as a sentence.
+/// # Errors
+/// An unknown name or key (the nearest is named), or a value of the wrong kind or out of range, as a sentence.
 pub fn by_name(text: &str, seed: Seed) -> Result<Box<dyn Device>, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let kind = kind(name.trim())?;
@@ -45,7 +46,8 @@ pub fn kind(name: &str) -> Result<&'static DeviceKind, String> {
 
 /// The defaults of `S` overridden by `settings`, as typed.
 ///
-/// # Errors The first invalid setting, as a sentence.
+/// # Errors
+/// The first invalid setting, as a sentence.
 pub fn read<S: Tunables>(settings: &[(String, String)]) -> Result<S, String> {
     S::made(settings).map_err(|e| e.0)
 }

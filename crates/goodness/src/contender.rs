@@ -23,7 +23,8 @@ impl Contender {
 
     /// Parses a policy, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.
     ///
-    /// # Errors An unknown name or setting (the nearest is named), or a value of the wrong kind or out of range.
+    /// # Errors
+    /// An unknown name or setting (the nearest is named), or a value of the wrong kind or out of range.
     pub fn parse(text: &str) -> Result<Contender, Refusal> {
         let (policy, elevator) =
             text.split_once('+').map_or((text, None), |(policy, elevator)| (policy, Some(elevator)));

@@ -89,7 +89,8 @@ impl<'a> Plan<'a> {
     /// Runs all simulations, one per thread at a time. The result does not depend on the number of threads. Only the
     /// first run of each contender is kept in full; of the others, the values.
     ///
-    /// # Errors The first fault, in order of contenders and replications, with its run; or cancellation.
+    /// # Errors
+    /// The first fault, in order of contenders and replications, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
         let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
@@ -116,7 +117,8 @@ impl<'a> Plan<'a> {
 
     /// Runs all simulations and keeps the result of `keep` for each, by contender, then replication.
     ///
-    /// # Errors As [`Plan::run`], and errors of `keep`.
+    /// # Errors
+    /// As [`Plan::run`], and errors of `keep`.
     pub fn run_each<T: Send>(
         &self,
         watch: &Watch,

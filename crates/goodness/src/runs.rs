@@ -90,7 +90,8 @@ impl Runs {
 
     /// Checks that these runs contain the metric to rank by.
     ///
-    /// # Errors A sentence that names the metrics they contain.
+    /// # Errors
+    /// A sentence that names the metrics they contain.
     pub fn can_rank_by(&self, metric: &str) -> Result<(), Refusal> {
         let is_measured = |name: &str| self.arms.iter().any(|arm| arm.values(name).iter().any(Option::is_some));
         if is_measured(metric) {

@@ -45,7 +45,8 @@ pub fn find(name: &str) -> Option<&'static Shipped> {
 
 /// Opens a recording by name: a file, standard input (`-`), or a shipped one.
 ///
-/// # Errors A file that cannot be opened.
+/// # Errors
+/// A file that cannot be opened.
 pub fn open(name: &str, watch: &Watch) -> Result<Input<'static>, TraceError> {
     match find(name) {
         Some(shipped) => Ok(Input::bytes(shipped.name, shipped.bytes).expect("what is shipped is whole")),

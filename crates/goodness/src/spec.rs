@@ -19,7 +19,8 @@ pub trait Registry {
     fn names() -> Vec<&'static str>;
     /// All tunables of the registered `name`, with `settings` applied.
     ///
-    /// # Errors The first invalid setting, as a sentence without the name.
+    /// # Errors
+    /// The first invalid setting, as a sentence without the name.
     fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
 }
 
@@ -67,7 +68,8 @@ impl<R: Registry> Spec<R> {
 
     /// All tunables with their effective values.
     ///
-    /// # Errors As [`Spec::parse`].
+    /// # Errors
+    /// As [`Spec::parse`].
     pub fn values(&self) -> Result<Vec<(&'static str, String)>, Refusal> {
         R::values(self.name, &self.settings)
             .map_err(|why| Refusal::usage(why).at(self.name).see(R::see(Some(self.name))))

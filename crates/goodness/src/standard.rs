@@ -42,7 +42,8 @@ impl Work {
     /// The named elevators, or the default ones, for work with disks that leaves the elevator open; none for other
     /// work.
     ///
-    /// # Errors An unknown elevator, an invalid setting, or an elevator for work that has no use for one.
+    /// # Errors
+    /// An unknown elevator, an invalid setting, or an elevator for work that has no use for one.
     pub fn elevators(&self, named: &[String]) -> Result<Vec<ElevatorSpec>, Refusal> {
         if self.source.asks_for_elevator() {
             let named: Vec<&str> = named.iter().map(String::as_str).collect();

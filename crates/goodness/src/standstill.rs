@@ -22,7 +22,8 @@ pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault)
 
 /// Fails for a run that ended in a deadlock: all tasks wait, or one waits for a lock that is never released.
 ///
-/// # Errors The time, the waiting tasks, what they wait for, and the remedy.
+/// # Errors
+/// The time, the waiting tasks, what they wait for, and the remedy.
 pub(crate) fn refuse_deadlock(
     source: &dyn WorkloadSource,
     tasks: &[Named],

@@ -11,7 +11,8 @@ const DEFAULT: &str = "none";
 /// Builds the disks that `work` needs on `machine`; those without a fixed elevator get `judged`. `None` if it needs
 /// none.
 ///
-/// # Errors An invalid device or elevator.
+/// # Errors
+/// An invalid device or elevator.
 pub fn build(
     work: &Workload,
     judged: Option<&ElevatorSpec>,

@@ -198,7 +198,8 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// Derives the geometry from settings.
     ///
-    /// # Errors Sizes that do not divide each other, or a drive too small for its blocks, as a sentence.
+    /// # Errors
+    /// Sizes that do not divide each other, or a drive too small for its blocks, as a sentence.
     pub fn new(settings: &Settings) -> Result<Geometry, String> {
         let units_per_row = units_per_row(settings)?;
         let unit = settings.mapping_unit;

@@ -56,7 +56,8 @@ pub struct Conformance {
 impl Scenario<'_> {
     /// Simulates and compares with the play.
     ///
-    /// # Errors An invalid machine, a fault of policy or work, or cancellation.
+    /// # Errors
+    /// An invalid machine, a fault of policy or work, or cancellation.
     pub fn against(self, played: Played, decisions: Option<Decisions>, watch: &Watch) -> Result<Conformance, Refusal> {
         let machine = self.machine(played.cpus.len(), decisions)?;
         let source = Drawn { source: &*self.work.source, duration: self.duration, cpus: machine.cpu_count() };

@@ -11,7 +11,8 @@ use goodness_trace::{FORMATS, Repair, TraceError};
 
 /// Opens, as a trace of block I/O, an input that is no scheduling recording for the reason `why`.
 ///
-/// # Errors If it is a trace of block I/O, the reason it is unusable; else `why`.
+/// # Errors
+/// If it is a trace of block I/O, the reason it is unusable; else `why`.
 pub(super) fn instead(held: &Held, options: &OpenOptions, why: TraceError) -> Result<Work, Refusal> {
     let is_other = matches!(why, TraceError::NotATrace { .. } | TraceError::NoSwitches { .. });
     if !is_other {

@@ -29,7 +29,8 @@ pub(super) struct Held {
 impl Held {
     /// Opens the trace called `text`: a file, a folder, standard input (`-`), or a recording shipped with the program.
     ///
-    /// # Errors There is none of that name, or a pipe that cannot be read.
+    /// # Errors
+    /// There is none of that name, or a pipe that cannot be read.
     pub(super) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
         let name = text.to_string();
         if let Some(shipped) = shipped::find(text) {

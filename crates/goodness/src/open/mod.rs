@@ -83,7 +83,8 @@ impl OpenOptions {
 
 /// Parses a machine.
 ///
-/// # Errors An unknown or invalid machine.
+/// # Errors
+/// An unknown or invalid machine.
 pub fn machine(text: &str) -> Result<Machine, Refusal> {
     let is_name = !text.contains('=') && !text.ends_with(".toml") && !Path::new(text).is_file();
     parse_machine(text).map_err(|why| {
@@ -94,7 +95,8 @@ pub fn machine(text: &str) -> Result<Machine, Refusal> {
 
 /// Determines the kind of `text` and reads it. Nothing is simulated.
 ///
-/// # Errors A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
+/// # Errors
+/// A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
 pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     const ALL: &[&str] = &["device", "block_events", "block_only", "io_cost"];
     let name = text.split(':').next().unwrap_or(text);

@@ -110,7 +110,8 @@ pub fn attributes() -> io::Result<Attributes> {
 
 /// Sets the class of the calling thread. With `reset_on_fork`, its child threads start as `SCHED_OTHER`.
 ///
-/// # Errors The error of `sched_setattr`: no permission, or no such class in this kernel.
+/// # Errors
+/// The error of `sched_setattr`: no permission, or no such class in this kernel.
 pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
     let mut it = process::Attributes::sized();
     it.flags = if reset_on_fork { process::RESET_ON_FORK } else { 0 };

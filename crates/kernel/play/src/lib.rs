@@ -133,7 +133,8 @@ impl std::error::Error for PlayError {}
 
 /// Plays `work` to its end.
 ///
-/// # Errors Work that threads cannot do (refused before anything starts), an operation without permission such as a
+/// # Errors
+/// Work that threads cannot do (refused before anything starts), an operation without permission such as a
 /// class that needs root, or a system that refuses threads.
 pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
     // In a thread of its own, whose class can be raised without touching the caller's.

@@ -152,7 +152,8 @@ impl Stage {
 
     /// Starts the thread of `seat`. It begins at its own time, or now if forked.
     ///
-    /// # Errors When no unstarted task has this seat, or the system refuses another thread.
+    /// # Errors
+    /// When no unstarted task has this seat, or the system refuses another thread.
     pub fn start(self: &Arc<Self>, seat: usize) -> Result<(), String> {
         let role = self.waiting.get(seat).and_then(|it| held(it).take());
         let role = role.ok_or_else(|| format!("forked task {seat}, which is not there to be forked"))?;

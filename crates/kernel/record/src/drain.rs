@@ -34,7 +34,8 @@ pub struct Drain {
 impl Drain {
     /// Opens the buffers of `cpus`. Their pages go to unnamed files in `folder`.
     ///
-    /// # Errors [`RecordError::Drain`] naming the CPU.
+    /// # Errors
+    /// [`RecordError::Drain`] naming the CPU.
     pub fn open(instance: &Instance, cpus: &[u32], folder: &Path) -> Result<Self, RecordError> {
         let open = |&cpu: &u32| -> Result<CpuBuffer, RecordError> {
             let failed = |source| RecordError::Drain { cpu, source };
@@ -52,7 +53,8 @@ impl Drain {
 
     /// Moves the pages available in the buffers at these positions (see [`descriptors`](Self::descriptors)).
     ///
-    /// # Errors [`RecordError::Drain`] naming the CPU.
+    /// # Errors
+    /// [`RecordError::Drain`] naming the CPU.
     pub fn take(&mut self, which: impl Iterator<Item = usize>) -> Result<(), RecordError> {
         let mut page = vec![0u8; self.layout.page_size];
         for at in which {
@@ -65,7 +67,8 @@ impl Drain {
 
     /// Moves the remaining pages of all buffers and closes the kernel's files.
     ///
-    /// # Errors [`RecordError::Drain`] naming the CPU.
+    /// # Errors
+    /// [`RecordError::Drain`] naming the CPU.
     pub fn finish(mut self) -> Result<Spools, RecordError> {
         self.take(0..self.buffers.len())?;
         let files = self.buffers.into_iter().map(|buffer| (buffer.cpu, buffer.spool)).collect();
@@ -158,7 +161,8 @@ impl Reel<'_> {
 impl Spools {
     /// Passes every event to `visit`, merged over CPUs by time; ties go by CPU number.
     ///
-    /// # Errors [`RecordError::Drain`] when a temporary file cannot be read, or the error of `visit`.
+    /// # Errors
+    /// [`RecordError::Drain`] when a temporary file cannot be read, or the error of `visit`.
     pub fn walk(&mut self, mut visit: impl FnMut(Record) -> Result<(), RecordError>) -> Result<(), RecordError> {
         let layout = self.layout;
         let mut reels = Vec::new();

@@ -292,7 +292,8 @@ pub struct Decoder {
 impl Decoder {
     /// Builds the decoder from the formats of the enabled events, which must include `sched_switch`.
     ///
-    /// # Errors Names the event and the field it lacks.
+    /// # Errors
+    /// Names the event and the field it lacks.
     pub fn new(formats: &[EventFormat]) -> Result<Self, String> {
         let switch = formats.iter().find(|format| format.name == "sched_switch");
         let switch = switch.ok_or("sched_switch is not described")?;

@@ -85,7 +85,8 @@ pub struct EventFormat {
 impl EventFormat {
     /// Parses the text of a `format` file.
     ///
-    /// # Errors Names the missing part.
+    /// # Errors
+    /// Names the missing part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
         let name = value("name:").ok_or("it gives no name")?.to_string();
@@ -120,7 +121,8 @@ impl StateLetters {
     /// Parses the pairs `{ 0x1, "S" }, …` of the flags list. The bit for "preempted while leaving" is the one above the
     /// highest listed, in every kernel since 2.6.
     ///
-    /// # Errors When the print format has no such list.
+    /// # Errors
+    /// When the print format has no such list.
     pub fn parse(format: &EventFormat) -> Result<Self, String> {
         let mut letters = Vec::new();
         for pair in format.print.split('{').skip(1) {

@@ -23,7 +23,8 @@ impl Output {
     /// A new recording is readable by its owner only (under `sudo`, the calling user), because it names all running
     /// programs. A recording that replaces a file keeps that file's mode and owner.
     ///
-    /// # Errors [`RecordError::Output`] with the reason.
+    /// # Errors
+    /// [`RecordError::Output`] with the reason.
     pub fn prepare(path: &Path) -> Result<Self, RecordError> {
         let refuse = |reason: String| RecordError::Output { path: path.to_path_buf(), reason };
         static MADE: AtomicU32 = AtomicU32::new(0);
@@ -50,7 +51,8 @@ impl Output {
     /// Has `write` fill the file through the compressor, syncs it and renames it to its final path. Returns its size in
     /// bytes.
     ///
-    /// # Errors [`RecordError::Output`], or the error of `write`.
+    /// # Errors
+    /// [`RecordError::Output`], or the error of `write`.
     pub fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> Result<(), RecordError>) -> Result<u64, RecordError> {
         let path = self.path.clone();
         let failed = |error: io::Error| RecordError::Output { path: path.clone(), reason: error.to_string() };

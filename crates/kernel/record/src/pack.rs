@@ -35,7 +35,8 @@ impl<W: Write> Packer<W> {
 
     /// Writes the remaining data. An empty recording gets a frame, too.
     ///
-    /// # Errors The writer's error.
+    /// # Errors
+    /// The writer's error.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Gzip(gzip) => gzip.finish()?.flush(),

@@ -41,7 +41,8 @@ pub struct Tracefs {
 impl Tracefs {
     /// Finds the mounted tracefs, or mounts one at a private path named after `name`.
     ///
-    /// # Errors [`RecordError::NoTracefs`] when neither works.
+    /// # Errors
+    /// [`RecordError::NoTracefs`] when neither works.
     pub fn find(name: &str, restore: &Restore) -> Result<Self, RecordError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         if let Some(root) = mounted_at(&mounts).into_iter().find(|root| root.join("instances").is_dir()) {
@@ -103,7 +104,8 @@ pub const CLOCK: &str = "mono";
 impl Instance {
     /// Creates an instance called `name` with all events and the clock set, tracing off.
     ///
-    /// # Errors Names the file and the failed action; the instance is removed by then.
+    /// # Errors
+    /// Names the file and the failed action; the instance is removed by then.
     pub fn create(
         tracefs: &Path,
         name: &str,

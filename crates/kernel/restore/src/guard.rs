@@ -31,7 +31,8 @@ pub struct Guard {
 impl Guard {
     /// Starts the child. It keeps `journal` open and so holds its lock.
     ///
-    /// # Errors The error of pipe2(2) or fork(2).
+    /// # Errors
+    /// The error of pipe2(2) or fork(2).
     pub fn start(journal: &File, path: &std::path::Path) -> io::Result<Guard> {
         let path = sys::c_path(path.as_os_str())?;
         // Made before the fork, because a child forked from a process with threads may not allocate; and touched, so that
@@ -54,7 +55,8 @@ impl Guard {
 
     /// Sends it a journal line.
     ///
-    /// # Errors The guard has died.
+    /// # Errors
+    /// The guard has died.
     pub fn tell(&mut self, line: &[u8]) -> io::Result<()> {
         self.leash.write_all(line)
     }

@@ -80,7 +80,8 @@ impl Journal {
 
     /// Appends `line`. If it is lost in a crash, a change may be undone twice, which is harmless.
     ///
-    /// # Errors The error of writing.
+    /// # Errors
+    /// The error of writing.
     pub fn note(&mut self, line: &[u8]) -> io::Result<()> {
         self.length += line.len() as u64;
         if self.length > LONGEST {

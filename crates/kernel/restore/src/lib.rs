@@ -71,7 +71,8 @@ impl std::fmt::Debug for State {
 impl Restore {
     /// The instance of this process, created on first use.
     ///
-    /// # Errors The journal cannot be written, or the guard cannot be started. Then nothing may be changed.
+    /// # Errors
+    /// The journal cannot be written, or the guard cannot be started. Then nothing may be changed.
     pub fn of_this_process() -> io::Result<Restore> {
         static CURRENT: Mutex<Weak<Inner>> = Mutex::new(Weak::new());
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +86,8 @@ impl Restore {
 
     /// A separate instance with its journal in `folder`.
     ///
-    /// # Errors As for [`Restore::of_this_process`].
+    /// # Errors
+    /// As for [`Restore::of_this_process`].
     pub fn start_in(folder: &Path) -> io::Result<Restore> {
         let journal = Journal::make(folder)?;
         let guard = Some(Guard::start(&journal.file, &journal.path)?);
@@ -126,7 +128,8 @@ impl Restore {
     /// Claims `resource` for this process until the last clone of this is dropped. [`Restore::before`] does it for the
     /// resource it changes.
     ///
-    /// # Errors Another process owns it; the error names that process.
+    /// # Errors
+    /// Another process owns it; the error names that process.
     pub fn own(&self, resource: &Path) -> io::Result<()> {
         self.state().own(resource)
     }
@@ -140,7 +143,8 @@ impl Restore {
     /// Records how to undo a change. Make the change after this returns, and keep the returned value: dropping it
     /// undoes the change.
     ///
-    /// # Errors The journal cannot be written, the guard was killed, or another process owns the resource. Then do not
+    /// # Errors
+    /// The journal cannot be written, the guard was killed, or another process owns the resource. Then do not
     /// make the change.
     pub fn before(&self, action: &Action) -> io::Result<Undo> {
         let mut state = self.state();
@@ -173,7 +177,8 @@ impl Restore {
 
     /// Writes `value` to a kernel file. Dropping the returned value restores the old one.
     ///
-    /// # Errors The error of reading or writing the file.
+    /// # Errors
+    /// The error of reading or writing the file.
     pub fn put(&self, file: &Path, value: &str) -> io::Result<Undo> {
         let mut put = Action::Put { file: file.to_path_buf(), value: String::new(), written: None };
         // Whoever owns it may have changed it: what it holds is known only afterwards.

@@ -43,7 +43,8 @@ impl fmt::Display for Owner {
 /// Calls `write` if `resource` has no owner, under the lock. Returns changes of a dead owner that could not be undone,
 /// as sentences.
 ///
-/// # Errors Another process owns it (named in the error), or the error of `write`.
+/// # Errors
+/// Another process owns it (named in the error), or the error of `write`.
 pub fn claim(folder: &Path, resource: &Path, mut write: impl FnMut() -> io::Result<()>) -> io::Result<Vec<String>> {
     let begun = Instant::now();
     loop {

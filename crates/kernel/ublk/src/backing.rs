@@ -41,7 +41,8 @@ pub struct Backing {
 
 /// Opens `path` as a backing.
 ///
-/// # Errors It is neither file nor block device, is in use, is too small, or the kernel refuses.
+/// # Errors
+/// It is neither file nor block device, is in use, is too small, or the kernel refuses.
 pub fn open(path: &Path) -> Result<Backing, ElevateError> {
     let not = |why: String| ElevateError::Backing { path: path.to_path_buf(), why };
     let found = fs::canonicalize(path).map_err(|why| not(format!("{why}. Name a file or a block device.")))?;

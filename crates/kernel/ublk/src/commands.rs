@@ -94,7 +94,8 @@ fn remedy(number: u32, standing: Standing, is_written: bool) -> Option<String> {
 
 /// Stops device `number` by ending its server. Without a server, the device is removed and waiting requests fail.
 ///
-/// # Errors The device is not ours, is in use, or did not stop in time.
+/// # Errors
+/// The device is not ours, is in use, or did not stop in time.
 pub fn stop(number: u32) -> Result<(), ElevateError> {
     let listed = list()?.into_iter().find(|it| it.number == number);
     let Some(device) = listed.filter(|it| it.standing != Standing::NotOurs) else {
@@ -138,7 +139,8 @@ fn remove(number: u32) -> Result<(), ElevateError> {
 
 /// Status of device `number`, or of the only device. Asks its server.
 ///
-/// # Errors There is no such device, or it has no server.
+/// # Errors
+/// There is no such device, or it has no server.
 pub fn status(number: Option<u32>) -> Result<Report, ElevateError> {
     let served: Vec<u32> = record::all().into_iter().filter(Record::server_lives).map(|it| it.device).collect();
     let number = match (number, served.as_slice()) {

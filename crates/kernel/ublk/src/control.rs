@@ -23,7 +23,8 @@ pub struct Control {
 impl Control {
     /// Opens `/dev/ublk-control`.
     ///
-    /// # Errors No root, no ublk driver, or no io_uring.
+    /// # Errors
+    /// No root, no ublk driver, or no io_uring.
     pub fn open() -> Result<Control, ElevateError> {
         let uid = goodness_sys::effective_user();
         if uid != 0 {

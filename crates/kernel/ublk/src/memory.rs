@@ -68,7 +68,8 @@ pub struct Descriptors {
 impl Descriptors {
     /// Maps the table of the opened character device.
     ///
-    /// # Errors The error of mmap(2).
+    /// # Errors
+    /// The error of mmap(2).
     pub fn new(device: &File, tags: u16) -> io::Result<Descriptors> {
         let bytes = (usize::from(tags) * size_of::<Descriptor>()).next_multiple_of(page_bytes());
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
@@ -78,7 +79,8 @@ impl Descriptors {
 
     /// The request of `tag`, which the kernel has just announced.
     ///
-    /// # Panics When there is no such tag.
+    /// # Panics
+    /// When there is no such tag.
     pub fn of(&self, tag: usize) -> Descriptor {
         let at = tag * size_of::<Descriptor>();
         assert!(at + size_of::<Descriptor>() <= self.mapping.bytes, "there is no tag {tag}");

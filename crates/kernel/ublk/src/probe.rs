@@ -32,7 +32,8 @@ impl Probe {
 
 /// Makes `reads` reads from `backing`, which has this many sectors, and as many `through` the device. Writes nothing.
 ///
-/// # Errors The error of a read.
+/// # Errors
+/// The error of a read.
 pub fn probe(backing: &File, sectors: u64, through: &File, reads: u32) -> io::Result<Probe> {
     let mut memory = vec![0u8; 2 * READ_BYTES];
     let start = memory.as_ptr().align_offset(READ_BYTES);

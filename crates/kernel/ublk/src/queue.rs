@@ -110,7 +110,8 @@ impl Queue {
 
     /// Serves until the device is removed. Sends on `ready` once it can take requests.
     ///
-    /// # Errors An error of io_uring itself. Errors of the backing are returned to the requests.
+    /// # Errors
+    /// An error of io_uring itself. Errors of the backing are returned to the requests.
     pub fn serve(mut self, ready: &mpsc::Sender<()>) -> io::Result<()> {
         self.spent.thread.store(goodness_sys::thread_id() as u64, Ordering::Relaxed);
         for tag in 0..self.tags.len() {

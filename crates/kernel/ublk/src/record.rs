@@ -53,7 +53,8 @@ impl Record {
 
     /// Writes the record atomically: a reader finds the old one or the new one.
     ///
-    /// # Errors The error of writing.
+    /// # Errors
+    /// The error of writing.
     pub fn write(&self) -> io::Result<()> {
         fs::create_dir_all(folder())?;
         let (path, fresh) = (file(self.device, "json"), file(self.device, "new"));

@@ -80,7 +80,8 @@ pub enum Told {
 
 /// Creates a device and serves it until a signal. Takes over the device of a killed server with the same backing.
 ///
-/// # Errors See [`ElevateError`].
+/// # Errors
+/// See [`ElevateError`].
 pub fn serve(options: &Options, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
     goodness_elevators::check(&options.elevator).map_err(ElevateError::Elevator)?;
     check(options)?;
@@ -130,7 +131,8 @@ fn listen() -> Result<Signals, ElevateError> {
 
 /// Takes over device `number` of a dead server, with the same elevator or another.
 ///
-/// # Errors See [`ElevateError`].
+/// # Errors
+/// See [`ElevateError`].
 pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
     // The tender first: the first command makes the kernel start a thread here.
     let (mut control, tender) = (Control::open()?, Tender::start()?);

@@ -76,7 +76,8 @@ struct Run<'a> {
 
 /// Runs `load`. `progress` counts acknowledgements.
 ///
-/// # Errors The first failed operation.
+/// # Errors
+/// The first failed operation.
 pub fn run(load: &Load, progress: &AtomicU64) -> io::Result<Acknowledged> {
     let mut run = Run::new(load)?;
     let began = monotonic_ns();

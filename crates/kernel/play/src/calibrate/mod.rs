@@ -79,7 +79,8 @@ impl Drop for Pinned {
 
 /// Measures all costs. `progress` is called with the name of each step before it starts.
 ///
-/// # Errors When the affinity cannot be read or set, or pipes, threads or processes cannot be created.
+/// # Errors
+/// When the affinity cannot be read or set, or pipes, threads or processes cannot be created.
 pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     let cpus = sys::affinity_of(0).ok_or_else(io::Error::last_os_error)?;
     let Some(&home) = cpus.first() else { return Err(io::Error::other("this process may use no CPU")) };

@@ -49,7 +49,8 @@ pub struct Sleeps {
 
 /// Sleeps beside a `SCHED_IDLE` task that computes, until that task has run during `count` sleeps.
 ///
-/// # Errors The reason there is no figure, as a sentence.
+/// # Errors
+/// The reason there is no figure, as a sentence.
 pub fn sleeps(count: usize, planted: Planted) -> Result<Sleeps, String> {
     // When the other ran first and last since it was asked, ns; 0 asks.
     let (first, last, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
@@ -101,7 +102,8 @@ fn enough(seen: usize, of: usize) -> Result<(), String> {
 
 /// Time in ns that the interrupt ending a sleep takes from a computing thread the sleeper does not preempt.
 ///
-/// # Errors The reason there is no figure, as a sentence.
+/// # Errors
+/// The reason there is no figure, as a sentence.
 pub fn interrupts(count: usize, planted: Planted) -> Result<Vec<u64>, String> {
     let (due, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let sleeper = || {

@@ -77,7 +77,8 @@ pub fn pipe_alone() -> io::Result<Pipe> {
 
 /// Times in ns from one side's write to the other's read, on the CPU the thread is pinned to (half a round trip).
 ///
-/// # Errors When no pipe or process can be created.
+/// # Errors
+/// When no pipe or process can be created.
 pub fn ping_pong(partner: Partner) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     match partner {

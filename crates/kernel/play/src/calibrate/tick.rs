@@ -67,7 +67,8 @@ struct Seen {
 
 /// Durations in ns of ticks with a period of `period` ns.
 ///
-/// # Errors The reason there is no figure, as a sentence.
+/// # Errors
+/// The reason there is no figure, as a sentence.
 pub fn ticks(clock: &mut impl Clock, period: u64) -> Result<Vec<u64>, String> {
     let usual = between_readings(clock);
     let (mut times, mut met) = (Vec::with_capacity(TICKS), 0);

@@ -63,7 +63,8 @@ fn wakes(sleeper: &Sleeper, to: &OwnedFd, answers: &OwnedFd) -> Vec<u64> {
 /// Times in ns from before the write until the reader on CPU `other` has its byte. With `busy`, a `SCHED_IDLE` task
 /// computes on that CPU; otherwise the CPU is idle except for other work on this machine.
 ///
-/// # Errors When no pipe can be created.
+/// # Errors
+/// When no pipe can be created.
 pub fn latency(other: u32, busy: bool) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     let (sleeper, stop) = (Sleeper::default(), AtomicBool::new(!busy));
@@ -90,7 +91,8 @@ const TURNS: u32 = 200;
 
 /// Time to pass a word to a thread that spins on CPU `other`, in one direction.
 ///
-/// # Errors None so far; the signature matches the other measurements.
+/// # Errors
+/// None so far; the signature matches the other measurements.
 pub fn handover(other: u32) -> io::Result<Option<Sample>> {
     let word = AtomicU32::new(0);
     let end = TURNS * WAKES as u32;

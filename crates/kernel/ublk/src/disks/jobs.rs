@@ -58,9 +58,11 @@ pub struct Done {
 /// Runs `jobs` concurrently on the `device` of `bytes` bytes. The same `seed` gives each job the same operations in the
 /// same order. The blocks of different jobs do not overlap.
 ///
-/// # Errors The kernel's error.
+/// # Errors
+/// The kernel's error.
 ///
-/// # Panics When a job has no depth or no batch, or fewer blocks than its depth.
+/// # Panics
+/// When a job has no depth or no batch, or fewer blocks than its depth.
 pub fn run(device: &Path, bytes: u64, jobs: &[Job], seed: Seed) -> Result<Vec<Done>, DiskError> {
     let start = Barrier::new(jobs.len());
     let one = |(number, job): (usize, &Job)| {

@@ -58,14 +58,16 @@ pub struct LoopDisk {
 impl LoopDisk {
     /// A disk of `bytes` bytes over a sparse file in a new folder below `below`, with direct I/O.
     ///
-    /// # Errors The kernel's error; everything is undone by then.
+    /// # Errors
+    /// The kernel's error; everything is undone by then.
     pub fn make(below: &Path, bytes: u64) -> Result<LoopDisk, DiskError> {
         LoopDisk::make_from(below, Backing::File(bytes))
     }
 
     /// A disk over all of `lower`, which must outlive it: two elevators, one above the other.
     ///
-    /// # Errors As for [`LoopDisk::make`].
+    /// # Errors
+    /// As for [`LoopDisk::make`].
     pub fn above(lower: &LoopDisk, below: &Path) -> Result<LoopDisk, DiskError> {
         LoopDisk::make_from(below, Backing::Loop(lower.number))
     }
@@ -117,7 +119,8 @@ impl LoopDisk {
 
     /// Sets the elevator `name` on the device, in its initial state.
     ///
-    /// # Errors The kernel's error, for example for an elevator it lacks.
+    /// # Errors
+    /// The kernel's error, for example for an elevator it lacks.
     pub fn set_elevator(&self, name: &str) -> Result<(), DiskError> {
         // The one that is there already would keep what it has learnt.
         self.set_elevator_only("none")?;
@@ -132,7 +135,8 @@ impl LoopDisk {
     /// Like [`LoopDisk::set_elevator`], with at most `tags` requests in the device at a time. Further requests wait in
     /// the elevator, which can then choose among them. A loop device takes 128 by default.
     ///
-    /// # Errors As there.
+    /// # Errors
+    /// As there.
     pub fn set_elevator_before(&self, name: &str, tags: u32) -> Result<(), DiskError> {
         let requests = self.queue("nr_requests");
         self.set_elevator("none")?;
@@ -149,7 +153,8 @@ impl LoopDisk {
 
     /// Limits I/Os per second in each direction (`blkio.throttle`) until the device is removed.
     ///
-    /// # Errors The kernel's error; it needs the blkio controller of cgroup v1.
+    /// # Errors
+    /// The kernel's error; it needs the blkio controller of cgroup v1.
     pub fn limit(&self, reads: u64, writes: u64) -> Result<(), DiskError> {
         for (file, rate) in [("read_iops_device", reads), ("write_iops_device", writes)] {
             let file = PathBuf::from(format!("/sys/fs/cgroup/blkio/blkio.throttle.{file}"));
@@ -161,7 +166,8 @@ impl LoopDisk {
 
     /// Traces the device's requests while `during` runs. Returns the trace text and the result of `during`.
     ///
-    /// # Errors The error of tracefs.
+    /// # Errors
+    /// The error of tracefs.
     pub fn traced<T>(&self, during: impl FnOnce() -> T) -> Result<(String, T), DiskError> {
         let tracing = Tracing::start(&self.tracefs.root, &self.instance, (MAJOR << 20) | self.number, &self.restore)?;
         let result = during();
