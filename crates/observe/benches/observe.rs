@@ -1,10 +1,10 @@
-//! What observing costs: nanoseconds per event and per decision, for each observer, over tasks and CPUs.
+//! Cost of observing in nanoseconds per event and per decision, for each observer, by tasks and CPUs.
 //!
-//! `cargo bench -p goodness-observe` prints the table. One observer alone, for instruction counts:
-//! `valgrind --tool=callgrind BINARY both 1000 1 100000` (nothing|metrics|checkers|both, tasks, CPUs, decisions).
+//! `cargo bench -p goodness-observe` prints the table. For instruction counts of a single observer: `valgrind
+//! --tool=callgrind BINARY both 1000 1 100000` (nothing|metrics|checkers|both, tasks, CPUs, decisions).
 //!
-//! The stream is that of a round-robin host: in turn a task blocks and the next runs, or is preempted and the
-//! next runs, and as many are woken as blocked. The cost of making the stream is the row `nothing`.
+//! The event stream is that of a round-robin host: alternately a task blocks or is preempted and the next one runs, and
+//! as many are woken as blocked. The row `nothing` is the cost of making the stream.
 
 use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
 use goodness_observe::{Checkers, Ending, Metrics, MetricsAndCheckers, Subject};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// A host that does nothing but tell what happens.
+/// A host that only emits events.
 struct Host {
     now: u64,
     turn: u64,
@@ -23,7 +23,7 @@ struct Host {
 }
 
 impl Host {
-    /// Every task woken, every CPU busy, half of the rest asleep again.
+    /// Wakes every task and starts every CPU, then puts half of the remaining tasks to sleep.
     fn new<O: Observer>(tasks: u32, cpus: u32, observer: &mut O) -> Host {
         assert!(tasks >= 2 * cpus + 2, "the stream needs more tasks than twice the CPUs");
         let mut host = Host {
@@ -72,8 +72,8 @@ impl Host {
         self.tell(observer, Event::Switch { cpu: CpuId(cpu), prev: Some(prev), off, next: Some(next) });
     }
 
-    /// One wake-up, one switch because its task blocks, one because its task is preempted: two thirds of a
-    /// switch and a third of a wake-up per event.
+    /// One wake-up, one switch by blocking and one by preemption: per event, two thirds of a switch and a third of a
+    /// wake-up.
     #[inline]
     fn step<O: Observer>(&mut self, observer: &mut O) {
         self.turn += 1;
@@ -92,8 +92,8 @@ impl Host {
     }
 }
 
-/// Seconds of CPU time this thread has used: on a busy machine the wall clock would measure the others, too.
-/// Where the kernel does not tell, seconds since `start`.
+/// CPU time of this thread in seconds. On a busy machine, wall-clock time would include other work; it is used, since
+/// `start`, only if CPU time is unavailable.
 fn cpu_seconds(start: Instant) -> f64 {
     let account = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let used = account.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
@@ -114,7 +114,7 @@ fn measure<O: Observer>(observer: &mut O, tasks: u32, cpus: u32, decisions: u64)
     (host.events - events, cpu_seconds(start) - before)
 }
 
-/// As `measure`, with the observer of that name.
+/// Like `measure`, with the named observer.
 fn measure_named(name: &str, tasks: u32, cpus: u32, decisions: u64) -> (u64, f64) {
     let subjects = vec![Subject::default(); tasks as usize];
     let mut metrics = Metrics::new(cpus as usize, Time::ZERO, &subjects);

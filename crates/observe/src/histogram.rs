@@ -1,23 +1,22 @@
-//! Log-linear histograms of 64-bit values: exact below one octave of sub-buckets, above it each power of two
-//! is divided evenly. Counting is two shifts and an addition; no value is refused; nothing is allocated after
-//! construction.
+//! Log-linear histograms of 64-bit values: exact for small values; above, each power of two is divided evenly. Counting
+//! takes two shifts and an addition. All values are accepted, and nothing is allocated after construction.
 //!
-//! Quantiles are nearest-rank: the value of rank ⌈n·q⌉. A bucket stands for its middle, but for no more than the
-//! largest value seen, so a quantile is at most half a bucket wrong: 1/256 here, 1/32 (or 4) for
-//! [`PerTaskHistograms`]. Mean and largest value are exact, hence also the quantiles that few values push up to it.
+//! Quantiles are nearest-rank: the value of rank ⌈n·q⌉. A bucket stands for its middle, but at most for the largest
+//! value seen. So a quantile is off by at most half a bucket: 1/256 here, 1/32 (or 4) for [`PerTaskHistograms`]. Mean
+//! and maximum are exact, and so are quantiles that fall on the maximum.
 
 use goodness_core::TaskId;
 
 /// Sub-buckets of an octave in a [`Histogram`], as a power of two.
 const FINE: u32 = 7;
-/// Fine buckets that make one of [`PerTaskHistograms`], as a power of two.
+/// Number of fine buckets per bucket of [`PerTaskHistograms`], as a power of two.
 const MERGED: u32 = 3;
 /// Coarse buckets of an octave.
 const COARSE: usize = 1 << (FINE - MERGED);
-/// Octaves: one for the values below 2^7, one for each greater power of two.
+/// Octaves: one for values below 2^7, and one per greater power of two.
 const OCTAVES: usize = 65 - FINE as usize;
 
-/// The bucket of a value. The first 128 hold one value each, the following 128 two each, and so on.
+/// The bucket of a value. The first 128 cover one value each, the next 128 two each, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u32);
 
@@ -47,20 +46,20 @@ impl Place {
     }
 }
 
-/// The rank, counted from 1, of the quantile `per_10k` / 10 000 among `count` values.
+/// Rank, from 1, of the quantile `per_10k` / 10 000 of `count` values.
 const fn rank(count: u64, per_10k: u32) -> u64 {
     let rank = (count as u128 * per_10k as u128).div_ceil(10_000) as u64;
     if rank == 0 { 1 } else { rank }
 }
 
-/// One bucket of a [`Histogram`] that holds something.
+/// One non-empty bucket of a [`Histogram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Smallest value that falls into it.
     pub low: u64,
     /// Largest value that falls into it.
     pub high: u64,
-    /// How many did (or their total weight).
+    /// Number of values in it (or their total weight).
     pub count: u64,
 }
 
@@ -89,7 +88,7 @@ impl Histogram {
         self.record_at(Place::of(value), value);
     }
 
-    /// Counts `value`, whose place is known, once.
+    /// Counts `value` with its known bucket once.
     #[inline(always)]
     pub fn record_at(&mut self, place: Place, value: u64) {
         self.counts[place.0 as usize & (Self::ROOM - 1)] += 1;
@@ -107,13 +106,13 @@ impl Histogram {
         }
     }
 
-    /// How many values were counted (or their total weight); added up anew at each call.
+    /// Number of values (or their total weight), summed at each call.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The mean, exact up to the rounding of the division; `None` without values.
+    /// The mean, exact except for the rounding of the division; `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
@@ -161,11 +160,11 @@ impl Histogram {
     }
 }
 
-/// A small distribution for each of the first [`PerTaskHistograms::LIMIT`] tasks: 16 buckets an octave, 3 %
-/// error. An octave of a task takes its 64 bytes at its first value.
+/// A small histogram for each of the first [`PerTaskHistograms::LIMIT`] tasks: 16 buckets per octave, 3 % error. An
+/// octave of a task is allocated (64 bytes) at its first value.
 #[derive(Clone, Debug, Default)]
 pub struct PerTaskHistograms {
-    /// For each task and octave, one more than the place of its counts in `pool`; 0 for none.
+    /// For each task and octave, the index of its counts in `pool` plus one; 0 for none.
     octaves: Vec<[u32; OCTAVES]>,
     pool: Vec<[u32; COARSE]>,
 }
@@ -174,8 +173,8 @@ impl PerTaskHistograms {
     /// Tasks with a larger number have no distribution of their own.
     pub const LIMIT: usize = 65_536;
 
-    /// Room for `tasks` tasks: for every value they may have up to 18 000 tasks, for 16 octaves each at
-    /// [`Self::LIMIT`]. Room not used is only reserved: no page of it is touched.
+    /// Room for `tasks` tasks: all values for up to 18 000 tasks, 16 octaves each at [`Self::LIMIT`]. Unused room is
+    /// only reserved; its pages are never touched.
     #[must_use]
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
@@ -200,7 +199,7 @@ impl PerTaskHistograms {
         self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % OCTAVES])
     }
 
-    /// Loads a [block](Self::block) into the CPU's caches.
+    /// Prefetches a [block](Self::block) into the CPU's caches.
     #[inline]
     pub fn load(&self, block: u32) -> u32 {
         self.pool.get((block as usize).wrapping_sub(1)).map_or(0, |counts| counts[0])
@@ -221,7 +220,7 @@ impl PerTaskHistograms {
         self.octaves[task.index()][octave] = self.pool.len() as u32;
     }
 
-    /// The quantile `per_10k` / 10 000 of `task`, nearest-rank, not above `max`; `None` without values.
+    /// The quantile `per_10k` / 10 000 of `task`, nearest-rank, at most `max`; `None` without values.
     #[must_use]
     pub fn quantile(&self, task: TaskId, per_10k: u32, max: u64) -> Option<u64> {
         let held = || self.octaves.get(task.index()).into_iter().flatten().enumerate().filter(|(_, held)| **held != 0);
@@ -249,7 +248,7 @@ mod tests {
     use super::*;
     use goodness_core::Seed;
 
-    /// As the reference: sorted list, rank ⌈n·q⌉.
+    /// Reference implementation: sorted list, rank ⌈n·q⌉.
     fn nearest_rank(sorted: &[u64], per_10k: u64) -> u64 {
         let rank = (sorted.len() as u64 * per_10k).div_ceil(10_000).max(1);
         sorted[rank as usize - 1]

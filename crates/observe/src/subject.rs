@@ -1,15 +1,15 @@
-//! What an observer must know of a task that no event tells.
+//! Facts about a task that observers need and no event carries.
 
 use goodness_core::{Class, CpuSet, Nice, TaskSpec, Workload};
 
-/// A task as observers see it. Tasks created during the run that nobody described take after their parent.
+/// Facts about a task. An undescribed task created during the run inherits from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// Whether it belongs to what is being judged; competing load from outside does not.
     pub judged: bool,
-    /// Class asked for.
+    /// Requested class.
     pub class: Class,
-    /// Nice at the start; later changes are not seen.
+    /// Initial nice; later changes are not seen.
     pub nice: Nice,
     /// CPUs it may use.
     pub affinity: CpuSet,
@@ -22,7 +22,7 @@ impl Default for Subject {
 }
 
 impl Subject {
-    /// What observers need of one task of a workload.
+    /// The facts about a task of a workload.
     #[must_use]
     pub fn of(spec: &TaskSpec) -> Subject {
         Subject {

@@ -1,4 +1,4 @@
-//! What the tracker knows of one task, and what it tells of a stint that ends or begins.
+//! The tracker's state of one task, and its reports on slices that start or end.
 
 use goodness_core::{CpuId, State, Time};
 
@@ -12,19 +12,19 @@ pub(crate) mod mark {
     pub const DESCRIBED: u8 = 32;
 }
 
-/// What is known of one task. `T` is what the tracker's owner keeps beside it, on the same cache line.
+/// State of one task. `T` is data of the tracker's owner, kept on the same cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub struct TaskTrack<T> {
-    /// When it entered its present state; for a queued task, when it became runnable or lost its CPU.
+    /// Time it entered its state. For a queued task: when it became runnable or lost its CPU.
     pub since: Time,
-    /// What the owner keeps.
+    /// The owner's data.
     pub own: T,
     pub(crate) cpu: u16,
     pub(crate) ran_on: u16,
     /// Number of its affinity; 0 for every CPU.
     pub(crate) set: u16,
-    /// Where it stands.
+    /// State.
     pub state: State,
     pub(crate) marks: u8,
 }
@@ -54,13 +54,13 @@ impl<T> TaskTrack<T> {
         self.has(mark::WOKEN)
     }
 
-    /// Whether its exit was seen; it may still be about to leave its CPU.
+    /// Whether its exit was seen. It may still have to leave its CPU.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has(mark::ENDED)
     }
 
-    /// Whether it may run anywhere and has not ended: then its state alone says what it may do next.
+    /// Whether it has not ended and may run on any CPU, so that its state alone determines the valid next events.
     #[inline]
     #[must_use]
     pub fn is_free(&self) -> bool {
@@ -70,7 +70,7 @@ impl<T> TaskTrack<T> {
 
 /// A stint that ended.
 pub struct Ended<'a, T> {
-    /// When it began.
+    /// Start of the slice.
     pub began: Time,
     /// The task, in its new state.
     pub task: &'a mut TaskTrack<T>,
@@ -78,11 +78,11 @@ pub struct Ended<'a, T> {
 
 /// A stint that begins.
 pub struct Began<'a, T> {
-    /// Since when the task waited; `None` if it was not known to wait.
+    /// Start of the wait; `None` if it was not known to wait.
     pub waited_since: Option<Time>,
     /// Whether that wait began with a wake-up.
     pub woken: bool,
-    /// Whose runqueue counted it: where it waited, or ran as far as was known; `None` if it was not runnable.
+    /// CPU whose run queue counted it: where it waited, or was believed to run; `None` if it was not runnable.
     pub counted_on: Option<CpuId>,
     /// Whether its previous stint was on another CPU.
     pub moved: bool,

@@ -1,8 +1,8 @@
-//! Who runs where, who waits, since when: the state that all measures and invariants share.
+//! State shared by all metrics and invariants: running and waiting tasks, and since when.
 //!
-//! The tracker follows the stream and believes what is possible: an event that contradicts what went before
-//! (say, a switch away from a task that does not run there) changes only what it can, without a stint or a
-//! wait being made up. Finding such contradictions is the work of the checkers.
+//! The tracker accepts whatever is possible. An event that contradicts earlier ones (for example a switch away from a
+//! task that does not run there) changes only what it can, and no slice or wait is invented. Detecting contradictions
+//! is up to the checkers.
 
 use crate::subject::Subject;
 use crate::track::mark;
@@ -14,7 +14,7 @@ use goodness_core::{CpuId, Event, Off, PerTask, State, TaskId, Time};
 #[derive(Clone, Debug)]
 pub struct Tracker<T> {
     tasks: Vec<TaskTrack<T>>,
-    /// First wake-ups; asked for at the end only, so kept apart.
+    /// First wake-ups; needed only at the end, so kept separately.
     arrivals: PerTask<Option<Time>>,
     running: Vec<Option<TaskId>>,
     sets: Sets,
@@ -22,10 +22,9 @@ pub struct Tracker<T> {
 }
 
 impl<T: Default> Tracker<T> {
-    /// A machine of `cpus` idle CPUs and the tasks known beforehand.
+    /// A machine of `cpus` idle CPUs and the initial tasks.
     ///
-    /// # Panics
-    /// With more than 65 536 CPUs, or more than 65 535 different affinities.
+    /// # Panics With more than 65 536 CPUs, or more than 65 535 different affinities.
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
         assert!(cpus <= 65_536, "{cpus} CPUs are more than the 65536 that are supported");
@@ -42,7 +41,7 @@ impl<T: Default> Tracker<T> {
         tracker
     }
 
-    /// Says what no event tells of `task`; call it before the task first becomes runnable.
+    /// Sets the facts about `task`. Call it before the task first becomes runnable.
     pub fn describe(&mut self, task: TaskId, subject: &Subject) {
         let set = self.sets.number_of(&subject.affinity);
         self.waiting.make_room(set, &subject.affinity);
@@ -51,8 +50,7 @@ impl<T: Default> Tracker<T> {
         track.marks = track.marks & !mark::JUDGED | mark::DESCRIBED | if subject.judged { mark::JUDGED } else { 0 };
     }
 
-    /// A task began to exist. One that nobody described takes after its parent; without one it is judged and
-    /// may run anywhere.
+    /// A new task. If undescribed, it inherits from its parent; without one it is judged and may run anywhere.
     pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
         let (set, judged) = match parent {
             Some(parent) => {
@@ -68,7 +66,7 @@ impl<T: Default> Tracker<T> {
         }
     }
 
-    /// The task became runnable, on the runqueue of `cpu`; `None` if it was runnable or gone already.
+    /// The task becomes runnable on the run queue of `cpu`. `None` if it was runnable or has ended.
     #[inline(always)]
     pub fn wake(&mut self, at: Time, task: TaskId, cpu: CpuId) -> Option<&mut TaskTrack<T>> {
         let track = task_mut(&mut self.tasks, task);
@@ -87,8 +85,7 @@ impl<T: Default> Tracker<T> {
         Some(track)
     }
 
-    /// As [`Tracker::wake`], but only where nothing is out of the ordinary: the task exists, was not runnable, and
-    /// may run anywhere. Otherwise nothing happens.
+    /// Fast path of [`Tracker::wake`]: the task exists, is not runnable, and may run anywhere. Otherwise does nothing.
     #[inline(always)]
     pub fn wake_plainly(&mut self, at: Time, task: TaskId, cpu: CpuId) -> Option<&mut TaskTrack<T>> {
         let track = self.tasks.get_mut(task.index())?;
@@ -103,8 +100,8 @@ impl<T: Default> Tracker<T> {
         Some(track)
     }
 
-    /// As [`Tracker::stop`] and [`Tracker::start`], but only where nothing is out of the ordinary: `prev` ran there
-    /// and lives on, `next` was queued there, and both may run anywhere. Otherwise nothing happens.
+    /// Fast path of [`Tracker::stop`] and [`Tracker::start`]: `prev` runs there and continues to live, `next` is queued
+    /// there, and both may run anywhere. Otherwise does nothing.
     #[inline(always)]
     pub fn switch_plainly(
         &mut self,
@@ -135,8 +132,8 @@ impl<T: Default> Tracker<T> {
         Some(Switched { ended, began, waited_since })
     }
 
-    /// A task never heard of lost `cpu`: it was there before the first event, and waits since `at` if it is still
-    /// runnable. Returns whether it now waits.
+    /// Adds an unknown task that lost `cpu`: it existed before the first event, and waits since `at` if it is still
+    /// runnable. Returns whether it waits.
     pub fn appear(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> bool {
         let track = task_mut(&mut self.tasks, task);
         if track.state != State::New {
@@ -172,8 +169,8 @@ impl<T: Default> Tracker<T> {
         Some(Ended { began, task: track })
     }
 
-    /// `task` begins to run on `cpu`. What the tracker still believes to run there is [forgotten](Self::forget),
-    /// and a task that runs elsewhere is taken from there.
+    /// Starts `task` on `cpu`. A task still believed to run there is [forgotten](Self::forget); if `task` runs
+    /// elsewhere, it is removed there.
     #[inline(always)]
     pub fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) -> Began<'_, T> {
         if self.running[cpu.index()].is_some() {
@@ -231,7 +228,7 @@ impl<T: Default> Tracker<T> {
         Some(track)
     }
 
-    /// What is believed to run on `cpu` does not, and nobody knows since when: it has no stint, and sleeps.
+    /// Drops the task believed to run on `cpu`, whose switch-out was missed. It gets no slice and counts as sleeping.
     #[cold]
     pub fn forget(&mut self, cpu: CpuId) {
         if let Some(task) = self.running[cpu.index()].take() {
@@ -240,7 +237,7 @@ impl<T: Default> Tracker<T> {
         }
     }
 
-    /// The task, made if it was never heard of: judged, and free to run anywhere.
+    /// The task, added if unknown: judged, and allowed on all CPUs.
     #[inline(always)]
     pub fn task_mut(&mut self, task: TaskId) -> &mut TaskTrack<T> {
         task_mut(&mut self.tasks, task)
@@ -265,41 +262,41 @@ impl<T> Tracker<T> {
         self.tasks.iter_mut()
     }
 
-    /// How many tasks were ever heard of.
+    /// Number of tasks seen.
     #[inline]
     #[must_use]
     pub fn task_count(&self) -> usize {
         self.tasks.len()
     }
 
-    /// When `task` was first woken.
+    /// Time of the first wake-up of `task`.
     #[must_use]
     pub fn arrived(&self, task: TaskId) -> Option<Time> {
         if task.index() < self.arrivals.len() { self.arrivals[task] } else { None }
     }
 
-    /// How many CPUs there are.
+    /// Number of CPUs.
     #[must_use]
     pub fn cpu_count(&self) -> usize {
         self.running.len()
     }
 
-    /// What runs on `cpu`.
+    /// The task running on `cpu`.
     #[inline(always)]
     #[must_use]
     pub fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
         self.running[cpu.index()]
     }
 
-    /// How many CPUs run a task.
+    /// Number of CPUs that run a task.
     #[inline]
     #[must_use]
     pub fn running(&self) -> u64 {
         self.running.len() as u64 - u64::from(self.waiting.idle_cpus())
     }
 
-    /// Loads what a block of events is about into the CPU's caches, all at once: one event after the other would wait for
-    /// its own task. Of a switch it is the task that begins; the other one is still at hand.
+    /// Prefetches the tasks of a block of events into the CPU's caches, all at once, so that events do not wait for
+    /// their tasks one by one. Of a switch it is the next task; the previous one is still cached.
     pub fn load(&self, events: &[(Time, Event)]) -> u64 {
         let about = events.iter().filter_map(|(_, event)| match *event {
             Event::Wakeup { task, .. } | Event::Switch { next: Some(task), .. } => self.task(task),
@@ -318,8 +315,8 @@ impl<T> Tracker<T> {
         }
     }
 
-    /// Whether a CPU idles while a task waits that may run there; `None` where that is not known: with
-    /// restricted tasks on more than 64 CPUs, or with more than 64 different affinities.
+    /// Whether a CPU idles while a task waits that may run there. `None` if unknown: with affinities on more than 64
+    /// CPUs, or with more than 64 different affinities.
     #[inline(always)]
     #[must_use]
     pub fn idles_while_queued(&self) -> Option<bool> {

@@ -3,7 +3,7 @@
 use goodness_core::{CpuId, CpuSet};
 use std::collections::HashMap;
 
-/// The different affinities of a run, numbered from 1; 0 stands for every CPU.
+/// The different affinities of a run, numbered from 1; 0 stands for all CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct Sets {
     cpus: usize,
@@ -42,15 +42,15 @@ impl Sets {
     }
 }
 
-/// How many tasks wait and how many CPUs idle, in total and for each affinity.
+/// Number of waiting tasks and idle CPUs, in total and per affinity.
 ///
-/// Without restricted tasks two counters answer whether a CPU idles that could serve a waiting task. With them
-/// the answer needs the idle CPUs as a set: it is known for up to 64 CPUs and 64 different affinities.
+/// Without affinities, two counters tell whether a CPU idles that could serve a waiting task. With affinities, the set
+/// of idle CPUs is needed; it is kept for up to 64 CPUs and 64 different affinities.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     /// Waiting tasks that may run anywhere.
     anywhere: u32,
-    /// For each affinity: its CPUs, and how many waiting tasks have it.
+    /// For each affinity: its CPUs, and the number of waiting tasks with it.
     restricted: Vec<(u64, u32)>,
     cpus: usize,
     idle: u32,

@@ -1,4 +1,4 @@
-//! One observer, two offices: it measures, or it checks, or both at once for the price of following the stream once.
+//! Metrics and checkers, which can share one pass over the events.
 
 use crate::checkers::{Checked, Ending, Rules, Violation};
 use crate::metrics::{Measured, Measures, TaskAccount};
@@ -26,21 +26,20 @@ pub type MetricsAndCheckers = Watch<true, true>;
 /// Tasks up to which all that is kept of them stays in the CPU's caches anyway.
 const FITS_INTO_CACHES: usize = 4_096;
 
-/// Events whose tasks are loaded at a time: a quarter of a first-level cache.
+/// Events whose tasks are prefetched at a time: a quarter of a first-level cache.
 const EVENTS_LOADED: usize = 128;
 
 impl Metrics {
-    /// Measures a machine of `cpus` CPUs from the warm-up instant `from`. `subjects` are the tasks known
-    /// beforehand, by task number.
+    /// Measures a machine of `cpus` CPUs from time `from` on, the end of the warm-up. `subjects` are the initial tasks,
+    /// by task number.
     ///
-    /// # Panics
-    /// As [`Tracker::new`]; later, when an event names a CPU the machine does not have.
+    /// # Panics As [`Tracker::new`]; later, when an event names a CPU the machine does not have.
     #[must_use]
     pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Self {
         Self::with(cpus, from, subjects)
     }
 
-    /// Ends the run at `end`, or at its last event if that is later, and says what was measured.
+    /// Ends the run at `end`, or at its last event if later. Returns the measurements.
     #[must_use]
     pub fn finish(mut self, end: Time) -> Measured {
         let end = self.end(end);
@@ -52,10 +51,9 @@ impl Checkers {
     /// Violations kept in full.
     pub const KEPT: usize = Rules::KEPT;
 
-    /// Checks a machine of `cpus` CPUs. `subjects` are the tasks known beforehand, by task number.
+    /// Checks a machine of `cpus` CPUs. `subjects` are the initial tasks, by task number.
     ///
-    /// # Panics
-    /// As [`Tracker::new`].
+    /// # Panics As [`Tracker::new`].
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
         Self::with(cpus, Time::ZERO, subjects)
@@ -96,8 +94,8 @@ impl<const MEASURE: bool> Watch<MEASURE, true> {
         self
     }
 
-    /// Finds out which task is the first to wait longer than `limit`: where a watchdog would act. `subjects` are those given
-    /// at construction; real-time tasks belong to no policy that a watchdog guards.
+    /// Finds the first task to wait longer than `limit`, for which a watchdog would act. `subjects` are those given at
+    /// construction; real-time tasks are not guarded.
     #[must_use]
     pub fn with_watchdog(mut self, limit: Span, subjects: &[Subject]) -> Self {
         let realtime = subjects.iter().enumerate().filter(|(_, subject)| subject.class.is_realtime());
@@ -106,7 +104,8 @@ impl<const MEASURE: bool> Watch<MEASURE, true> {
         self
     }
 
-    /// A CPU that idles longer than `tolerance` on end, while a task waits that may run there, is a violation.
+    /// Makes it a violation if a CPU idles longer than `tolerance` without a break while a task waits that may run
+    /// there.
     #[must_use]
     pub fn with_work_conserving(mut self, tolerance: Span) -> Self {
         self.rules.idling.tolerance = tolerance;
@@ -137,7 +136,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         end
     }
 
-    /// Loads what `events` need into the CPU's caches: first the tasks, then the distributions that their waits go into.
+    /// Prefetches the data of `events` into the CPU's caches: first the tasks, then the histograms of their waits.
     #[inline(never)]
     fn load(&self, events: &[(Time, Event)]) {
         let mut blocks = [0; EVENTS_LOADED];
@@ -163,7 +162,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         self.measures.block_of_wait(task, wait)
     }
 
-    /// Lets the time up to `at` pass in the state reached; a clock that goes back stays where it was.
+    /// Advances the time to `at` in the current state. A clock that goes back is ignored.
     #[inline(always)]
     fn pass(&mut self, at: Time) {
         if at > self.now {
@@ -235,7 +234,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
-    /// What [`Self::switch`] does, also from and to idle, with restricted tasks, and where the stream is wrong.
+    /// The general case of [`Self::switch`]: also from and to idle, with affinities, and for invalid streams.
     #[inline(never)]
     fn switch_of_any_kind(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, next: Option<TaskId>) {
         let running = self.tracker.running_on(cpu);
@@ -266,8 +265,8 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
-    /// `cpu` switched away from another task than was known to run there. That one has no stint, since nobody
-    /// knows when it ended; the one that left has none either, but may begin to wait.
+    /// Handles a switch of `cpu` away from another task than was believed to run. Neither gets a slice, because its
+    /// bounds are unknown, but the task that left may start to wait.
     #[cold]
     fn stop_unknown(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off, running: Option<TaskId>) {
         if let Some(lost) = running {

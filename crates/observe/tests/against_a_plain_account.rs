@@ -5,13 +5,13 @@ use goodness_observe::{Checkers, Ending, Measured, Metrics, MetricsAndCheckers, 
 
 const END: Time = Time(60_000);
 
-/// A host that does whatever chance says, but nothing impossible.
+/// A host that makes random but valid decisions.
 struct Host {
     rng: Rng,
     now: u64,
     subjects: Vec<Subject>,
     running: Vec<Option<usize>>,
-    /// For each task the CPU on whose runqueue it waits.
+    /// CPU on whose run queue each task waits.
     queued: Vec<Option<usize>>,
     gone: Vec<bool>,
     events: Vec<(Time, Event)>,
@@ -95,7 +95,7 @@ fn subject(rng: &mut Rng, cpus: usize, restricted: bool, weighted: bool) -> Subj
     subject
 }
 
-/// What a task is doing.
+/// State of a task.
 #[derive(Clone, Copy, PartialEq)]
 enum Doing {
     Nothing,

@@ -1,4 +1,4 @@
-//! How fast traces of block I/O are read, streaming: MB per second of CPU time.
+//! Streaming read speed of block-I/O traces, in MB per second of CPU time.
 //!
 //! `cargo bench -p goodness-trace --bench block [-- FILE…]`; without FILE, 10 million made-up events as blktrace of one
 //! CPU and of four, and a tenth of them as blkparse text.
@@ -60,12 +60,12 @@ fn report<R: BlockReader>(what: &str, open: impl Fn() -> R) {
     }
 }
 
-/// CPU time of this (single-threaded) process so far, where the system tells it.
+/// CPU time of this single-threaded process so far, if available.
 fn cpu_ns() -> Option<u64> {
     std::fs::read_to_string("/proc/self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Requests of four processes on two disks, thirty-two at a time, each with five stages.
+/// Requests of four processes on two disks, thirty-two at a time, with five stages each.
 fn events(count: u64) -> impl Iterator<Item = BlockRecord> {
     let stages = [
         (BlockStage::Queue, 0),

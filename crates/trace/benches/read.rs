@@ -1,4 +1,4 @@
-//! How fast ftrace text is read, streaming and in memory: MB per second of CPU time, and of wall time.
+//! Read speed of ftrace text, streaming and in memory, in MB per second of CPU time and wall time.
 //!
 //! `cargo bench -p goodness-trace [-- FILE]`; without FILE, about 200 MB of made-up text of four busy CPUs.
 
@@ -43,7 +43,7 @@ fn report(way: &str, text: &[u8], run: impl Fn() -> u64) {
     }
 }
 
-/// CPU time of this (single-threaded) process so far, where the system tells it.
+/// CPU time of this single-threaded process so far, if available.
 fn cpu_ns() -> Option<u64> {
     std::fs::read_to_string("/proc/self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }

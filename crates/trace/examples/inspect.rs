@@ -1,4 +1,4 @@
-//! Reads each trace named on the command line, in memory, and prints what was found and repaired.
+//! Reads each named trace into memory and prints a summary with the repairs.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Prints what is in each trace named on the command line (`-`: standard input), in memory that does not grow with it.
+//! Prints a summary of each named trace (`-`: standard input), in constant memory.
 
 use goodness_trace::{Input, TraceError, summarise};
 use std::path::Path;

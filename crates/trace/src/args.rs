@@ -1,5 +1,5 @@
-//! The fields of scheduling events, in the kernel's `key=value` rendering and in the `comm:pid [prio]` rendering
-//! of libtraceevent's plugin (trace-cmd, perf). Fields are taken from the end, since only names may hold spaces,
+//! Parses the fields of scheduling events, in the kernel's `key=value` form and in the `comm:pid [prio]` form of
+//! libtraceevent's plugin (trace-cmd, perf). Fields are parsed from the end, because only names may contain spaces,
 //! `=`, `:` or brackets, and names come first.
 
 use crate::event::{Context, Wake};
@@ -9,8 +9,8 @@ use crate::scan::{cpu_number, last_pair, signed, split_last, thread_id};
 use crate::tasks::Comm;
 use goodness_core::CpuId;
 
-/// What the event called `name` says; [`Content::Other`] for events that are not about scheduling, `None` when a
-/// scheduling event's fields cannot be read. `context` is the line's.
+/// Parses the event called `name`. [`Content::Other`] for events unrelated to scheduling; `None` if a scheduling event
+/// has unreadable fields. `context` is that of the line.
 pub(crate) fn event(name: &[u8], args: &[u8], context: Context) -> Option<Content> {
     let args = args.trim_ascii_end();
     let event = match name {
@@ -67,7 +67,7 @@ impl Fields {
         }
     }
 
-    /// `comm:pid [prio] success=1 CPU:000`, the last two optional.
+    /// Parses `comm:pid [prio] success=1 CPU:000`; the last two are optional.
     fn pretty(args: &[u8]) -> Option<Fields> {
         let mut fields = Fields::default();
         let mut rest = args;

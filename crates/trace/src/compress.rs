@@ -1,4 +1,4 @@
-//! Input from a file, a pipe or memory, decompressed on the way. Compression is recognised by its first bytes.
+//! Input from a file, a pipe or memory, decompressed transparently. The first bytes determine the compression.
 
 use crate::error::TraceError;
 use crate::zstd::Frames;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-/// Memory an xz stream may ask for, in KiB; `xz -9` needs 65 MiB.
+/// Memory limit of an xz stream, in KiB; `xz -9` needs 65 MiB.
 const XZ_MEMORY: u32 = 256 << 10;
 
 /// Something to read a trace from, and the name it has in messages.
@@ -20,8 +20,7 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// Opens the file at `path`; `-` is standard input.
     ///
-    /// # Errors
-    /// [`TraceError::Open`] when it cannot be opened or its compressed beginning cannot be read.
+    /// # Errors [`TraceError::Open`] if it cannot be opened or its compressed start cannot be read.
     pub fn open(path: &Path) -> Result<Input<'static>, TraceError> {
         let name = path.display().to_string();
         let cannot = |source| TraceError::Open { path: name.clone(), source };
@@ -35,10 +34,9 @@ impl<'a> Input<'a> {
         Input::reader(&name, file).map_err(cannot)
     }
 
-    /// Reads from anything; undoes gzip, xz or zstd compression.
+    /// Reads from any reader; decompresses gzip, xz and zstd.
     ///
-    /// # Errors
-    /// What reading the first bytes meets.
+    /// # Errors The error of reading the first bytes.
     pub fn reader(name: &str, mut from: impl Read + 'a) -> io::Result<Input<'a>> {
         let mut head = [0u8; 6];
         let mut len = 0;
@@ -73,8 +71,7 @@ impl<'a> Input<'a> {
 
     /// Reads from memory.
     ///
-    /// # Errors
-    /// As for [`Input::reader`].
+    /// # Errors As for [`Input::reader`].
     pub fn bytes(name: &str, text: &'a [u8]) -> io::Result<Input<'a>> {
         Input::reader(name, text)
     }

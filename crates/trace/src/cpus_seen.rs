@@ -1,6 +1,6 @@
-//! CPUs that a trace shows: those that wrote lines, and those that wake-ups and migrations only name.
+//! CPUs in a trace: those that wrote lines, and those only named by wake-ups and migrations.
 
-/// What is known of one CPU.
+/// Facts about one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Whether a line was written on it.
@@ -33,12 +33,12 @@ impl CpusSeen {
         &mut self.0[index]
     }
 
-    /// One more than the highest CPU seen.
+    /// Highest CPU number seen, plus one.
     pub fn count(&self) -> u32 {
         self.0.len() as u32
     }
 
-    /// A sentence about CPUs that are named and wrote no line, if there are any: the trace was filtered.
+    /// A warning about CPUs that are named but wrote no line, if any: the trace was filtered.
     pub fn warning(&self) -> Option<String> {
         let silent = || self.0.iter().enumerate().filter(|(_, seen)| !seen.wrote && seen.named > 0);
         let first = silent().next()?.0;

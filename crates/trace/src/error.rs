@@ -1,8 +1,8 @@
-//! Why a trace cannot be read: one sentence with the place and the remedy.
+//! Errors of reading a trace: one sentence with the place and the remedy.
 
 use thiserror::Error;
 
-/// Why a trace cannot be read.
+/// Error of reading a trace.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// It cannot be opened.
@@ -10,7 +10,7 @@ pub enum TraceError {
     Open {
         /// The path as given.
         path: String,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// Reading or decompressing failed before anything usable.
@@ -20,7 +20,7 @@ pub enum TraceError {
         path: String,
         /// The line that was being read.
         line: u64,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// There is nothing in it.
@@ -29,7 +29,7 @@ pub enum TraceError {
         /// The path as given.
         path: String,
     },
-    /// It is in no known format.
+    /// Unknown format.
     #[error(
         "{path}, line 1: this is none of the known trace formats ({formats}); it begins with \"{begins}\". {remedy}"
     )]
@@ -40,7 +40,7 @@ pub enum TraceError {
         formats: String,
         /// The first bytes, made printable.
         begins: String,
-        /// What to do.
+        /// What the user can do.
         remedy: String,
     },
     /// Times are counts without a unit.
@@ -78,7 +78,7 @@ pub enum TraceError {
         /// How to record them with this format's tool.
         how: &'static str,
     },
-    /// It holds switches, but none in a known rendering.
+    /// It contains switches, but none in a known form.
     #[error(
         "{path}: no sched_switch event can be read; {count} scheduling events are in a rendering that is not read, \
             first at line {line}; print them without -R or --raw ({how})"
@@ -88,7 +88,7 @@ pub enum TraceError {
         path: String,
         /// The first such line.
         line: u64,
-        /// How many.
+        /// Number of scheduling events.
         count: u64,
         /// How to print them with this format's tool.
         how: &'static str,
@@ -104,16 +104,16 @@ pub enum TraceError {
         path: String,
         /// The first such line.
         line: u64,
-        /// How many.
+        /// Number of these events.
         count: u64,
-        /// Of how many.
+        /// Number of all events.
         events: u64,
         /// Lines within which order is restored.
         window: usize,
         /// Such events in a hundred that are accepted.
         most: u64,
     },
-    /// Lines do not say which CPU wrote them.
+    /// Lines do not name their CPU.
     #[error("{path}, line {line}: the lines do not name the CPU; write them with {how}")]
     NoCpu {
         /// The path as given.
@@ -123,14 +123,14 @@ pub enum TraceError {
         /// How to print it with this format's tool.
         how: &'static str,
     },
-    /// It is known, and cannot be used.
+    /// A known format that is not supported.
     #[error("{path}, {place}: {what}")]
     Refused {
         /// The path as given.
         path: String,
         /// Line or byte.
         place: String,
-        /// What it is, and what to do.
+        /// The format, and the remedy.
         what: String,
     },
     /// It holds no arrival, issue or completion.

@@ -1,9 +1,9 @@
-//! What happened, as lines of a trace say it: the one enum from the parser to replay and metrics. 40 bytes a record.
+//! The scheduling event, used from the parser to replay and metrics. 40 bytes per record.
 
 use crate::prev_state::PrevState;
 use goodness_core::{CpuId, TaskId, Time};
 
-/// In whose context a line was written, from the flags column.
+/// Context in which a line was written, from the flags column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Context {
     /// The trace has no flags column.
@@ -17,79 +17,79 @@ pub enum Context {
     HardIrq,
 }
 
-/// Whether an event stands in the trace or was concluded from what follows.
+/// Whether an event was recorded or inferred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// It stands in the trace.
+    /// Recorded in the trace.
     #[default]
     Recorded,
-    /// The trace lacks it; what stands there cannot be without it. Counted in the repairs.
+    /// Missing in the trace, but implied by other events. Counted in the repairs.
     Repaired,
 }
 
 /// A wake-up in one of its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake<T = TaskId, W = Option<TaskId>> {
-    /// Who is woken.
+    /// The woken task.
     pub task: T,
-    /// Who ran on the CPU that wrote the line; `None` for the idle task. The waker, if `context` is
-    /// [`Context::Task`]; perhaps the waker in a soft interrupt.
+    /// The task running on the CPU that wrote the line; `None` for the idle task. It is the waker if `context` is
+    /// [`Context::Task`], and possibly in a soft interrupt.
     pub current: W,
-    /// Where the task is to run.
+    /// CPU the task is queued on.
     pub target: CpuId,
     /// Kernel priority of the task: 0–99 real time (smaller is more urgent), 100–139 nice −20 … +19, −1 deadline.
     pub prio: i16,
-    /// In whose context.
+    /// Context of the waker.
     pub context: Context,
 }
 
-/// What happened, by the kernel's tracepoints.
+/// A scheduling event, by kernel tracepoint.
 ///
-/// `T` is how a task is named: by thread id and name while lines are read, by its number in the recording
-/// from then on. `W` is who ran on the CPU: not known while a line is read by itself.
+/// `T` identifies a task: by thread id and name while lines are parsed, then by its number in the recording. `W` is the
+/// task running on the CPU, unknown while a line is parsed on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
     /// `sched_switch`; `None` is the idle task.
     Switch {
-        /// Who ran.
+        /// Previous task.
         prev: Option<T>,
-        /// Who runs now.
+        /// Next task.
         next: Option<T>,
         /// Kernel priority of `prev`.
         prev_prio: i16,
         /// Kernel priority of `next`.
         next_prio: i16,
-        /// How `prev` left.
+        /// State in which `prev` left.
         prev_state: PrevState,
     },
-    /// `sched_waking`: names the cause, since it is written where the waker runs.
+    /// `sched_waking`: written where the waker runs, so it shows the cause.
     Waking(Wake<T, W>),
-    /// `sched_wakeup`: the task is on a runqueue now; may be written on another CPU than its waking.
+    /// `sched_wakeup`: the task is on a run queue; may be written on another CPU than its waking.
     Wakeup(Wake<T, W>),
     /// `sched_wakeup_new`: a new task is on a runqueue for the first time.
     WakeupNew(Wake<T, W>),
     /// `sched_process_fork`.
     Fork {
-        /// Who called fork or clone; `None` for the idle task.
+        /// Task that called fork or clone; `None` for the idle task.
         parent: Option<T>,
         /// The new task.
         child: T,
     },
-    /// `sched_process_exec`: the task goes on under another name (see [`crate::Tasks::renames`]).
+    /// `sched_process_exec`: the task continues under another name (see [`crate::Tasks::renames`]).
     Exec {
-        /// Who.
+        /// The task.
         task: T,
-        /// Its thread id from now on: that of the process, if another thread called exec.
+        /// Its new thread id: that of the process, if another thread called exec.
         pid: u32,
     },
-    /// `sched_process_exit`: the task begins to end; it may sleep and run a little before its last switch.
+    /// `sched_process_exit`: the task starts to exit. It may sleep and run briefly before its last switch.
     Exit {
-        /// Who.
+        /// The task.
         task: T,
     },
     /// `sched_migrate_task`.
     Migrate {
-        /// Who.
+        /// The task.
         task: T,
         /// From where.
         from: CpuId,
@@ -98,7 +98,7 @@ pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
     },
     /// Events of this CPU were lost here.
     Lost {
-        /// How many; 0 when the kernel did not say.
+        /// Number of events lost; 0 if unknown.
         count: u32,
     },
 }
@@ -106,24 +106,24 @@ pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
 /// One event of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When, on the trace's own clock.
+    /// Time on the trace's clock.
     pub at: Time,
     /// On which CPU the line was written.
     pub cpu: CpuId,
-    /// What.
+    /// The event.
     pub event: SchedEvent,
-    /// Whether it stands in the trace.
+    /// Whether it was recorded or inferred.
     pub origin: Origin,
 }
 
 /// A text written to `trace_marker` (or a `print` event).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// When.
+    /// Time.
     pub at: Time,
     /// On which CPU.
     pub cpu: CpuId,
-    /// By whom; `None` for the idle task or when the trace does not say.
+    /// The waker; `None` for the idle task or if unknown.
     pub task: Option<TaskId>,
     /// The text, with bytes that are no UTF-8 replaced.
     pub text: String,

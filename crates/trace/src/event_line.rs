@@ -1,4 +1,4 @@
-//! What becomes of a line once its front is read: the part that all text formats share.
+//! Parses the rest of a line after its prefix: the part common to all text formats.
 
 use crate::args;
 use crate::line::{Content, EventLine, Parsed};
@@ -7,7 +7,7 @@ use crate::repairs::Repair;
 use crate::scan::{split_last, thread_id};
 use crate::tasks::Comm;
 
-/// The task that a line belongs to: name, thread id, process.
+/// The task of a line: name, thread id, process.
 pub(crate) struct LineTask<'a> {
     pub comm: &'a [u8],
     pub pid: Option<u32>,
@@ -58,7 +58,7 @@ fn line(found: &Prefix<'_>, who: &LineTask<'_>, content: Content) -> EventLine {
     }
 }
 
-/// What an unusable line is, when it is no header line either.
+/// Classifies an unusable line that is no header either.
 pub(crate) fn unusable(why: Unusable) -> Parsed {
     match why {
         Unusable::NoEvent => Parsed::Unreadable(Repair::UnreadableLine),

@@ -1,4 +1,4 @@
-//! What a trace format is: its description, how to recognise it, how to read a line.
+//! A trace format: description, recognition, and line parser.
 
 use crate::line::Parsed;
 use crate::metadata::Metadata;
@@ -8,11 +8,11 @@ use crate::metadata::Metadata;
 pub struct Format {
     /// Registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// What is read of it.
+    /// The parts that are read.
     pub reads: &'static str,
-    /// How to record it.
+    /// Instructions to record it.
     pub how_to_record: &'static str,
     /// Whether a line shows that the text is in this format.
     pub(crate) recognises: fn(&[u8]) -> bool,

@@ -6,7 +6,7 @@ use crate::{ftrace, perf_script, trace_cmd};
 /// Every format, in the order in which they are tried on each line.
 pub const FORMATS: &[Format] = &[perf_script::FORMAT, trace_cmd::FORMAT, ftrace::FORMAT];
 
-/// How many bytes at the beginning decide about the format.
+/// Number of bytes inspected to recognise the format.
 pub(crate) const HEAD: usize = 64 << 10;
 
 /// The format of a text that begins with `head`.
@@ -14,7 +14,7 @@ pub(crate) fn recognise(head: &[u8]) -> Option<&'static Format> {
     head.split(|b| *b == b'\n').find_map(|line| FORMATS.iter().find(|f| (f.recognises)(line)))
 }
 
-/// What to do with a file that is in none of the formats.
+/// Remedy for a file of unknown format.
 pub(crate) fn remedy(head: &[u8]) -> String {
     if head.starts_with(b"PERFILE") {
         return "It is perf's binary file: print it with `perf script --ns -i FILE` and read that".into();

@@ -62,7 +62,7 @@ fn rare(line: &[u8], why: Unusable) -> Parsed {
     unusable(why)
 }
 
-/// A comment line: `# goodness: {…}`, buffer counts, or a legend.
+/// Parses a comment line: `# goodness: {…}`, buffer counts, or a legend.
 pub(crate) fn header(line: &[u8], about: &mut Metadata) -> Parsed {
     if let Some(json) = line.strip_prefix(b"# goodness: ") {
         return match serde_json::from_slice::<HeaderLine>(json) {

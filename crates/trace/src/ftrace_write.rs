@@ -3,12 +3,12 @@
 use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
 use std::io::{self, Write};
 
-/// How a task is labelled.
+/// Label of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLabel {
-    /// Its name; cut to 15 bytes, line ends become `?`.
+    /// Name; cut to 15 bytes, with line ends replaced by `?`.
     pub name: String,
-    /// Its kernel priority: 0–99 real time, 100–139 nice −20 … +19.
+    /// Kernel priority: 0–99 real time, 100–139 nice −20 … +19.
     pub prio: i16,
 }
 
@@ -19,8 +19,8 @@ struct Place {
     forked: bool,
 }
 
-/// Writes the events it observes as ftrace text. Task `n` has thread id `n + 1`. Overhead and served requests have
-/// no place in ftrace text and are left out, and so is block I/O: this is a scheduling trace.
+/// Writes observed events as ftrace text. Task `n` has thread id `n + 1`. Overhead, served requests and block I/O are
+/// left out, as ftrace scheduling text cannot represent them.
 pub struct FtraceWriter<'a, W: Write> {
     to: W,
     labels: &'a [TaskLabel],

@@ -1,10 +1,10 @@
-//! The latency format, in which the CPU is glued to the flags, as tracefs and trace-cmd write it on request:
+//! The latency format, written by tracefs and trace-cmd on request, in which the flags follow the CPU without a space:
 //!
 //! ```text
 //! comm-tid   1d.h3.   345us+: event: fields
 //! ```
 //!
-//! The time is in microseconds, or in seconds as trace-cmd's `-l` has it. Names are cut to 8 bytes, hence not learned.
+//! The time is in microseconds, or in seconds with trace-cmd's `-l`. Names are cut to 8 bytes and so are not used.
 
 use crate::event_line::{LineTask, comm_and_ids};
 use crate::prefix::{LONGEST_PREFIX, Prefix, flags};

@@ -1,4 +1,4 @@
-//! One line as its format understood it: thread ids and names as written, nothing concluded yet.
+//! One line as its format parsed it: thread ids and names as written, nothing inferred yet.
 
 use crate::event::{Context, SchedEvent};
 use crate::repairs::Repair;
@@ -7,16 +7,16 @@ use crate::tasks::Comm;
 /// A task as a line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NamedTask {
-    /// Thread id; not 0, which is the idle task.
+    /// Thread id, never 0 (the idle task).
     pub pid: u32,
     /// Name, if the line has one.
     pub comm: Comm,
 }
 
-/// What happened, as one line says it: tasks are named, and who ran is not looked up yet.
+/// The event of one line: tasks are named, and the running task is not looked up yet.
 pub(crate) type LineEvent = SchedEvent<NamedTask, ()>;
 
-/// What one line tells.
+/// Contents of one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A scheduling event.
@@ -27,16 +27,16 @@ pub(crate) enum Content {
     Other,
 }
 
-/// One line.
+/// One parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EventLine {
-    /// When, in ns.
+    /// Time in ns.
     pub at: u64,
-    /// Which line of the file, from 1.
+    /// Line number in the file, from 1.
     pub line: u64,
-    /// Which CPU wrote it.
+    /// CPU that wrote it.
     pub cpu: u32,
-    /// Thread id of who ran there, when the line says so; 0 for the idle task.
+    /// Thread id of the task running there, if the line contains it; 0 for the idle task.
     pub current: Option<u32>,
     /// The process of `current`.
     pub tgid: Option<u32>,
@@ -48,12 +48,12 @@ pub(crate) struct EventLine {
     pub content: Content,
 }
 
-/// What became of a line.
+/// Result of parsing a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
     /// An event.
     Event(EventLine),
-    /// Nothing to be kept: comment, blank, callchain.
+    /// Ignored: comment, blank line, call chain.
     Nothing,
     /// It cannot be used.
     Unreadable(Repair),

@@ -9,16 +9,16 @@ const BLOCK: usize = 1 << 18;
 /// The longest line that is kept whole: the header of a machine with thousands of CPUs.
 const LONGEST: usize = 4 << 20;
 
-/// What the next line is.
+/// The next line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     /// A line, without its end.
     Whole(&'a [u8]),
     /// The last line, which has no end.
     Last(&'a [u8]),
-    /// A line longer than any event; its bytes are gone.
+    /// A line longer than any event; its text is dropped.
     Overlong,
-    /// Nothing any more.
+    /// End of the input.
     End,
 }
 

@@ -5,7 +5,7 @@ use crate::line::{Content, EventLine, LineEvent};
 use crate::scan::{cpu_number, number};
 use crate::tasks::Comm;
 
-/// `CPU:1 [LOST 412 EVENTS]`, as ftrace and trace-cmd write it.
+/// Parses `CPU:1 [LOST 412 EVENTS]`, as written by ftrace and trace-cmd.
 pub(crate) fn lost_line(line: &[u8]) -> Option<EventLine> {
     cpu_and_count(line).map(|(cpu, count)| lost_event(cpu, count))
 }
@@ -23,7 +23,7 @@ fn cpu_and_count(line: &[u8]) -> Option<(u32, u32)> {
     Some((cpu, u32::try_from(count).unwrap_or(u32::MAX)))
 }
 
-/// A loss; its time is filled in by the reader, since the line has none.
+/// A loss. The line has no time; the reader fills it in.
 pub(crate) fn lost_event(cpu: u32, count: u32) -> EventLine {
     EventLine {
         at: u64::MAX,

@@ -1,4 +1,4 @@
-//! What a trace says about itself: header lines, and the JSON of `docs/recording-format.md`.
+//! Metadata of a trace: header lines, and the JSON of `docs/recording-format.md`.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) ->
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
 
-/// What is known about where and how a trace was made. Absent means that the trace does not say.
+/// Facts about the machine and the recording. `None` or empty where the trace does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Metadata {
     /// Registered name of the format.
     pub format: &'static str,
-    /// CPUs of the machine, as the header says, and at least one more than the highest that wrote a line or that a
-    /// wake-up or a migration names.
+    /// CPUs of the machine: as in the header, and at least one more than the highest number in a line, wake-up or
+    /// migration.
     pub cpus: u32,
     /// The recording's own description, for files of `goodness record`.
     pub recording: Option<Header>,
@@ -39,8 +39,8 @@ impl Metadata {
         self.cpus = self.cpus.max(cpus.min(CPUS_MAX) as u32);
     }
 
-    /// Timer interrupts per second, where known. A header's figure that no machine can have (0, or more than
-    /// 100 000) is as good as none.
+    /// Timer interrupts per second, if known. An impossible value in the header (0, or more than 100 000) counts as
+    /// unknown.
     #[must_use]
     pub fn hz(&self) -> Option<u32> {
         self.recording.as_ref().and_then(|r| r.kernel.hz).filter(|hz| (1..=100_000).contains(hz))
@@ -81,7 +81,7 @@ pub struct Header {
     /// The recorded window.
     #[serde(deserialize_with = "lenient")]
     pub time: Window,
-    /// Why recording stopped.
+    /// Reason recording stopped.
     #[serde(deserialize_with = "lenient")]
     pub stopped_by: String,
     /// Whether names of tasks outside the recorded command were replaced.
@@ -108,7 +108,7 @@ pub struct Header {
     /// Path below debugfs or `/proc/sys` → text.
     #[serde(deserialize_with = "lenient")]
     pub tunables: BTreeMap<String, String>,
-    /// What could not be read, and why.
+    /// Facts that could not be read, with reasons.
     #[serde(deserialize_with = "lenient")]
     pub unreadable: Vec<Unreadable>,
 }
@@ -144,7 +144,7 @@ pub struct Cpus {
     pub topology: Vec<Neighbourhood>,
 }
 
-/// Where one CPU sits.
+/// Topology of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Neighbourhood {
@@ -191,11 +191,11 @@ pub struct Command {
     pub exit: Option<serde_json::Value>,
 }
 
-/// What the kernel says it lost on one CPU.
+/// Events the kernel lost on one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LostOnCpu {
-    /// Which.
+    /// CPU.
     pub cpu: u32,
     /// Overwritten before they were read.
     pub overrun: Option<u64>,
@@ -209,7 +209,7 @@ pub struct LostOnCpu {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Steal {
-    /// Which.
+    /// CPU.
     pub cpu: u32,
     /// By the hypervisor.
     pub steal_ns: Option<u64>,
@@ -241,7 +241,7 @@ pub struct Attributes {
     pub tgid: Option<u32>,
     /// Parent process.
     pub parent: Option<u32>,
-    /// Last name known.
+    /// Last known name.
     #[serde(deserialize_with = "lenient")]
     pub comm: String,
     /// `command`, `selected`, `kernel` or `other`.
@@ -263,7 +263,7 @@ pub struct Attributes {
     pub switches: u64,
 }
 
-/// One `# goodness:` line; kinds that are not known are skipped.
+/// One `# goodness:` line; unknown kinds are skipped.
 #[derive(Deserialize)]
 pub(crate) struct HeaderLine {
     /// The description.

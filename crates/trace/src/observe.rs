@@ -4,26 +4,26 @@ use crate::event::{Context, Record, SchedEvent, Wake};
 use crate::recording::Recording;
 use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
 
-/// What the conversion follows of a task.
+/// State followed for one task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Follow {
     /// It runs or waits for a CPU, so that further wakings change nothing.
     awake: bool,
-    /// Where it last was, if that is known.
+    /// Last CPU, if known.
     cpu: Option<CpuId>,
 }
 
 impl Recording {
-    /// Tells `observer` what happened, in order of time.
+    /// Passes the recording to `observer` as the events of a run, in order of time.
     ///
-    /// - `Wakeup`: once per wait, at its first waking. Hard and soft interrupts count as interrupts; in traces
-    ///   without a flags column, whoever ran on the CPU is the waker.
-    /// - `Switch`: as recorded or repaired. Tasks that were running when the trace began are switched in at its
-    ///   start. A trace cannot tell yielding from being preempted: both are `Off::Preempted`.
-    /// - `Migrate`: as recorded, or before a switch on another CPU than the task was on.
+    /// - `Wakeup`: once per wait, at its first waking. Hard and soft interrupts count as interrupts; in traces without a
+    ///   flags column, the task running on the CPU is the waker.
+    /// - `Switch`: as recorded or repaired. Tasks running when the trace began are switched in at its start. A trace does not
+    ///   distinguish yielding from preemption: both are `Off::Preempted`.
+    /// - `Migrate`: as recorded, or before a switch on another CPU than the task's last.
     /// - `Exit`: at the last switch of a task that ended.
     ///
-    /// A sleep whose waking is missing ends with the switch alone: no latency is made up.
+    /// A sleep without a recorded waking ends with the switch alone: no latency is invented.
     pub fn observe(&self, observer: &mut impl Observer) {
         let mut follows = vec![Follow::default(); self.tasks.len()];
         for (task, cpu) in self.running_at_start() {
@@ -35,7 +35,8 @@ impl Recording {
         }
     }
 
-    /// Who ran where when the trace began: who leaves a CPU in its first switch, unless it came from elsewhere.
+    /// Tasks running when the trace began: those that leave a CPU in its first switch, unless they came from another
+    /// CPU.
     #[must_use]
     pub fn running_at_start(&self) -> Vec<(TaskId, CpuId)> {
         let mut seen = vec![false; self.tasks.len()];

@@ -36,7 +36,7 @@ fn recognises(line: &[u8]) -> bool {
         || prefix(line).is_ok_and(|found| subsystem_first(without_period(found.event)))
 }
 
-/// Whether the text begins with `subsystem:name:`.
+/// Whether the text starts with `subsystem:name:`.
 fn subsystem_first(event: &[u8]) -> bool {
     let mut parts = event.splitn(3, |b| *b == b':');
     let is_word = |w: Option<&[u8]>| {
@@ -116,7 +116,7 @@ fn rare(line: &[u8], why: Unusable, about: &mut Metadata) -> Parsed {
     unusable(why)
 }
 
-/// `# os release : 6.18`, `# nrcpus online : 2`.
+/// Parses `# os release : 6.18`, `# nrcpus online : 2`.
 fn header(comment: &[u8], about: &mut Metadata) {
     let Some((key, value)) = split_once(comment) else { return };
     match key {

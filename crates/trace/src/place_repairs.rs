@@ -1,14 +1,14 @@
-//! Puts repaired events in their places, once all records are known.
+//! Moves repaired events to their final positions, once all records are known.
 
 use crate::event::{Origin, Record, SchedEvent};
 use crate::prev_state::PrevState;
 use goodness_core::TaskId;
 use std::collections::BTreeMap;
 
-/// What happens next to a task, seen from a switch that put it off its CPU.
+/// A task's next event after a switch that took it off its CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Next {
-    /// Nothing any more.
+    /// None.
     #[default]
     Nothing,
     /// It is woken.
@@ -17,8 +17,8 @@ enum Next {
     Runs,
 }
 
-/// Puts all records in their order, in place: `late` ones before the record whose number they name, early wakings
-/// behind the switch that begins the sleep they end. Unknown ways out are resolved by what the task does next.
+/// Sorts all records in place. `late` records go before the record whose number they name; early wakings go behind the
+/// switch that starts the sleep they end. Unknown leave states are resolved by the task's next event.
 pub(crate) fn place_repairs(records: &mut Vec<Record>, mut late: Vec<(u64, Record)>, tasks: usize) {
     late.sort_by_key(|(before, record)| (*before, record.at));
     insert(records, &late);
@@ -26,7 +26,7 @@ pub(crate) fn place_repairs(records: &mut Vec<Record>, mut late: Vec<(u64, Recor
     move_early_wakings(records, tasks);
 }
 
-/// Inserts each of `late` before the record whose number it names, from the last to the first.
+/// Inserts each of `late` before the record whose number it names, from last to first.
 fn insert(records: &mut Vec<Record>, late: &[(u64, Record)]) {
     let Some((_, filler)) = late.first() else { return };
     let mut unmoved = records.len();
@@ -40,7 +40,8 @@ fn insert(records: &mut Vec<Record>, late: &[(u64, Record)]) {
     }
 }
 
-/// Who runs next without a waking was preempted; who is woken next was asleep.
+/// Resolves unknown leave states: a task that runs next without a waking was preempted; one that is woken next was
+/// asleep.
 fn resolve_unknown(records: &mut [Record], tasks: usize) {
     let mut next = vec![Next::default(); tasks];
     for record in records.iter_mut().rev() {
@@ -67,7 +68,7 @@ fn resolve_unknown(records: &mut [Record], tasks: usize) {
     }
 }
 
-/// How far a task is on the way to an early waking.
+/// Progress of a task towards an early waking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Way {
     #[default]
@@ -125,8 +126,8 @@ fn is_early(waking: &Record, switch: &Record) -> bool {
     switch.at.since(waking.at).ns() <= crate::repair::EARLY_NS
 }
 
-/// Moves each record `.1` behind record `.0`, whose time it takes. Records are read before they are written over:
-/// what comes later in the list has left its own place before.
+/// Moves each record `.1` behind record `.0` and gives it that time. Records are read before they are overwritten,
+/// because later entries of the list have already left their positions.
 fn apply(records: &mut Vec<Record>, mut moves: Vec<(usize, usize)>) {
     moves.sort_unstable();
     let mut wakings: BTreeMap<usize, Option<Record>> = moves.iter().map(|(_, from)| (*from, None)).collect();

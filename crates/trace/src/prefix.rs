@@ -1,17 +1,16 @@
-//! What stands before an event on a line: who, which CPU, flags, time. The three text formats share all of it
-//! except how `who` is written.
+//! Parses the prefix of a line: task, CPU, flags, time. The three text formats differ only in how they write the task.
 
 use crate::event::Context;
 use crate::scan::{Stamp, cpu_number, stamp};
 use memchr::memchr;
 
-/// Names, numbers and columns take less; what comes later is the event's own text.
+/// Longest prefix in bytes; anything further is the event's own text.
 pub(crate) const LONGEST_PREFIX: usize = 256;
 
 /// The beginning of an event line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Prefix<'a> {
-    /// What stands before the CPU.
+    /// Text before the CPU.
     pub who: &'a [u8],
     pub cpu: u32,
     pub at: u64,
@@ -22,7 +21,7 @@ pub(crate) struct Prefix<'a> {
     pub event: &'a [u8],
 }
 
-/// Why there is no usable beginning.
+/// Reason the prefix is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unusable {
     /// It is no event line.
@@ -87,8 +86,8 @@ fn after_bracket(line: &[u8], open: usize) -> Result<Prefix<'_>, Unusable> {
     })
 }
 
-/// The context from the flags column, and whether a switch is due: three to six characters, the second says whether
-/// a switch is due, the third whether it is a hard or a soft interrupt.
+/// Context, and whether a switch is due, from a flags column of three to six characters: the second shows need-resched,
+/// the third a hard or soft interrupt.
 pub(crate) fn flags(text: &[u8]) -> Option<(Context, bool)> {
     if !(3..=6).contains(&text.len())
         || !text.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'?' | b'#'))
@@ -103,7 +102,7 @@ pub(crate) fn flags(text: &[u8]) -> Option<(Context, bool)> {
     Some((context, text[1].is_ascii_alphabetic()))
 }
 
-/// The event's name, without the subsystem that perf puts before it, and its fields.
+/// The event's name, without perf's subsystem prefix, and its fields.
 pub(crate) fn name_and_args(event: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut start = 0;
     loop {

@@ -1,4 +1,4 @@
-//! How a task left its CPU: `prev_state` of `sched_switch`, a set of letters that differs by kernel.
+//! `prev_state` of `sched_switch`: the state in which a task left its CPU, as a set of letters that differs by kernel.
 
 use goodness_core::Off;
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct PrevState(u16);
 impl PrevState {
     /// `R`: still runnable.
     pub const RUNNABLE: PrevState = PrevState(0);
-    /// `R+`: preempted; `+` with other letters: preempted while about to leave.
+    /// `R+`: preempted. `+` with other letters: preempted on the way to sleep.
     pub const PREEMPTED: PrevState = PrevState(1 << 15);
     /// `S`: interruptible sleep.
     pub const SLEEPING: PrevState = PrevState(1);
@@ -34,13 +34,13 @@ impl PrevState {
     pub const UNINTERRUPTIBLE: PrevState = PrevState(1 << 1);
     /// `X`: ended.
     pub const DEAD: PrevState = PrevState(1 << 4);
-    /// `Z`: ended, and its parent has not looked yet.
+    /// `Z`: ended, not yet reaped by its parent.
     pub const ZOMBIE: PrevState = PrevState(1 << 5);
-    /// `?`: the switch was not recorded, and nothing says how the task left.
+    /// `?`: the switch was not recorded, and the state is unknown.
     pub const UNKNOWN: PrevState = PrevState(1 << 14);
 
-    /// Reads letters with `|` or nothing between them, `+` at the end, `0x…` for the bits of the kernel
-    /// that printed no letters. `None` for anything else.
+    /// Parses letters, separated by `|` or not, an optional final `+`, or `0x…` for kernels that print no letters.
+    /// `None` for anything else.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<PrevState> {
         if let Some(hex) = text.strip_prefix(b"0x") {
@@ -78,20 +78,20 @@ impl PrevState {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the task still wants a CPU: `R`, `R+`, and preempted in any other state.
+    /// Whether the task is still runnable: `R`, `R+`, or preempted in another state.
     #[must_use]
     pub const fn is_runnable(self) -> bool {
         self.0 == 0 || self.has(PrevState::PREEMPTED)
     }
 
-    /// Whether the task is gone.
+    /// Whether the task has ended.
     #[must_use]
     pub const fn is_dead(self) -> bool {
         !self.is_runnable() && (self.has(PrevState::DEAD) || self.has(PrevState::ZOMBIE))
     }
 
-    /// The same in the words of the event stream. A trace cannot tell yielding from being preempted, so a
-    /// runnable task counts as preempted. An unknown way counts as sleeping.
+    /// The state as [`Off`]. Runnable counts as preempted, because a trace does not distinguish yielding. Unknown
+    /// counts as sleeping.
     #[must_use]
     pub const fn off(self) -> Off {
         if self.is_runnable() {

@@ -1,4 +1,4 @@
-//! The two ways in: [`read`] hands over one event after the other and forgets it, [`load`] keeps them all.
+//! Reads a trace: [`read`] passes on one event after the other, [`load`] keeps all in memory.
 
 use crate::compress::Input;
 use crate::error::TraceError;
@@ -19,24 +19,23 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// Of a hundred events, how many may lie too far in the past to be put where they belong. A choice: a clock that jumps
-/// back once leaves a usable trace; a shuffled or reversed file is past repairing, and its figures would be those of
-/// the repairs.
+/// Most events, in percent, that may be too far out of order to be sorted. A choice: one jump of the clock leaves a
+/// usable trace; the figures of a shuffled or reversed file would be those of its repairs.
 const BACKWARDS_PERCENT_MAX: u64 = 10;
-/// Of a hundred switches, how many may be put in or corrected before a warning says so. A choice: recordings that lost
-/// a page of events now and then stay below.
+/// Most switches, in percent, that may be inserted or corrected without a warning. A choice: recordings that lose a
+/// page of events now and then stay below.
 const REPAIRED_PERCENT_MAX: u64 = 20;
 
-/// What is known once a trace has been read.
+/// Facts about a trace that has been read.
 #[derive(Clone, Debug, Default)]
 pub struct TraceFacts {
-    /// What the trace says about itself.
+    /// Metadata.
     pub metadata: Metadata,
-    /// Who took part.
+    /// Tasks.
     pub tasks: Tasks,
-    /// What had to be repaired.
+    /// Repairs.
     pub repairs: Repairs,
-    /// Sentences about what this trace cannot tell.
+    /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
     /// Lines read.
     pub lines: u64,
@@ -61,10 +60,9 @@ struct Reading<'a> {
     lines: Lines<Input<'a>>,
 }
 
-/// Reads a trace in constant memory (it grows with the number of tasks, not with the number of events).
+/// Reads a trace in memory that grows with the number of tasks but not of events.
 ///
-/// # Errors
-/// See [`TraceError`]. What can be used is used; only a trace without any usable part is refused.
+/// # Errors See [`TraceError`]. Only a trace without any usable part fails.
 pub fn read(input: Input, sink: &mut impl Sink) -> Result<TraceFacts, TraceError> {
     let name = input.name.clone();
     let mut lines = Lines::new(input);
@@ -190,7 +188,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Why a trace without any switch is of no use.
+    /// The error for a trace without any switch.
     fn refuse(self) -> TraceError {
         let impossible = self.repairs.of(Repair::ImpossibleTime);
         let unreadable = self.repairs.of(Repair::UnreadableEvent);
@@ -281,8 +279,8 @@ pub fn load_input(input: Input) -> Result<Recording, TraceError> {
 /// Records for which there is room at first.
 const ROOM_MIN: usize = 1024;
 
-/// Keeps everything. Room for records grows by a quarter, not to the double: while they move, at most
-/// 2.25 × 40 = 90 bytes are held for each.
+/// Keeps all records. Capacity grows by a quarter, not to the double: while records move, at most 2.25 × 40 = 90 bytes
+/// are held for each.
 struct Keep {
     recording: Recording,
     late: Vec<(u64, Record)>,

@@ -11,17 +11,17 @@ use goodness_core::{Span, Time};
 pub struct Recording {
     /// The file's name, or `-`.
     pub name: String,
-    /// What the trace says about itself.
+    /// Metadata.
     pub metadata: Metadata,
-    /// Who took part.
+    /// Tasks.
     pub tasks: Tasks,
     /// Events in order of time; equal times in the order of the trace.
     pub records: Vec<Record>,
     /// Markers in order of time.
     pub markers: Vec<Marker>,
-    /// What had to be repaired.
+    /// Repairs.
     pub repairs: Repairs,
-    /// Sentences about what this trace cannot tell.
+    /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
 }
 

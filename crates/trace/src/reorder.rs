@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 /// fewer than 150 scheduling events) on several CPUs.
 pub(crate) const WINDOW: usize = 1024;
 
-/// What has a time and a place in its file.
+/// An item with a time and a position in its file.
 pub(crate) trait Timed {
-    /// When, in ns.
+    /// Time in ns.
     fn at(&self) -> u64;
     /// Corrects the time.
     fn set_at(&mut self, at: u64);
-    /// Line, or number of the record; from 1.
+    /// Line or record number, from 1.
     fn place(&self) -> u64;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Reorder<T = EventLine> {
     held: VecDeque<T>,
     /// Time of the line taken in last.
     previous: u64,
-    /// Time of the line given out last.
+    /// Time of the last line returned.
     given: u64,
 }
 
@@ -46,7 +46,7 @@ impl<T> Default for Reorder<T> {
 }
 
 impl<T: Timed> Reorder<T> {
-    /// Takes a line in; gives the earliest one out when the window is full.
+    /// Adds a line. Returns the earliest one if the window is full.
     #[inline]
     pub fn push(&mut self, mut line: T, repairs: &mut Repairs) -> Option<T> {
         if line.at() < self.given {
@@ -65,7 +65,7 @@ impl<T: Timed> Reorder<T> {
         if self.held.len() > WINDOW { self.pop() } else { None }
     }
 
-    /// Gives the earliest line out.
+    /// Removes and returns the earliest line.
     pub fn pop(&mut self) -> Option<T> {
         let line = self.held.pop_front()?;
         self.given = line.at();

@@ -1,4 +1,4 @@
-//! From lines to records: thread ids become tasks, and what the lines contradict is repaired and counted.
+//! Converts lines to records: maps thread ids to tasks, and repairs and counts contradictions.
 
 mod missing_switch;
 
@@ -11,18 +11,18 @@ use crate::sink::Sink;
 use crate::tasks::{Comm, Tasks};
 use goodness_core::{CpuId, TaskId, Time};
 
-/// After a switch, this long, a line may still name who ran before it: it is written between the trace point and
-/// the switch itself. A guess, longer than any interrupts-off section there.
+/// Time after a switch during which a line may still name the previous task, because it was written between the trace
+/// point and the switch itself. A guess, longer than any interrupts-off section there.
 const SWITCHING_NS: u64 = 20_000;
 
 /// A waking this long before its task's sleep may be the one that ends that sleep: it was written before the waker
 /// had to wait for the task to leave its CPU. A guess, longer than the kernel holds a runqueue's lock.
 pub(crate) const EARLY_NS: u64 = 100_000;
 
-/// Where a task stands, as far as the lines tell.
+/// State of a task, as far as known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Standing {
-    /// Nothing known.
+    /// Unknown.
     #[default]
     Unknown,
     /// On this CPU.
@@ -38,9 +38,9 @@ enum Standing {
 #[derive(Clone, Copy, Debug, Default)]
 struct TaskState {
     standing: Standing,
-    /// When it was last woken, and the number of that record.
+    /// Time of its last waking, and the number of that record.
     woken: Option<(u64, u64)>,
-    /// When it last left a CPU, and the number of the record after that.
+    /// Time it last left a CPU, and the number of the next record.
     left: (u64, u64),
     /// A waking came while it was still running.
     woken_early: bool,
@@ -49,7 +49,7 @@ struct TaskState {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuState {
-    /// Who runs; the outer `None` means that nothing is known.
+    /// Running task; the outer `None` means unknown.
     running: Option<Option<TaskId>>,
     /// Priority of who runs.
     prio: i16,
@@ -57,9 +57,9 @@ struct CpuState {
     next_record: u64,
     /// Time of that line.
     last: u64,
-    /// Whether that line says that a switch is due.
+    /// True if that line has need-resched set.
     resched: bool,
-    /// When the last switch was, and who left.
+    /// Time of the last switch, and the task that left.
     switched: Option<(u64, Option<TaskId>)>,
 }
 
@@ -90,7 +90,7 @@ impl Repairer {
         }
     }
 
-    /// One line, in order of time.
+    /// Handles one line, in order of time.
     pub fn line(&mut self, line: EventLine, sink: &mut impl Sink) {
         let slot = line.cpu as usize;
         let (at, resched) = (line.at, line.resched);
@@ -145,7 +145,7 @@ impl Repairer {
         self.emit(line.at, line.cpu, SchedEvent::Lost { count }, sink);
     }
 
-    /// Fork, exec, exit, migration; `None` for what concerns no task.
+    /// Handles fork, exec, exit and migration. `None` if no task is concerned.
     fn life(&mut self, line: &EventLine, event: LineEvent) -> Option<SchedEvent> {
         let (at, number) = (line.at, line.line);
         match event {
@@ -182,7 +182,7 @@ impl Repairer {
         }
     }
 
-    /// A thread that is not the leader called exec: it goes on under the leader's id, and the leader is gone.
+    /// Handles exec by a thread that is not the leader: it takes over the leader's id, and the leader ends.
     fn take_over(&mut self, task: TaskId, pid: u32, old_pid: u32, at: u64) {
         if let Some(leader) = self.tasks.owner(pid).filter(|l| *l != task) {
             self.states[leader.index()].standing = Standing::Gone;
@@ -219,7 +219,7 @@ impl Repairer {
         Some(child)
     }
 
-    /// The task that has this thread id now; a new one if nobody has, or its last owner is gone. `None` for 0.
+    /// The task that owns this thread id. A new one if there is none, or if its last owner has ended. `None` for 0.
     fn task(&mut self, named: NamedTask, at: u64, line: u64) -> Option<TaskId> {
         let NamedTask { pid, comm } = named;
         if pid == 0 {
@@ -237,7 +237,7 @@ impl Repairer {
         Some(task)
     }
 
-    /// A line about a wake-up in stage `make`.
+    /// Handles a wake-up line of stage `make`.
     fn wake(
         &mut self,
         line: &EventLine,
@@ -330,7 +330,7 @@ impl Repairer {
         };
     }
 
-    /// `task` gets CPU `cpu`; it must not be on another one, and not be asleep.
+    /// Puts `task` on CPU `cpu`. Repairs the trace if it was running elsewhere or asleep.
     fn arrive(&mut self, task: TaskId, cpu: u32, at: u64, line: u64, sink: &mut impl Sink) {
         let state = self.states[task.index()];
         match state.standing {
@@ -347,7 +347,7 @@ impl Repairer {
         state.woken_early = false;
     }
 
-    /// Who ran on the CPU of a line that is no switch.
+    /// Updates the running task of a CPU from a line that is no switch.
     fn see_current(&mut self, line: &EventLine, sink: &mut impl Sink) -> Option<TaskId> {
         let state = self.cpus[line.cpu as usize];
         let Some(pid) = line.current else {

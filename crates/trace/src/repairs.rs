@@ -1,4 +1,4 @@
-//! What had to be repaired or left out, counted by kind. Reports show it; nothing is repaired in silence.
+//! Counts repairs and omissions by kind. Reports show them; no repair is silent.
 
 use serde::{Serialize, Serializer};
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 pub enum Repair {
     /// A line that is not text or no event line.
     UnreadableLine,
-    /// A scheduling event whose fields cannot be read.
+    /// A scheduling event with unreadable fields.
     UnreadableEvent,
     /// A line longer than any event.
     OverlongLine,
@@ -22,13 +22,13 @@ pub enum Repair {
     OutOfOrder,
     /// A line so much earlier than those before it that it could not be put where it belongs.
     ClockBackwards,
-    /// Events the kernel says it lost.
+    /// Events lost by the kernel.
     LostEvents,
     /// A switch that must have happened but is not in the trace.
     MissingSwitch,
     /// A switch from a task to itself.
     SelfSwitch,
-    /// A switch to a task that, by the trace, still runs on another CPU.
+    /// A switch to a task that still runs on another CPU according to the trace.
     TwoPlaces,
     /// A second waking of a task that was already awake or woken.
     RepeatedWaking,
@@ -38,13 +38,13 @@ pub enum Repair {
     MissingWaking,
     /// A task that appears in the middle of the trace without a fork.
     FirstSeenRunning,
-    /// A thread id whose former owner never exited in the trace.
+    /// A thread id reused without an exit of its former owner.
     MissingExit,
     /// A CPU number beyond what is supported.
     ImpossibleCpu,
     /// A stretch of a binary file that holds no records.
     DamagedBytes,
-    /// Block I/O whose bytes are no whole sectors.
+    /// Block I/O whose bytes are not whole sectors.
     PartialSector,
     /// Block I/O without a length, or beyond 64-bit sectors.
     ImpossibleExtent,
@@ -52,7 +52,7 @@ pub enum Repair {
     OtherCommand,
     /// Block I/O of a disk beyond those that are kept apart.
     TooManyDisks,
-    /// A completion whose issue is not in the trace.
+    /// A completion without an issue in the trace.
     UnmatchedCompletion,
 }
 
@@ -91,7 +91,7 @@ impl Repair {
         self.words().0
     }
 
-    /// What was met and what was done, in a few words.
+    /// The problem and the repair, in a few words.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.words().1
@@ -131,12 +131,12 @@ impl Repair {
     }
 }
 
-/// How often something was repaired, and where first.
+/// Number of repairs of one kind, and the first place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How often.
+    /// Number of cases.
     pub count: u64,
-    /// Line number of the first case, from 1; 0 when it cannot be tied to a line.
+    /// Line of the first case, from 1; 0 if it has no line.
     pub first_line: u64,
 }
 

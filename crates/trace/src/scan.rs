@@ -23,7 +23,7 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A thread id; `None` for what Linux gives to no thread.
+/// A thread id; `None` for values that are never a thread id in Linux.
 #[inline]
 pub(crate) fn thread_id(text: &[u8]) -> Option<u32> {
     number(text).filter(|id| *id <= u64::from(PID_MAX)).map(|id| id as u32)
@@ -35,7 +35,7 @@ pub(crate) fn cpu_number(text: &[u8]) -> Option<u32> {
     number(text).filter(|cpu| *cpu <= CPU_MAX).map(|cpu| cpu as u32)
 }
 
-/// A whole number with an optional sign, as `%d` prints it; −1 also when printed as 4294967295.
+/// An integer with an optional sign, as printed by `%d`; −1 may be printed as 4294967295.
 #[inline]
 pub(crate) fn signed(text: &[u8]) -> Option<i16> {
     let value = match text.strip_prefix(b"-") {

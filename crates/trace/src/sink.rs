@@ -1,4 +1,4 @@
-//! Where the events of a trace go while it is read.
+//! Receiver of the events while a trace is read.
 
 use crate::event::{Marker, Record};
 use crate::tasks::Tasks;
@@ -9,9 +9,9 @@ pub trait Sink {
     /// The next event. They come in order of time and are numbered from 0.
     fn record(&mut self, record: &Record, tasks: &Tasks);
 
-    /// An event that the trace lacks, concluded from what follows. It belongs where its time says, but not before
-    /// the event with number `place.start - 1` nor after the one with number `place.end`, which may have been handed
-    /// over already. It has no number itself.
+    /// An inferred event that is missing in the trace. Its position follows from its time, but lies after the event
+    /// with number `place.start - 1` and before the one with number `place.end`, which may have been passed on already.
+    /// It has no number itself.
     fn late(&mut self, record: &Record, place: Range<u64>, tasks: &Tasks) {
         let _ = place;
         self.record(record, tasks);

@@ -1,4 +1,4 @@
-//! What is in a trace, in memory that does not grow with it.
+//! Summary of a trace, in constant memory.
 
 use crate::compress::Input;
 use crate::error::TraceError;
@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct Summary {
     /// The file's name.
     pub name: String,
-    /// What the trace says about itself.
+    /// Metadata.
     pub metadata: Metadata,
     /// Text read, in bytes after decompression.
     pub bytes: u64,
@@ -34,9 +34,9 @@ pub struct Summary {
     pub switches: u64,
     /// `sched_waking`.
     pub wakings: u64,
-    /// Of these, from hard interrupts.
+    /// Number of these from hard interrupts.
     pub wakings_hard_irq: u64,
-    /// Of these, from soft interrupts.
+    /// Number of these from soft interrupts.
     pub wakings_soft_irq: u64,
     /// `sched_wakeup` and `sched_wakeup_new`.
     pub wakeups: u64,
@@ -52,11 +52,11 @@ pub struct Summary {
     pub markers: u64,
     /// Tasks that took part.
     pub tasks: u64,
-    /// Events the kernel says it lost; at least this many.
+    /// Events lost by the kernel; a lower bound.
     pub lost_events: u64,
-    /// What had to be repaired.
+    /// Repairs.
     pub repairs: Repairs,
-    /// Sentences about what this trace cannot tell.
+    /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
     #[serde(skip)]
     seen: Option<(Time, Time)>,

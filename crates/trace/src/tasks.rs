@@ -1,16 +1,16 @@
-//! Who took part: one entry for each life of a thread id, numbered in order of appearance.
+//! Tasks of a trace: one entry for each owner of a thread id, numbered by first appearance.
 
 use goodness_core::{TaskId, Time};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The largest thread id Linux gives out (`PID_MAX_LIMIT`); what is larger is no thread id.
+/// Largest thread id of Linux (`PID_MAX_LIMIT`).
 pub const PID_MAX: u32 = 1 << 22;
 
-/// Name changes kept per task; further ones are counted only, so that memory stays bounded.
+/// Name changes kept per task. Further ones are only counted, so that memory stays bounded.
 const RENAMES_KEPT: u32 = 16;
 
-/// A task's name as the kernel keeps it: at most 15 bytes, longer ones are cut.
+/// A task name as in the kernel: cut to 15 bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Comm([u8; 16]);
 
@@ -39,7 +39,7 @@ impl Comm {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// Whether no name is known.
+    /// Whether the name is unknown.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0[0] == 0
@@ -58,24 +58,24 @@ impl fmt::Debug for Comm {
     }
 }
 
-/// One life of a thread id.
+/// One task: one owner of a thread id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The thread id in the trace.
     pub pid: u32,
-    /// The process, where the trace says so.
+    /// Process id, if known.
     pub tgid: Option<u32>,
-    /// The last name known; empty when the trace never gave one.
+    /// Last known name; empty if the trace has none.
     pub comm: Comm,
-    /// Who forked it, where the trace shows the fork and the parent is not the idle task.
+    /// Parent, if the trace contains the fork and the parent is not the idle task.
     pub parent: Option<TaskId>,
     /// Whether the trace shows its fork or its first wake-up.
     pub born: bool,
-    /// When it first appears.
+    /// Time of its first appearance.
     pub first_seen: Time,
-    /// When `sched_process_exit` or its last switch says that it ended.
+    /// End, from `sched_process_exit` or its last switch.
     pub ended: Option<Time>,
-    /// Name changes seen.
+    /// Number of name changes.
     pub renames: u32,
 }
 
@@ -89,7 +89,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// How many there are.
+    /// Number of tasks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -118,7 +118,7 @@ impl Tasks {
         self.owner.get(pid as usize).and_then(|n| n.checked_sub(1)).map(TaskId)
     }
 
-    /// Name changes in order of time: who, when, and the name from then on. At most 16 for each task.
+    /// Name changes in order of time: task, time, new name. At most 16 per task.
     #[must_use]
     pub fn renames(&self) -> &[(TaskId, Time, Comm)] {
         &self.renames
@@ -146,7 +146,7 @@ impl Tasks {
         task
     }
 
-    /// Makes `task` the owner of `pid`, or nobody.
+    /// Sets the owner of `pid`.
     pub(crate) fn give(&mut self, pid: u32, task: Option<TaskId>) {
         let slot = pid as usize;
         if slot >= self.owner.len() {

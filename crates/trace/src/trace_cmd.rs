@@ -5,8 +5,8 @@
 //!           <idle>-0     [001]  1042.218400: sched_switch: swapper/1:0 [120] R ==> ab:840 [120]
 //! ```
 //!
-//! Fields come in the kernel's own rendering or in that of its plugins. With `-l`, the flags column is there, which
-//! separates interrupts from tasks.
+//! Fields have the kernel's form or that of trace-cmd's plugins. With `-l` there is a flags column, which distinguishes
+//! interrupts from tasks.
 
 use crate::event_line::{comm_and_ids, event_line, unusable};
 use crate::format::Format;
@@ -67,7 +67,7 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
     }
 }
 
-/// Lines that stand between events.
+/// Whether a line is a remark between events.
 fn is_remark(line: &[u8]) -> bool {
     recognises(line)
         || line.trim_ascii().is_empty()

@@ -1,13 +1,13 @@
-//! Zstandard input: the frames of a stream one after another, each held to its checksum.
+//! Zstandard input: decodes frames in sequence and verifies their checksums.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, Read};
 
-/// Memory a frame may ask for, in bytes: the window of `zstd --long=27`, the widest that zstd reads unasked.
+/// Memory limit of a frame in bytes: the window of `zstd --long=27`, the largest that zstd decodes by default.
 const WINDOW: u64 = 128 << 20;
 
-/// Enough to end any frame: an empty last block, and room for a checksum.
+/// Ends any frame: an empty last block, and room for a checksum.
 const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 /// Decompresses all frames of a stream and skips what other programs put between them.
@@ -47,10 +47,10 @@ impl<R: BufRead> Frames<R> {
         Ok(false)
     }
 
-    /// Decodes until there are bytes to hand out or the frame ends.
+    /// Decodes until there is output or the frame ends.
     ///
-    /// The decoder holds a window of bytes back until the frame is complete. Where decoding fails the frame is ended
-    /// here, so that nothing decoded before the damage is lost.
+    /// The decoder withholds a window of bytes until the frame is complete. If decoding fails, the frame is ended here,
+    /// so that nothing decoded before the damage is lost.
     fn decode(&mut self) {
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             if let Err(error) = self.decoder.decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1)) {
@@ -62,7 +62,7 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// Ends a frame whose bytes are all handed out.
+    /// Ends a frame after all its output was returned.
     fn end_frame(&mut self) -> io::Result<()> {
         self.within = false;
         if let Some(failure) = self.failure.take() {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    /// What can be read of `packed`, and the error that ends it.
+    /// The readable part of `packed`, and the error that ends it.
     fn read(packed: &[u8]) -> (Vec<u8>, Option<io::Error>) {
         let (mut out, mut part) = (Vec::new(), [0; 1000]);
         let mut frames = Frames::new(packed);

@@ -1,4 +1,4 @@
-//! Whatever the bytes are: no panic, records in order, memory bounded by the text.
+//! Arbitrary input: no panic, records in order, memory bounded by the text.
 
 mod common;
 

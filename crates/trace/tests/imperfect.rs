@@ -1,4 +1,4 @@
-//! What real recordings get wrong, and what is made of it.
+//! Repairs of typical defects of real recordings.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Each refusal is one sentence with the file, the line and the remedy; what is usable is not refused.
+//! Each error is one sentence with file, line and remedy; usable traces are not rejected.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What a run emitted, written as ftrace text and read back, is what it emitted.
+//! A run written as ftrace text and read back yields the same events.
 
 mod common;
 
@@ -13,7 +13,7 @@ const CPUS: usize = 3;
 struct Machine {
     now: u64,
     running: [Option<TaskId>; CPUS],
-    /// Where each task waits; `None` when it runs or sleeps.
+    /// CPU on whose queue each task waits; `None` if it runs or sleeps.
     queued: Vec<Option<CpuId>>,
     home: Vec<CpuId>,
     alive: Vec<bool>,

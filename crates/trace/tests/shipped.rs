@@ -19,7 +19,7 @@ fn shipped() -> Vec<PathBuf> {
     files
 }
 
-/// How often each thread id was switched to, by the lines of the trace.
+/// Number of switches to each thread id, from the lines of the trace.
 fn switched_to(recording: &Recording) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();
     for record in &recording.records {

@@ -1,5 +1,5 @@
-//! Starvation: the longest time a task was runnable but did not run. A report; a violation only above a bound
-//! that was asked for.
+//! Starvation: the longest time a task was runnable without running. Reported always; a violation only above a
+//! requested bound.
 
 use super::Invariant;
 use crate::tracker::Tracker;
@@ -11,11 +11,11 @@ pub(super) const INVARIANT: Invariant =
 /// A time during which a task was runnable but did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Who.
+    /// Task.
     pub task: TaskId,
     /// Since when.
     pub since: Time,
-    /// How long.
+    /// Duration.
     pub span: Span,
     /// Whether the task ran in the end; otherwise the run ended first.
     pub over: bool,
@@ -24,10 +24,10 @@ pub struct Wait {
 #[derive(Clone, Debug)]
 pub(crate) struct BoundedWait {
     pub bound: Span,
-    /// The watchdog's limit, and the tasks that it does not guard, ascending.
+    /// The watchdog's limit, and the tasks it does not guard, ascending.
     pub limit: Span,
     pub unguarded: Vec<TaskId>,
-    /// Of the waits longer than the limit the one that reached it first.
+    /// Of the waits longer than the limit, the first to reach it.
     pub overdue: Option<Wait>,
     pub longest: Option<Wait>,
     longest_span: Span,
@@ -68,7 +68,7 @@ impl BoundedWait {
         (span > self.bound).then(|| format!("{task} waited {span} since {since}, longer than {}", self.bound))
     }
 
-    /// What the watchdog sees of a wait.
+    /// Checks a wait against the watchdog's limit.
     fn guard(&mut self, wait: Wait) {
         let first = self.overdue.is_none_or(|overdue| wait.since < overdue.since);
         if wait.span > self.limit && first && self.unguarded.binary_search(&wait.task).is_err() {
@@ -76,7 +76,7 @@ impl BoundedWait {
         }
     }
 
-    /// Looks at those who still wait; tells of the one who waits longest.
+    /// Accounts for tasks that still wait, and reports the longest wait if it exceeds the bound.
     pub fn at_end<T: Default>(&mut self, end: Time, tracker: &Tracker<T>) -> Option<String> {
         let waiting = || tracker.tasks().filter(|(_, t)| t.state == State::Queued);
         for (task, track) in waiting() {

@@ -1,5 +1,5 @@
-//! CPU time in = work out: the time CPUs were occupied equals the CPU time tasks got, a CPU spends no more on
-//! overhead than there was time, and the clock never goes back.
+//! Conservation of CPU time: the time CPUs were busy equals the CPU time of the tasks, overhead on a CPU does not
+//! exceed the time there was, and the clock never goes back.
 
 use super::Invariant;
 use crate::tracker::Tracker;
@@ -10,14 +10,14 @@ pub(super) const INVARIANT: Invariant = Invariant {
     summary: "The time CPUs were occupied equals the CPU time tasks got, and the clock never goes back.",
 };
 
-/// One CPU's side of the account, kept apart from the tracker's: it asks only whether somebody runs, not who.
+/// Busy time of one CPU, kept independently of the tracker: only whether a task runs, not which.
 #[derive(Clone, Copy, Debug, Default)]
 struct Occupation {
     /// Meaningful while occupied.
     since: Time,
     occupied: bool,
     overhead: Span,
-    /// The overhead of the latest decision, which may reach beyond the end of the run, and when it was told.
+    /// Overhead of the latest decision, which may extend past the end of the run, and when it was reported.
     latest: Span,
     latest_at: Time,
 }
@@ -34,7 +34,7 @@ impl Conservation {
         Conservation { cpus: vec![Occupation::default(); cpus], by_cpus: 0, by_tasks: 0 }
     }
 
-    /// `cpu` was, and is, occupied. A switch from one task to another changes nothing here.
+    /// Updates whether `cpu` is busy. A switch between tasks changes nothing here.
     pub fn switched(&mut self, at: Time, cpu: CpuId, was: bool, is: bool) {
         let it = &mut self.cpus[cpu.index()];
         if was && it.occupied {

@@ -9,13 +9,13 @@ pub(super) const INVARIANT: Invariant = Invariant {
     summary: "A task that exits leaves its CPU at that instant and never appears again.",
 };
 
-/// Exits whose switch is still to come: one for each CPU at most, and almost always none or one.
+/// Exits whose switch is still to come: at most one per CPU, and nearly always none or one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExitFinal {
     leaving: Vec<(TaskId, Time)>,
 }
 
-/// The task does something, in words; it may not if it ended.
+/// A violation if the task has ended; `deed` names what it does.
 pub(super) fn acts<T>(task: TaskId, track: &TaskTrack<T>, deed: &str) -> Option<String> {
     track.has_ended().then(|| format!("{task} {deed} after it had ended"))
 }
@@ -46,7 +46,7 @@ impl ExitFinal {
         }
     }
 
-    /// Nobody may still be leaving.
+    /// A violation if an exit had no switch by the end.
     pub fn at_end(&self) -> Option<String> {
         let (task, since) = self.leaving.first()?;
         Some(format!("{task} ended at {since} but never left its CPU"))

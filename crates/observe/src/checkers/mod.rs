@@ -1,5 +1,5 @@
-//! What must hold in every run. [`CHECKERS`] lists the invariants; each is a file. All of them cost a few
-//! comparisons per event and read one shared [`Tracker`].
+//! Invariants of every run. [`CHECKERS`] lists them; each is a file. Each costs a few comparisons per event, and all
+//! share one [`Tracker`].
 
 mod affinity;
 mod bounded_wait;
@@ -21,16 +21,16 @@ use once_per_request::OncePerRequest;
 use std::fmt;
 use work_conserving::WorkConserving;
 
-/// What a checker says of itself.
+/// Description of a checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invariant {
     /// Name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
 }
 
-/// Every invariant. The last two are reported as measures, and violated only where a bound was asked for.
+/// All invariants. The last two are reported as measurements, and violated only if a bound was requested.
 pub const CHECKERS: &[Invariant] = &[
     conservation::INVARIANT,
     one_cpu_per_task::INVARIANT,
@@ -47,9 +47,9 @@ pub const CHECKERS: &[Invariant] = &[
 pub struct Violation {
     /// Name of the invariant.
     pub checker: &'static str,
-    /// When.
+    /// Time.
     pub at: Time,
-    /// Who and what.
+    /// Description with the tasks concerned.
     pub sentence: String,
 }
 
@@ -59,34 +59,34 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How a run ended.
+/// Reason a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Time was up; tasks may be waiting.
     Horizon,
-    /// Nothing was left to happen: whoever still waits for a CPU was forgotten.
+    /// Nothing was scheduled any more: a task that still waits for a CPU was forgotten.
     Quiet,
 }
 
 /// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The first violations in the order of time, at most [`Checkers::KEPT`](crate::Checkers::KEPT).
+    /// The first violations in order of time, at most [`Checkers::KEPT`](crate::Checkers::KEPT).
     pub violations: Vec<Violation>,
-    /// How many there were in all.
+    /// Number of all violations.
     pub count: u64,
-    /// The longest time a task was runnable but did not run, finished or not; `None` if nobody ever waited.
+    /// Longest time a task was runnable without running, whether it ended or not; `None` if no task ever waited.
     pub longest_wait: Option<Wait>,
     /// The watchdog's limit, if there was one.
     pub watchdog: Option<Span>,
-    /// Of the waits beyond that limit the one that reached it first.
+    /// Of the waits beyond that limit, the first to reach it.
     pub overdue: Option<Wait>,
     /// The longest time on end during which a CPU idled while a task waited that may run there; `None` where
     /// affinities leave it unknown.
     pub longest_idling: Option<Span>,
 }
 
-/// Collects violations: the first ones in full, the rest as a number.
+/// Collects violations: the first ones in full, the others as a count.
 #[derive(Clone, Debug, Default)]
 struct Found {
     first: Vec<Violation>,
@@ -111,11 +111,10 @@ impl Found {
     }
 }
 
-/// Who left a CPU, how, and who came.
+/// Previous task, its state, and the next task of a switch.
 type Switched = (Option<TaskId>, Off, Option<TaskId>);
 
-/// All invariants, held against a run. What is sound at a glance costs no more than the glance; only the rest
-/// is looked at by the invariants themselves.
+/// All invariants of a run. A quick test covers the common valid cases; the invariants themselves check the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     found: Found,
@@ -146,7 +145,7 @@ impl Rules {
         self.found.first.first()
     }
 
-    /// The clock goes on from `now`; `idles` says whether a CPU idles while a task waits.
+    /// Advances from `now`. `idles` says whether a CPU idles while a task waits.
     #[inline(always)]
     pub fn pass(&mut self, now: Time, idles: Option<bool>) {
         if self.idling.changes(idles) {
@@ -196,7 +195,7 @@ impl Rules {
         self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, cpu, tracker));
     }
 
-    /// A switch of `cpu`, on which `running` is known to run, before it is followed.
+    /// Checks a switch of `cpu`, where `running` is known to run, before the tracker follows it.
     #[inline(always)]
     pub fn switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): Switched, running: Option<TaskId>) {
         if running != prev || prev.is_some() != next.is_some() || self.exits.concerns(off) {

@@ -15,7 +15,7 @@ pub(super) fn wakeup<T>(task: TaskId, track: &TaskTrack<T>) -> Option<String> {
     runnable.then(|| format!("{task} was woken although it is {:?} on {}", track.state, track.cpu()))
 }
 
-/// Nobody made the task runnable.
+/// A violation if the task runs without having become runnable.
 pub(super) fn switch_in<T>(task: TaskId, cpu: CpuId, track: &TaskTrack<T>) -> Option<String> {
     let asleep = matches!(track.state, State::New | State::Blocked);
     asleep.then(|| format!("{cpu} switched to {task}, which is {:?}: nobody woke it", track.state))
@@ -28,7 +28,7 @@ pub(super) fn switch_out(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskI
     (prev != running).then(says)
 }
 
-/// Nothing is left to happen, so nobody may be waiting.
+/// A violation if a task still waits for a CPU when nothing is scheduled.
 pub(super) fn at_end<T: Default>(tracker: &Tracker<T>) -> Option<String> {
     let (task, track) = tracker.tasks().find(|(_, t)| t.state == State::Queued)?;
     Some(format!("{task} still waits on {} since {}, and nothing is left to happen", track.cpu(), track.since))

@@ -1,5 +1,5 @@
-//! Every piece of I/O becomes part of one request, every request is dispatched and completed once, and no sector is
-//! lost or invented on the way: a request has the sectors with which it was inserted and those of what joined it.
+//! Every I/O is part of one request, and every request is dispatched and completed once, with the sectors it was
+//! inserted with plus those merged into it.
 
 use super::Invariant;
 use goodness_core::{IoEvent, IoStage, RequestId};
@@ -9,7 +9,7 @@ pub(super) const INVARIANT: Invariant = Invariant {
     summary: "Each request is inserted, dispatched and completed exactly once, with the sectors of all that joined it.",
 };
 
-/// Where a request's slot stands.
+/// State of a request's slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Slot {
     #[default]
@@ -22,16 +22,16 @@ enum Slot {
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
     stands: Slot,
-    /// Of a request that is not free: its first sector, and the one after its last.
+    /// Of a request in use: its first sector, and the one after its last.
     start: u64,
     end: u64,
 }
 
-/// One disk.
+/// State of one disk.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     requests: Vec<Request>,
-    /// Pieces and sectors asked for and not done.
+    /// I/Os and sectors submitted and not completed.
     pieces: i64,
     sectors: i64,
     /// Sectors that requests completed and pieces did not yet report as done.
@@ -43,7 +43,7 @@ struct Disk {
 pub(super) struct OncePerRequest(Vec<Disk>);
 
 impl OncePerRequest {
-    /// Follows `event`; says what is wrong with it, if anything is.
+    /// Follows `event`. Returns its violation, if any.
     pub fn observe(&mut self, event: &IoEvent) -> Option<String> {
         let number = usize::from(event.disk.0);
         if self.0.len() <= number {
@@ -87,7 +87,7 @@ impl OncePerRequest {
         }
     }
 
-    /// What is left over when nothing can happen any more, or (`quiet` is false) at a horizon.
+    /// Violations at the end: requests left over when nothing is scheduled (`quiet`), or at a horizon.
     pub fn at_end(&self, quiet: bool) -> Option<String> {
         // A piece that was cut into several requests may be carried in part when a run ends by the clock.
         let left = |disk: &Disk| {
@@ -118,8 +118,8 @@ impl Disk {
         &mut self.requests[id.index()]
     }
 
-    /// What `event` is about joins request `id`, which waits, behind or before; one in a plug says all when it is
-    /// inserted.
+    /// Adds the sectors of `event` to the waiting request `id`, at its end or start. A request in a plug reports all of
+    /// them when it is inserted.
     fn grow(&mut self, event: &IoEvent, id: RequestId) -> Option<String> {
         let (number, stage) = (event.disk.0, event.stage);
         let (from, to) = (event.sector, event.sector + u64::from(event.sectors));
@@ -156,7 +156,7 @@ impl Disk {
         })
     }
 
-    /// The slot of `event` must stand at `before` and goes to `after`.
+    /// Moves the slot of `event` from `before` to `after`. A violation if it is in another state.
     fn expect(&mut self, event: &IoEvent, before: Slot, after: Slot) -> Option<String> {
         let index = event.request.index();
         let stood = std::mem::replace(&mut self.request(event.request).stands, after);
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Request 1, which begins at `sector`, is swallowed by request 0.
+    /// Request 1, which starts at `sector`, is merged into request 0.
     fn absorbed(sector: u64) -> IoEvent {
         IoEvent { sector, survivor: RequestId(0), ..event(IoStage::Absorbed, 1) }
     }

@@ -11,7 +11,7 @@ fn pinned(cpu: u32) -> Subject {
     Subject { affinity: CpuSet::of(&[CpuId(cpu)]), ..Subject::default() }
 }
 
-/// Exactly the violations expected: name, time and a part of the sentence.
+/// Asserts these violations and no others: name, time and part of the sentence.
 #[track_caller]
 fn assert_found(checked: &Checked, expected: &[(&str, u64, &str)]) {
     let said: Vec<String> = checked.violations.iter().map(ToString::to_string).collect();
@@ -25,7 +25,7 @@ fn assert_found(checked: &Checked, expected: &[(&str, u64, &str)]) {
     }
 }
 
-/// Two CPUs; 0 runs, is preempted by 1, moves, exits; 1 sleeps.
+/// Two CPUs: task 0 runs, is preempted by 1, migrates, exits; 1 sleeps.
 fn good() -> Stream {
     Stream::new(2, &[Subject::default(), pinned(0)])
         .wake(1, 0, 0)

@@ -1,6 +1,6 @@
-//! Work conservation: no CPU idles while a task waits that may run there. A report; a violation only above a
-//! tolerance that was asked for, since real machines need time to notice. Nothing is said where affinities leave
-//! it unknown (see `Tracker::idles_while_queued`).
+//! Work conservation: no CPU idles while a task waits that may run there. Reported always; a violation only above a
+//! requested tolerance, because real machines need time to react. Unknown for some affinities (see
+//! `Tracker::idles_while_queued`).
 
 use super::Invariant;
 use goodness_core::{Span, Time};
@@ -25,13 +25,13 @@ impl Default for WorkConserving {
 }
 
 impl WorkConserving {
-    /// Whether the state, as it was up to now, needs to be entered.
+    /// Whether the state has changed since the last entry.
     #[inline]
     pub fn changes(&self, idles: Option<bool>) -> bool {
         idles != Some(false) || self.since.is_some()
     }
 
-    /// Since `at` a CPU idles while a task waits, or does no longer, or it cannot be known.
+    /// From `at` on, a CPU idles while a task waits, or does not, or it is unknown.
     pub fn changed(&mut self, at: Time, idles: Option<bool>) -> Option<String> {
         if idles == Some(true) {
             self.since.get_or_insert(at);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which direction is an improvement.
+/// Direction of improvement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -15,20 +15,20 @@ pub enum Better {
     Neither,
 }
 
-/// What a metric says of itself.
+/// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// Name, without unit.
     pub name: &'static str,
     /// Unit; `1` for ratios and counts.
     pub unit: &'static str,
-    /// Which direction is an improvement.
+    /// Direction of improvement.
     pub better: Better,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
 }
 
-/// Turns declarations into the list: `distribution` gives mean, p50, p95, p99, p999 and max of one quantity.
+/// Expands declarations to the list. `distribution` gives mean, p50, p95, p99, p999 and max of one quantity.
 macro_rules! metrics {
     (@ [$($done:expr,)*]) => { &[$($done),*] };
     (@ [$($done:expr,)*] distribution $name:literal, $unit:literal, $better:ident, $what:literal; $($rest:tt)*) => {

@@ -1,13 +1,13 @@
-//! Share error and Jain's index against the weighted fair share.
+//! Share error and Jain's index, relative to the weighted fair share.
 //!
-//! The share a task is entitled to is that of an ideal processor which, at every instant, divides the capacity
-//! left by real-time tasks among the tasks that are runnable *in this run*, by their weights, none getting more
-//! than one CPU. A clock that advances by capacity over total weight gives it in constant time per event: a
-//! task's share is its weight times what the clock advanced while the task was runnable.
+//! A task's fair share is that of an ideal processor. At every instant it divides the capacity left by real-time tasks
+//! among the tasks runnable *in this run*, by weight, at most one CPU per task. A clock that advances by capacity over
+//! total weight computes it in constant time per event: a task's share is its weight times the clock's advance while
+//! the task was runnable.
 //!
-//! The weight is 1024 · 1.25^−nice, the ratio Linux's table approximates; SCHED_IDLE weighs 3. On one CPU this is
-//! exact for any weights; on several only while all weights are equal and no affinity restricts, since a capped
-//! task's surplus would have to be divided anew. Elsewhere both metrics are not measured.
+//! The weight is 1024 · 1.25^−nice, which Linux's table approximates; SCHED_IDLE has 3. On one CPU this is exact for
+//! any weights. On several CPUs it is exact only for equal weights without affinities, because the surplus of a capped
+//! task would have to be divided again; otherwise both metrics are not measured.
 
 use super::measured::Values;
 use super::task_account::TaskAccount;
@@ -20,13 +20,14 @@ const NICE_0_WEIGHT: f64 = 1024.0;
 /// Weight of a SCHED_IDLE task in Linux.
 const IDLE_WEIGHT: f64 = 3.0;
 
-/// A task's claim is what the clock advanced while it was runnable; while it is, less the clock's present value.
+/// A task's claim: the clock's advance while it was runnable. While it is runnable, the present clock value is
+/// subtracted.
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
     /// The weight of every task, as long as all have the same.
     common: f64,
-    /// Otherwise each task's weight; 0 for a real-time task, which takes what it wants.
+    /// Else each task's weight; 0 for a real-time task, which takes what it needs.
     weights: Vec<f64>,
     /// Whether any task is a real-time task.
     realtime: bool,
@@ -38,7 +39,7 @@ pub(super) struct Fairness {
     weight: f64,
     /// CPUs that do not run a real-time task.
     capacity: f64,
-    /// The clock never advances faster: one CPU a task. Infinite on one CPU, where the total weight sees to it.
+    /// Highest speed of the clock: one CPU per task. Infinite on one CPU, where the total weight limits it.
     fastest: f64,
 }
 
@@ -66,7 +67,7 @@ impl Fairness {
         }
     }
 
-    /// A child that nobody described takes after its parent.
+    /// An undescribed child inherits from its parent.
     pub fn fork(&mut self, parent: Option<TaskId>, child: TaskId) {
         if self.weights.is_empty() || child.index() < self.weights.len() {
             return;
@@ -84,7 +85,7 @@ impl Fairness {
         self.weights.get(task.index()).copied().unwrap_or(NICE_0_WEIGHT)
     }
 
-    /// Brings the clock up to `at`. Before the warm-up `then` lies in the future, and the clock stands still.
+    /// Advances the clock to `at`. During the warm-up, `then` is in the future and the clock stands still.
     #[inline(always)]
     fn clock_at(&mut self, at: Time) -> f64 {
         if at > self.then {
@@ -138,7 +139,7 @@ impl Fairness {
         }
     }
 
-    /// A real-time task gives its CPU back (+1) or takes one (-1).
+    /// A real-time task releases its CPU (+1) or takes one (-1).
     fn take(&mut self, at: Time, task: TaskId, cpus: f64) {
         if self.weight_of(task) == 0.0 {
             self.clock_at(at);

@@ -1,6 +1,5 @@
-//! Idle while queued: the time during which at least one CPU idled while at least one task waited that may run
-//! there. With restricted affinities it is known up to 64 CPUs and 64 different affinities; beyond that it is
-//! not measured.
+//! Idle while queued: time during which at least one CPU idled while at least one task waited that may run there. With
+//! affinities it is known for up to 64 CPUs and 64 different affinities; beyond that it is not measured.
 
 use super::Window;
 use super::measured::Values;
@@ -13,7 +12,7 @@ pub(super) struct IdleWhileQueued {
 }
 
 impl IdleWhileQueued {
-    /// `span` passed while a CPU idled and a task waited that may run there, or while nobody knows.
+    /// Adds `span`, during which a CPU idled while a suitable task waited, or it was unknown.
     #[inline]
     pub fn pass(&mut self, span: Span, idles: Option<bool>) {
         match idles {

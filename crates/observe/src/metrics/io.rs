@@ -1,4 +1,4 @@
-//! Block I/O: latency of pieces, rates, seeks, merges; in all and for each task.
+//! Block I/O: latency, rates, seeks, merges; in total and per task.
 
 use super::Window;
 use super::measured::{TaskIo, Values};
@@ -18,7 +18,7 @@ struct Holding {
 }
 
 impl Holding {
-    /// A request went one station on; the time for which the disk was held until then, if it was.
+    /// Follows a request to its next stage. Returns the time the disk was idling on purpose until then.
     fn observe(&mut self, at: Time, event: &IoEvent) -> Span {
         let held = if self.waiting > 0 && self.in_flight == 0 { at.since(self.since) } else { Span::ZERO };
         self.since = at;
@@ -48,7 +48,7 @@ pub(super) struct IoMeasures {
     issued: u64,
     starved: u64,
     distance: u64,
-    /// Where the last request ended, by disk.
+    /// End of the last request, by disk.
     heads: Vec<u64>,
     /// Since when each request waits that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
@@ -58,7 +58,7 @@ pub(super) struct IoMeasures {
 }
 
 impl IoMeasures {
-    /// Something happened; `measuring` says whether the warm-up is over.
+    /// Handles an event; `measuring` is false during the warm-up.
     pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
         self.hold(at, event, measuring);
         match event.stage {
@@ -153,7 +153,7 @@ impl IoMeasures {
         &self.latency
     }
 
-    /// The I/O of the tasks `0 .. count`; what a kernel thread wrote for others is nobody's.
+    /// The I/O of the tasks `0 .. count`. Writes by kernel threads for others are not attributed.
     pub fn into_tasks(mut self, count: usize) -> Vec<(TaskId, TaskIo)> {
         self.tasks.truncate(count);
         let tasks = self.tasks.into_iter().enumerate().filter(|(_, it)| it.done > 0);

@@ -5,25 +5,25 @@ use super::about::{About, METRICS};
 use crate::histogram::Histogram;
 use goodness_core::{Overhead, Span, TaskId, Time};
 
-/// One metric's result.
+/// Result of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// Which metric.
+    /// The metric.
     pub about: &'static About,
     /// In the metric's unit; `None` when it could not be measured.
     pub value: Option<f64>,
-    /// How many observations it rests on: values of a distribution, tasks of a share, events of a count.
+    /// Number of observations: values of a distribution, tasks of a share, events of a count.
     pub samples: u64,
 }
 
-/// One task's results.
+/// Results of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskMeasured {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
     /// Whether it belongs to what is being judged.
     pub judged: bool,
-    /// CPU time, from switch-in to switch-out, overhead charged to it included.
+    /// CPU time from switch-in to switch-out, including overhead charged to the task.
     pub cpu_time: Span,
     /// Time runnable but not running.
     pub wait: Span,
@@ -37,19 +37,19 @@ pub struct TaskMeasured {
     pub migrations: u32,
     /// Times it became runnable.
     pub wakeups: u32,
-    /// Median of its wake-up latencies; `None` without any, or beyond the tasks that have a histogram.
+    /// Median wake-up latency; `None` without any, or for tasks without a histogram.
     pub wakeup_latency_p50: Option<Span>,
     /// 99th percentile of its wake-up latencies, likewise.
     pub wakeup_latency_p99: Option<Span>,
-    /// Its longest wake-up latency, exact; `None` without any.
+    /// Longest wake-up latency, exact; `None` without any.
     pub wakeup_latency_max: Option<Span>,
-    /// When it was first woken; `None` if it never was.
+    /// Time of its first wake-up; `None` if never woken.
     pub arrived: Option<Time>,
-    /// When it ended; `None` if it did not.
+    /// Time it ended; `None` if it did not.
     pub ended: Option<Time>,
 }
 
-/// What one task's I/O was like. Latencies are in nanoseconds, from reaching the block layer to being done.
+/// I/O of one task. Latencies are in nanoseconds, from arrival at the block layer to completion.
 #[derive(Clone, Debug, Default)]
 pub struct TaskIo {
     /// Pieces done.
@@ -77,14 +77,14 @@ pub struct Distributions {
     pub runqueue_length: Histogram,
 }
 
-/// What a run was like.
+/// Measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What part of the run it is about.
+    /// Measured part of the run.
     pub window: Window,
-    /// One entry for each of [`METRICS`], in that order.
+    /// Values of [`METRICS`], in that order.
     pub values: Vec<Value>,
-    /// One entry for each task ever heard of, by number.
+    /// All tasks seen, by number.
     pub tasks: Vec<TaskMeasured>,
     /// The tasks that did I/O, by number.
     pub io: Vec<(TaskId, TaskIo)>,
@@ -92,7 +92,7 @@ pub struct Measured {
     pub distributions: Distributions,
     /// Waits of judged tasks that a waking began and the end cut off: in no latency.
     pub unfinished_waits: u64,
-    /// CPU time of the host's own work by kind, in the order of `Overhead::ALL`.
+    /// CPU time of the host itself by kind, in the order of `Overhead::ALL`.
     pub overhead: [Span; Overhead::ALL.len()],
 }
 
@@ -131,7 +131,7 @@ impl Values {
         self.set(&format!("{name}_max"), from.max().map(|v| v as f64), samples);
     }
 
-    /// What was entered so far.
+    /// Entries so far.
     #[cfg(test)]
     pub(super) fn entered(&self) -> &[Value] {
         &self.0

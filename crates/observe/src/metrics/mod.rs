@@ -1,16 +1,15 @@
-//! What a run was like, in numbers. [`METRICS`] lists what is measured; each measure is a file.
+//! Measurements of a run. [`METRICS`] lists the metrics; each quantity is a file.
 //!
 //! Conventions, shared by simulated and recorded runs:
 //!
-//! - Measurements begin at the warm-up instant: times are clipped to it, and only events strictly after it are
-//!   counted. So a wait is a latency only if its waking came after it, and tasks which are all woken to start the
-//!   run do not count as late.
-//! - Latencies, stints, turnaround, shares and throughput are those of the *judged* tasks; switches, migrations,
-//!   runqueues, utilisation and overhead are those of the machine, all tasks.
-//! - What is not over at the end (a wait, a task) is left out of its distribution and counted as unfinished; the
-//!   stint and the wait that are under way count towards CPU and waiting time, and the stint as a stint.
+//! - Measurements start at the end of the warm-up: times are clipped to it, and only events strictly after it count. So a
+//!   latency counts only if its waking came after it, and tasks woken together to start the run do not count as late.
+//! - Latencies, slices, turnaround, shares and throughput cover the *judged* tasks. Switches, migrations, run queues,
+//!   utilisation and overhead cover all tasks of the machine.
+//! - Waits and tasks not finished at the end are left out of their distributions and counted as unfinished. A running slice
+//!   or wait still counts towards CPU and waiting time, and the slice as a slice.
 //! - Percentiles are nearest-rank, from histograms (see [`crate::histogram`]).
-//! - What could not be measured is `None`, never 0.
+//! - A value that could not be measured is `None`, never 0.
 
 mod about;
 mod completion;
@@ -97,7 +96,7 @@ impl Measures {
         }
     }
 
-    /// The clock goes from `before` to `at`; `idles` says whether a CPU idles while a task waits.
+    /// Advances the clock from `before` to `at`. `idles` says whether a CPU idles while a task waits.
     #[inline(always)]
     pub fn pass(&mut self, before: Time, at: Time, idles: Option<bool>) {
         if idles != Some(false) && at > self.from {
@@ -175,7 +174,7 @@ impl Measures {
         }
     }
 
-    /// `task` was believed to run on `cpu`, but its switch was never seen.
+    /// `task` was believed to run on `cpu`, but its switch-out was not recorded.
     pub fn lost(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         self.fairness.stopped(at, task);
         self.blocked(at, cpu, task, track);
@@ -197,7 +196,7 @@ impl Measures {
         }
     }
 
-    /// `task` ended; it had arrived at `arrived`, and is judged or not.
+    /// `task` ended. It had arrived at `arrived`; `judged` says whether it counts.
     pub fn exited(&mut self, at: Time, arrived: Option<Time>, judged: bool) {
         self.completion.exited(at, self.from, arrived, judged);
     }

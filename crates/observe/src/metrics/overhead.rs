@@ -1,5 +1,5 @@
-//! Scheduler share: CPU time the host spent on its own account over all busy CPU time. Overhead on a CPU that runs
-//! a task lies within that task's stint and is busy time already; overhead on an idle CPU is added to it.
+//! Scheduler share: CPU time of the host itself, divided by all busy CPU time. Overhead on a CPU running a task is part
+//! of that task's slice and already busy time; overhead on an idle CPU is added.
 
 use super::measured::Values;
 use goodness_core::{Overhead, Span};

@@ -1,4 +1,4 @@
-//! Request latency and throughput: what the modelled services themselves say they served.
+//! Request latency and throughput, as reported by the modelled services.
 
 use super::Window;
 use super::measured::Values;

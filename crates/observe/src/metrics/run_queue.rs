@@ -1,6 +1,6 @@
-//! Runqueue length: the runnable tasks of a CPU, the running one included, as Linux's `nr_running`. Each length
-//! weighs as much as it lasted. Under a policy with one queue for all CPUs a waiting task counts where its
-//! wake-up or its last stint was, so only the mean is meaningful there.
+//! Run-queue length: runnable tasks of a CPU including the running one, like Linux's `nr_running`, weighted by time.
+//! Under a policy with a global queue, a waiting task counts on the CPU of its wake-up or last slice, so only the mean
+//! is meaningful.
 
 use super::measured::Values;
 use crate::histogram::Histogram;
@@ -23,7 +23,7 @@ impl RunQueues {
         RunQueues { distribution: Histogram::default(), cpus: vec![Queue { since: from, length: 0 }; cpus] }
     }
 
-    /// The length `cpu` had until now lasted until `at`. Before the warm-up `since` lies in the future.
+    /// Accounts for the length of `cpu` until `at`. During the warm-up, `since` is in the future.
     #[inline(always)]
     fn settle(&mut self, at: Time, cpu: CpuId) -> &mut u32 {
         let queue = &mut self.cpus[cpu.index()];

@@ -1,5 +1,5 @@
-//! Slice length: one stint, from a switch-in to the next switch-out. A task picked again at once goes on with its
-//! stint, since no switch happened.
+//! Slice length: from a switch-in to the next switch-out. A task picked again at once continues its slice, because no
+//! switch happened.
 
 use super::measured::Values;
 use crate::histogram::Histogram;

@@ -1,4 +1,4 @@
-//! A task's running totals: CPU time, waiting, switches.
+//! Running totals of a task: CPU time, waiting, switches.
 
 use goodness_core::{Off, Span};
 
@@ -9,7 +9,7 @@ pub(crate) struct TaskAccount {
     pub wait: Span,
     /// Longest wake-up latency in nanoseconds plus 1; 0 for none.
     pub longest_latency: u64,
-    /// What it is entitled to; see `fairness`.
+    /// Fair share; see `fairness`.
     pub claim: f64,
     pub voluntary: u32,
     pub involuntary: u32,
@@ -18,7 +18,7 @@ pub(crate) struct TaskAccount {
 }
 
 impl TaskAccount {
-    /// It left its CPU. A yield is involuntary, as in Linux's own count: the task stays runnable.
+    /// Counts a switch-out. A yield is involuntary, as in Linux, because the task stays runnable.
     #[inline]
     pub fn switched(&mut self, off: Off) {
         let count = if off.is_runnable() { &mut self.involuntary } else { &mut self.voluntary };

@@ -1,4 +1,4 @@
-//! Results of each task: CPU time, waiting, sleep, switches, wake-up latencies.
+//! Results per task: CPU time, waiting, sleep, switches, wake-up latencies.
 
 use super::Window;
 use super::measured::TaskMeasured;

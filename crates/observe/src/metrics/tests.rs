@@ -227,7 +227,7 @@ fn overhead_is_a_share_of_busy_time() {
     assert_eq!(measured.overhead[Overhead::Switch as usize], Span(5));
 }
 
-/// Both runnable from 0; task 0 gets `first` of 1 000 ns, task 1 the rest.
+/// Two tasks runnable from 0: task 0 gets `first` of 1 000 ns, task 1 the rest.
 fn split(subjects: &[Subject], first: u64) -> Measured {
     Stream::new(1, 0, subjects)
         .wake(0, 0, 0)

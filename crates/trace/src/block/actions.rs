@@ -1,4 +1,4 @@
-//! What blkparse and the kernel's text have in common: an action, letters, and what follows them.
+//! Parts common to blkparse output and the kernel's text: action, letters, and the fields after them.
 
 use super::disks::DeviceNumber;
 use super::fields::{small, whole, words};
@@ -9,7 +9,7 @@ use crate::repairs::Repair;
 use crate::scan::split_last;
 use goodness_core::{DiskId, Operation, Time};
 
-/// Who wrote a line, and when.
+/// Process, CPU and time of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Front {
     pub at: u64,
@@ -17,13 +17,13 @@ pub(crate) struct Front {
     pub cpu: u16,
 }
 
-/// `8,0` or `8:0`.
+/// Parses `8,0` or `8:0`.
 pub(crate) fn device(text: &[u8]) -> Option<DeviceNumber> {
     let at = text.iter().position(|b| matches!(b, b',' | b':'))?;
     Some(DeviceNumber { major: small(&text[..at])?, minor: small(&text[at + 1..])? })
 }
 
-/// What stands behind the letters: `sector + sectors`, a second address, a bracket, a number behind it.
+/// Fields after the letters: `sector + sectors`, a second address, a bracket, a number after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tail<'a> {
     pub sector: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Tail<'a> {
     pub cut: Option<u64>,
     /// Behind `<-`: where it came from.
     pub from: Option<(DeviceNumber, u64)>,
-    /// In the bracket: a name, or an error number.
+    /// Text in the bracket: a name or an error number.
     pub bracket: &'a [u8],
     /// Behind the bracket.
     pub behind: u64,
@@ -80,14 +80,14 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// Where the last bracket opens that stands at the beginning of a word.
+/// Position of the last bracket that starts a word.
 fn bracket_of(text: &[u8]) -> Option<usize> {
     let begins_word = |at: usize| at == 0 || text[at - 1] == b' ';
     // Names come last and may hold anything, numbers stand before: the first such bracket is the one.
     (0..text.len()).find(|at| text[*at] == b'[' && begins_word(*at))
 }
 
-/// An action, where it happened, and with which letters.
+/// An action with its disk and letters.
 pub(crate) struct Action<'a> {
     pub front: Front,
     pub disk: DeviceNumber,
@@ -96,7 +96,7 @@ pub(crate) struct Action<'a> {
     pub tail: Tail<'a>,
 }
 
-/// A stage whose particulars are in the tail.
+/// A stage whose details are in the tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Complete as it is.
@@ -111,7 +111,8 @@ pub(crate) enum Stage {
     Remap,
 }
 
-/// The stage of blkparse's action letters. `None`: no such action; `Some(None)`: one that is not about a request.
+/// The stage of blkparse's action letters. `None`: unknown action; `Some(None)`: an action that does not concern a
+/// request.
 pub(crate) fn stage_of(action: &[u8]) -> Option<Option<Stage>> {
     Some(Some(match action {
         b"Q" => Stage::Plain(BlockStage::Queue),
@@ -186,7 +187,8 @@ pub(crate) fn numbered(cx: &mut LineContext, number: DeviceNumber) -> Result<Dis
     cx.about.disks.numbered(number).ok_or(Fault::Left(Repair::TooManyDisks))
 }
 
-/// Puts operation and place into a record. What has no sectors is a flush, or tells of none (a cut, a sleeper).
+/// Fills operation and place of a record. Without sectors it is a flush, or an event that lists none (a split, a
+/// sleep).
 pub(crate) fn place(
     record: &mut BlockRecord,
     op: Operation,

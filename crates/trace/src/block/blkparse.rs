@@ -25,7 +25,7 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
 };
 
 struct Blkparse {
-    /// Behind the events stands a summary of counts.
+    /// True in the summary of counts after the events.
     in_summary: bool,
 }
 

@@ -1,7 +1,7 @@
 //! blktrace's binary records, versions 7 (48 bytes) and 8 (64 bytes), in either byte order.
 //!
-//! Source: `linux/blktrace_api.h` and the fact sheet on block I/O, section 13. Of version 8 the header is known from
-//! its posting of 2025; its events about zones are left out and counted.
+//! Source: `linux/blktrace_api.h` and the fact sheet on block I/O, section 13. The header of version 8 is known from
+//! its posting of 2025; its zone events are skipped and counted.
 
 use super::disks::DeviceNumber;
 use super::format::{BlockFormat, Reads};
@@ -45,10 +45,10 @@ pub(crate) mod category {
     pub const FUA: u64 = 1 << 15;
 }
 
-/// Set where eight bytes with the id of a control group stand before the rest of the payload.
+/// Flag: eight bytes with a cgroup id precede the rest of the payload.
 const CGROUP: u64 = 1 << 8;
 
-/// In which order the bytes of a number stand.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
     /// The lowest first.
@@ -57,7 +57,7 @@ pub enum ByteOrder {
     Big,
 }
 
-/// Which layout records have.
+/// Layout of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlktraceVersion {
     /// 48 bytes, since 2006.
@@ -84,7 +84,7 @@ impl BlktraceVersion {
     }
 }
 
-/// The version that four bytes announce in this order, or the unsupported number they give.
+/// The version in four bytes with this byte order, or the unsupported version number.
 pub(crate) fn magic(bytes: &[u8], order: ByteOrder) -> Option<Result<BlktraceVersion, u32>> {
     let word = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?);
     let word = match order {
@@ -163,7 +163,7 @@ impl Header {
         }
     }
 
-    /// What kind of event: the low bits without the mark for control groups.
+    /// Kind of event: the low bits without the cgroup flag.
     pub const fn event(&self) -> u64 {
         self.action & 0xffff & !CGROUP
     }
@@ -186,18 +186,18 @@ impl Header {
     }
 }
 
-/// What a record says.
+/// Meaning of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// Something happened to block I/O.
     Event(BlockRecord),
-    /// A notice: name of a process, wall clock, message.
+    /// A notice: process name, wall clock, or message.
     Notice,
     /// It cannot be used.
     Left(Repair),
 }
 
-/// What the record with this header and payload says.
+/// Decodes a record with this header and payload.
 pub(crate) fn meaning(header: &Header, payload: &[u8], about: &mut About) -> Meaning {
     let payload = if header.action & CGROUP != 0 { payload.get(8..).unwrap_or_default() } else { payload };
     if header.is_notice() {

@@ -1,4 +1,4 @@
-//! One file of blktrace records: cut into records, damage passed over.
+//! Reads one file of blktrace records; skips damaged parts.
 
 use super::blktrace::{BlktraceVersion, ByteOrder, HEADER_MAX, Header, Meaning, magic, meaning, order_of};
 use super::record::BlockRecord;
@@ -8,11 +8,11 @@ use crate::error::TraceError;
 use crate::repairs::Repair;
 use std::io::{self, Read};
 
-/// Bytes held: the longest header, the longest payload, and the magic of the record behind it fit.
+/// Buffer size: fits the longest header, the longest payload, and the magic of the next record.
 const BUFFER: usize = 1 << 17;
 const _: () = assert!(BUFFER > HEADER_MAX + u16::MAX as usize + 4);
 
-/// Pairs of device and CPU whose sequence numbers are followed.
+/// Most pairs of device and CPU whose sequence numbers are checked.
 const FOLLOWED_MAX: usize = 4096;
 
 /// A larger step in the sequence numbers is damage, not loss.
@@ -25,7 +25,7 @@ pub(crate) struct Sequenced {
     pub sequence: u32,
 }
 
-/// One file.
+/// One open file.
 pub(crate) struct BlktraceFile<'a> {
     from: Input<'a>,
     order: ByteOrder,
@@ -44,10 +44,9 @@ pub(crate) struct BlktraceFile<'a> {
 }
 
 impl<'a> BlktraceFile<'a> {
-    /// A file whose first bytes are `head`, which `from` still holds.
+    /// A file whose first bytes are `head`, which `from` still contains.
     ///
-    /// # Errors
-    /// It is of a version that is not read.
+    /// # Errors An unsupported version.
     pub fn new(from: Input<'a>, head: &[u8]) -> Result<BlktraceFile<'a>, TraceError> {
         let order = order_of(head).unwrap_or(ByteOrder::Little);
         if let Some(Err(version)) = magic(head, order) {
@@ -166,7 +165,7 @@ impl<'a> BlktraceFile<'a> {
         self.offset += len as u64;
     }
 
-    /// Goes on to the next bytes that may be a magic, and counts a damaged stretch once.
+    /// Skips to the next possible magic, and counts each damaged part once.
     #[cold]
     fn pass_damage(&mut self, about: &mut About) {
         if !self.in_damage {

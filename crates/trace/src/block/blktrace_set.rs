@@ -1,4 +1,4 @@
-//! The files of one blktrace run, one for each CPU: which they are, and their records merged by time, then sequence.
+//! The files of one blktrace run, one per CPU: finds them and merges their records by time, then sequence.
 
 use super::blktrace_file::{BlktraceFile, Sequenced};
 use super::source::{About, Numbered, Source};
@@ -17,7 +17,7 @@ pub(crate) struct BlktraceSet<'a> {
     files: Vec<BlktraceFile<'a>>,
     /// The next record of each file.
     next: Vec<Option<Sequenced>>,
-    /// Time, sequence and file of those, the earliest on top.
+    /// Time, sequence and file of the next records, earliest on top.
     order: BinaryHeap<Reverse<(u64, u32, usize)>>,
     begun: bool,
     count: u64,
@@ -75,7 +75,7 @@ fn parts(path: &Path) -> Option<(&str, u32)> {
     Some((device, cpu.parse().ok()?))
 }
 
-/// The files that `paths` stand for: a folder for all blktrace files in it, one blktrace file for those of its run.
+/// The files meant by `paths`: all blktrace files of a folder, or for one blktrace file all of its run.
 pub(crate) fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     let mut files = Vec::new();
     for path in paths {
@@ -101,7 +101,7 @@ pub(crate) fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     Ok(files)
 }
 
-/// The blktrace files of a folder whose device fits, by device and CPU.
+/// The blktrace files of a folder whose device passes `fits`, by device and CPU.
 fn in_folder(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder)? {

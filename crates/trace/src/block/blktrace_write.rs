@@ -1,4 +1,4 @@
-//! Writes records as blktrace's binary, version 7 or 8, in either byte order.
+//! Writes blktrace's binary format, version 7 or 8, in either byte order.
 
 use super::blktrace::{BlktraceVersion, ByteOrder, MAGIC, category};
 use super::disks::{DeviceNumber, Disks};
@@ -26,11 +26,9 @@ impl<W: Write> BlktraceWriter<W> {
         BlktraceWriter { to, version, order, sequences: BTreeMap::new(), bytes: Vec::with_capacity(128) }
     }
 
-    /// Writes a record. `disks` gives the device numbers; a disk that has only a name gets major 240 and its own
-    /// number.
+    /// Writes a record. `disks` supplies the device numbers; a disk without one gets major 240 and its own number.
     ///
-    /// # Errors
-    /// What writing meets; a record of 4 GiB or more, which the format cannot hold.
+    /// # Errors The writer's error, or a record of 4 GiB or more, which the format cannot represent.
     pub fn write(&mut self, record: &BlockRecord, disks: &Disks) -> io::Result<()> {
         let bytes = u64::from(record.sectors) * SECTOR_BYTES;
         let bytes = u32::try_from(bytes).map_err(|_| io::Error::other("blktrace holds no request of 4 GiB or more"))?;
@@ -176,7 +174,7 @@ fn number(disk: DiskId, disks: &Disks) -> u32 {
     number.major << 20 | (number.minor & 0xf_ffff)
 }
 
-/// What follows the header, big-endian whatever the machine.
+/// The data after the header; always big-endian.
 fn payload(record: &BlockRecord, disks: &Disks) -> Vec<u8> {
     match record.stage {
         BlockStage::Unplug { requests, .. } => requests.to_be_bytes().to_vec(),

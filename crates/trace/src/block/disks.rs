@@ -1,4 +1,4 @@
-//! The disks of a trace, numbered in order of appearance, and the names of the processes that use them.
+//! Disks of a trace, numbered by first appearance, and names of processes.
 
 use crate::tasks::Comm;
 use goodness_core::DiskId;
@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 pub const DISKS_MAX: usize = 4096;
 /// The longest name of a disk: that of a path component.
 const NAME_MAX: usize = 255;
-/// Processes whose names are kept.
+/// Most process names kept.
 const NAMES_MAX: usize = 1 << 16;
 
 /// A device number as Linux shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
-    /// Which driver.
+    /// Number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// Number of the device within the driver.
     pub minor: u32,
 }
 
@@ -26,12 +26,12 @@ pub struct Disks {
     names: Vec<(String, Option<DeviceNumber>)>,
     by_number: BTreeMap<DeviceNumber, DiskId>,
     by_name: BTreeMap<String, DiskId>,
-    /// The device number asked for last: traces ask for the same one again and again.
+    /// Cache of the last lookup, as traces repeat device numbers.
     last: Option<(DeviceNumber, DiskId)>,
 }
 
 impl Disks {
-    /// How many there are.
+    /// Number of disks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
@@ -43,13 +43,13 @@ impl Disks {
         self.names.is_empty()
     }
 
-    /// The name: `major:minor`, or as the trace gives it.
+    /// Name: `major:minor`, or the trace's own.
     #[must_use]
     pub fn name(&self, disk: DiskId) -> Option<&str> {
         self.names.get(usize::from(disk.0)).map(|(name, _)| name.as_str())
     }
 
-    /// The device number, where the trace gives one.
+    /// Device number, if the trace has one.
     #[must_use]
     pub fn number(&self, disk: DiskId) -> Option<DeviceNumber> {
         self.names.get(usize::from(disk.0)).and_then(|(_, number)| *number)
@@ -60,7 +60,7 @@ impl Disks {
         self.names.iter().enumerate().map(|(at, (name, _))| (DiskId(at as u16), name.as_str()))
     }
 
-    /// The disk of this number, a new one if need be; `None` when there are too many.
+    /// The disk with this number, added if new; `None` if there are too many.
     pub fn numbered(&mut self, number: DeviceNumber) -> Option<DiskId> {
         if let Some((last, disk)) = self.last
             && last == number
@@ -79,7 +79,7 @@ impl Disks {
         Some(disk)
     }
 
-    /// The disk of this name, a new one if need be; `None` when there are too many or the name is too long.
+    /// The disk with this name, added if new; `None` if there are too many or the name is too long.
     pub fn named(&mut self, name: &str) -> Option<DiskId> {
         if let Some(disk) = self.by_name.get(name) {
             return Some(*disk);
@@ -101,7 +101,7 @@ impl Disks {
     }
 }
 
-/// Names of processes by their ids, as far as the trace tells: the first name seen of each.
+/// Names of processes by id: the first name seen of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
     names: BTreeMap<u32, Comm>,

@@ -34,8 +34,8 @@ struct BlockEvents {
     headers: Metadata,
 }
 
-/// How `goodness record` begins what it says of a recording. With scheduling events in it, the first block event may
-/// lie far behind what is looked at to recognise a format.
+/// Start of the header of `goodness record`. Such a recording may have its first block event far behind the part
+/// inspected to recognise a format.
 const OF_OURS: &[u8] = b"# goodness: {\"recording\":";
 
 fn recognises(line: &[u8]) -> bool {
@@ -49,7 +49,7 @@ fn recognises(line: &[u8]) -> bool {
     }
 }
 
-/// What the blk tracer writes: disk, action, letters, and what follows.
+/// Parses a line of the blk tracer: disk, action, letters, and the rest.
 fn tracer_line(event: &[u8]) -> Option<([&[u8]; 3], &[u8])> {
     let mut rest = event;
     let (disk, action, letters) = (word(&mut rest), word(&mut rest), word(&mut rest));
@@ -65,7 +65,7 @@ fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     &text[..end]
 }
 
-/// The thread id at the end of `who`, as ftrace (`comm-9 ( 8)`), trace-cmd (`comm-9`) and perf (`comm 9`) write it.
+/// The thread id at the end of `who`, in the format of ftrace (`comm-9 ( 8)`), trace-cmd (`comm-9`) or perf (`comm 9`).
 fn pid_of(who: &[u8]) -> u32 {
     if let Some(pid) = comm_and_ids(who).pid {
         return pid;
@@ -77,14 +77,14 @@ fn pid_of(who: &[u8]) -> u32 {
 
 const UNREADABLE: Fault = Fault::Left(Repair::UnreadableEvent);
 
-/// How the fields of an event are laid out, and what it stands for.
+/// Field layout of an event, and its stage.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// Disk, letters, then the place.
+    /// Disk, letters, place.
     Bio(Stage),
-    /// Disk, letters, bytes, the command in parentheses, then the place. Completions have no bytes.
+    /// Disk, letters, bytes, command in parentheses, place. Completions have no bytes.
     Request(Stage),
-    /// No disk: a task's name and a number.
+    /// Task name and a number, without disk.
     Task(Stage),
 }
 
@@ -207,7 +207,7 @@ fn event(layout: Layout, args: &[u8], front: Front, cx: &mut LineContext) -> Res
     Action { front, disk, letters, stage, tail }.record(cx)
 }
 
-/// A task's plug: `[name]`, and how many requests.
+/// A task's plug: `[name]`, and the number of requests.
 fn task(stage: Stage, args: &[u8], front: Front, cx: &mut LineContext) -> Result<BlockRecord, Fault> {
     let tail = Tail::read(args).ok_or(UNREADABLE)?;
     cx.about.processes.note(front.pid, tail.bracket);

@@ -1,4 +1,4 @@
-//! Numbers of the block formats: decimals of any length into whole units, and whole numbers up to 64 bits.
+//! Parses numbers of the block formats: decimals of any length into whole units, and integers up to 64 bits.
 
 /// A decimal number in whole units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) enum Decimal {
     No,
 }
 
-/// Reads a number such as `12`, `0.551706`, `1.5e-3`; one is `10^digits` units.
+/// Parses a number such as `12`, `0.551706`, `1.5e-3` into units of `10^-digits`.
 pub(crate) fn decimal(text: &[u8], digits: u32) -> Decimal {
     let (text, negative) = match text {
         [b'-', rest @ ..] => (rest, true),
@@ -45,7 +45,7 @@ fn exponent(text: &[u8]) -> Option<i32> {
     Some(text.iter().fold(0, |n, b| n * 10 + i32::from(b - b'0')) * sign)
 }
 
-/// `mantissa` times ten to the `digits + exponent`. The outer `None`: no number; the inner: too large.
+/// `mantissa` times ten to the `digits + exponent`. Outer `None`: not a number; inner: too large.
 fn scaled(mantissa: &[u8], digits: u32, exponent: i32) -> Option<Option<u64>> {
     let point = mantissa.iter().position(|b| *b == b'.').unwrap_or(mantissa.len());
     let (whole, fraction) = (&mantissa[..point], mantissa.get(point + 1..).unwrap_or_default());

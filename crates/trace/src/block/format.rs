@@ -1,9 +1,9 @@
-//! What a format of block I/O is.
+//! Description of a block-I/O format.
 
 use super::source::Carries;
 use super::text::TextFormat;
 
-/// How a format is read.
+/// Reader of a format.
 #[derive(Clone, Copy)]
 pub(crate) enum Reads {
     /// Line by line.
@@ -22,11 +22,11 @@ pub(crate) enum Reads {
 pub struct BlockFormat {
     /// Registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// What it can tell.
+    /// Information it can contain.
     pub carries: Carries,
-    /// How to record it.
+    /// Instructions to record it.
     pub how_to_record: &'static str,
     /// Whether its times are taken relative to the first record, since its clock began long before.
     pub(crate) from_first: bool,

@@ -38,7 +38,7 @@ enum Version {
 
 struct Iolog {
     version: Version,
-    /// Version 2: where the waits have led to, in ns.
+    /// Version 2: current time from the waits so far, in ns.
     now: u64,
 }
 

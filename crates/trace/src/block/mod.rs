@@ -63,20 +63,18 @@ use std::io;
 use std::path::PathBuf;
 use text::Text;
 
-/// Opens a trace of block I/O: a file (`-` is standard input), one file of a blktrace run for all of them, a folder for
-/// the blktrace files in it, or several blktrace files.
+/// Opens a trace of block I/O: a file (`-` is standard input), one file of a blktrace run (opens all of them), a folder
+/// of blktrace files, or several blktrace files.
 ///
-/// # Errors
-/// What cannot be opened, is empty, in no known format, or in several.
+/// # Errors A file that cannot be opened, is empty, or has an unknown format; or files of several formats.
 pub fn open_block(paths: &[PathBuf]) -> Result<BlockTrace<'static>, TraceError> {
     let files = files_of(paths)?;
     read_block(files.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?)
 }
 
-/// Reads a trace of block I/O from one input, or from several if they are blktrace files.
+/// Reads a trace of block I/O from one input, or from several blktrace files.
 ///
-/// # Errors
-/// What is empty, in no known format, or in several.
+/// # Errors An empty input, an unknown format, or several formats.
 pub fn read_block(mut inputs: Vec<Input<'_>>) -> Result<BlockTrace<'_>, TraceError> {
     let mut heads = Vec::with_capacity(inputs.len());
     for input in &mut inputs {
@@ -131,22 +129,20 @@ fn unknown(input: &Input, head: &[u8]) -> TraceError {
 pub struct BlockRecording {
     /// Its records in order of time.
     pub records: Vec<BlockRecord>,
-    /// What is known of it.
+    /// Facts about the trace.
     pub about: About,
 }
 
 /// Reads a whole trace into memory.
 ///
-/// # Errors
-/// As for [`open_block`] and [`BlockReader::next`].
+/// # Errors As for [`open_block`] and [`BlockReader::next`].
 pub fn load_block(paths: &[PathBuf]) -> Result<BlockRecording, TraceError> {
     keep(open_block(paths)?)
 }
 
-/// Reads all that is left of a trace into memory.
+/// Reads the rest of a trace into memory.
 ///
-/// # Errors
-/// As for [`BlockReader::next`].
+/// # Errors As for [`BlockReader::next`].
 pub fn keep(mut trace: BlockTrace) -> Result<BlockRecording, TraceError> {
     let mut records = Vec::new();
     while let Some(record) = trace.next()? {
@@ -155,10 +151,9 @@ pub fn keep(mut trace: BlockTrace) -> Result<BlockRecording, TraceError> {
     Ok(BlockRecording { records, about: trace.about().clone() })
 }
 
-/// Reads a whole trace from memory.
+/// Reads a whole trace from bytes in memory.
 ///
-/// # Errors
-/// As for [`read_block`] and [`BlockReader::next`]; compressed bytes that cannot be read.
+/// # Errors As for [`read_block`] and [`BlockReader::next`], or compressed data that cannot be decompressed.
 pub fn load_block_bytes(name: &str, bytes: &[u8]) -> Result<BlockRecording, TraceError> {
     let cannot = |source: io::Error| TraceError::Open { path: name.into(), source };
     keep(read_block(vec![Input::bytes(name, bytes).map_err(cannot)?])?)
@@ -171,7 +166,7 @@ fn read_text(text: &str) -> (Vec<BlockRecord>, About) {
     (records, about)
 }
 
-/// Why a text is refused.
+/// The error of a text.
 #[cfg(test)]
 fn refusal_of(text: &str) -> String {
     load_block_bytes("t", text.as_bytes()).expect_err("no usable trace").to_string()

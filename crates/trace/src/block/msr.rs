@@ -29,7 +29,7 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
 const TICK: u64 = 100;
 
 struct Msr {
-    /// The disk's name, built anew for each line.
+    /// The disk's name, rebuilt for each line.
     name: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-/// What is under way may be this many pieces of I/O twice over; the oldest are forgotten beyond that.
+/// Most I/Os per generation. Up to two generations are kept; older ones are dropped.
 const GENERATION: usize = 1 << 16;
 
 /// A piece of I/O under way.
@@ -19,18 +19,18 @@ struct Begun {
 
 type Table = HashMap<(DiskId, u64), Begun, Mixer>;
 
-/// Issues, and queueings on disks that never issue, which wait for their completion.
+/// Issues that wait for their completion; on disks without issues (stacked devices), queueings.
 #[derive(Default)]
 pub(crate) struct Pairs {
     young: Table,
-    /// What was young before: given up as a whole when the young are as many again.
+    /// The previous generation, dropped as a whole when the current one is full.
     old: Table,
     /// Whether a disk issues, by its number.
     issues: Vec<bool>,
 }
 
 impl Pairs {
-    /// Notes what begins, and tells a completion how long it took.
+    /// Records the start of an I/O, and sets the response time of a completion.
     #[inline]
     pub fn follow(&mut self, record: &mut BlockRecord, place: u64, repairs: &mut Repairs) {
         if record.disk == BlockRecord::NO_DISK || record.response.is_some() {
@@ -66,7 +66,7 @@ impl Pairs {
         self.young.insert((record.disk, record.sector), Begun { at: record.at, sectors: record.sectors });
     }
 
-    /// Takes out what `record` ends. What it leaves undone goes on behind its last sector.
+    /// Removes the I/O that `record` completes. A partial completion leaves the rest behind its last sector.
     fn end(&mut self, record: &BlockRecord) -> Option<Begun> {
         let key = (record.disk, record.sector);
         let begun = self.young.remove(&key).or_else(|| self.old.remove(&key))?;
@@ -78,8 +78,8 @@ impl Pairs {
     }
 }
 
-/// Mixes two small numbers, with a key drawn anew in every run so that no file can make all of them collide. Nothing
-/// depends on the order of the table.
+/// Hashes two small numbers with a random key per run, so that no file can force collisions. Nothing depends on the
+/// order of the table.
 #[derive(Clone)]
 struct Mixer(u64);
 

@@ -1,4 +1,4 @@
-//! The stages between a source of records and whoever uses them: order, base of time, response times.
+//! Stages between a source of records and its user: order, time base, response times.
 
 use super::format::BlockFormat;
 use super::pairs::Pairs;
@@ -9,19 +9,18 @@ use crate::reorder::{Reorder, WINDOW};
 use crate::repairs::Repair;
 use goodness_core::Time;
 
-/// Of a hundred records, how many may lie too far in the past to be put where they belong: as for scheduling traces.
+/// Most records, in percent, that may be too far out of order to be sorted; as for scheduling traces.
 const BACKWARDS_PERCENT_MAX: u64 = 10;
 
-/// Gives out the records of a trace one after the other.
+/// Reads the records of a trace one by one.
 pub trait BlockReader {
-    /// The next record; they come in order of time. `None` at the end, and after an error.
+    /// The next record, in order of time. `None` at the end, and after an error.
     ///
-    /// # Errors
-    /// One sentence. Damage that leaves usable parts is repaired and counted; an error at the end says that nothing
-    /// was usable, or that too much of it was out of order.
+    /// # Errors One sentence. Damage that leaves usable parts is repaired and counted. An error at the end means that
+    /// nothing was usable, or that too much was out of order.
     fn next(&mut self) -> Result<Option<BlockRecord>, TraceError>;
 
-    /// What is known so far.
+    /// Facts about the trace so far.
     fn about(&self) -> &About;
 }
 
@@ -73,7 +72,7 @@ impl<'a> BlockTrace<'a> {
         *record
     }
 
-    /// What there is to say at the end: nothing usable, or too much out of order.
+    /// Final check: fails if nothing was usable, or too much was out of order.
     fn verdict(&mut self) -> Result<(), TraceError> {
         self.about.bytes = self.source.bytes();
         let path = self.name.clone();

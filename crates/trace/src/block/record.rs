@@ -1,11 +1,11 @@
-//! One event of block I/O, the same whatever format it came from.
+//! One event of block I/O, independent of its format.
 
 use goodness_core::{DiskId, Operation, SECTOR_BYTES, Span, Time};
 
-/// How far a piece of I/O has come.
+/// Stage of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockStage {
-    /// It reached the block layer: the arrival. Formats that know only one instant give this one.
+    /// It reached the block layer: the arrival. Formats with a single time per I/O use this stage.
     Queue,
     /// A request was allocated for it.
     GetRequest,
@@ -19,7 +19,7 @@ pub enum BlockStage {
     Insert,
     /// The device has the request.
     Issue,
-    /// The device gave the request back undone.
+    /// The device returned the request without doing it.
     Requeue,
     /// The device has completed the request.
     Complete {
@@ -49,7 +49,7 @@ pub enum BlockStage {
         /// Its first sector there.
         sector: u64,
     },
-    /// It was given up.
+    /// It was aborted.
     Abort,
 }
 
@@ -60,7 +60,7 @@ pub struct BlockFlags(u8);
 impl BlockFlags {
     /// None.
     pub const NONE: BlockFlags = BlockFlags(0);
-    /// Somebody waits for it, as the format says; see also [`BlockRecord::is_sync`].
+    /// Synchronous, as marked by the format; see also [`BlockRecord::is_sync`].
     pub const SYNC: BlockFlags = BlockFlags(1);
     /// A file system's own structures.
     pub const META: BlockFlags = BlockFlags(1 << 1);
@@ -93,26 +93,26 @@ impl BlockFlags {
 /// One event of block I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRecord {
-    /// When; from the beginning of the trace where the format has no clock of its own.
+    /// Time; from the start of the trace if the format has no clock of its own.
     pub at: Time,
-    /// Which disk; [`BlockRecord::NO_DISK`] for a task's plug.
+    /// Disk; [`BlockRecord::NO_DISK`] for a task's plug.
     pub disk: DiskId,
-    /// How far it has come.
+    /// Stage.
     pub stage: BlockStage,
-    /// What is to be done.
+    /// Operation.
     pub op: Operation,
     /// First sector; 0 for flushes and plugs.
     pub sector: u64,
-    /// Sectors, rounded outwards where the format counts bytes; 0 for flushes and plugs.
+    /// Sectors, rounded outwards if the format counts bytes; 0 for flushes and plugs.
     pub sectors: u32,
     /// Marks.
     pub flags: BlockFlags,
-    /// Process id of who asked, or of whoever ran when it completed; 0 when the format does not say.
+    /// Process id of the submitter, or of the task interrupted by the completion; 0 if unknown.
     pub pid: u32,
-    /// The CPU that wrote it; 0 when the format does not say.
+    /// CPU that logged it; 0 if unknown.
     pub cpu: u16,
-    /// How long it took, where the trace says so. With [`BlockStage::Complete`]: since the issue, or since the queueing
-    /// on disks that never issue (stacked devices). With other stages: from this instant to the completion.
+    /// Response time, if known. For [`BlockStage::Complete`]: since the issue, or since the queueing on disks without
+    /// issues (stacked devices). For other stages: until the completion.
     pub response: Option<Span>,
 }
 
@@ -143,7 +143,7 @@ impl BlockRecord {
         self.sector + self.sectors as u64
     }
 
-    /// Whether somebody waits for it: reads always count as such.
+    /// Whether it is synchronous. Reads always are.
     #[must_use]
     pub const fn is_sync(&self) -> bool {
         matches!(self.op, Operation::Read) || self.flags.has(BlockFlags::SYNC)
@@ -160,7 +160,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Of `bytes` bytes from byte `offset`; `None` when there are none, or more than a record can hold.
+    /// The extent of `bytes` bytes from byte `offset`; `None` if empty or too large for a record.
     pub fn of_bytes(offset: u64, bytes: u64) -> Option<Extent> {
         let end = offset.checked_add(bytes)?;
         let (first, last) = (offset / SECTOR_BYTES, end.div_ceil(SECTOR_BYTES));
@@ -168,7 +168,7 @@ impl Extent {
         Extent::checked(first, last - first, is_exact)
     }
 
-    /// Of `sectors` sectors; `None` as above.
+    /// The extent of `sectors` sectors; `None` as above.
     pub fn of_sectors(sector: u64, sectors: u64) -> Option<Extent> {
         Extent::checked(sector, sectors, true)
     }

@@ -1,9 +1,9 @@
-//! The letters that stand for operation and marks in blkparse's and the kernel's text.
+//! The letters for operation and flags in blkparse's and the kernel's text.
 
 use super::record::BlockFlags;
 use goodness_core::Operation;
 
-/// What the letters say.
+/// Decoded letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Letters {
     /// `None`: a command that is none of the four operations.
@@ -11,8 +11,8 @@ pub(crate) struct Letters {
     pub flags: BlockFlags,
 }
 
-/// Reads letters such as `WS`, `FWFS`, `RA`, `DE`; `None` when they are none. An `F` before the operation is a flush
-/// before it, one behind it makes it durable; an `F` without operation is a flush.
+/// Parses letters such as `WS`, `FWFS`, `RA`, `DE`; `None` if invalid. An `F` before the operation means a preceding
+/// flush, one after it FUA; an `F` without operation is a flush.
 pub(crate) fn letters(text: &[u8]) -> Option<Letters> {
     if text.is_empty() || text.len() > 8 || !text.iter().all(u8::is_ascii_uppercase) {
         return None;

@@ -1,4 +1,4 @@
-//! Where records of block I/O come from, and what is known of their trace.
+//! Sources of block-I/O records, and facts about a trace.
 
 use super::disks::{Disks, Processes};
 use super::record::BlockRecord;
@@ -7,59 +7,59 @@ use crate::reorder::Timed;
 use crate::repairs::Repairs;
 use goodness_core::Time;
 
-/// What a format can tell. What one trace of it does tell, its [`About`](super::About) says.
+/// Information a format can contain. [`About`](super::About) has the information one trace does contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carries {
-    /// The stations between arrival and completion: queue, insert, issue.
+    /// The stages between arrival and completion: queue, insert, issue.
     pub stages: bool,
-    /// Completions or response times: how long the device took. With them the gap between a completion and the next
-    /// arrival is known, so that work can be replayed in a closed loop; without them only at the recorded instants.
+    /// Completions or response times. With them, the gap between a completion and the next arrival is known, and the
+    /// work can be replayed as a closed loop; without them only at the recorded times.
     pub completions: bool,
-    /// Who asked.
+    /// Process of the submitter.
     pub processes: bool,
     /// Marks such as sync, meta and durable.
     pub flags: bool,
 }
 
-/// What is known of a trace of block I/O so far; complete when its last record has been given out.
+/// Facts about a trace so far; complete after its last record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The format's registered name.
     pub format: &'static str,
-    /// What the format can tell.
+    /// Information the format can contain.
     pub carries: Carries,
     /// The disks.
     pub disks: Disks,
     /// Names of processes.
     pub processes: Processes,
-    /// What had to be repaired. Places are numbers of lines, of records in binary formats.
+    /// Repairs. Positions are line numbers, or record numbers in binary formats.
     pub repairs: Repairs,
-    /// Sentences about what this trace cannot tell.
+    /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
-    /// Records given out.
+    /// Records read.
     pub records: u64,
-    /// Of these, arrivals and issues.
+    /// Number of these that are arrivals or issues.
     pub begun: u64,
-    /// Of these, those with a response time.
+    /// Number of these with a response time.
     pub responses: u64,
     /// Bytes read, after decompression.
     pub bytes: u64,
 }
 
 impl About {
-    /// Whether the trace says how long I/O took, so that its work can be replayed in a closed loop: the next arrival a
-    /// recorded gap after a completion. Otherwise arrivals can only be repeated at their recorded instants.
+    /// Whether the trace contains response times, so that its work can be replayed as a closed loop: the next arrival
+    /// follows a completion after the recorded gap. Otherwise arrivals can only be repeated at their recorded times.
     #[must_use]
     pub const fn allows_closed_loop(&self) -> bool {
         self.responses > 0
     }
 }
 
-/// A record and where it stands.
+/// A record with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbered {
     pub record: BlockRecord,
-    /// Line, or number of the record in binary formats; from 1.
+    /// Line, or record number in binary formats; from 1.
     pub place: u64,
 }
 
@@ -75,7 +75,7 @@ impl Timed for Numbered {
     }
 }
 
-/// Where records come from, in the order of the file.
+/// Source of records, in file order.
 pub(crate) trait Source {
     /// The next record, `None` at the end.
     fn next(&mut self, about: &mut About) -> Result<Option<Numbered>, TraceError>;

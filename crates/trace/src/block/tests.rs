@@ -1,4 +1,4 @@
-//! Binary traces written and read back, damaged, cut up and merged; and any bytes at all.
+//! Binary traces are written and read back, damaged, cut and merged; arbitrary bytes are read.
 
 use super::*;
 use crate::repairs::Repair;
@@ -21,7 +21,7 @@ fn disks() -> Disks {
     disks
 }
 
-/// One record of each kind, a response apart where there is one.
+/// One record of each kind, 1 us apart.
 fn samples() -> Vec<BlockRecord> {
     let base = BlockRecord { pid: 697, cpu: 1, ..BlockRecord::queue(Time(0), DiskId(0), Operation::Write, 2048, 8) };
     let stages = [
@@ -174,7 +174,7 @@ fn negative_times_odd_bytes_and_passed_through_commands_are_counted() {
     assert_eq!((count(Repair::OtherCommand), count(Repair::ImpossibleExtent)), (2, 1));
 }
 
-/// The samples dealt out to three CPUs, as files of a folder of its own.
+/// A folder with the samples divided into files of three CPUs.
 fn folder_of(name: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("goodness-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -259,7 +259,7 @@ fn a_reversed_trace_is_refused() {
     assert!(matches!(load_block_bytes("t", &bytes), Err(TraceError::OutOfOrder { .. })));
 }
 
-/// What must hold of any input.
+/// Invariants for any input.
 fn holds(bytes: &[u8]) {
     match load_block_bytes("t", bytes) {
         Ok(read) => {

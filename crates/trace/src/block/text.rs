@@ -9,7 +9,7 @@ use crate::repairs::Repair;
 use goodness_core::DiskId;
 use std::io;
 
-/// Why a line gives no record.
+/// Reason a line yields no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It is left out and counted.
@@ -18,7 +18,7 @@ pub(crate) enum Fault {
     Refused(String),
 }
 
-/// What a line is read with.
+/// State used to parse a line.
 pub(crate) struct LineContext<'a> {
     pub about: &'a mut About,
     /// Its number, from 1.
@@ -26,7 +26,7 @@ pub(crate) struct LineContext<'a> {
 }
 
 impl LineContext<'_> {
-    /// The extent, when there is one; counts what had to be rounded.
+    /// The extent, if there is one; counts rounding.
     pub fn extent(&mut self, extent: Option<Extent>) -> Result<Extent, Fault> {
         let extent = extent.ok_or(Fault::Left(Repair::ImpossibleExtent))?;
         if !extent.is_exact {
@@ -44,7 +44,7 @@ impl LineContext<'_> {
 
 /// A format of one record a line.
 pub(crate) trait TextFormat {
-    /// Reads one line. `None`: a line without a record, as it should be.
+    /// Parses one line. `None`: a valid line without a record.
     fn line(&mut self, line: &[u8], cx: &mut LineContext) -> Result<Option<BlockRecord>, Fault>;
 }
 

@@ -27,7 +27,7 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
 };
 
 struct Validate {
-    /// When the next request comes, in ns.
+    /// Arrival of the next request, in ns.
     now: u64,
 }
 

@@ -1,14 +1,14 @@
-//! Switches that must have happened but are not in the trace.
+//! Infers switches that are missing in the trace.
 //!
-//! Every line names who ran on its CPU. When that is not who the last switch put
-//! there, a switch is missing between the CPU's last two lines. It is put
+//! Every line names the task running on its CPU. If that is not the task of the last switch, a switch between the CPU's
+//! last two lines is missing. It is inserted
 //!
-//! - where the newcomer was woken, if that is in between;
-//! - right behind the earlier line, if the newcomer waited already and the CPU was idle or about to switch;
-//! - in the middle otherwise, since nothing tells more.
+//! - where the new task was woken, if that is in between;
+//! - directly after the earlier line, if the new task was already waiting and the CPU was idle or about to switch;
+//! - else in the middle, as nothing more is known.
 //!
-//! Who was thought to run counts as asleep if it was woken in between, else its way out is resolved by what it does
-//! next: running without a waking means preempted.
+//! The replaced task counts as asleep if it was woken in between. Otherwise its next event decides: running without a
+//! waking means it was preempted.
 
 use super::{CpuState, Repairer, Standing};
 use crate::event::{Origin, Record, SchedEvent};
@@ -106,7 +106,7 @@ impl Repairer {
         }
     }
 
-    /// When `next` came to a CPU where no line tells it, and between which records that is.
+    /// Inferred time at which `next` came to the CPU, and the records between which that lies.
     fn arrival(&self, cpu: &CpuState, next: Option<TaskId>, now: u64) -> (u64, Range<u64>) {
         let state = next.map(|t| self.states[t.index()]).unwrap_or_default();
         // Not before the CPU's last line, and not while the task was still elsewhere.
@@ -130,7 +130,7 @@ impl Repairer {
         }
     }
 
-    /// Hands over a record that belongs between others, at its time; it has no number of its own.
+    /// Emits an inferred record that belongs between others. It has no number.
     fn emit_late(&mut self, at: u64, cpu: u32, event: SchedEvent, place: Range<u64>, sink: &mut impl Sink) {
         if matches!(event, SchedEvent::Switch { prev, next, .. } if prev == next) {
             return;

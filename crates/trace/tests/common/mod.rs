@@ -55,15 +55,15 @@ pub fn fork(us: u64, cpu: u32, parent: u32, child: u32) -> String {
     )
 }
 
-/// Everything the recording tells an observer.
+/// All events of the recording, as passed to an observer.
 pub fn events(recording: &Recording) -> Vec<(Time, Event)> {
     let mut events: Vec<(Time, Event)> = Vec::new();
     recording.observe(&mut events);
     events
 }
 
-/// Fails when the switches contradict each other: who leaves a CPU is who came to it, and nobody runs in two places.
-/// Nothing is known of a CPU before its first switch and after a loss.
+/// Fails if the switches are inconsistent: the task leaving a CPU must be the one that came, and no task may run on
+/// two. A CPU's state is unknown before its first switch and after a loss.
 pub fn assert_consistent(recording: &Recording) {
     let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
     for record in &recording.records {
