@@ -37,6 +37,7 @@ impl Place {
 }
 
 /// Stands between a host and an elevator. Hosts name no `E`; tests do, to look into an elevator.
+#[derive(Clone)]
 pub struct ElevatorReferee<E: ?Sized = dyn Elevator + Send> {
     about: &'static ElevatorAbout,
     facts: QueueFacts,
@@ -295,6 +296,15 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     pub fn take_back(&mut self, request: RequestId) {
         self.expect(request, Place::InFlight, "is given back by the device");
         self.in_flight -= 1;
+        self.places[request.index()] = Place::Held;
+    }
+
+    /// A waiting request leaves the elevator otherwise than by its choice: the host has it.
+    pub fn withdraw(&mut self, request: RequestId) {
+        self.expect(request, Place::Waiting, "is withdrawn");
+        self.elevator.remove(context!(self), request);
+        self.waiting -= 1;
+        self.forget(request);
         self.places[request.index()] = Place::Held;
     }
 

@@ -189,3 +189,14 @@ fn a_device_that_completes_what_it_does_not_have_is_found_out() {
     let request = insert(&mut referee, 0);
     let _ = referee.complete(request);
 }
+
+#[test]
+fn what_is_withdrawn_is_with_its_host_again() {
+    let mut referee = referee(Fifo::default());
+    let (first, second) = (insert(&mut referee, 0), insert(&mut referee, 8));
+    referee.withdraw(first);
+    assert_eq!((referee.place(first), referee.waiting()), (Place::Held, 1));
+    assert_eq!((referee.dispatch(HwQueue(0)), referee.dispatch(HwQueue(0))), (Some(second), None));
+    let _ = referee.insert(first);
+    assert_eq!(referee.dispatch(HwQueue(0)), Some(first));
+}

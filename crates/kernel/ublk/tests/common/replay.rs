@@ -10,9 +10,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use goodness_core::{
-    HwQueue, IoContext, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId, RequestTable, Seed,
-    Submitter, Time,
+    HwQueue, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId, Seed, Submitter, Time,
 };
+use goodness_referee::ElevatorReferee;
+use goodness_referee::elevator::Place;
 use goodness_trace::block::{BlockRecord, BlockStage};
 
 /// Agreement of a simulated elevator with a recorded one.
@@ -31,13 +32,6 @@ impl Agreement {
     pub fn share(&self) -> f64 {
         (self.agreed - self.forced) as f64 / (self.choices - self.forced).max(1) as f64
     }
-}
-
-/// Elevator context of `$replay`.
-macro_rules! context {
-    ($replay:expr) => {
-        IoContext { now: $replay.now, requests: &$replay.requests, facts: $replay.facts, in_flight: $replay.in_flight }
-    };
 }
 
 /// So many histories are followed at a time.
@@ -76,7 +70,7 @@ pub fn agreement<E: RegisteredElevator + Clone>(records: &[BlockRecord], facts: 
 }
 
 /// A state and what happened since its last choice.
-type History<'a, E> = (Replay<'a, E>, VecDeque<BlockRecord>);
+type History<E> = (Replay<E>, VecDeque<BlockRecord>);
 
 /// Keeps the histories in which the elevator chose `number`, or else the next request of another CPU, likeliest first.
 /// Returns whether it had another choice.
@@ -98,7 +92,7 @@ fn chosen<E: RegisteredElevator + Clone>(
         let mut go_on: Vec<History<E>> =
             histories.iter().flat_map(|(state, since)| state.choosing(key, since)).collect();
         if !go_on.is_empty() {
-            let forced = go_on.iter().all(|(state, _)| state.waiting == 0);
+            let forced = go_on.iter().all(|(state, _)| state.referee.waiting() == 0);
             go_on.truncate(HISTORIES);
             *histories = go_on;
             return Some((candidate, forced));
@@ -116,51 +110,37 @@ fn tell<E: RegisteredElevator + Clone>(histories: &mut Vec<History<E>>, record: 
 }
 
 #[derive(Clone)]
-struct Replay<'a, E> {
-    elevator: E,
-    facts: &'a QueueFacts,
-    requests: RequestTable,
+struct Replay<E> {
+    referee: ElevatorReferee<E>,
     /// Live requests by operation and first sector; the load never has two of the same.
     known: HashMap<(Operation, u64), RequestId>,
     processes: HashMap<u32, Submitter>,
     /// Arrival of each request, counted in requests.
     arrivals: Vec<u64>,
     arrived: u64,
-    /// By request: whether the elevator chose it and awaits its completion.
-    chosen_here: Vec<bool>,
-    waiting: u32,
-    in_flight: u32,
-    now: Time,
 }
 
-impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
-    fn new(facts: &'a QueueFacts) -> Self {
+impl<E: RegisteredElevator + Clone> Replay<E> {
+    fn new(facts: &QueueFacts) -> Self {
+        let elevator = Box::new(E::new(facts, E::Settings::default(), Seed(1)));
         Replay {
-            elevator: E::new(facts, E::Settings::default(), Seed(1)),
-            facts,
-            requests: RequestTable::default(),
+            referee: ElevatorReferee::of(&E::ABOUT, *facts, elevator, 0),
             known: HashMap::new(),
             processes: HashMap::new(),
             arrivals: Vec::new(),
             arrived: 0,
-            chosen_here: Vec::new(),
-            waiting: 0,
-            in_flight: 0,
-            now: Time::ZERO,
         }
     }
 
     /// The latest and the earliest instant of `since` at which the elevator chooses the request of `key`, each with its
     /// continuation.
-    fn choosing(&self, key: (Operation, u64), since: &VecDeque<BlockRecord>) -> Vec<History<'a, E>> {
+    fn choosing(&self, key: (Operation, u64), since: &VecDeque<BlockRecord>) -> Vec<History<E>> {
         let mut found = Vec::new();
         let mut state = self.clone();
         for passed in 0..=since.len() {
             if let Some(chosen) = state.known.get(&key).copied() {
                 let mut after = state.clone();
-                let cx = context!(after);
-                if after.elevator.dispatch(&cx, HwQueue(0)) == Some(chosen) {
-                    after.took(key, true);
+                if after.referee.dispatch(HwQueue(0)) == Some(chosen) {
                     found.push((after, since.range(passed..).copied().collect()));
                 }
             }
@@ -175,47 +155,33 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
         found
     }
 
-    /// Forces the kernel's choice on the elevator, by hiding all other requests for a moment.
+    /// Forces the kernel's choice on the elevator, by withdrawing all other requests for a moment. What it does not
+    /// choose even then is issued past it.
     fn is_told(&mut self, key: (Operation, u64)) {
         let chosen = *self.known.get(&key).expect("what is issued was inserted");
-        let waits = |id: &RequestId| *id != chosen && self.requests[*id].issued == Time::NEVER;
-        let mut others: Vec<RequestId> = self.known.values().copied().filter(waits).collect();
+        let mut others: Vec<RequestId> = self.referee.at(Place::Waiting).filter(|id| *id != chosen).collect();
         others.sort_unstable_by_key(|id| self.arrivals[id.index()]);
-        let cx = context!(self);
-        others.iter().for_each(|other| self.elevator.remove(&cx, *other));
-        let obeys = self.elevator.dispatch(&cx, HwQueue(0)) == Some(chosen);
-        if !obeys {
-            self.elevator.remove(&cx, chosen);
+        others.iter().for_each(|other| self.referee.withdraw(*other));
+        if self.referee.dispatch(HwQueue(0)) != Some(chosen) {
+            self.referee.withdraw(chosen);
+            self.referee.issue(chosen, HwQueue(0));
         }
         for other in others {
-            let _ = self.elevator.insert(&cx, other);
+            let _ = self.referee.insert(other);
         }
-        self.took(key, obeys);
-    }
-
-    /// Removes a request from the elevator: by its own choice (`here`) or the kernel's.
-    fn took(&mut self, key: (Operation, u64), here: bool) {
-        let chosen = self.known[&key];
-        self.chosen_here[chosen.index()] = here;
-        self.requests[chosen].issued = self.now;
-        self.waiting -= 1;
-        self.in_flight += 1;
     }
 
     /// An insertion or a completion.
     fn happened(&mut self, event: &BlockRecord) {
-        self.now = self.now.max(event.at);
-        while self.elevator.next_timer().is_some_and(|at| at <= self.now) {
-            let cx = context!(self);
-            self.elevator.timer(&cx);
-        }
+        self.referee.set_now(self.referee.now().max(event.at));
+        while self.referee.expire() {}
         if event.stage == BlockStage::Insert { self.insert(event) } else { self.complete(event) }
     }
 
     fn insert(&mut self, event: &BlockRecord) {
         let count = self.processes.len() as u32;
         let submitter = *self.processes.entry(event.pid).or_insert(Submitter(count));
-        let request = Request {
+        let id = self.referee.take(Request {
             op: event.op,
             sector: event.sector,
             sectors: event.sectors,
@@ -230,26 +196,17 @@ impl<'a, E: RegisteredElevator + Clone> Replay<'a, E> {
             allocated: event.at,
             inserted: event.at,
             issued: Time::NEVER,
-        };
-        let id = self.requests.take(request);
-        self.chosen_here.resize(self.requests.slots(), false);
-        self.arrivals.resize(self.requests.slots(), 0);
+        });
+        self.arrivals.resize(self.referee.requests().slots(), 0);
         self.arrivals[id.index()] = self.arrived;
         self.arrived += 1;
         let before = self.known.insert((event.op, event.sector), id);
         assert_eq!(before, None, "the load asks for no place twice at a time");
-        let cx = context!(self);
-        let _ = self.elevator.insert(&cx, id);
-        self.waiting += 1;
+        let _ = self.referee.insert(id);
     }
 
     fn complete(&mut self, event: &BlockRecord) {
         let id = self.known.remove(&(event.op, event.sector)).expect("what completes was inserted");
-        self.in_flight -= 1;
-        if std::mem::take(&mut self.chosen_here[id.index()]) {
-            let cx = context!(self);
-            self.elevator.complete(&cx, id);
-        }
-        self.requests.give_back(id);
+        let _ = self.referee.complete(id);
     }
 }
