@@ -1,18 +1,16 @@
-//! Answers that leave no trace.
+//! Replies that leave no trace in a recording.
 //!
-//! A task that is never idle does not wait for the answers to what it sent: when it looks, they are there. No
-//! waking tells that it went on because of them, so a replay in which it runs first would let it send everything
-//! before anybody answers. What the recording does tell is how many of its messages were ever under way at once:
-//! its window. A replay holds the sender to that window: beyond it, it waits until one more of those it woke is
-//! done, that is, waits again or ends.
+//! A task that is never idle does not sleep until its replies arrive; they are there when it looks. No waking shows
+//! that it continued because of them. So a replay in which it runs first would let it send everything before any reply.
+//! But a recording shows the largest number of its messages in flight: its window. A replay limits the sender to that
+//! window. Beyond it, the sender waits until one of the tasks it woke is done, that is, waits again or ends.
 //!
-//! A sender with several receivers is an event loop: it waits for any of them. It is held to more, that each answers
-//! before it is spoken to again, and to less, since it goes on with whichever answers first ([`super::conversations`]).
+//! A sender with several receivers is an event loop: it waits for any of them. It may not address a receiver again
+//! before that one has replied, but continues with whichever replies first ([`super::conversations`]).
 //!
-//! This is an inference, made only where the answers are invisible: a task sends to another program by
-//! soft-interrupt edges ([`super::causes`]), at least [`super::causes::RECURRING`] times, and that program's
-//! tasks wake it less than half as often as it wakes them. It cannot deadlock: in the recorded order, the sender
-//! never had more under way than its window.
+//! This is an inference, made only if replies are invisible: a task sends to another program by soft-interrupt edges
+//! ([`super::causes`]) at least [`super::causes::RECURRING`] times, and that program's tasks wake it less than half as
+//! often as it wakes them. It cannot deadlock: in the recorded order, the sender never exceeded its window.
 
 use super::causes::{Cause, Kinds, RECURRING, Rule, is_soft};
 use super::history::History;
@@ -20,28 +18,28 @@ use goodness_core::TaskId;
 use goodness_trace::SchedEvent;
 use std::collections::BTreeMap;
 
-/// What one task sends to one program.
+/// Messages of one task to one program.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
     sent: u32,
     answered: u32,
     under_way: u32,
     most: u32,
-    /// Who was sent to first, and whether anybody else was since.
+    /// First receiver, and whether there were others.
     first: Option<TaskId>,
     has_several: bool,
 }
 
-/// What a sender that does not seem to wait for its answers is held to.
+/// Limit for a sender whose replies are invisible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// One receiver: this many messages under way.
+    /// One receiver: at most this many messages in flight.
     ToWindow(u32),
-    /// Several receivers: the answer of each before it is spoken to again.
+    /// Several receivers: each must reply before it is addressed again.
     ToAnswers,
 }
 
-/// What all senders whose answers are invisible are held to, by sender and receiving program.
+/// Limits of all senders with invisible replies, by sender and receiving program.
 pub struct Windows(BTreeMap<(TaskId, u32), Held>);
 
 impl Windows {
@@ -77,13 +75,13 @@ impl Windows {
         Windows(traffic.into_iter().filter(|(_, t)| is_one_way(t)).map(|(key, t)| (key, held(t))).collect())
     }
 
-    /// What `sender` is held to towards `program`; `None`: it sends as it likes.
+    /// Limit of `sender` towards `program`; `None` for no limit.
     #[must_use]
     pub fn of(&self, sender: TaskId, program: u32) -> Option<Held> {
         self.0.get(&(sender, program)).copied()
     }
 
-    /// How many there are.
+    /// Number of limits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

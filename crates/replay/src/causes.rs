@@ -1,17 +1,17 @@
-//! Why each wait ended: decided for every waking of a recording before programmes are recovered.
+//! Decides the cause of each waking of a recording, before programmes are recovered.
 //!
-//! A waking in task context is an edge from the running task. One in a hard interrupt is external. One in a
-//! soft interrupt is either: traffic between local tasks wakes the receiver in the sender's soft interrupt,
-//! while timers run in whatever soft interrupt comes next. It counts as an edge when all of this holds:
+//! A waking in task context is an edge from the running task. One in a hard interrupt is external. One in a soft
+//! interrupt can be either: traffic between local tasks wakes the receiver in the sender's soft interrupt, but timers
+//! run in whichever soft interrupt comes next. It counts as an edge if all of this holds:
 //!
-//! 1. the running task and the woken one are both user tasks, and not the same;
-//! 2. the pair of their programs recurs: at least [`RECURRING`] soft-interrupt wakings from the one to the other;
-//! 3. the woken task's program waits for little else: the waker's program is at work in at least half of the
-//!    soft-interrupt wakings that find anybody at work;
-//! 4. the wakings do not sit on the tick: fewer than half of the pair's come within [`AFTER_TICK`] of one, where
-//!    timer wheels expire. (Without a known tick this is not asked.)
+//! 1. The running and the woken task are different user tasks.
+//! 2. The pair of their programs recurs: at least [`RECURRING`] soft-interrupt wakings from the one to the other.
+//! 3. The woken program waits for little else: the waker's program is running in at least half of its soft-interrupt
+//!    wakings that find a task running.
+//! 4. The wakings do not coincide with the tick, where timer wheels expire: fewer than half of the pair's come within
+//!    [`AFTER_TICK`] of one. (Skipped if the tick is unknown.)
 //!
-//! Both kinds are counted in [`Kinds`].
+//! [`Kinds`] counts both kinds.
 
 use super::clock::TickGrid;
 use super::history::History;
@@ -21,11 +21,11 @@ use std::collections::BTreeMap;
 
 /// Fewer soft-interrupt wakings between two programs than this may be coincidence. A choice.
 pub const RECURRING: u32 = 3;
-/// Timers that expire with the tick wake their tasks within this time after it. A choice; the longest seen in
-/// the shipped recordings' idle CPUs is below 100 µs.
+/// Time after a tick within which timers of the tick wake their tasks. A choice; the longest seen on idle CPUs of the
+/// shipped recordings is below 100 µs.
 pub const AFTER_TICK: Span = Span::from_us(250);
 
-/// What ended a wait.
+/// Cause of the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// This task, at this point of its work.
@@ -34,7 +34,7 @@ pub enum Cause {
     External,
 }
 
-/// How many wakings were of which kind.
+/// Number of wakings by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// By the running task itself.
@@ -45,7 +45,7 @@ pub struct Kinds {
     pub soft_external: u64,
     /// In a hard interrupt: external.
     pub hard_external: u64,
-    /// In task context with nobody known to be running: external.
+    /// In task context, but the running task is unknown: external.
     pub nobody: u64,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Rule<'a> {
         self.history.participant(task).task.address_space.is_some()
     }
 
-    /// What ended a wait, and of which kind that was.
+    /// Cause of a waking; counts its kind.
     pub fn judge(&self, wake: &Wake, kinds: &mut Kinds) -> Cause {
         let task = wake.task;
         let (count, cause) = match (wake.context, wake.current.filter(|by| *by != task)) {
@@ -121,8 +121,8 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Whether evidence decides who woke: in soft interrupts, and without flags, where nothing tells an interrupt from a
-/// task.
+/// Whether the cause must be inferred: in soft interrupts, and in traces without flags, which do not distinguish
+/// interrupts from tasks.
 pub(crate) fn is_soft(context: Context) -> bool {
     matches!(context, Context::SoftIrq | Context::Unknown)
 }

@@ -11,14 +11,14 @@ pub struct TickGrid {
     pub hz: u32,
     /// From the beginning of the recording to the first tick; less than one period.
     pub first: Span,
-    /// How many preemptions the grid was found from.
+    /// Number of preemptions from which the grid was inferred.
     pub samples: usize,
     origin: Time,
 }
 
-/// A preemption counts as the tick's when nobody was woken on its CPU for this long before. A choice.
+/// A preemption counts as the tick's if no task was woken on its CPU for this long before. A choice.
 const UNPROVOKED: Span = Span::from_us(200);
-/// Fewer preemptions than this say nothing.
+/// Fewest preemptions for an inference.
 const SAMPLES_MIN: usize = 8;
 /// The phase is sought in this many parts of a period.
 const BINS: u64 = 80;
@@ -62,7 +62,7 @@ fn period(hz: u32) -> u64 {
     1_000_000_000 / u64::from(hz)
 }
 
-/// When a runnable task lost its CPU to another task though nobody had been woken there lately.
+/// Times at which a runnable task lost its CPU to another without a recent waking there.
 fn unprovoked_preemptions(history: &History) -> Vec<u64> {
     let mut provoked = vec![Time::ZERO; history.cpus.max(1)];
     let mut times = Vec::new();

@@ -1,36 +1,36 @@
-//! Event loops: tasks that speak with several others and go on with whichever answers first.
+//! Event loops: tasks that communicate with several peers and continue with whichever replies first.
 //!
-//! The programme of an event loop is cut into *turns*. Each turn begins with an answer and holds what the loop did
-//! because of it; in a replay the loop goes on with any turn whose answer is there ([`super::loop_rounds`]). An answer
-//! is a peer's going back to its wait after the loop had spoken to it. Which answer a piece of work belongs to is told
-//! by three rules, for a loop that serves its peers in the order in which they are ready, as `epoll` does:
+//! The programme of an event loop is split into *turns*. Each turn starts with a reply and contains the loop's reaction
+//! to it. In a replay the loop continues with any turn whose reply has arrived ([`super::loop_rounds`]). A peer replies
+//! by waiting again after the loop has addressed it. Three rules assign work to replies, assuming a loop that serves
+//! peers in the order in which they become ready, as with `epoll`:
 //!
-//! 1. The loop speaks to a peer again that has answered: a new turn, because of that answer; unless
-//! 2. the loop slept while that answer was there, or served a later answer before it. Then it was not waiting for it:
-//!    it speaks on its own initiative (a new request to an idle worker, say), and its present turn goes on.
-//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another answer for
-//!    what the loop does next.
+//! 1. The loop addresses a peer again that has replied: a new turn, because of that reply; unless
+//! 2. the loop slept while that reply was there, or served a later reply before it. Then it was not waiting for it: it acts
+//!    on its own initiative (for example a new request to an idle worker), and its current turn continues.
+//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another reply for what
+//!    the loop does next.
 //!
-//! Turns of one peer stay in order, because each is due to an answer of its own. Who is an event loop,
-//! [`super::answers`] says.
+//! Turns of one peer stay in order, because each has its own reply. [`super::answers`] decides which tasks are event
+//! loops.
 
 use goodness_core::{TaskId, Time};
 
 /// The number of something a turn may begin with, in order of recovery.
 pub type Answer = u32;
 
-/// One task's part in conversations.
+/// State of one task in conversations.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// As a peer: the loop that spoke to it last.
+    /// As a peer: the loop that addressed it last.
     asked_by: Option<TaskId>,
-    /// As a peer: its last answer and when it was given, if the loop has not spoken to it since.
+    /// As a peer: its last reply and the time, if the loop has not addressed it since.
     answered: Option<(Answer, Time)>,
-    /// As a loop: when the latest answer that it has served was given.
+    /// As a loop: time of the latest reply it has served.
     served: Time,
-    /// As a loop: when it last went to sleep.
+    /// As a loop: time it last went to sleep.
     slept: Time,
-    /// As a loop: the message that ended its sleep, if nothing has been done since.
+    /// As a loop: the message that ended its sleep, if it has done nothing since.
     woken_by: Option<Answer>,
 }
 
@@ -54,7 +54,7 @@ impl Conversations {
         self.answers - 1
     }
 
-    /// `peer` goes to sleep. If a loop spoke to it, that is an answer.
+    /// `peer` goes to sleep. Returns its reply, if a loop had addressed it.
     pub fn rests(&mut self, peer: TaskId, at: Time) -> Option<Answer> {
         self.parts[peer.index()].asked_by?;
         let answer = self.message();
@@ -74,7 +74,7 @@ impl Conversations {
         self.parts[task.index()].slept = since;
     }
 
-    /// The event loop `task` speaks to `peer`: the answer with which a new turn begins, if one does.
+    /// The event loop `task` addresses `peer`. Returns the reply that starts a new turn, if any.
     pub fn speaks(&mut self, task: TaskId, peer: TaskId) -> Option<Answer> {
         let part = &mut self.parts[peer.index()];
         let (asked_by, answered) = (part.asked_by.replace(task), part.answered.take());
@@ -88,12 +88,13 @@ impl Conversations {
         Some(answer)
     }
 
-    /// `task` does something: the message with which a new turn begins, if it was woken and no answer began one since.
+    /// `task` does something. Returns the message that starts a new turn: the one that woke it, unless a reply has
+    /// started one since.
     pub fn acts(&mut self, task: TaskId) -> Option<Answer> {
         self.parts[task.index()].woken_by.take()
     }
 
-    /// How many answers and messages there are.
+    /// Number of replies and messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.answers as usize
@@ -112,7 +113,7 @@ mod tests {
 
     const LOOP: TaskId = TaskId(0);
 
-    /// The loop speaks to workers 1 and 2, which answer at 10 and 20.
+    /// The loop addresses workers 1 and 2, which reply at 10 and 20.
     fn both_answered() -> (Conversations, Answer, Answer) {
         let mut conversations = Conversations::new(3);
         assert_eq!(conversations.rests(TaskId(1), Time(5)), None, "nobody has spoken to it");

@@ -1,4 +1,4 @@
-//! What recovery reads of a recording: its events as they are, and who took part.
+//! A recording as recovery reads it: events and participants.
 
 use crate::participants::{Participant, participants};
 use crate::priority::first_seen;
@@ -10,19 +10,19 @@ use goodness_trace::{Record, Recording, SchedEvent, Wake};
 pub struct History<'a> {
     /// Events in order of time, as the trace reader gave them.
     pub records: &'a [Record],
-    /// Who took part, by task number; the idle task is not among them.
+    /// Tasks by number, without the idle task.
     pub participants: Vec<Participant>,
-    /// How many CPUs the machine had.
+    /// Number of CPUs.
     pub cpus: usize,
-    /// When recording ended; at least the time of the last event.
+    /// End of the recording; at least the time of the last event.
     pub end: Time,
-    /// The tick rate, where the recording says.
+    /// Tick rate, if known.
     pub hz: Option<u32>,
     has_wakings: bool,
 }
 
 impl<'a> History<'a> {
-    /// The history that `recording` tells.
+    /// The history of `recording`.
     #[must_use]
     pub fn of(recording: &'a Recording) -> History<'a> {
         let first = first_seen(&recording.records, recording.tasks.len());
@@ -32,8 +32,7 @@ impl<'a> History<'a> {
         history
     }
 
-    /// The history of `records`, in which `participants` took part: on as many CPUs as wrote records, without a known
-    /// tick rate.
+    /// The history of `records` with these `participants`, on the CPUs that wrote records, without a tick rate.
     #[must_use]
     pub fn new(records: &'a [Record], participants: Vec<Participant>) -> History<'a> {
         History {
@@ -46,13 +45,13 @@ impl<'a> History<'a> {
         }
     }
 
-    /// When recording began: the first event.
+    /// Start of the recording: its first event.
     #[must_use]
     pub fn begin(&self) -> Time {
         self.records.first().map_or(Time::ZERO, |r| r.at)
     }
 
-    /// How long it lasted.
+    /// Length of the recording.
     #[must_use]
     pub fn length(&self) -> Span {
         self.end.since(self.begin())
@@ -64,8 +63,8 @@ impl<'a> History<'a> {
         &self.participants[task.index()]
     }
 
-    /// The wake-up that `record` shows where its cause is at work: `sched_waking`; in old and filtered traces without
-    /// any, `sched_wakeup` has to do.
+    /// The waking that `record` shows where its cause runs: `sched_waking`, or `sched_wakeup` in old and filtered
+    /// traces without it.
     #[must_use]
     pub fn waking(&self, record: &Record) -> Option<Wake> {
         match record.event {

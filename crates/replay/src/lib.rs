@@ -42,7 +42,7 @@ use player::Player;
 use program::permuted;
 use std::sync::Arc;
 
-/// A replay that is not done after this many times the length of its recording, and ten seconds, ends there.
+/// A replay ends at the latest after this many times the recording's length, plus ten seconds.
 const LENGTHS_MAX: u64 = 20;
 
 /// A recovered recording as a workload.
@@ -59,7 +59,7 @@ impl Replay {
         Replay { name: name.into(), recovered }
     }
 
-    /// What was recovered.
+    /// The recovered work.
     #[must_use]
     pub fn recovered(&self) -> &Recovered {
         &self.recovered

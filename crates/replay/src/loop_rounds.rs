@@ -1,11 +1,10 @@
-//! Event loops in a replay: which turn a loop takes next.
+//! Chooses the next turn of an event loop in a replay.
 //!
-//! The turns between two instructions that have an order of their own (a sleep, a wait for somebody else) form a
-//! round. In a round a loop takes, each time, the oldest turn whose answer is there; it sleeps while none is, and
-//! leaves the round when all were taken. Oldest means first in the recorded order: the one order of the peers' requests
-//! that is known. (Serving in the order of the answers
-//! was tried; `docs/decisions/0006-programmes-that-choose.md` has the figures. What one peer did for another's request
-//! then drifts away from that request.)
+//! The turns between two instructions with a fixed order (a sleep, a wait for another task) form a round. In a round a
+//! loop repeatedly takes the oldest turn whose reply has arrived, sleeps while there is none, and leaves the round when
+//! all are taken. Oldest means first in the recorded order, the only known order of the peers' requests. (Serving in
+//! the order of the replies was tried; see `docs/decisions/0006-programmes-that-choose.md`. Work of one peer for
+//! another's request then drifts away from that request.)
 //!
 //! Nothing is allocated while a replay runs.
 
@@ -17,13 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Turns that may be taken in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Round {
-    /// How many turns it has.
+    /// Number of turns.
     count: u32,
-    /// Where its programme goes on after it.
+    /// Instruction at which the programme continues after it.
     after: u32,
 }
 
-/// A turn: its round, and where in the programme of its loop it begins.
+/// A turn: its round, and its first instruction in the loop's programme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turn {
     round: u32,
@@ -38,8 +37,8 @@ pub struct LoopRounds {
 }
 
 impl LoopRounds {
-    /// Finds rounds and turns in programmes whose [`Act::Turn`] and [`Act::Answer`] name answers, of which there are
-    /// `answers`, and makes them name rounds and turns. Answers that no turn begins with are left out.
+    /// Finds rounds and turns in programmes whose [`Act::Turn`] and [`Act::Answer`] name replies (`answers` in number),
+    /// and makes them name rounds and turns. Replies that start no turn are removed.
     #[must_use]
     pub fn arrange(programmes: &mut [Vec<Op>], answers: usize) -> LoopRounds {
         let mut turn_of = vec![None; answers];
@@ -75,14 +74,14 @@ impl LoopRounds {
         }
     }
 
-    /// How many rounds there are.
+    /// Number of rounds.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds.len() as u32
     }
 }
 
-/// Closes each round before the instruction that has an order of its own. Tells `found` the answer of each turn.
+/// Closes each round before the next instruction with a fixed order. Calls `found` with the reply of each turn.
 fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op> {
     let mut result = Vec::with_capacity(ops.len());
     let mut is_open = false;
@@ -106,7 +105,7 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
     result
 }
 
-/// Whether an instruction stays where it is: it may have to wait, or nothing follows it.
+/// Whether an instruction has a fixed order: it may wait, or is the last.
 fn has_its_order(act: Act) -> bool {
     match act {
         Act::Sleep(_) | Act::SleepUntil(_) | Act::Wait(_) | Act::WaitUninterruptible(_) | Act::Exit | Act::Unknown => {
@@ -118,7 +117,7 @@ fn has_its_order(act: Act) -> bool {
     }
 }
 
-/// Answers name their turns; those without one are left out, and the burst they cut in two is whole again.
+/// Makes replies name their turns. Those without a turn are removed, and the burst they split is joined.
 fn without_idle_answers(ops: &[Op], turn_of: &[Option<u32>]) -> Vec<Op> {
     let mut result: Vec<Op> = Vec::with_capacity(ops.len());
     for op in ops {
@@ -140,7 +139,7 @@ fn without_idle_answers(ops: &[Op], turn_of: &[Option<u32>]) -> Vec<Op> {
     result
 }
 
-/// Turns whose answers came and that nobody has taken up yet: a list for each round, in the recorded order.
+/// Turns whose replies have arrived, not taken yet: a list per round, in the recorded order.
 #[derive(Debug)]
 struct Ready {
     links: Links,
@@ -151,14 +150,14 @@ struct Ready {
 #[derive(Debug)]
 pub struct RoundState {
     turns: Arc<LoopRounds>,
-    /// The channel of the first round; each round has one, which counts answers not yet taken up.
+    /// Channel of the first round. Each round has a channel that counts replies not yet taken.
     channels: Channel,
-    /// Behind a lock since behaviours may move between threads; a run is one thread, so nobody ever waits for it.
+    /// Locked because behaviours may move between threads. A run is one thread, so the lock is never contended.
     ready: Mutex<Ready>,
 }
 
 impl RoundState {
-    /// No answer came yet. The rounds' channels are numbered from `channels` on.
+    /// The initial state without replies. The rounds' channels are numbered from `channels`.
     #[must_use]
     pub fn new(turns: Arc<LoopRounds>, channels: Channel) -> RoundState {
         let mut links = Links::default();
@@ -167,13 +166,13 @@ impl RoundState {
         RoundState { turns, channels, ready: Mutex::new(Ready { links, rounds }) }
     }
 
-    /// A channel that nobody posts: the one after those of the rounds.
+    /// A channel that is never signalled: the one after those of the rounds.
     #[must_use]
     pub fn never(&self) -> Channel {
         self.channel(self.turns.rounds())
     }
 
-    /// The channel on which a loop waits for the next answer of a round.
+    /// Channel on which a loop waits for the next reply of a round.
     #[must_use]
     pub fn channel(&self, round: u32) -> Channel {
         Channel(self.channels.0 + round)
@@ -183,8 +182,8 @@ impl RoundState {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer to `turn` is there: the channel to post. Looks at ready turns that come later in the recorded order,
-    /// at most one for each peer.
+    /// Records the reply of `turn` and returns the channel to signal. Examines ready turns later in the recorded order,
+    /// at most one per peer.
     #[must_use]
     pub fn answer(&self, turn: u32) -> Channel {
         let round = self.turns.turns[turn as usize].round;
@@ -197,7 +196,7 @@ impl RoundState {
         self.channel(round)
     }
 
-    /// The first instruction of the turn to take now; `None` unless the round's channel let the loop through.
+    /// First instruction of the next turn; `None` unless the round's channel has released the loop.
     #[must_use]
     pub fn take(&self, round: u32) -> Option<usize> {
         let Ready { links, rounds } = &mut *self.ready();
@@ -205,7 +204,7 @@ impl RoundState {
         Some(self.turns.turns[turn as usize].begin as usize)
     }
 
-    /// Where a loop goes on that has taken `taken` turns of `round`, if those were all.
+    /// Instruction after the round, if the loop has taken all of its turns (`taken`).
     #[must_use]
     pub fn end(&self, round: u32, taken: u32) -> Option<usize> {
         let round = self.turns.rounds[round as usize];
@@ -222,7 +221,7 @@ mod tests {
         acts.iter().copied().map(Op::new).collect()
     }
 
-    /// A loop with two turns, a sleep, and one more turn; a peer that gives the three answers and one that is not used.
+    /// A loop with two turns, a sleep and one more turn, and a peer that gives their three replies and an unused one.
     fn arranged() -> (Vec<Vec<Op>>, Arc<LoopRounds>) {
         let of_loop = [
             Act::Run(Span(1)),

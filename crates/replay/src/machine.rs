@@ -8,13 +8,13 @@ use goodness_trace::{Neighbourhood, Recording, SchedEvent, Wake};
 /// A figure read off a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What.
+    /// Name of the value.
     pub name: &'static str,
     /// Its value; `None` where the recording does not show it.
     pub value: Option<String>,
-    /// From how many cases; 0 where the header says it.
+    /// Number of samples; 0 if it is from the header.
     pub samples: usize,
-    /// How it was found, and what it is used for.
+    /// How it was found, and its use.
     pub how: &'static str,
 }
 
@@ -40,19 +40,18 @@ pub struct Delays {
     pub preempted_elsewhere: Vec<u64>,
 }
 
-/// A preemption later than this after a waking is not its immediate consequence: a tick came in between, or
-/// the kernel was busy. A choice.
+/// A preemption later than this after a waking counts as not caused by it: a tick came in between, or the kernel was
+/// busy. A choice.
 const AT_ONCE: Span = Span::from_us(500);
-/// Fewer cases than this give no figure.
+/// Fewest samples for a figure.
 const SAMPLES_MIN: usize = 5;
 /// HZ where neither header nor ticks show it: Debian's and Ubuntu's long-time default.
 const HZ_UNKNOWN: u32 = 250;
 
-/// The machine that `recording` was made on. What switching, waking and ticks cost stays zero, because it is
-/// inside the recorded bursts.
+/// The machine of `recording`. The costs of switches, wake-ups and ticks stay zero, because they are part of the
+/// recorded bursts.
 ///
-/// # Errors
-/// A sentence when the recording names no CPU or an impossible tick.
+/// # Errors The recording has no CPU or an impossible tick; a sentence.
 pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGrid>) -> Result<RecordedMachine, String> {
     let hz = grid.map(|g| g.hz).or(history.hz);
     let header = recording.metadata.recording.as_ref();
@@ -141,7 +140,7 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
 struct Pending {
     at: Time,
     from: CpuId,
-    /// Where it was queued, and who ran there then.
+    /// CPU it was queued on, and the task then running there.
     on: Option<(CpuId, Option<TaskId>)>,
 }
 

@@ -1,11 +1,11 @@
-//! Who took part in a recording: class, nice, affinity and program of each task.
+//! Tasks of a recording: class, nice, affinity and program of each.
 
 use crate::priority::nice_of;
 use goodness_core::{Class, CpuId, CpuSet, Task, TaskId};
 use goodness_trace::{Attributes, Recording};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of kernel threads, for traces that do not say who is one: they end in these or go on with `/`.
+/// Names of kernel threads, for traces that do not mark them: names that end in these or continue with `/`.
 const KERNEL_THREADS: [&str; 12] = [
     "kworker",
     "ksoftirqd",
@@ -21,24 +21,24 @@ const KERNEL_THREADS: [&str; 12] = [
     "kauditd",
 ];
 
-/// What a task was in the recording.
+/// Attributes of a task in the recording.
 #[derive(Clone, Debug)]
 pub struct Participant {
     /// Name for people.
     pub name: String,
-    /// Its thread id on the recorded machine; not unique, since ids are used again.
+    /// Its thread id on the recorded machine; may be reused by another task.
     pub pid: u32,
-    /// Class, nice, affinity; `address_space` is `None` for kernel threads.
+    /// Class, nice and affinity; `address_space` is `None` for kernel threads.
     pub task: Task,
     /// Tasks with equal numbers belong to one program (process group, or equal names where that is unknown).
     pub program: u32,
-    /// Who forked it, where the recording shows that.
+    /// Parent, if the recording contains the fork.
     pub parent: Option<TaskId>,
     /// Whether it belongs to what was recorded on purpose.
     pub judged: bool,
 }
 
-/// The tasks of `recording`, by number. `first_prio` is the kernel priority first seen of each.
+/// The tasks of `recording`, by number. `first_prio` is the first kernel priority seen of each.
 pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Participant> {
     let members: BTreeSet<u32> = recording.metadata.members().iter().copied().collect();
     let mut programs = BTreeMap::new();
@@ -73,7 +73,7 @@ fn is_kernel_thread(name: &str) -> bool {
     KERNEL_THREADS.iter().any(|k| name.strip_prefix(k).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// Class and priority: as first seen in the events, where they show; else as the header says.
+/// Class and priority: the first seen in events, else from the header.
 fn class_of(facts: Option<&Attributes>, prio: i16) -> Task {
     let mut task = Task::default();
     let policy = facts.and_then(|f| f.policy.as_deref());
@@ -92,7 +92,7 @@ fn class_of(facts: Option<&Attributes>, prio: i16) -> Task {
     task
 }
 
-/// The affinity of a task that came and went between two looks: its parent's, or the recorded command's.
+/// Affinity of a task that started and ended between two readings of `/proc`: its parent's, or the recorded command's.
 fn inherited_affinity(
     recording: &Recording,
     parent: Option<TaskId>,

@@ -1,4 +1,4 @@
-//! Recovered programmes, run: each instruction is a step of the simulated task.
+//! Runs recovered programmes: each instruction becomes a step of the simulated task.
 
 use crate::loop_rounds::RoundState;
 use crate::program::{Act, Op};
@@ -12,7 +12,7 @@ pub struct Player {
     rounds: Arc<RoundState>,
     /// Turns taken of the present round.
     taken: u32,
-    /// The round whose next turn is to be taken: its channel has let the task through.
+    /// The round whose next turn is due, as its channel has released the task.
     takes: Option<u32>,
 }
 
@@ -23,7 +23,7 @@ impl Player {
         Player { ops, at: 0, rounds, taken: 0, takes: None }
     }
 
-    /// Takes up the turn whose answer was waited for.
+    /// Takes the turn whose reply has arrived.
     fn take_turn(&mut self) {
         if let Some(begin) = self.takes.take().and_then(|round| self.rounds.take(round)) {
             self.at = begin;
@@ -31,7 +31,7 @@ impl Player {
         }
     }
 
-    /// Waits for the next answer of `round`; once all were taken, takes the first step after it.
+    /// Waits for the next reply of `round`. Once all are taken, takes the first step after it.
     fn choose(&mut self, round: u32, cx: &mut StepContext) -> Step {
         if let Some(after) = self.rounds.end(round, self.taken) {
             (self.at, self.taken) = (after, 0);

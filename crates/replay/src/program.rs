@@ -1,14 +1,14 @@
-//! Recovered programmes: eight bytes an instruction, shared by all replications.
+//! Recovered programmes: eight bytes per instruction, shared by all replications.
 
 use goodness_core::{Rng, Seed, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One instruction: what in the low four bits, how much or which above.
+/// One instruction: kind in the low four bits, operand above.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Op(u64);
 
-/// What an [`Op`] says.
+/// A decoded [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Use this much CPU time.
@@ -23,11 +23,11 @@ pub enum Act {
     WaitUninterruptible(u32),
     /// Fire the edge of this number.
     Post(u32),
-    /// Give the answer with which this turn of an event loop begins ([`super::loop_rounds`]).
+    /// Give the reply that starts this turn of an event loop ([`super::loop_rounds`]).
     Answer(u32),
-    /// A turn of this round begins: an event loop waits for an answer here and goes on with the turn it begins.
+    /// Turn of an event loop in this round: wait for a reply and continue with the turn it starts.
     Turn(u32),
-    /// This round is over; until all its turns were taken, as `Turn`.
+    /// End of this round. Like `Turn` until all its turns are taken.
     RoundEnd(u32),
     /// Create the task of this number in the workload's list.
     Fork(u32),
@@ -35,7 +35,7 @@ pub enum Act {
     Nice(i8),
     /// End.
     Exit,
-    /// The recording ends here: nothing more is known of the task.
+    /// End of the recording: the task's further work is unknown.
     Unknown,
 }
 
@@ -63,7 +63,7 @@ impl Op {
         Op(value.min(LENGTH_MAX) << 4 | tag)
     }
 
-    /// What it says.
+    /// Decodes it.
     #[must_use]
     pub fn act(self) -> Act {
         let value = self.0 >> 4;
@@ -91,14 +91,13 @@ impl std::fmt::Debug for Op {
     }
 }
 
-/// How many lengths are shuffled among each other. Large enough to break up coincidences, small enough to keep
-/// phases of different load apart; a choice, not a measurement.
+/// Number of lengths shuffled among each other. A choice: large enough to break up coincidences, small enough to keep
+/// phases of different load apart.
 const BLOCK: usize = 8;
 
-/// The programme with its bursts and its delays put in random order among their like: no length is invented,
-/// and their sums stay what they were. Lengths change places only within a block of eight of the same kind, the
-/// same neighbours (what ended before, what comes next) and the same power of eight in length; freer exchange
-/// turns a server's short and long steps into each other and shifts every metric.
+/// The programme with bursts and delays shuffled among similar ones: no length is invented, and sums stay the same.
+/// Lengths are exchanged only within a block of eight with the same kind, neighbours (previous and next instruction)
+/// and power of eight in length. Freer exchange would swap a server's short and long steps and shift every metric.
 #[must_use]
 pub fn permuted(ops: &[Op], seed: Seed) -> Arc<[Op]> {
     let mut blocks = BTreeMap::<Kind, Vec<u32>>::new();
@@ -119,7 +118,7 @@ pub fn permuted(ops: &[Op], seed: Seed) -> Arc<[Op]> {
     result.into()
 }
 
-/// Which lengths may change places: what they are, the instructions before and after, the power of eight.
+/// Class of exchangeable lengths: kind, previous and next instruction, power of eight.
 type Kind = (u64, u64, u64, u32);
 
 /// The kind of the length at `place`; `None` for what has no length to exchange.

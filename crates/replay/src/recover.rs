@@ -1,13 +1,15 @@
-//! From recorded events to programmes.
+//! Recovers programmes from recorded events.
 //!
-//! Every task's programme lists, in recorded order, the CPU time it executed, the edges it fired and the waits
-//! it made. Time on a runqueue is in no programme. An edge is a counting semaphore of its own, posted once and
-//! waited for once. **No policy can deadlock a recovered workload**: order its instructions by the recorded time
-//! at which each was complete (the beginning of a turn: with the burst that follows it); every wait comes after the
-//! post of its edge (and every wait for an answer after as many answers as there were waits for them), every turn after
-//! the answer it begins with, every instruction after its predecessor in the same programme, and every programme after
-//! the fork that begins it. So the first instruction not yet complete can always go on: nothing inside a turn waits, so
-//! a loop that is busy with a later turn comes back to it.
+//! A task's programme lists, in recorded order, the CPU time it executed, the edges it signalled and the waits it made.
+//! Time on a run queue is not part of it. An edge is a counting semaphore of its own, signalled once and waited for
+//! once.
+//!
+//! **No policy can deadlock a recovered workload.** Proof: order all instructions by the recorded time of their
+//! completion (for the start of a turn: that of the burst after it). Every wait then comes after the signal of its
+//! edge, every wait for a reply after as many replies as earlier waits for them, every turn after its reply, every
+//! instruction after its predecessor in the programme, and every programme after its fork. So the first incomplete
+//! instruction can always proceed: nothing inside a turn waits, so a loop that is busy with a later turn comes back to
+//! it.
 
 use super::answers::{Held, Windows};
 use super::causes::{Cause, Rule};
@@ -24,7 +26,7 @@ use goodness_trace::{Record, SchedEvent, Wake};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How wake-ups from outside are replayed.
+/// Replay of wake-ups from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {
     /// After the same delay since the wait began (closed loop).
@@ -82,7 +84,7 @@ struct Recovery<'a> {
     priorities: Priorities,
     rule: Rule<'a>,
     windows: Windows,
-    /// For each sender held to a window: messages it may still send, and the channel that counts answers.
+    /// For each sender with a window: messages it may still send, and the channel that counts replies.
     sent: BTreeMap<(TaskId, u32), (u32, u32)>,
     conversations: Conversations,
     arrivals: Arrivals,
@@ -163,7 +165,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// The first thing known of a CPU is that `who` runs on it: it has done so from the beginning.
+    /// The first known fact about a CPU is that `who` runs on it, so it ran there from the start.
     fn was_running(&mut self, who: TaskId, cpu: CpuId) {
         let begin = self.begin;
         let track = &mut self.tracks[who.index()];
@@ -291,12 +293,12 @@ impl Recovery<'_> {
         }
     }
 
-    /// What `sender` is held to towards the program of `receiver`.
+    /// Limit of `sender` towards the program of `receiver`.
     fn held(&self, sender: TaskId, receiver: TaskId) -> Option<Held> {
         self.windows.of(sender, self.history.participant(receiver).program)
     }
 
-    /// Before the event loop `by` wakes `task`: the work that led to this may be due to an answer.
+    /// Called before the event loop `by` wakes `task`. Starts a turn if that work is a reaction to a reply.
     fn begin_turn(&mut self, by: TaskId, task: TaskId) {
         if let Some(answer) = self.conversations.speaks(by, task) {
             self.unknowns.inferred_answers += 1;
@@ -304,7 +306,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// Before `by` wakes `task`: with a window's worth of messages under way, it has to wait for an answer.
+    /// Called before `by` wakes `task`. With a full window in flight, it must wait for a reply.
     fn hold_to_window(&mut self, by: TaskId, task: TaskId, window: u32, at: Time) {
         if self.tracks[task.index()].answers_on.is_some() {
             return;

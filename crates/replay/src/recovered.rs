@@ -1,4 +1,4 @@
-//! The recovered work: tasks with their programmes, edges, event loops.
+//! The recovered work: tasks, programmes, edges and event loops.
 
 use super::clock::TickGrid;
 use super::loop_rounds::LoopRounds;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub struct RecoveredTask {
     /// Its number in the recording.
     pub recorded: TaskId,
-    /// What it was in the recording.
+    /// Attributes in the recording.
     pub participant: Participant,
-    /// How it begins.
+    /// Start.
     pub start: Start,
     /// Its CPU at the beginning.
     pub cpu: CpuId,
@@ -37,11 +37,11 @@ impl RecoveredTask {
 pub struct Recovered {
     /// The tasks; tasks that never ran and were never woken are not among them.
     pub tasks: Vec<RecoveredTask>,
-    /// How many edges there are, numbered from 0.
+    /// Number of edges, numbered from 0.
     pub edges: u32,
     /// The turns of event loops.
     pub rounds: Arc<LoopRounds>,
-    /// What could not be known.
+    /// Counts of unknown facts.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, where it showed.
     pub grid: Option<TickGrid>,
@@ -49,20 +49,20 @@ pub struct Recovered {
     pub length: Span,
 }
 
-/// A programme as far as it was recovered.
+/// A programme under recovery.
 #[derive(Debug)]
 pub struct Draft {
-    /// Whose: the number in the recording.
+    /// Its task's number in the recording.
     pub recorded: TaskId,
-    /// How the task begins.
+    /// Start of the task.
     pub start: Start,
     /// Its CPU at the beginning.
     pub cpu: CpuId,
-    /// The programme; forks name tasks of the recording, turns and answers what they begin with.
+    /// The programme. Forks name tasks of the recording; turns and replies name replies.
     pub ops: Vec<Op>,
 }
 
-/// Makes tasks of the drafts: instructions then name tasks and turns by their places in what is handed over.
+/// Converts drafts to tasks, whose instructions name tasks and turns by index in the result.
 #[must_use]
 pub fn finished(drafts: Vec<Draft>, participants: &[Participant], answers: usize) -> (Vec<RecoveredTask>, LoopRounds) {
     let mut place = vec![None; participants.len()];
@@ -81,7 +81,7 @@ pub fn finished(drafts: Vec<Draft>, participants: &[Participant], answers: usize
     (drafts.into_iter().zip(programmes).map(task).collect(), rounds)
 }
 
-/// Forks name tasks of the recording; workloads number their tasks anew.
+/// Renumbers the tasks named by forks from the recording's numbers to the workload's.
 fn with_forks_renumbered(ops: &[Op], place: &[Option<u32>]) -> Vec<Op> {
     let rename = |op: &Op| match op.act() {
         Act::Fork(child) => place[child as usize].map(|p| Op::new(Act::Fork(p))),

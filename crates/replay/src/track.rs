@@ -4,10 +4,10 @@ use super::conversations::Answer;
 use super::program::{Act, Op};
 use goodness_core::{CpuId, Off, Span, Start, Time};
 
-/// What a task is doing, as far as the recording tells.
+/// State of a task, as far as the recording shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Nothing was seen of it yet.
+    /// Not seen yet.
     Unseen,
     /// On a CPU since that time.
     Running(Time),
@@ -15,18 +15,18 @@ pub enum Doing {
     Runnable,
     /// Waiting for something other than a CPU since that time.
     Blocked(Time, Off),
-    /// It left its CPU at about that time, and no event says how.
+    /// It left its CPU at about that time, for an unknown reason.
     Unaccounted(Time),
-    /// Gone.
+    /// Ended.
     Gone,
 }
 
-/// What ended a wait; the edge, if it was one, has been posted.
+/// Cause of the end of a wait. An edge has already been signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// This edge.
     Edge(u32),
-    /// A peer's message to an event loop, which may have gone on with another.
+    /// A peer's message to an event loop, which may have continued with another.
     Message(Answer),
     /// Something outside.
     External,
@@ -35,26 +35,26 @@ pub enum Ending {
 /// State of one task.
 #[derive(Debug)]
 pub struct Track {
-    /// What it is doing.
+    /// Current state.
     pub doing: Doing,
     /// Its programme so far.
     pub ops: Vec<Op>,
     /// CPU time since the last instruction.
     pub burst: u64,
-    /// What ended a wait before the task had begun it: it was woken while still on its CPU.
+    /// Cause of a wake-up before the wait began: it was woken while still on its CPU.
     pub early: Option<Ending>,
-    /// How it begins, once that is known.
+    /// Start, once known.
     pub start: Option<Start>,
     /// Its CPU at the beginning.
     pub cpu: CpuId,
-    /// When it was last made runnable.
+    /// Time it last became runnable.
     pub runnable_at: Time,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
 }
 
 impl Track {
-    /// A task of which nothing was seen yet.
+    /// A task not seen yet.
     #[must_use]
     pub fn unseen() -> Track {
         Track {

@@ -1,8 +1,8 @@
-//! Counts of what a recording does not tell.
+//! Counts of facts missing in a recording.
 
 use super::causes::Kinds;
 
-/// What the recording does not tell, or tells in a way that had to be repaired.
+/// Facts that a recording lacks, or that had to be repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unknowns {
     /// Wakings by kind.
@@ -21,10 +21,10 @@ pub struct Unknowns {
     pub waits_begun_before: u64,
     /// Waits that the recording's end cut short; they never end.
     pub waits_cut_by_end: u64,
-    /// Waits for answers that left no trace, inferred from how many messages were ever under way, or from an event
-    /// loop's speaking again to a peer that had answered.
+    /// Waits for invisible replies, inferred from the largest number of messages in flight, or from an event loop
+    /// addressing a peer again that had replied.
     pub inferred_answers: u64,
-    /// Waits in uninterruptible sleep (I/O, as a rule) that ended from outside; replayed as sleeps.
+    /// Waits in uninterruptible sleep (usually I/O) that ended from outside; replayed as sleeps.
     pub device_waits: u64,
 }
 

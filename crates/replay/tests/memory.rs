@@ -1,5 +1,5 @@
-//! What a recording costs in memory, on the largest that is shipped: below 100 bytes an event while it is read and
-//! recovered, and no more for longer traces where they are only summarised.
+//! Memory for the largest shipped recording: below 100 bytes per event while it is read and recovered, and independent
+//! of the trace's length if it is only summarised.
 
 use goodness_replay::{Arrivals, History, Others, recover};
 use goodness_trace::{Input, Record, load_input, summarise};

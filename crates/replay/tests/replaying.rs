@@ -62,7 +62,7 @@ fn wakeup(task: u32) -> SchedEvent {
 struct Recorder {
     written: Written,
     on_cpu: Vec<Option<TaskId>>,
-    /// Tasks wake each other through the network, between two programs: some of them are taken for event loops.
+    /// Tasks wake each other through the network, between two programs, so that some count as event loops.
     is_network: bool,
 }
 
@@ -80,7 +80,7 @@ impl Recorder {
         Recorder { written, on_cpu: vec![None; cpus], is_network: false }
     }
 
-    /// Task 0 is a program, and all others are another; they speak through the network.
+    /// Makes task 0 one program and all others another, communicating through the network.
     fn of_network(mut self) -> Recorder {
         self.is_network = true;
         self.written.participants.iter_mut().for_each(|it| it.program = it.program.min(1));
@@ -293,8 +293,8 @@ fn a_missing_switch_costs_no_cpu_time_and_is_counted() {
     assert_eq!(acts(&recovered, "t1"), [Act::Run(Span(250)), Act::Unknown]);
 }
 
-/// Soft-interrupt wakings of task 1 while task 0 runs, `count` times, every `period` µs from `phase` µs on, with
-/// ticks at 4 ms.
+/// Soft-interrupt wakings of task 1 while task 0 runs: `count` of them, every `period` µs from `phase` µs, with ticks
+/// at 4 ms.
 fn soft_edges(count: u64, period: u64, phase: u64) -> (u64, u64) {
     let mut written = Recorder::new(1, 4).written;
     written.hz = Some(250);
@@ -377,8 +377,8 @@ fn who_waits_for_its_answers_has_no_window() {
     assert!(recovered.unknowns.wakings.soft_edges >= 79, "{:?}", recovered.unknowns);
 }
 
-/// On one CPU, an event loop (task 0) wakes two workers in turn, 40 times each. The slow one (task 1) runs first and
-/// answers first each time, so the loop, which never sleeps, speaks to it first.
+/// One CPU. An event loop (task 0) wakes two workers in turn, 40 times each. The slow worker (task 1) runs and replies
+/// first each time, so the loop, which never sleeps, addresses it first.
 fn two_workers() -> Written {
     let mut written = Recorder::new(1, 3).written;
     written.participants[2].program = written.participants[1].program;
@@ -423,7 +423,7 @@ fn an_event_loop_goes_on_with_whoever_has_answered_and_finds_everyone_at_rest() 
     }
 }
 
-/// One task of a random workload: pieces of work between waits, wakes and sleeps.
+/// One task of a random workload: bursts between waits, wakes and sleeps.
 fn random_steps(channels: u32) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (1u64..3_000_000).prop_map(|ns| Step::Compute(Span(ns))),
@@ -436,8 +436,8 @@ fn random_steps(channels: u32) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// A loop and its workers, each of which waits for the loop's word on a channel of its own, works, sometimes sleeps,
-/// and sometimes wakes the loop or somebody else.
+/// A loop and its workers. Each worker waits for the loop on a channel of its own, computes, sometimes sleeps, and
+/// sometimes wakes the loop or another worker.
 fn random_server(workers: u32) -> impl Strategy<Value = Vec<Vec<Step>>> {
     let compute = || (1u64..500_000).prop_map(|ns| Step::Compute(Span(ns)));
     let of_loop = prop_oneof![

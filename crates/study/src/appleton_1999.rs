@@ -1,6 +1,6 @@
-//! The busy web site of Linux Journal 57: how long its run queue was, and how often ticks were recalculated.
+//! The busy web site of Linux Journal 57: length of its run queue, and frequency of tick recalculation.
 //!
-//! Two figures set the model (mean queue, switches a second); the others are predicted.
+//! Two figures calibrate the model (mean queue, switches per second); the others are predicted.
 
 use crate::{Chart, Findings, Lab, Line, Parameter, Point, Run, Study, Trial};
 use goodness_core::{Overhead, Span};

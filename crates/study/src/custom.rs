@@ -31,18 +31,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// Replications where the file does not say.
+/// Default number of replications.
 const RUNS: u32 = 5;
 
 /// A custom study.
 pub struct CustomStudy {
-    /// The question it answers.
+    /// Question.
     pub question: String,
     /// The document.
     pub source: String,
-    /// Replications of each run unless asked otherwise.
+    /// Default number of replications per run.
     pub runs: u32,
-    /// What was published.
+    /// Published numbers.
     pub published: Published,
     conclusion: String,
     inputs: BTreeMap<String, Work>,
@@ -76,7 +76,7 @@ struct Term {
     metric: &'static str,
 }
 
-/// What one number asks for.
+/// How to measure one number.
 struct Asked {
     /// Place in the file, for errors.
     place: String,
@@ -94,10 +94,11 @@ enum How {
 }
 
 impl CustomStudy {
-    /// Reads the file called `file`, which holds `text`, and what it names: a file is looked for beside it first.
+    /// Parses the file called `file` with contents `text`, and the files it names, which are looked up in its folder
+    /// first.
     ///
-    /// # Errors
-    /// One sentence with file and line: no TOML, an unknown key, input, policy or metric, a number that states nothing.
+    /// # Errors Invalid TOML, an unknown key, input, policy or metric, or a number that states nothing; one sentence
+    /// with file and line.
     pub fn read(file: &str, text: &str) -> Result<CustomStudy, String> {
         let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
         let place = |offset| published::place(file, text, offset);
@@ -124,10 +125,9 @@ impl CustomStudy {
         Ok(CustomStudy { question, source, runs, published, conclusion, inputs, asked })
     }
 
-    /// Runs everything and holds it against what was published.
+    /// Runs the study and compares with the published numbers.
     ///
-    /// # Errors
-    /// A metric that a run does not give, with its place in the file; a violated checker or a fault.
+    /// # Errors A metric missing from a run, with its line in the file; a violated checker or a fault.
     pub fn conduct(&self, lab: &Lab) -> Result<Findings, String> {
         let mut runs = Runs { study: self, lab, made: Vec::new() };
         let mut findings = Findings { conclusion: self.conclusion.clone(), ..Findings::default() };
@@ -138,7 +138,7 @@ impl CustomStudy {
     }
 }
 
-/// What a study in `file` is called: as the file, or as its folder where the file has the name that all have.
+/// Name of a study: that of its file, or of its folder if the file has the standard name.
 #[must_use]
 pub fn name_of(file: &Path) -> String {
     let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
@@ -157,7 +157,7 @@ fn open_beside(file: &str, run: &str, machine: Option<String>) -> Result<Work, R
     goodness::open(&beside(run.into()), &options, &unwatched)
 }
 
-/// What `number` asks for. An order is stated as a direction, for the row.
+/// How to measure `number`. An order is stated as a direction, for its row.
 fn how(number: &mut Number, inputs: &BTreeMap<String, Work>) -> Result<How, String> {
     let measure = number.measure.clone().ok_or("it needs measure = { policy = \"…\", metric = \"…\" }")?;
     let metric = metric_named(&measure.metric)?;
@@ -214,7 +214,7 @@ fn input_named<'a>(name: Option<&'a str>, inputs: &'a BTreeMap<String, Work>) ->
     }
 }
 
-/// What a metric is multiplied with to be in `unit`.
+/// Factor that converts a metric to `unit`.
 fn scale(metric: &str, unit: &str) -> Result<f64, String> {
     let own = METRICS.iter().find(|it| it.name == metric).map_or("1", |it| it.unit);
     match (own, unit) {
@@ -278,7 +278,7 @@ impl<'a> Runs<'a> {
         self.made[index].2.iter().map(|run| run.get(metric).map_err(missing)).collect()
     }
 
-    /// One quotient for each pair of equal seed.
+    /// One quotient for each pair of equal seeds.
     fn quotients(&mut self, of: &'a Term, by: &'a Term) -> Result<Vec<f64>, String> {
         let (of, divisors) = (self.values(of)?, self.values(by)?);
         if divisors.contains(&0.0) {
@@ -287,8 +287,8 @@ impl<'a> Runs<'a> {
         Ok(of.iter().zip(divisors).map(|(of, by)| of / by).collect())
     }
 
-    /// Of all steps to the next policy of an order, the quotient whose interval reaches lowest: the order holds where
-    /// even that one is above 1.
+    /// Of all steps in an order of policies, the quotient whose interval extends lowest. The order holds if even that
+    /// one is above 1.
     fn weakest_step(&mut self, terms: &'a [Term]) -> Result<Option<Estimate>, String> {
         let mut weakest: Option<Estimate> = None;
         for step in terms.windows(2) {

@@ -1,8 +1,8 @@
-//! The database load of 2006: cfq before anticipatory before deadline, and what decides.
+//! The database load of 2006: cfq faster than anticipatory faster than deadline, and why.
 //!
-//! Claim: `specs/io-schedulers.md` section 1. The ranking is what was published; sizes are a goal at best. The central
-//! values below have the reasons stated and are not moved to meet a ranking. One published number is an input: cfq's
-//! time, from which the CPU time of a page follows; what as and deadline need is then predicted.
+//! Claim: `specs/io-schedulers.md` section 1. The order was published; sizes are at best a goal. The central parameter
+//! values have stated reasons and were not tuned to match the order. One published number is an input: cfq's time,
+//! which gives the CPU time per page. The times of as and deadline are then predicted.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::Machine;
@@ -130,7 +130,7 @@ const ELEVATORS: [&str; 6] = ["cfq", "cfq-v2", "as", "deadline", "as:antic_expir
 /// Those of the ranking.
 const SHOWN: [&str; 4] = ["cfq", "cfq-v2", "as", "deadline"];
 
-/// What came of each elevator.
+/// Results by elevator.
 struct Loads {
     runs: Vec<Vec<Run>>,
 }
@@ -155,7 +155,7 @@ fn seconds(run: &Run) -> f64 {
     run.outcome.end.0 as f64 / 1e9
 }
 
-/// One part in `scale` of the load with the parameters of `lab`, under the first of [`ELEVATORS`].
+/// Runs one part in `scale` of the load with the parameters of `lab`, under the first of [`ELEVATORS`].
 fn load(lab: &Lab, machine: &Machine, elevators: &[&str], scale: u32) -> Result<Loads, String> {
     let work = BuiltIn::parse(&format!("dbload:scale={scale},{}", settings(lab)))?;
     let one = |elevator: &&str| lab.run(&Trial { policy: &format!("o1+{elevator}"), machine, work: &work });
@@ -267,7 +267,7 @@ fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// How far apart two runs ended, at least a nanosecond.
+/// Difference between the ends of two runs, at least a nanosecond.
 fn distance(a: &Run, b: &Run) -> f64 {
     a.outcome.end.0.abs_diff(b.outcome.end.0).max(1) as f64
 }
@@ -286,7 +286,7 @@ fn magnitude(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     ["cfq", "as", "deadline"].into_iter().map(row).collect()
 }
 
-/// What each elevator did, and why that takes the time it takes.
+/// What each elevator did, and which part of it takes the time.
 fn mechanism(loads: &Loads) -> Result<Vec<Row>, String> {
     const WHAT: [(&str, &str, &str, &str); 3] = [
         (

@@ -1,8 +1,8 @@
-//! SPECweb96 on an Alpha in 1999: 18 % of the CPU in `schedule()`, and what static goodness would save.
+//! SPECweb96 on an Alpha in 1999: 18 % of the CPU in `schedule()`, and the savings by static goodness.
 //!
-//! The cost of a searched task comes from the profile, the load from one row of vmstat: the row whose numbers of
-//! running and blocked processes are nearest to their means (r 26, b 23). The share of `schedule()`, the
-//! switches a second, the queue and the idle time follow.
+//! The cost per searched task comes from the profile. The load comes from one row of vmstat: the one whose numbers of
+//! running and blocked processes are nearest to their means (r 26, b 23). The share of `schedule()`, the switches per
+//! second, the queue and the idle time are predicted.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::{Machine, Span};
@@ -65,7 +65,8 @@ pub const STUDY: Study<'static> = Study {
     conduct: &conduct,
 };
 
-/// Waits of a request on average: one for the request and one for each of 4.1 pieces, of which a fifth also wait for disk.
+/// Mean number of waits per request: one for the request and one for each of 4.1 pieces, a fifth of which also wait for
+/// disk.
 const PIECES: f64 = 4.1;
 
 fn conduct(lab: &Lab) -> Result<Findings, String> {
@@ -119,7 +120,8 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// SPECweb96's clients keep a rate, of which the letter tells nothing: it follows from the switches, which are an input here.
+/// SPECweb96's clients keep a fixed rate, which was not published. It is derived from the switches, which are an input
+/// here.
 fn at_a_rate(lab: &Lab, machine: &Machine, rows: &mut Vec<Row>) -> Result<(), String> {
     let rate = lab.value("switches")? / waits(lab);
     let runs = serve(lab, machine, "linux-2.2", CONNECTIONS, Some(rate))?;
@@ -171,7 +173,7 @@ fn each(runs: &[Run], of: impl Fn(&Run) -> Result<f64, String>) -> Result<Vec<f6
     runs.iter().map(of).collect()
 }
 
-/// CPU time by switch, against the length of the queue: simulated for other numbers of clients, published by row.
+/// CPU time per switch by queue length: simulated for other numbers of clients, published by row.
 fn cost_by_length(lab: &Lab, machine: &Machine) -> Result<Chart, String> {
     let mut lines = Vec::new();
     for policy in ["linux-2.2", "o1"] {

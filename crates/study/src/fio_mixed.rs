@@ -1,9 +1,9 @@
-//! Four mixed jobs of fio's kind on a real loop device under the kernel's elevators: does the simulator, fitted to `none`,
-//! foretell what the others do?
+//! Predicts four mixed fio jobs under the kernel's elevators on a real loop device, from measurements under `none`.
 //!
-//! The device is a sample of what the real one was seen to take under `none`, from issue to completion, for each operation and
-//! size, and of the pace at which it went ([`goodness_device::pace`]); one factor for all times makes four busy tags
-//! give the total measured under `none`, with the jobs' shares measured there. Everything under the other elevators is predicted, at the kernel's defaults.
+//! The device model has the service times measured under `none`, from issue to completion, by operation and size, and
+//! the measured pace ([`goodness_device::pace`]). One factor on all times is fitted so that four busy tags give the
+//! total throughput measured under `none`, with the measured shares of the jobs. Everything under the other elevators
+//! is predicted, at the kernel's defaults.
 
 mod jobs;
 mod model;
@@ -40,22 +40,22 @@ pub const STUDY: Study<'static> = Study {
 
 /// Size of the disk: 1 GiB.
 const SECTORS: u64 = 1 << 21;
-/// Length of a run: that of a measured round, because bfq takes a while to know its processes.
+/// Length of a run: that of a measured round, because bfq needs a while to classify processes.
 const LENGTH: Time = Time(4_000_000_000);
 /// Requests that the measured device takes at a time (TAGS of the example `fio_mixed` of crates/kernel/ublk).
 const TAGS: u32 = 4;
-/// Requests that may wait with an elevator: what the kernel gives a device that says 128.
+/// Most requests in the elevator: the kernel's default for a device of depth 128.
 const REQUESTS: u32 = 256;
-/// The devices: what the numbers begin with, and what the device was seen to take.
+/// Devices: prefix of their numbers, and their service times.
 const DEVICES: [(&str, &str); 2] = [
     // It is told to take half a millisecond for everything.
     ("guest", "[[kind]]\nreads = true\nsectors = 8\nns = [500000]\n"),
     ("loop", include_str!("../../../studies/fio-mixed/service.toml")),
 ];
-/// What was measured; all but the first are predicted.
+/// Measured elevators; all but the first are predicted.
 const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// What came out of one elevator, a number for each replication.
+/// Results of one elevator, one number per replication.
 struct Seen {
     total: Vec<f64>,
     p99: Vec<f64>,
@@ -85,7 +85,7 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// What `elevator` did.
+/// Rows of `elevator`.
 fn rows(lab: &Lab, place: &str, elevator: &str, seen: &Seen, rows: &mut Vec<Row>) -> Result<(), String> {
     let row = |key: &str, values: &[f64]| lab.row(&format!("{place}.{key}.{elevator}"), values, note(place, elevator));
     let total = row("iops", &seen.total)?;
@@ -97,8 +97,8 @@ fn rows(lab: &Lab, place: &str, elevator: &str, seen: &Seen, rows: &mut Vec<Row>
     Ok(())
 }
 
-/// Which of two predicted elevators has more, replication by replication; published is it where it was the same one in each of
-/// the measured rounds.
+/// Order of two predicted elevators, replication by replication. It counts as published if it was the same in all
+/// measured rounds.
 fn orders(lab: &Lab, place: &str, seen: &[Seen], rows: &mut Vec<Row>) -> Result<(), String> {
     for (one, other) in [(1, 2), (1, 3), (2, 3)] {
         let mut row = |key: &str, of: fn(&Seen) -> &[f64]| -> Result<(), String> {
@@ -130,12 +130,12 @@ fn note(place: &str, elevator: &str) -> &'static str {
     }
 }
 
-/// A row that has no verdict, because what it says was used.
+/// A row without verdict, because its number is an input.
 fn as_input(row: Row) -> Row {
     Row { verdict: crate::Verdict::Unpublished, ..row }
 }
 
-/// The model at the total that was measured under none, with the jobs' parts in it as they were.
+/// The model fitted to the total measured under none, with the measured shares of the jobs.
 fn fit(lab: &Lab, place: &str, service: &str) -> Result<Model, String> {
     let mut model = Model::read(service).map_err(|why| format!("fio-mixed, {place}: {why}"))?;
     let mut mix = Vec::new();

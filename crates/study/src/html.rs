@@ -1,4 +1,4 @@
-//! A study as one page that loads nothing: table, charts, inferences, sensitivity, how to run it again.
+//! A study as a self-contained HTML page: table, charts, inferences, sensitivity, and the command to repeat it.
 
 use crate::chart::{self, escape};
 use crate::{Findings, Parameter, Row, Sensitivity, Study, Verdict};
@@ -7,15 +7,15 @@ use std::fmt::Write;
 
 const STYLE: &str = include_str!("study.css");
 
-/// What a page is about.
+/// Contents of a page.
 pub struct Page<'a> {
     /// The study.
     pub study: &'a Study<'a>,
-    /// What came out.
+    /// Results.
     pub findings: &'a Findings,
-    /// What hangs on what, if it was asked.
+    /// Sensitivity of the verdicts, if analysed.
     pub sensitivity: Option<&'a Sensitivity>,
-    /// The command that makes the page again.
+    /// Command that reproduces the page.
     pub command: &'a str,
 }
 

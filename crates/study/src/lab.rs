@@ -1,4 +1,4 @@
-//! Runs what a study asks for, in replications with paired seeds, and gives it its parameters.
+//! Runs the trials of a study in replications with paired seeds, and supplies its parameters.
 
 use crate::{Estimate, Number, Parameter, Published, Row, Study};
 use goodness::{Contender, Plan, Progress, Refusal, RunResult};
@@ -9,36 +9,36 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a study is conducted.
+/// Settings of a study's runs.
 pub struct Lab<'a> {
-    /// Where chance begins.
+    /// Random seed.
     pub seed: u64,
     /// Replications of each run.
     pub runs: u32,
-    /// Leave out what carries no verdict: charts, and rows of what nobody published.
+    /// Skips everything without a verdict: charts, and rows without published numbers.
     pub verdicts_only: bool,
     published: &'a Published,
     parameters: Vec<(&'static str, f64)>,
-    /// Told how many simulations are done.
+    /// Called with the number of completed simulations.
     progress: &'a (dyn Fn(u64) + Sync),
     done: Arc<AtomicU64>,
 }
 
-/// One thing to run.
+/// Parameters of one trial.
 pub struct Trial<'a> {
-    /// A policy as typed: `o1`, `staircase:interactive=off`; with an elevator where the work has disks: `o1+cfq`.
+    /// Policy as typed: `o1`, `staircase:interactive=off`; with an elevator if the work has disks: `o1+cfq`.
     pub policy: &'a str,
-    /// On what.
+    /// Machine.
     pub machine: &'a Machine,
-    /// Which work.
+    /// Work.
     pub work: &'a dyn WorkloadSource,
 }
 
-/// One replication, as far as a study asks for it.
+/// Results of one replication that studies use.
 pub struct Run {
-    /// What the metrics say.
+    /// Metrics.
     pub measured: Measured,
-    /// What the simulator says.
+    /// Outcome of the simulation.
     pub outcome: Outcome,
     /// Names of the tasks.
     pub names: Vec<String>,
@@ -53,13 +53,13 @@ impl Run {
         self.measured.get(metric).value.ok_or_else(|| format!("{metric} could not be measured in a run of the study"))
     }
 
-    /// How long was measured, in seconds.
+    /// Measured time in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.measured.window.length() / 1e9
     }
 
-    /// Share of all CPU time of one CPU spent deciding: searching, recalculating, inserting.
+    /// CPU time spent deciding (searching, recalculating, inserting), as a fraction of one CPU.
     #[must_use]
     pub fn deciding(&self) -> f64 {
         let kinds = [Overhead::Search, Overhead::Recalculate, Overhead::Insert];
@@ -99,10 +99,9 @@ impl<'a> Lab<'a> {
         found.unwrap_or_else(|| panic!("\"{name}\" is no parameter of the study")).1
     }
 
-    /// What was published under `key`.
+    /// The published number `key`.
     ///
-    /// # Errors
-    /// When the study's file lacks it.
+    /// # Errors When the study's file lacks it.
     pub fn published(&self, key: &str) -> Result<&'a Number, String> {
         self.published.get(key)
     }
@@ -123,10 +122,9 @@ impl<'a> Lab<'a> {
         Ok(Row::new(self.published(key)?, Estimate::of(values).as_ref(), note))
     }
 
-    /// All replications of a trial, in order: the same as those of any other plan of the library with this seed.
+    /// Runs all replications of a trial. They are the same as in any other plan of the library with this seed.
     ///
-    /// # Errors
-    /// An unknown policy or setting; a violated checker or a fault, with policy and replication.
+    /// # Errors An unknown policy or setting; a violated checker or a fault, with policy and replication.
     pub fn run(&self, trial: &Trial) -> Result<Vec<Run>, String> {
         let contenders = vec![Contender::parse(trial.policy)?];
         let plan = Plan {
@@ -149,7 +147,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// What a study keeps of a run that no checker objects to.
+/// The parts of a run that studies use. Fails if a checker found a violation.
 fn kept(run: RunResult) -> Result<Run, Refusal> {
     let names = run.tasks.into_iter().map(|task| task.name).collect();
     match run.checked.violations.first() {

@@ -1,8 +1,8 @@
-//! Published results, reproduced: what a document says beside what follows from the mechanism.
+//! Reproduces published results from simulated mechanisms.
 //!
-//! A study is a file here (how to run it) and a folder below `studies/` (what was published, and where). Its numbers
-//! come from runs; what had to be inferred is a [`Parameter`] with a range, and [`sensitivity`] tells which
-//! verdicts hang on it. [`STUDIES`] is the registry.
+//! A study is a file here (how to run it) and a folder below `studies/` (the published numbers with their sources). Its
+//! numbers come from runs. Each inferred value is a [`Parameter`] with a range, and [`sensitivity`] shows which
+//! verdicts depend on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
 pub mod custom;
@@ -43,26 +43,26 @@ pub struct Parameter {
     pub low: f64,
     /// Largest value that is plausible.
     pub high: f64,
-    /// Where value and range come from, one sentence.
+    /// Source of value and range, in one sentence.
     pub because: &'static str,
 }
 
-/// What a study says of itself, and how it is conducted.
+/// Description of a study, and its function.
 #[derive(Clone, Copy)]
 pub struct Study<'a> {
-    /// Its name; registered, if it is a built-in one.
+    /// Name; a built-in study is registered under it.
     pub name: &'a str,
-    /// The question it answers, one sentence.
+    /// Question in one sentence.
     pub question: &'a str,
     /// The document.
     pub source: &'a str,
     /// The published numbers, as in `studies/NAME/published.toml`.
     pub published: &'a str,
-    /// What had to be inferred.
+    /// Inferred parameters.
     pub parameters: &'static [Parameter],
-    /// Parameters of which all combinations of ends are tried too, when it is asked what hangs on them.
+    /// Parameters for which all combinations of range ends are tested in the sensitivity analysis.
     pub corners: &'static [&'static str],
-    /// Replications of each run unless asked otherwise.
+    /// Default number of replications per run.
     pub runs: u32,
     /// Runs everything and holds it against what was published.
     pub conduct: Conduct<'a>,
@@ -71,19 +71,19 @@ pub struct Study<'a> {
 /// Runs everything and holds it against what was published.
 pub type Conduct<'a> = &'a (dyn Fn(&Lab) -> Result<Findings, String> + Sync);
 
-/// What came out.
+/// Results.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// Published numbers beside simulated ones.
     pub rows: Vec<Row>,
-    /// The document's figures, drawn anew.
+    /// The publication's figures, redrawn.
     pub charts: Vec<Chart>,
-    /// What the numbers mean together, a few sentences.
+    /// Conclusion in a few sentences.
     pub conclusion: String,
 }
 
 impl Study<'_> {
-    /// What came out as JSON, in the schema `goodness.study/1`.
+    /// The results as JSON, in the schema `goodness.study/1`.
     #[must_use]
     pub fn document(&self, found: &Findings, sensitivity: Option<&Sensitivity>, seed: u64, runs: u32) -> Value {
         let parameter = |it: &Parameter| {

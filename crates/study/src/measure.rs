@@ -1,12 +1,12 @@
-//! How a number of a custom study is measured, as its file says it.
+//! How to measure a number of a custom study, as its file states.
 
 use serde::Deserialize;
 
-/// How a number is measured.
+/// How to measure a number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Which input; may be left out where there is one only.
+    /// Input; may be omitted if there is only one.
     pub input: Option<String>,
     /// Under which policy, as typed.
     pub policy: Option<String>,
@@ -14,20 +14,20 @@ pub struct Measure {
     pub order: Option<Vec<String>>,
     /// Name of a metric.
     pub metric: String,
-    /// What it is divided by.
+    /// Divisor.
     pub by: Option<Divisor>,
-    /// One sentence of cause.
+    /// Explanation in one sentence.
     pub note: Option<String>,
 }
 
-/// What a metric is divided by; what is left out is as in the measure.
+/// Divisor of a metric. Omitted fields are as in the measure.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divisor {
-    /// Which input.
+    /// Input.
     pub input: Option<String>,
     /// Under which policy.
     pub policy: Option<String>,
-    /// Which metric.
+    /// Metric.
     pub metric: Option<String>,
 }

@@ -1,8 +1,7 @@
 //! Panasyuk's measurements of November 2009: quanta by priority under Haiku's scheduler, his fair proposal and three
-//! add-ons, and what deciding costs with a thousand and with four thousand threads.
+//! add-ons, and the cost of decisions with a thousand and with four thousand threads.
 //!
-//! The schedulers are built from what is known of them (specs 7); nothing is set here. Overhead is measured on the
-//! machine at hand.
+//! The schedulers follow what is known of them (specs 7), without fitted values. Overhead is measured on this machine.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Point, Row, Run, Study, Trial};
 use goodness::PolicySpec;
@@ -97,7 +96,7 @@ fn load_b(lab: &Lab) -> Result<Vec<Row>, String> {
         .collect()
 }
 
-/// What deciding costs on the machine at hand; real time, so it differs from one conduct to the next.
+/// Cost of decisions in wall-clock time on this machine; differs from run to run.
 fn overhead(lab: &Lab) -> Result<Vec<Row>, String> {
     let cost = |policy: &str, load: &str| -> Result<f64, String> {
         let work = BuiltIn::parse(&format!("panasyuk-2009:load={load}"))?.build(Seed(lab.seed), 0);

@@ -30,29 +30,29 @@ struct File {
     number: Vec<Spanned<Number>>,
 }
 
-/// One number or statement.
+/// One published number or statement.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// How the study names it.
+    /// Key used by the study.
     pub key: String,
-    /// What it is, for people.
+    /// Description.
     pub quantity: String,
     /// Its unit; empty for plain numbers.
     #[serde(default)]
     pub unit: String,
-    /// The number; none where the document states a direction only, or the number is lost.
+    /// Value; `None` if only a direction is stated, or the number is lost.
     pub value: Option<f64>,
     /// The direction stated, relative to `against`.
     pub says: Option<Says>,
-    /// Where in the document.
+    /// Place in the publication.
     #[serde(rename = "where")]
     pub place: String,
-    /// How far a reproduction may be off.
+    /// Tolerance of a reproduction.
     pub tolerance: Option<Tolerance>,
-    /// What larger and smaller are relative to.
+    /// Reference of a direction.
     pub against: Option<Against>,
-    /// How it is measured, in a custom study (see [`CustomStudy`](crate::CustomStudy)).
+    /// How to measure it, in a custom study (see [`CustomStudy`](crate::CustomStudy)).
     pub measure: Option<Measure>,
 }
 
@@ -66,7 +66,7 @@ pub enum Says {
     Below,
 }
 
-/// How far a reproduction may be off.
+/// Tolerance of a reproduction.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Tolerance {
@@ -78,7 +78,7 @@ pub enum Tolerance {
     Draws(f64),
 }
 
-/// What a direction is taken from.
+/// Reference of a direction.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Against {
@@ -87,10 +87,10 @@ pub struct Against {
 }
 
 impl Published {
-    /// Reads the file of the built-in study `name`.
+    /// Parses the file of the built-in study `name`.
     ///
-    /// # Errors
-    /// One sentence with file and line: no TOML, an unknown or missing key, a key twice, a number without meaning.
+    /// # Errors Invalid TOML, an unknown, missing or duplicate key, or a number without meaning; one sentence with file
+    /// and line.
     pub fn read(name: &str, text: &str) -> Result<Published, String> {
         let file = format!("studies/{name}/published.toml");
         let File { number } = parse(&file, text)?;
@@ -146,7 +146,7 @@ pub(crate) fn place(file: &str, text: &str, offset: usize) -> String {
 }
 
 impl Tolerance {
-    /// How far from the published `value` is still the same, in its unit.
+    /// Largest deviation from the published `value` that still counts as equal, in its unit.
     #[must_use]
     pub fn around(self, value: f64) -> f64 {
         match self {
@@ -161,7 +161,7 @@ impl Tolerance {
         }
     }
 
-    /// For people: `± 3 %` of a value, `± 3 points` of a share, `± 2 µs`.
+    /// As text: `± 3 %` of a value, `± 3 points` of a share, `± 2 µs`.
     #[must_use]
     pub fn show(self, value: Option<f64>, unit: &str) -> String {
         let around = |by: f64| match unit {

@@ -1,11 +1,12 @@
-//! What the two studies of Santosa's article share: schedulers, latency as he took it, his formula of scalability.
+//! Common parts of the two studies of Santosa's article: schedulers, latency as defined there, and the scalability
+//! formula.
 
 use crate::{Chart, Estimate, Lab, Line, Parameter, Point, Row, Run, Trial};
 use goodness_core::{Machine, Span};
 use goodness_work::machine::parse_machine;
 use goodness_work::models::BuiltIn;
 
-/// What a switch costs in cold caches, in both studies.
+/// Cache-refill cost of a switch in both studies.
 pub const CACHE_REFILL: Parameter = Parameter {
     name: "cache_refill",
     unit: "us",
@@ -22,7 +23,7 @@ pub const SOURCE: &str =
 
 /// The rival: vanilla 2.6.8 to 2.6.11.
 pub const O1: &str = "o1";
-/// Staircase 10.5, the version the article's last note names, by (interactive, compute).
+/// Staircase 10.5, the version named in the article's last note, by (interactive, compute).
 pub const ON_OFF: &str = "staircase:version=10.5,interactive=on";
 /// Both modes off.
 pub const OFF_OFF: &str = "staircase:version=10.5,interactive=off";
@@ -36,8 +37,8 @@ pub const BASE: u32 = 16;
 /// Replications of a point of the scalability tests, as in the article.
 const SCALING_RUNS: u32 = 5;
 
-/// The article's scalability of `b` to `a` threads: lower is better, and 1 means that a thread more costs what it
-/// brings.
+/// The article's scalability from `b` to `a` threads. Lower is better; 1 means that an additional thread costs as much
+/// as it gains.
 pub fn scalability(time_b: f64, time_a: f64, b: u32, a: u32) -> f64 {
     (time_b / time_a) / (f64::from(b) / f64::from(a))
 }
@@ -78,8 +79,7 @@ impl Schedulers {
     }
 }
 
-/// Time from the first request until the client has read the last answer and ended, in seconds: what `ab` and sysbench
-/// print.
+/// Seconds from the first request until the client has read the last reply and exited, as printed by `ab` and sysbench.
 pub fn total(run: &Run) -> f64 {
     let is_client = |name: &str| name.starts_with("ab-") || name.starts_with("sysbench-");
     let clients = run.measured.tasks.iter().filter(|task| is_client(&run.names[task.task.index()]));
@@ -92,12 +92,12 @@ pub fn average(run: &Run) -> f64 {
     run.measured.distributions.request_latency.mean().unwrap_or(f64::NAN) / 1e6
 }
 
-/// The article's `max - min`: longest less shortest request, in milliseconds.
+/// The article's `max - min`: longest minus shortest request, in milliseconds.
 pub fn worst(run: &Run) -> f64 {
     spread(run, 10_000)
 }
 
-/// The article's `major - min`: 95 % of requests less the shortest, in milliseconds.
+/// The article's `major - min`: 95th percentile minus shortest request, in milliseconds.
 pub fn major(run: &Run) -> f64 {
     spread(run, 9_500)
 }
@@ -108,12 +108,12 @@ fn spread(run: &Run, per_10k: u32) -> f64 {
     (requests.quantile(per_10k).map_or(f64::NAN, |longest| longest as f64) - shortest) / 1e6
 }
 
-/// One value for each run.
+/// One value per run.
 pub fn each(runs: &[Run], of: impl Fn(&Run) -> f64) -> Vec<f64> {
     runs.iter().map(of).collect()
 }
 
-/// One quotient for each pair of runs of equal seed.
+/// One quotient per pair of runs with equal seeds.
 pub fn by(runs: &[Run], others: &[Run], of: impl Fn(&Run) -> f64) -> Vec<f64> {
     runs.iter().zip(others).map(|(a, b)| of(a) / of(b)).collect()
 }
@@ -136,14 +136,14 @@ pub fn brackets(lab: &Lab, machine: &Machine, work: &BuiltIn, o1: &[Run]) -> Res
     Ok(rows)
 }
 
-/// Total times by scheduler and number of threads, in seconds, one for each replication.
+/// Total times by scheduler and number of threads, in seconds, one per replication.
 pub struct Scaling {
     times: Vec<(&'static str, u32, Vec<f64>)>,
 }
 
 impl Scaling {
-    /// Runs the scalability test: five replications, as the article did, or fewer if the lab has fewer. A verdict needs
-    /// the points in `judged` only.
+    /// Runs the scalability test with five replications, as in the article, or fewer if the lab has fewer. For a
+    /// verdict only the points in `judged` are needed.
     pub fn measure(
         lab: &Lab,
         machine: &Machine,

@@ -1,8 +1,8 @@
-//! Apache under `ab` on one CPU: O(1) against staircase in completion, latency and scalability.
+//! Apache under `ab` on one CPU: O(1) against staircase in completion time, latency and scalability.
 //!
-//! The set-up is lost. One published time, that of staircase (on, off), says what a request costs; one worst case, that
-//! of O(1), says how many connections there were; how a request divides between `ab` and the server and how many
-//! processes waited are parameters. All else follows from the mechanism.
+//! The setup is lost. One published time (staircase on, off) gives the cost of a request, and one worst case (O(1)) the
+//! number of connections. The division of a request between `ab` and the server, and the number of waiting processes,
+//! are parameters. Everything else is predicted.
 
 use crate::santosa_2005::*;
 use crate::{Estimate, Findings, Lab, Parameter, Row, Run, Study};
@@ -96,17 +96,17 @@ pub const STUDY: Study<'static> = Study {
     conduct: &conduct,
 };
 
-/// Part of a request's CPU time that the server spends after the client has closed: log, close, accept. A guess.
+/// Part of a request's CPU time used after the client has closed: log, close, accept. A guess.
 const AFTER: f64 = 0.06;
 /// Part that it spends between accepting a connection and waiting for the request. A guess.
 const ACCEPT: f64 = 0.03;
-/// Switches of a request, and what each costs apart from the cache, in microseconds (machine p4-2005).
+/// Switches per request, and the cost of each in microseconds, without the cache (machine p4-2005).
 const SWITCHES: (f64, f64) = (3.2, 2.0);
-/// Server processes there at the start, and idle ones that are kept: what httpd.conf of Apache 2.0 says as shipped.
+/// Server processes at the start, and idle ones kept: defaults of Apache 2.0's httpd.conf.
 const START_SERVERS: u32 = 5;
 /// See [`START_SERVERS`].
 const MAX_SPARE_SERVERS: u32 = 10;
-/// Connections at which O(1) lets somebody wait in the expired array, without anything dropped.
+/// Number of connections at which a task waits in O(1)'s expired array while none is dropped.
 const SOME: u32 = 32;
 /// Connections of the article's test of MySQL.
 const FEW: u32 = 8;
@@ -147,7 +147,7 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// `ab`, or `outside` its like on another machine, with `clients` connections against as many processes and the spare
+/// `ab`, or its equivalent on another machine (`outside`), with `clients` connections and as many processes plus spare
 /// ones.
 fn work(lab: &Lab, clients: u32, who: &str) -> Result<BuiltIn, String> {
     let workers = clients + lab.parameter("spare").round() as u32;
@@ -256,7 +256,7 @@ fn latency(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// The same with the clients on another machine, where answers and new requests need no CPU of this one.
+/// The same with clients on another machine, where they use no CPU of this one.
 fn elsewhere(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Row, String> {
     let (o1, off) = (run(lab, machine, O1, work)?, run(lab, machine, OFF_OFF, work)?);
     Ok(Row::unpublished(
@@ -267,7 +267,7 @@ fn elsewhere(lab: &Lab, machine: &Machine, work: &BuiltIn) -> Result<Row, String
     ))
 }
 
-/// What 256 connections are not needed for.
+/// Results that hold with fewer than 256 connections.
 fn fewer(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
     let ratio =
         |what: &str, values: &[f64], why: &str| Row::unpublished(what, "ratio", Estimate::of(values).as_ref(), why);

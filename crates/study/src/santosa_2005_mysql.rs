@@ -1,8 +1,8 @@
-//! MySQL under sysbench's OLTP test on one CPU: O(1) against staircase in completion, latency and scalability.
+//! MySQL under sysbench's OLTP test on one CPU: O(1) against staircase in completion time, latency and scalability.
 //!
-//! The set-up is lost, but two published numbers give two of its figures: 109.6 ms for a request and 137.1 s in all fit
-//! 10 000 requests (sysbench's default) by 8 threads. The total time under O(1) says what a transaction costs. How
-//! it divides and how often it needs the disk are parameters; all else follows from the mechanism.
+//! The setup is lost, but two published numbers determine part of it: 109.6 ms per request and 137.1 s in total match
+//! 10 000 requests (sysbench's default) by 8 threads. The total time under O(1) gives the cost of a transaction. Its
+//! division between client and server, and its disk reads, are parameters. Everything else is predicted.
 
 use crate::santosa_2005::*;
 use crate::{Estimate, Findings, Lab, Parameter, Row, Study};
@@ -62,14 +62,14 @@ pub const STUDY: Study<'static> = Study {
 const CLIENTS: u32 = 8;
 /// See [`CLIENTS`].
 const REQUESTS: u32 = 10_000;
-/// Transactions of a point of the scalability test, fewer than the article's to save time; total times are scaled.
+/// Transactions per point of the scalability test: fewer than in the article, to save time. Total times are scaled.
 const SCALING_REQUESTS: u32 = 2_000;
 /// Queries of a transaction; sysbench computes before each and after the last.
 const QUERIES: f64 = 20.0;
-/// Switches of a transaction as simulated (published nowhere), and what each costs apart from the cache, in
-/// microseconds: client and server have an address space each, and one wakes the other.
+/// Switches per transaction as simulated (not published), and the cost of each in microseconds without the cache:
+/// client and server have separate address spaces, and one wakes the other.
 const SWITCHES: (f64, f64) = (41.0, 3.0);
-/// CPU time of a write, and of begin or commit, in point queries. Guesses.
+/// CPU time of a write, and of begin or commit, relative to a point query. Guesses.
 const WRITE: f64 = 1.5;
 const FRAME: f64 = 0.5;
 /// Points of the scalability test that a statement is about.
@@ -101,8 +101,8 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-/// sysbench with `threads` threads. What is left of the published total time, divided by what a transaction does, is
-/// the cost of a point query.
+/// sysbench with `threads` threads. The cost of a point query follows from the published total time, minus the other
+/// costs, divided by the work of a transaction.
 fn work(lab: &Lab, threads: u32, requests: u32) -> Result<BuiltIn, String> {
     let transaction = lab.value("total.o1")? * 1e6 / f64::from(REQUESTS);
     let range = lab.parameter("range");

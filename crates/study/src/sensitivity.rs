@@ -1,6 +1,6 @@
-//! Which inferred parameters a verdict hangs on: each at both ends of its range, the corners that the study names, then
-//! some random points of the whole box, all with the seeds and the replications of the study itself. Charts and rows of
-//! what nobody published are left out there, for no verdict hangs on them.
+//! Sensitivity of the verdicts to the inferred parameters: each at both ends of its range, the corners named by the
+//! study, and random points of the whole box, with the study's own seeds and replications. Charts and rows without
+//! published numbers are skipped, because they have no verdict.
 
 use crate::{Findings, Lab, Parameter, Row, Study, Verdict};
 use goodness_core::Seed;
@@ -13,9 +13,9 @@ const POINTS: u64 = 6;
 /// A verdict that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flip {
-    /// Which quantity.
+    /// Quantity.
     pub quantity: String,
-    /// Which parameters had which values: `search = 0.8 us`.
+    /// Parameter values: `search = 0.8 us`.
     pub at: String,
     /// The verdict of the study.
     pub from: Verdict,
@@ -23,14 +23,14 @@ pub struct Flip {
     pub to: Verdict,
 }
 
-/// What the search found.
+/// Result of the analysis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sensitivity {
     /// Points tried besides the study's own.
     pub points: usize,
     /// Verdicts that changed, by point.
     pub flips: Vec<Flip>,
-    /// Quantities whose verdict held everywhere.
+    /// Number of quantities whose verdict never changed.
     pub steady: usize,
 }
 
@@ -53,7 +53,7 @@ pub fn search(study: &Study, lab: &Lab, base: &Findings) -> Result<Sensitivity, 
     Ok(found)
 }
 
-/// Rows of `before` whose verdict is another one in `after`.
+/// Rows of `before` with another verdict in `after`.
 fn flips(before: &[Row], after: &[Row], at: &str) -> Vec<Flip> {
     let published = before.iter().filter(|row| row.verdict != Verdict::Unpublished);
     let changed = published.filter_map(|before| {
@@ -67,8 +67,8 @@ fn flips(before: &[Row], after: &[Row], at: &str) -> Vec<Flip> {
 
 type PointOf<'a> = Vec<(&'a Parameter, f64)>;
 
-/// One at a time, corners, then a Latin hypercube: each parameter's range is cut into as many parts as there are
-/// points, and each part is used once.
+/// Points to test: one parameter at a time, corners, then a Latin hypercube, in which each parameter's range is divided
+/// into as many parts as there are points and each part is used once.
 fn points<'a>(parameters: &'a [Parameter], corners: &[&str], seed: u64) -> Vec<PointOf<'a>> {
     let mut points = Vec::new();
     for it in parameters {

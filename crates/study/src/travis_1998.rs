@@ -1,7 +1,7 @@
-//! Gregory Travis's benchmark: what a context switch costs by the number of contexts that yield, on Linux 2.0, on
-//! Linux 2.0 with a patch, and on NT.
+//! Gregory Travis's benchmark: cost of a context switch by the number of yielding contexts, on Linux 2.0, on Linux 2.0
+//! with a patch, and on NT.
 //!
-//! Costs come from a few cells of the table (see the parameters); everything else is predicted.
+//! The costs come from a few cells of the published table (see the parameters); everything else is predicted.
 
 use crate::{Chart, Estimate, Findings, Lab, Line, Parameter, Point, Row, Run, Study, Trial};
 use goodness_core::{Machine, Span};
@@ -75,7 +75,7 @@ pub const STUDY: Study<'static> = Study {
 /// Numbers of contexts.
 const CONTEXTS: [u32; 6] = [2, 4, 8, 10, 20, 40];
 
-/// A line of the table: key, policy, whether it is NT.
+/// A line of the table: key, policy, and whether it is NT.
 const SYSTEMS: [(&str, &str, bool); 3] =
     [("std", "linux-2.0", false), ("patched", "linux-2.0:yield_mode=one-tick", false), ("nt", "nt4", true)];
 
@@ -167,7 +167,7 @@ fn ratios(lab: &Lab, cells: &[Cell]) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// Creation with what scheduling adds; its own cost is an input, so there is nothing to reproduce.
+/// Creation time with the scheduler's part. Its base cost is an input, so there is no verdict.
 fn creation(lab: &Lab) -> Result<Row, String> {
     let machine = machine(lab, false)?;
     let work = BuiltIn::parse(

@@ -6,12 +6,12 @@ use goodness_stats::Confidence;
 use goodness_stats::summary::summarise;
 use serde::Serialize;
 
-/// What the runs say about a quantity.
+/// A quantity estimated from the runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Mean over replications.
     pub value: f64,
-    /// 95 % confidence interval of the mean; `None` where one run says all.
+    /// 95 % confidence interval of the mean; `None` if the value is exact.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -27,24 +27,24 @@ impl Estimate {
         Some(Estimate { value: summary.mean, ci95 })
     }
 
-    /// A number that follows without chance.
+    /// A deterministic value.
     #[must_use]
     pub fn exact(value: f64) -> Estimate {
         Estimate { value, ci95: None }
     }
 }
 
-/// How a simulated number stands to a published one.
+/// Agreement of a simulated number with a published one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Within the tolerance; for a statement, its direction holds with the whole interval.
+    /// Within the tolerance. For a direction: the whole interval agrees.
     Reproduced,
-    /// The direction agrees, the size does not; for a statement, the interval reaches the other side.
+    /// The direction agrees, but not the size. For a direction: the interval extends to the other side.
     Direction,
     /// Neither.
     NotReproduced,
-    /// Nothing was published, or it is lost.
+    /// Not published, or lost.
     Unpublished,
 }
 
@@ -61,27 +61,27 @@ impl Verdict {
     }
 }
 
-/// One line of a study.
+/// One row of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What it is.
+    /// Quantity.
     pub quantity: String,
     /// Its unit; empty for plain numbers.
     pub unit: String,
-    /// What the document says, for people where it is no number.
+    /// Published value, if it is a number.
     pub published: Option<f64>,
-    /// The direction the document states, where it states no number: `above 1`.
+    /// Published direction, if it is no number: `above 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// What the runs say; `None` when it could not be measured.
+    /// Simulated value; `None` if it could not be measured.
     pub simulated: Option<f64>,
     /// 95 % confidence interval of `simulated`.
     pub ci95: Option<[f64; 2]>,
-    /// How far off counts as the same, for people.
+    /// Tolerance, as text.
     pub tolerance: Option<String>,
-    /// How the two stand.
+    /// Verdict.
     pub verdict: Verdict,
-    /// One sentence of cause.
+    /// Explanation in one sentence.
     pub note: String,
 }
 
@@ -106,7 +106,7 @@ impl Row {
         }
     }
 
-    /// A number nobody published.
+    /// A row without a published number.
     #[must_use]
     pub fn unpublished(quantity: &str, unit: &str, estimate: Option<&Estimate>, note: &str) -> Row {
         Row {

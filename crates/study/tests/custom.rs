@@ -1,4 +1,4 @@
-//! Custom studies: what they measure, and what they refuse.
+//! Custom studies: measurements and error messages.
 
 use goodness_study::{CustomStudy, Lab, Row, Study, Verdict};
 

@@ -1,4 +1,4 @@
-//! The database load of 2006: what the model does, and what the study finds.
+//! The database load of 2006: behaviour of the model, and results of the study.
 
 use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
 use goodness_work::machine::parse_machine;

@@ -1,4 +1,4 @@
-//! The two studies of Santosa's article: each row says why, and what the article states of latency holds.
+//! The two studies of Santosa's article: each row has an explanation, and the article's statements on latency hold.
 
 use goodness_core::Machine;
 use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};

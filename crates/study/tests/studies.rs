@@ -1,4 +1,4 @@
-//! Every study is conducted, with few replications, and held against what it promises.
+//! Every study runs, with few replications, and keeps its promises.
 
 use goodness_study::{Findings, Lab, Published, Row, STUDIES, Verdict, find};
 

@@ -1,9 +1,9 @@
-//! The second reading of a trace: what each submitter asked for, after what, and how deep.
+//! Second pass over a trace: the I/O of each submitter, with its dependencies and queue depth.
 //!
-//! For each submitter the trace is a row of arrivals with completions between them. If something of its own completed
-//! since its last arrival, an arrival is taken to wait until no more is under way than there was, and then for the time
-//! from the last of these completions; otherwise for the time from the arrival before. Which completion it waited for,
-//! and whether for any, is an inference.
+//! A submitter's trace is a sequence of arrivals and completions. If any of its I/O completed since its previous
+//! arrival, an arrival is taken to wait until as few I/Os are in flight as were recorded, plus the time since the last
+//! of these completions. Otherwise it follows the previous arrival after the recorded time. Which completion it waited
+//! for, if any, is an inference.
 
 use super::survey::Survey;
 use super::under_way::UnderWay;
@@ -19,25 +19,25 @@ use std::collections::{BTreeMap, BinaryHeap};
 const PLUG_GAP: Span = Span::from_us(10);
 /// … which lasts this long at most. Choices: preparing a piece takes a few microseconds.
 const PLUG: Span = Span::from_us(100);
-/// Places of queued pieces whose issue has not come, kept to know who asked. A choice.
+/// Most queued I/Os without an issue whose submitter is remembered. A choice.
 const OWNERS_MAX: usize = 1 << 17;
 
-/// Nothing completed since the arrival before: the piece waits for none.
+/// Nothing completed since the previous arrival, so the I/O waits for no completion.
 const UNTIED: u16 = u16::MAX;
 
-/// One piece of a submitter. 32 bytes: a day of a busy disk has millions.
+/// One I/O of a submitter. 32 bytes, as a day of a busy disk has millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// When it was recorded, from the beginning.
+    /// Recorded time, from the start.
     pub at: Time,
-    /// How long after what it follows.
+    /// Delay after the event it follows.
     pub think: Span,
     /// First sector.
     pub sector: u64,
     /// Sectors; 0 for a flush.
     pub sectors: u32,
     at_most: u16,
-    /// Volume in the lower 12 bits, operation in the next 2, whether somebody waits for it in the next.
+    /// Volume in the low 12 bits, operation in the next 2, synchronous flag in the next.
     packed: u16,
 }
 
@@ -53,12 +53,12 @@ impl Piece {
         }
     }
 
-    /// Which volume.
+    /// Volume.
     pub const fn volume(&self) -> u16 {
         self.packed & 0xfff
     }
 
-    /// What.
+    /// Operation.
     pub const fn op(&self) -> Operation {
         match self.packed >> 12 & 3 {
             0 => Operation::Read,
@@ -68,21 +68,21 @@ impl Piece {
         }
     }
 
-    /// Whether somebody waits for it.
+    /// Whether it is synchronous.
     pub const fn sync(&self) -> bool {
         self.packed >> 14 != 0
     }
 
-    /// How many of the submitter's may be under way before it; `None`: it waits for none.
+    /// Most I/Os of the submitter in flight before it starts; `None` if it waits for none.
     pub const fn at_most(&self) -> Option<u32> {
         if self.at_most == UNTIED { None } else { Some(self.at_most as u32) }
     }
 }
 
-/// What one submitter asked for.
+/// I/Os of one submitter.
 #[derive(Debug)]
 pub(super) struct Programme {
-    /// Its process, 0 where the trace does not say.
+    /// Process id; 0 if unknown.
     pub pid: u32,
     /// In order of time; at least one.
     pub pieces: Vec<Piece>,
@@ -93,14 +93,14 @@ pub(super) struct Programme {
 struct Submitter {
     programme: Programme,
     under_way: u32,
-    /// When its last arrival was, and the first of the same plug.
+    /// Time of its last arrival, and of the first one in the same plug.
     last: Time,
     plug: Time,
     /// The last completion since then.
     done: Option<Time>,
 }
 
-/// What the second reading found.
+/// Result of the second pass.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub programmes: Vec<Programme>,
@@ -116,9 +116,9 @@ pub(super) struct Gather<'s> {
     submitters: Vec<Submitter>,
     by_pid: BTreeMap<u32, usize>,
     under_way: UnderWay,
-    /// Of pieces that say themselves how long they took: end, beginning, submitter.
+    /// I/Os whose record contains the response time: end, start, submitter.
     ends: BinaryHeap<Reverse<(Time, Time, u32)>>,
-    /// When issues are replayed: who asked for what waits, by volume and first sector.
+    /// Submitters of queued I/O by volume and first sector, if issues are replayed.
     owners: BTreeMap<(u16, u64), u32>,
     latency: Histogram,
     lost: Lost,
@@ -202,7 +202,7 @@ impl<'s> Gather<'s> {
         }
     }
 
-    /// Completes what is done by `now`, and gives up what never will be.
+    /// Completes I/Os done by `now`, and drops those that will never complete.
     fn settle(&mut self, now: Time) {
         while let Some(Reverse((end, begun, task))) = self.ends.peek().copied().filter(|Reverse((end, ..))| *end <= now)
         {
@@ -217,7 +217,8 @@ impl<'s> Gather<'s> {
         });
     }
 
-    /// Who asked for it. An issue is written by whoever ran, so its pieces' queueing is asked where it was seen.
+    /// Submitter of `record`. The pid of an issue is that of the running task, so the earlier queueing is used if there
+    /// is one.
     fn who(&mut self, volume: u16, record: &BlockRecord) -> u32 {
         if self.events == Events::Queue {
             return record.pid;

@@ -37,35 +37,34 @@ use player::{Player, Shared, rounded};
 use std::sync::{Arc, PoisonError};
 use survey::Survey;
 
-/// The disk where neither the caller nor the trace's own service times give one.
+/// Default disk, if the trace has no service times.
 pub const DEFAULT_DEVICE: &str = "sata-7200-4tb";
 
 /// The most disks of one replay; one number less than twelve bits hold.
 const VOLUMES_MAX: usize = 4095;
 
-/// Which events of the trace are submitted.
+/// Events of the trace to submit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Events {
-    /// Arrivals at the block layer: what was asked for.
+    /// Arrivals at the block layer.
     #[default]
     Queue,
     /// Issues to the device: what the recorded elevator made of it.
     Issue,
 }
 
-/// How a trace is replayed.
+/// Options of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Closed loop or open.
     pub arrivals: Arrivals,
-    /// What is submitted.
+    /// Events to submit.
     pub events: Events,
-    /// The device of every disk, with settings; `None`: one that takes as long as the trace says, else
-    /// [`DEFAULT_DEVICE`].
+    /// Device of every disk, with settings; `None`: the trace's own service times, else [`DEFAULT_DEVICE`].
     pub device: Option<String>,
 }
 
-/// What the replay leaves out or changes, counted.
+/// Counts of what the replay leaves out or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Pieces of disks that hand them on to others of the trace.
@@ -74,9 +73,9 @@ pub struct Lost {
     pub late: u64,
     /// Pieces without a length.
     pub empty: u64,
-    /// Writes whose marks of durability are not replayed.
+    /// Writes whose durability flags are not replayed.
     pub marks: u64,
-    /// Pieces whose completion is not in the trace.
+    /// I/Os without a completion in the trace.
     pub never_done: u64,
     /// Pieces put elsewhere because the device ends before them.
     pub wrapped: u64,
@@ -104,19 +103,18 @@ pub struct BlockReplay {
     names: Vec<String>,
     storage: StorageSpec,
     open: bool,
-    /// What had to be left out or changed.
+    /// Omissions and changes.
     pub lost: Lost,
-    /// What the reader of the trace says of it.
+    /// Facts about the trace.
     pub about: About,
     /// Sentences about how it is replayed.
     pub notes: Vec<String>,
 }
 
 impl BlockReplay {
-    /// Reads the trace that `open` opens, twice; `name` is for reports.
+    /// Reads the trace that `open` opens, twice. Reports use `name`.
     ///
-    /// # Errors
-    /// One sentence: a trace that cannot be read or holds nothing to replay, a device that does not exist.
+    /// # Errors A trace that cannot be read or has nothing to replay, or an unknown device; one sentence.
     pub fn read<'a>(
         name: &str,
         mut open: impl FnMut() -> Result<BlockTrace<'a>, TraceError>,
@@ -132,7 +130,7 @@ impl BlockReplay {
         Making { name, about, options }.replay(survey, gathered)
     }
 
-    /// How many pieces are submitted.
+    /// Number of I/Os submitted.
     #[must_use]
     pub fn pieces(&self) -> usize {
         self.programmes.iter().map(|programme| programme.pieces.len()).sum()
@@ -257,7 +255,7 @@ fn latency_sentence(latency: &Histogram) -> Option<String> {
     Some(format!("in the recording a piece took {mean} on average, {p50} at the median, {p99} at the 99th percentile"))
 }
 
-/// Puts a piece within so many sectors; says whether it had to.
+/// Moves an I/O into a disk of `size` sectors. Returns true if it was outside.
 fn wrap(sector: &mut u64, sectors: &mut u32, size: u64) -> bool {
     if sector.checked_add(u64::from(*sectors)).is_some_and(|end| end <= size) {
         return false;

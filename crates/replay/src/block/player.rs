@@ -1,16 +1,16 @@
-//! Replays what one submitter asked for, and notes how far it is from the recorded times.
+//! Replays the I/O of one submitter, and measures the deviation from the recorded times.
 
 use super::gather::{Piece, Programme};
 use goodness_core::{Behaviour, IoStep, Span, Step, StepContext, Time, VolumeId};
 use goodness_observe::Histogram;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far submissions are from the recorded times.
+/// Deviation of submissions from the recorded times.
 #[derive(Debug, Default)]
 pub(super) struct Timing {
     /// Distances in ns, early or late.
     off: Histogram,
-    /// How many came later than recorded.
+    /// Number of submissions later than recorded.
     late: u64,
     /// The latest of all submissions, in the replay and as recorded.
     last: (Time, Time),
@@ -50,7 +50,7 @@ pub(super) const fn rounded(ns: u64) -> Span {
 /// The timing of one run, which all its submitters write.
 pub(super) type Shared = Arc<Mutex<Timing>>;
 
-/// What the player does next.
+/// Next action of the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Await,

@@ -1,4 +1,4 @@
-//! The first reading of a trace: which disks do I/O, how large and deep they must be, and how long they take.
+//! First pass over a trace: its disks, their sizes and depths, and service times.
 
 use goodness_core::{DeviceFacts, DeviceSample, DiskId, Operation, Service, Time};
 use goodness_trace::TraceError;
@@ -6,18 +6,18 @@ use goodness_trace::block::{BlockReader, BlockRecord, BlockStage, BlockTrace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Services of a disk that are kept at most; of more, every second, every fourth and so on. A choice: each class of the
-/// device then still holds thousands.
+/// Most service times kept per disk; beyond that every second, fourth and so on is kept. A choice that leaves thousands
+/// in each class.
 const SERVICES_MAX: usize = 1 << 20;
-/// A disk whose random reads take this long on average turns. A choice between the two kinds: flash takes a tenth of
-/// it, half a turn at 15 000 per minute twice as much.
+/// Mean random read time from which a disk counts as rotating. A choice between the two kinds: flash takes a tenth of
+/// it, half a revolution at 15 000 rpm twice as much.
 const TURNS_NS: u64 = 1_000_000;
 /// The deepest device made from a trace. A choice: beyond it the trace misses completions.
 const DEPTH_MAX: u32 = 1024;
-/// Sectors of the largest command of a device made from a trace, unless a larger one was seen: 512 KiB.
+/// Largest command of a device made from a trace, in sectors, unless a larger one was seen: 512 KiB.
 const COMMAND: u32 = 1024;
 
-/// What one disk of the trace was seen to do.
+/// Observations of one disk.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     queued: u64,
@@ -26,21 +26,21 @@ pub(super) struct Seen {
     pub end: u64,
     largest: u32,
     flushes: bool,
-    /// Where a remap sends what is asked of it.
+    /// Target of its remaps.
     below: Option<DiskId>,
     in_device: u32,
     depth: u32,
-    /// When what has its response with it is done.
+    /// Completion times of I/Os whose record contains the response time.
     ends: BinaryHeap<Reverse<Time>>,
     services: Vec<Service>,
-    /// One in so many services is kept.
+    /// One service time in this many is kept.
     stride: u64,
     served: u64,
     /// By operation, where the last one ended.
     last: [u64; 4],
 }
 
-/// What became of a disk of the trace.
+/// Role of a disk of the trace in the replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// It is replayed, as this volume.
@@ -49,7 +49,7 @@ pub(super) enum Role {
     Stacked,
 }
 
-/// What the first reading found.
+/// Result of the first pass.
 #[derive(Debug)]
 pub(super) struct Survey {
     pub disks: Vec<Seen>,
@@ -57,13 +57,13 @@ pub(super) struct Survey {
     pub roles: Vec<Role>,
     /// By volume, the disk of the trace.
     pub volumes: Vec<usize>,
-    /// When the first piece arrived.
+    /// First arrival.
     pub first: Time,
     pub issues: u64,
 }
 
 impl Survey {
-    /// Reads the whole trace; `trace` holds all that is known of it afterwards.
+    /// Reads the whole trace, which completes the facts about `trace`.
     pub fn of(trace: &mut BlockTrace) -> Result<Survey, TraceError> {
         let mut disks: Vec<Seen> = Vec::new();
         let (mut first, mut issues) = (Time::NEVER, 0);
@@ -97,7 +97,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Partitions are their disk, what is stacked on others is left out, and every other disk that does I/O is a
+    /// Assigns roles: a partition belongs to its disk, stacked devices are left out, and every other disk with I/O is a
     /// volume.
     fn assign(&mut self, trace: &BlockTrace) {
         let known = &trace.about().disks;
@@ -139,7 +139,7 @@ impl Survey {
         }
     }
 
-    /// The last sector that any disk of the trace asks for on this volume.
+    /// Largest sector used on this volume by any disk of the trace.
     pub fn end(&self, volume: u16) -> u64 {
         let on = self.disks.iter().zip(&self.roles).filter(|(_, role)| **role == Role::Volume(volume));
         on.map(|(seen, _)| seen.end).max().unwrap_or(0)
@@ -178,7 +178,7 @@ impl Seen {
         }
     }
 
-    /// A piece that says itself how long it took.
+    /// Handles an I/O whose record contains the response time.
     fn answered(&mut self, record: &BlockRecord) {
         while self.ends.peek().is_some_and(|Reverse(end)| *end <= record.at) {
             self.ends.pop();
@@ -209,8 +209,8 @@ impl Seen {
         self.services.push(Service { op: record.op, sectors: record.sectors, is_sequential, span });
     }
 
-    /// A device that takes as long as this one took, with room for `end` sectors; `None` when no read and no write of
-    /// it says how long it took.
+    /// A device with the service times of this one and room for `end` sectors; `None` if no read or write has a service
+    /// time.
     pub fn sample(&mut self, end: u64) -> Option<DeviceSample> {
         let moves = |service: &&Service| matches!(service.op, Operation::Read | Operation::Write);
         self.services.iter().find(moves)?;

@@ -1,4 +1,4 @@
-//! What is recovered from small traces, and how it is replayed.
+//! Work recovered from small traces, and its replay.
 
 use super::{BlockReplay, DEFAULT_DEVICE, Events, Lost, Options};
 use crate::Arrivals;

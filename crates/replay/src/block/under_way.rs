@@ -1,17 +1,16 @@
-//! Pieces that were asked for and are not done, found by where they are: a completion names sectors, and may end
-//! several pieces that were merged into one request, or a part of one that was cut.
+//! I/Os in flight, indexed by sector. A completion names sectors: it may end several I/Os merged into one request, or
+//! part of one that was split.
 
 use goodness_core::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A piece that has not completed by then never does: its completion is not in the trace. A choice: twice what Linux
-/// gives a command of a disk.
+/// Time after which an I/O counts as never completed in the trace. A choice: twice Linux's time-out for a disk command.
 const PATIENCE: Span = Span::from_s(60);
 
-/// Where flushes are kept, which have no place.
+/// Key of flushes, which have no sector.
 const FLUSH: u64 = u64::MAX;
 
-/// Volume, first sector, and a number that tells pieces at one place apart.
+/// Volume, first sector, and a number that distinguishes I/Os at the same place.
 type Key = (u16, u64, u64);
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +24,7 @@ struct Piece {
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     pieces: BTreeMap<Key, Piece>,
-    /// In order of time, to be given up some day.
+    /// In order of time, for expiry.
     oldest: VecDeque<(Time, Key)>,
     begun: u64,
 }
@@ -39,8 +38,8 @@ impl UnderWay {
         self.oldest.push_back((now, key));
     }
 
-    /// Sectors are done, or with 0 of them a flush: `done` hears whose piece is complete, and since when it was under
-    /// way.
+    /// Completes sectors, or for 0 of them a flush. Calls `done` with the submitter and start time of each I/O that is
+    /// complete.
     pub fn end(&mut self, volume: u16, sector: u64, sectors: u32, mut done: impl FnMut(u32, Time)) {
         let mut at = if sectors == 0 { FLUSH } else { sector };
         let end = sector.saturating_add(u64::from(sectors));
@@ -63,7 +62,7 @@ impl UnderWay {
         }
     }
 
-    /// Gives up what has been under way for too long: `lost` hears whose it was.
+    /// Drops I/Os in flight for too long. Calls `lost` with their submitters.
     pub fn forget(&mut self, now: Time, mut lost: impl FnMut(u32)) {
         while let Some((_, key)) = self.oldest.front().copied().filter(|(begun, _)| now.since(*begun) > PATIENCE) {
             self.oldest.pop_front();
@@ -73,7 +72,7 @@ impl UnderWay {
         }
     }
 
-    /// How many there are.
+    /// Number of I/Os in flight.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }

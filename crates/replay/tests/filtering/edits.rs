@@ -1,5 +1,5 @@
-//! What people do to a recording's text before they hand it on: lines filtered by CPU or by event, stretches cut out,
-//! headers removed. The tests of this crate and the fuzz target `filtered` share it.
+//! Typical edits of a recording's text: filtering lines by CPU or event, cutting out parts, removing headers. Shared by
+//! the tests of this crate and the fuzz target `filtered`.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ pub const EVENTS: [&str; 8] = [
     "sched_",
 ];
 
-/// One change of a text.
+/// One edit of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum Edit {
     /// Only lines that this CPU wrote stay.
@@ -28,16 +28,16 @@ pub enum Edit {
     WithoutEvent(u8),
     /// Header lines go.
     WithoutHeader,
-    /// A stretch goes: where it begins and how long it is, in 256ths of the text.
+    /// Removes a range: start and length, in 256ths of the text.
     WithoutStretch(u8, u8),
-    /// One line in so many goes.
+    /// Removes one line in this many.
     OneIn(u8),
     /// Each wake-up is for this CPU.
     WakeUpsFor(u8),
 }
 
 impl Edit {
-    /// The edit that three bytes stand for.
+    /// The edit encoded by three bytes.
     pub fn of(bytes: [u8; 3]) -> Edit {
         let [kind, a, b] = bytes;
         match kind % 8 {
@@ -92,7 +92,7 @@ pub fn lines(recording: impl Read, most: usize) -> Vec<String> {
     text.lines().take(most).map(String::from).collect()
 }
 
-/// The text after all `edits`. The first line says that it is ftrace text, as a filter leaves it.
+/// The text after all `edits`. The first line marks it as ftrace text, as filters leave it.
 pub fn edited(mut lines: Vec<String>, edits: &[Edit]) -> Vec<u8> {
     for edit in edits {
         lines = edit.apply(lines);

@@ -1,4 +1,4 @@
-//! Recordings of which somebody kept a part: whatever the part, it is replayed and measured, or refused in a sentence.
+//! Any part of a recording is either replayed and measured, or rejected with a sentence.
 
 mod edits;
 
@@ -43,7 +43,7 @@ fn measured(recording: &Recording) -> (Measured, Measured) {
     (recorded, replayed)
 }
 
-/// Whether a warning says that CPUs are named that wrote no line.
+/// Whether a warning mentions CPUs that wrote no line.
 fn warns_of_silent_cpus(recording: &Recording) -> bool {
     recording.warnings.iter().any(|w| w.contains("wrote no line"))
 }

@@ -5,7 +5,7 @@ use goodness_core::storage::VolumeId;
 use goodness_core::{Io, Rng, Span, Submitter, Time};
 use std::collections::VecDeque;
 
-/// What a job does.
+/// One job.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     /// Name in the published numbers.
@@ -29,29 +29,28 @@ pub const JOBS: [Job; 4] = [
 /// CPUs of the measured machines; job n stays on CPU n modulo this.
 pub const CPUS: u16 = 2;
 
-/// All jobs at work until `until`. Each is one thread: who finds no free request sleeps, and asks for nothing else
-/// meanwhile.
+/// All jobs running until `until`. Each is one thread: while it sleeps for a free request, it submits nothing.
 pub struct Load {
     sectors: u64,
     pause: Span,
     until: Time,
     rng: Rng,
-    /// By job: when it may ask for each of the pieces it has free, in order.
+    /// By job: earliest time of each free slot's next I/O, in order.
     free: [VecDeque<Time>; JOBS.len()],
     /// By job: when it has handed over its last piece.
     idle: [Time; JOBS.len()],
     /// By job: the piece for which it sleeps.
     asleep: [Option<u64>; JOBS.len()],
-    /// By tag: whose it is, and when it was asked for.
+    /// By tag: job and submission time.
     asked: Vec<(usize, Time)>,
     /// By job: how long each of its pieces took.
     pub latencies: [Vec<u64>; JOBS.len()],
 }
 
 impl Load {
-    /// The load on a disk of `sectors` sectors; a job asks for one more `pause` after one is done: two system calls, of
-    /// which one hands a piece over. The jobs begin within one pause: on a device that takes the same time for
-    /// everything, those that began at one instant would keep in step for ever.
+    /// The load on a disk of `sectors` sectors. A job submits its next I/O `pause` after a completion: two system
+    /// calls, one of which submits. The jobs start within one pause; if they started together on a device with constant
+    /// times, they would stay in step forever.
     pub fn new(sectors: u64, pause: Span, until: Time, mut rng: Rng) -> Load {
         let idle = JOBS.map(|_| Time(rng.below(pause.0.max(1))));
         Load {
@@ -67,12 +66,12 @@ impl Load {
         }
     }
 
-    /// How long a job hands over a piece.
+    /// Time a job needs to submit an I/O.
     fn call(&self) -> Span {
         Span(self.pause.0 / 2)
     }
 
-    /// The job that asks next, and when.
+    /// Next submission: time and job.
     fn next(&self) -> Option<(Time, usize)> {
         let awake = (0..JOBS.len()).filter(|job| self.asleep[*job].is_none());
         awake.filter_map(|job| Some(((*self.free[job].front()?).max(self.idle[job]), job))).min()

@@ -1,4 +1,4 @@
-//! What a device was seen to take under none, read from `service.toml`, and a device that takes as long.
+//! A device model with the service times measured under none, read from `service.toml`.
 
 use super::jobs::Job;
 use goodness_core::{DeviceFacts, Operation, Seed, Service, Span};
@@ -8,19 +8,19 @@ use goodness_device::recorded::Recorded;
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Whether the device says that it rotates.
+    /// Whether the device rotates.
     #[serde(default)]
     rotational: bool,
     /// Length of a window of the pace.
     #[serde(default)]
     window_ns: u64,
-    /// Its speeds, per mille; empty: an even pace.
+    /// Speeds of the windows, per mille; empty for a constant pace.
     #[serde(default)]
     speeds: Vec<u32>,
     kind: Vec<Kind>,
 }
 
-/// A kind of request, and what it was seen to take.
+/// A kind of request with its measured times.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
@@ -33,9 +33,9 @@ struct Kind {
 /// The model of a device.
 pub struct Model {
     file: File,
-    /// What the device says of itself.
+    /// Whether the device rotates.
     pub rotational: bool,
-    /// What all times are multiplied by.
+    /// Factor on all times.
     pub factor: f64,
 }
 
@@ -55,7 +55,7 @@ impl Model {
         device.paced(Span(self.file.window_ns), self.file.speeds.clone())
     }
 
-    /// Makes `tags` requests under way at all times give `total` a second, of the jobs of `mix` in these parts.
+    /// Fits the factor so that `tags` requests in flight give `total` per second, with the jobs' shares of `mix`.
     pub fn fit(&mut self, tags: u32, total: f64, mix: &[(&Job, f64)]) {
         let speeds = &self.file.speeds;
         let sum: f64 = speeds.iter().map(|speed| f64::from(*speed)).sum();
@@ -64,7 +64,7 @@ impl Model {
         self.factor = f64::from(tags) * speed * 1e9 / (total * work);
     }
 
-    /// What a request of `job` takes on average; one of the first kind, if its own was not seen.
+    /// Mean time of a request of `job`; of the first kind, if its own was not measured.
     fn mean(&self, job: &Job) -> f64 {
         let own = |kind: &&Kind| (kind.reads, kind.sectors) == (job.reads, job.sectors);
         let kind = self.file.kind.iter().find(own).or(self.file.kind.first());
