@@ -46,10 +46,10 @@ pub fn futex_wake(word: &AtomicU32) {
 pub fn wait_until(descriptors: &[RawFd], now: u64, until: u64) {
     let mut asked: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-    let patience = timespec(until.saturating_sub(now));
-    // SAFETY: `asked` is a live array of the length given, `patience` outlives the call.
+    let timeout = timespec(until.saturating_sub(now));
+    // SAFETY: `asked` is a live array of the length given, `timeout` outlives the call.
     unsafe {
-        libc::ppoll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, &raw const patience, std::ptr::null());
+        libc::ppoll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, &raw const timeout, std::ptr::null());
     }
 }
 

@@ -12,26 +12,27 @@
 //! A play ends after its duration, at Ctrl-C, or when all tasks have ended. A task notices the end within 200 µs of its
 //! own CPU time, and all threads have ended when [`play`] returns.
 
-mod actor;
 pub mod calibrate;
 mod kernel;
 mod pace;
+mod parker;
 mod places;
+mod play_end;
+mod play_state;
 mod refuse;
-mod seat;
-mod stage;
 mod tally;
+mod task_thread;
 
-use actor::Actor;
 use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
 use goodness_sys::{self as sys, Signals};
 use kernel::Attributes;
+use play_state::{PlayState, Setting};
 use serde::{Deserialize, Serialize};
-use stage::{Setting, Stage};
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use tally::{Nearly, Usage};
+use task_thread::TaskThread;
 
 pub use refuse::TASKS_MAX;
 pub use tally::PlayedTask;
@@ -41,7 +42,7 @@ const RUN_UP: u64 = 20_000_000;
 /// Added setup time per task.
 const RUN_UP_EACH: u64 = 200_000;
 /// Time limit for threads to start, and to end. A choice.
-const PATIENCE: u64 = 20_000_000_000;
+const TIMEOUT: u64 = 20_000_000_000;
 
 /// The class of tasks that ask for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,9 +164,9 @@ fn system(what: &str, error: &dyn fmt::Display) -> PlayError {
 
 /// Starts and ends the play and takes the measurements.
 struct Watch {
-    stage: Arc<Stage>,
+    state: Arc<PlayState>,
     signals: Signals,
-    bell: OwnedFd,
+    notified: OwnedFd,
     /// From the beginning to the end, in ns.
     length: u64,
     warmup: u64,
@@ -193,10 +194,10 @@ impl Watch {
             .collect();
         let urgency = work.tasks.iter().map(|spec| u32::from(spec.task.rt_priority)).max().unwrap_or_default();
         let (normal, class) = normal_class(options.class)?;
-        let (bell, rings) = sys::pipe().map_err(|error| system("no pipe can be made", &error))?;
+        let (notified, notify) = sys::pipe().map_err(|error| system("no pipe can be made", &error))?;
         let signals = Signals::listen().map_err(|error| system("signals cannot be heard", &error))?;
-        let setting = Setting { cpus, normal, seed: options.seed, bell: rings, life: Actor::live };
-        let stage = Arc::new(Stage::new(work, setting));
+        let setting = Setting { cpus, normal, seed: options.seed, notify, thread_function: TaskThread::run };
+        let state = Arc::new(PlayState::new(work, setting));
         let urgent = Attributes { policy: libc::SCHED_FIFO, priority: (urgency + 1).min(99), ..Attributes::default() };
         let ordinary = Attributes { policy: libc::SCHED_OTHER, ..Attributes::default() };
         let in_time = kernel::set_attributes(urgent, true).is_ok();
@@ -204,36 +205,36 @@ impl Watch {
             // Out of the way of a loaded policy at least. It may fail where nice was raised: then it stays as it is.
             let _ = kernel::set_attributes(ordinary, true);
         }
-        Ok(Watch { stage, signals, bell, length, warmup, class, in_time, names, interrupted_by: None })
+        Ok(Watch { state, signals, notified, length, warmup, class, in_time, names, interrupted_by: None })
     }
 
     fn run(mut self) -> Result<Played, PlayError> {
-        let cast = self.stage.first_cast();
-        for seat in &cast {
-            if let Err(why) = self.stage.start(*seat) {
-                self.stage.fail(*seat, &why);
+        let starting = self.state.starting_threads();
+        for thread in &starting {
+            if let Err(why) = self.state.start(*thread) {
+                self.state.fail(*thread, &why);
                 break;
             }
         }
-        let patience = sys::monotonic_ns() + PATIENCE;
-        let all_ready = |stage: &Stage| stage.ready() >= cast.len();
-        if !self.wait(patience, all_ready) && self.interrupted_by.is_none() && self.stage.fault().is_none() {
+        let timeout = sys::monotonic_ns() + TIMEOUT;
+        let all_ready = |state: &PlayState| state.ready() >= starting.len();
+        if !self.wait(timeout, all_ready) && self.interrupted_by.is_none() && self.state.fault().is_none() {
             let why = "the threads were not set up within 20 s; the machine is too busy";
-            self.stage.give_up(PlayError::failed(None, why));
+            self.state.give_up(PlayError::failed(None, why));
         }
-        let origin = sys::monotonic_ns() + RUN_UP + RUN_UP_EACH * cast.len() as u64;
+        let origin = sys::monotonic_ns() + RUN_UP + RUN_UP_EACH * starting.len() as u64;
         let (warm, end) = (origin + self.warmup, origin.saturating_add(self.length));
-        if self.interrupted_by.is_none() && self.stage.fault().is_none() {
-            self.stage.open(origin, warm, end);
+        if self.interrupted_by.is_none() && self.state.fault().is_none() {
+            self.state.begin(origin, warm, end);
         }
-        let over = |stage: &Stage| stage.is_empty();
+        let over = |state: &PlayState| state.is_empty();
         self.wait(warm, over);
-        let before = self.stage.usage();
+        let before = self.state.usage();
         self.wait(end, over);
         let measured = sys::monotonic_ns().min(end).saturating_sub(warm);
-        let after = self.stage.usage();
-        self.stage.close();
-        if !self.wait(sys::monotonic_ns() + PATIENCE, over) && !self.stage.is_empty() {
+        let after = self.state.usage();
+        self.state.end_now();
+        if !self.wait(sys::monotonic_ns() + TIMEOUT, over) && !self.state.is_empty() {
             return Err(PlayError::failed(
                 None,
                 "a task did not end within 20 s of the play's end; the process ends now",
@@ -243,19 +244,19 @@ impl Watch {
     }
 
     /// Waits until `done`, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal arrives. Returns `done`.
-    fn wait(&mut self, until: u64, done: impl Fn(&Stage) -> bool) -> bool {
-        let fds: Vec<RawFd> = self.signals.descriptors().chain([self.bell.as_raw_fd()]).collect();
+    fn wait(&mut self, until: u64, done: impl Fn(&PlayState) -> bool) -> bool {
+        let fds: Vec<RawFd> = self.signals.descriptors().chain([self.notified.as_raw_fd()]).collect();
         loop {
             let now = sys::monotonic_ns();
-            let interrupted = self.interrupted_by.is_some() && !self.stage.curtain.is_down();
-            if done(&self.stage) || now >= until || interrupted || self.stage.fault().is_some() && self.stage.is_empty()
+            let interrupted = self.interrupted_by.is_some() && !self.state.end.is_over();
+            if done(&self.state) || now >= until || interrupted || self.state.fault().is_some() && self.state.is_empty()
             {
-                return done(&self.stage);
+                return done(&self.state);
             }
             kernel::wait_until(&fds, now, until);
-            let readable = sys::wait_readable(&[self.bell.as_raw_fd()], std::time::Duration::ZERO);
+            let readable = sys::wait_readable(&[self.notified.as_raw_fd()], std::time::Duration::ZERO);
             if readable.is_ok_and(|ends| ends == [true]) {
-                sys::read_byte(&self.bell);
+                sys::read_byte(&self.notified);
             }
             self.interrupted_by = self.interrupted_by.or(self.signals.take());
         }
@@ -263,21 +264,21 @@ impl Watch {
 
     fn report(self, measured: u64, before: &[Usage], after: &[Usage]) -> Result<Played, PlayError> {
         let mut logs: Vec<tally::Log> = self.names.iter().map(|_| tally::Log::default()).collect();
-        for (seat, log) in self.stage.logs() {
-            logs[seat] = log;
+        for (thread, log) in self.state.logs() {
+            logs[thread] = log;
         }
-        if let Some(fault) = self.stage.fault() {
+        if let Some(fault) = self.state.fault() {
             return Err(fault);
         }
         let mut nearly = Nearly::default();
         logs.iter().for_each(|log| nearly.add(log.nearly));
-        let room = measured * self.stage.cpus.len() as u64;
-        let entry = |(seat, log): (usize, &tally::Log)| {
-            let used = after[seat].since(before[seat]);
-            let (name, nice) = &self.names[seat];
+        let room = measured * self.state.cpus.len() as u64;
+        let entry = |(thread, log): (usize, &tally::Log)| {
+            let used = after[thread].since(before[thread]);
+            let (name, nice) = &self.names[thread];
             PlayedTask {
                 name: name.clone(),
-                id: seat as u64 + 1,
+                id: thread as u64 + 1,
                 nice: *nice,
                 cpu_time_ns: used.cpu,
                 share: (room > 0).then(|| used.cpu as f64 / room as f64),
@@ -296,9 +297,9 @@ impl Watch {
             }
         };
         let mut tasks: Vec<PlayedTask> = logs.iter().enumerate().map(entry).collect();
-        let outside = tasks.split_off((0..tasks.len()).take_while(|seat| !self.stage.is_outside(*seat)).count());
+        let outside = tasks.split_off((0..tasks.len()).take_while(|thread| !self.state.is_outside(*thread)).count());
         Ok(Played {
-            cpus: self.stage.cpus.iter().map(|cpu| cpu.0).collect(),
+            cpus: self.state.cpus.iter().map(|cpu| cpu.0).collect(),
             class: self.class.into(),
             measured_ns: measured,
             interrupted_by: self.interrupted_by,

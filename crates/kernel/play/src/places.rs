@@ -24,13 +24,13 @@ struct Lock {
 pub enum Waiting {
     /// A kept wake was there: go on.
     Passed,
-    /// The task is queued and is to wait in its seat.
+    /// The task is queued and is to park.
     Waits,
-    /// The task was the last one a barrier waited for: these others are to be called.
+    /// The task was the last one a barrier waited for: these others are to be woken.
     Opened(VecDeque<u32>),
 }
 
-/// All channels and locks of a play. Tasks are named by their seats' numbers.
+/// All channels and locks of a play. Tasks are named by their parkers' numbers.
 #[derive(Debug)]
 pub struct Places {
     channels: Vec<Mutex<Place>>,
@@ -61,8 +61,8 @@ impl Places {
         it.map(held).ok_or_else(|| format!("used lock {}, which the workload does not have", lock.0))
     }
 
-    /// Queues `seat` on `channel`.
-    pub fn wait(&self, channel: Channel, seat: u32) -> Result<Waiting, String> {
+    /// Queues `thread` on `channel`.
+    pub fn wait(&self, channel: Channel, thread: u32) -> Result<Waiting, String> {
         let mut place = self.channel(channel)?;
         if place.kept > 0 {
             place.kept -= 1;
@@ -73,11 +73,11 @@ impl Places {
         {
             return Ok(Waiting::Opened(std::mem::take(&mut place.waiters)));
         }
-        place.waiters.push_back(seat);
+        place.waiters.push_back(thread);
         Ok(Waiting::Waits)
     }
 
-    /// The seat woken by one wake of `channel`. A semaphore keeps a wake that finds no waiter.
+    /// The thread woken by one wake of `channel`. A semaphore keeps a wake that finds no waiter.
     pub fn wake(&self, channel: Channel) -> Result<Option<u32>, String> {
         let mut place = self.channel(channel)?;
         let first = place.waiters.pop_front();
@@ -92,21 +92,21 @@ impl Places {
         Ok(std::mem::take(&mut self.channel(channel)?.waiters))
     }
 
-    /// Takes the lock and returns true if it is free, else queues `seat`.
-    pub fn lock(&self, lock: LockId, seat: u32) -> Result<bool, String> {
+    /// Takes the lock and returns true if it is free, else queues `thread`.
+    pub fn lock(&self, lock: LockId, thread: u32) -> Result<bool, String> {
         let mut it = self.lock_of(lock)?;
         if it.owner.is_none() {
-            it.owner = Some(seat);
+            it.owner = Some(thread);
             return Ok(true);
         }
-        it.waiters.push_back(seat);
+        it.waiters.push_back(thread);
         Ok(false)
     }
 
-    /// Passes the lock on to the next in turn, who is to be called.
-    pub fn unlock(&self, lock: LockId, seat: u32) -> Result<Option<u32>, String> {
+    /// Passes the lock on to the next in turn, who is to be woken.
+    pub fn unlock(&self, lock: LockId, thread: u32) -> Result<Option<u32>, String> {
         let mut it = self.lock_of(lock)?;
-        if it.owner != Some(seat) {
+        if it.owner != Some(thread) {
             return Err(format!("released lock {}, which it does not hold", lock.0));
         }
         it.owner = it.waiters.pop_front();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_opens_for_the_last_one_and_calls_the_others_in_order() {
+    fn a_barrier_opens_for_the_last_one_and_wakes_the_others_in_order() {
         let places = places(vec![ChannelKind::Barrier(3)]);
         assert_eq!(places.wait(Channel(0), 2), Ok(Waiting::Waits));
         assert_eq!(places.wait(Channel(0), 1), Ok(Waiting::Waits));

@@ -1,8 +1,9 @@
 //! Shared state of all tasks of a play; starts and joins their threads.
 
 use super::pace::Pace;
+use super::parker::Parker;
 use super::places::Places;
-use super::seat::{Curtain, Seat};
+use super::play_end::PlayEnd;
 use super::tally::{Log, Usage};
 use super::{PlayError, kernel};
 use goodness_core::{CpuId, Rng, Seed, Task, TaskId, Time, Workload};
@@ -16,18 +17,18 @@ use std::thread::JoinHandle;
 /// space.
 const STACK: usize = 256 << 10;
 
-/// The scene: everything that all tasks see.
-pub struct Stage {
+/// Everything that all tasks of a play share.
+pub struct PlayState {
     /// Names of the tasks, then of the clients outside.
     names: Vec<String>,
     /// Futexes, by task.
-    pub seats: Vec<Seat>,
+    pub parkers: Vec<Parker>,
     /// Channels and locks.
     pub places: Places,
     /// Measured speed of this machine.
     pub pace: Pace,
     /// The end.
-    pub curtain: Curtain,
+    pub end: PlayEnd,
     /// The CPUs that tasks may use; the file's CPU n is the n-th.
     pub cpus: Vec<CpuId>,
     /// The kernel's number of the class of ordinary tasks.
@@ -39,20 +40,20 @@ pub struct Stage {
     /// End of the warm-up, in ns on `CLOCK_MONOTONIC`.
     warm: AtomicU64,
     seed: Seed,
-    /// Number of seats that belong to tasks.
+    /// Number of parkers that belong to tasks.
     tasks: usize,
     /// Tasks not started yet.
-    waiting: Vec<Mutex<Option<Role>>>,
+    waiting: Vec<Mutex<Option<PlannedTask>>>,
     /// Total usage of each thread, once it has ended.
     ended: Vec<Mutex<Option<Usage>>>,
-    life: Life,
+    thread_function: ThreadFunction,
     threads: Mutex<Vec<(usize, JoinHandle<Log>)>>,
     /// Threads that have been started and have not ended.
     living: AtomicUsize,
     /// Threads that are set up and wait for the play to begin.
     ready: AtomicUsize,
     /// Gets a byte whenever a thread is ready, and when the last one has ended.
-    bell: OwnedFd,
+    notify: OwnedFd,
     fault: Mutex<Option<PlayError>>,
 }
 
@@ -63,7 +64,7 @@ fn used(ended: impl Fn() -> Option<Usage>, running: impl FnOnce() -> Option<Usag
 }
 
 /// A task that has not started.
-pub struct Role {
+pub struct PlannedTask {
     /// Name for people.
     pub name: String,
     /// Class, nice and affinity.
@@ -78,10 +79,10 @@ fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Thread function of a task, with its stage, seat, role and random numbers.
-pub type Life = fn(Arc<Stage>, usize, Role, Rng) -> Log;
+/// Thread function of a task: state of the play, the thread's number, the task and its random numbers.
+pub type ThreadFunction = fn(Arc<PlayState>, usize, PlannedTask, Rng) -> Log;
 
-/// Options of a stage.
+/// Options of a play's state.
 pub struct Setting {
     /// The CPUs that tasks may use.
     pub cpus: Vec<CpuId>,
@@ -90,14 +91,14 @@ pub struct Setting {
     /// Random seed of the tasks.
     pub seed: Seed,
     /// Gets a byte whenever a thread is ready, and when the last one has ended.
-    pub bell: OwnedFd,
+    pub notify: OwnedFd,
     /// Thread function.
-    pub life: Life,
+    pub thread_function: ThreadFunction,
 }
 
-impl Stage {
-    /// A stage for `work`, with no threads yet.
-    pub fn new(work: Workload, setting: Setting) -> Stage {
+impl PlayState {
+    /// The state of a play of `work`, with no threads yet.
+    pub fn new(work: Workload, setting: Setting) -> PlayState {
         let places = Places::of(&work);
         let tasks = work.tasks.len();
         let of_task = |spec: goodness_core::TaskSpec| {
@@ -105,22 +106,22 @@ impl Stage {
                 goodness_core::Start::At(at) | goodness_core::Start::WokenAt(at) => Some(at),
                 goodness_core::Start::Forked => None,
             };
-            Role { name: spec.name, task: spec.task, start, behaviour: spec.behaviour }
+            PlannedTask { name: spec.name, task: spec.task, start, behaviour: spec.behaviour }
         };
-        let of_outsider = |it: goodness_core::Outsider| Role {
+        let of_outsider = |it: goodness_core::Outsider| PlannedTask {
             name: it.name,
             task: Task::default(),
             start: Some(it.start),
             behaviour: it.behaviour,
         };
-        let roles: Vec<Role> =
+        let planned: Vec<PlannedTask> =
             work.tasks.into_iter().map(of_task).chain(work.outside.into_iter().map(of_outsider)).collect();
-        Stage {
-            names: roles.iter().map(|role| role.name.clone()).collect(),
-            seats: roles.iter().map(|_| Seat::default()).collect(),
+        PlayState {
+            names: planned.iter().map(|planned| planned.name.clone()).collect(),
+            parkers: planned.iter().map(|_| Parker::default()).collect(),
             places,
             pace: Pace::measure(),
-            curtain: Curtain::new(),
+            end: PlayEnd::new(),
             cpus: setting.cpus,
             normal: setting.normal,
             timer_slack: work.timer_slack.0,
@@ -128,54 +129,55 @@ impl Stage {
             warm: AtomicU64::new(u64::MAX),
             seed: setting.seed,
             tasks,
-            ended: roles.iter().map(|_| Mutex::default()).collect(),
-            waiting: roles.into_iter().map(|role| Mutex::new(Some(role))).collect(),
+            ended: planned.iter().map(|_| Mutex::default()).collect(),
+            waiting: planned.into_iter().map(|planned| Mutex::new(Some(planned))).collect(),
             threads: Mutex::default(),
             living: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
-            bell: setting.bell,
-            life: setting.life,
+            notify: setting.notify,
+            thread_function: setting.thread_function,
             fault: Mutex::default(),
         }
     }
 
-    /// Whether the seat belongs to a client outside the machine.
-    pub fn is_outside(&self, seat: usize) -> bool {
-        seat >= self.tasks
+    /// Whether the thread is a client outside the machine.
+    pub fn is_outside(&self, thread: usize) -> bool {
+        thread >= self.tasks
     }
 
-    /// The seats of those who begin by themselves.
-    pub fn first_cast(&self) -> Vec<usize> {
-        let starts = |seat: &usize| held(&self.waiting[*seat]).as_ref().is_some_and(|role| role.start.is_some());
-        (0..self.seats.len()).filter(starts).collect()
+    /// The parkers of those who begin by themselves.
+    pub fn starting_threads(&self) -> Vec<usize> {
+        let starts =
+            |thread: &usize| held(&self.waiting[*thread]).as_ref().is_some_and(|planned| planned.start.is_some());
+        (0..self.parkers.len()).filter(starts).collect()
     }
 
-    /// Starts the thread of `seat`. It begins at its own time, or now if forked.
+    /// Starts thread number `thread`. It begins at its own time, or now if forked.
     ///
     /// # Errors
-    /// When no unstarted task has this seat, or the system refuses another thread.
-    pub fn start(self: &Arc<Self>, seat: usize) -> Result<(), String> {
-        let role = self.waiting.get(seat).and_then(|it| held(it).take());
-        let role = role.ok_or_else(|| format!("forked task {seat}, which is not there to be forked"))?;
+    /// When no unstarted task has this number, or the system refuses another thread.
+    pub fn start(self: &Arc<Self>, thread: usize) -> Result<(), String> {
+        let planned = self.waiting.get(thread).and_then(|it| held(it).take());
+        let planned = planned.ok_or_else(|| format!("forked task {thread}, which is not there to be forked"))?;
         // A name with a NUL byte in it is refused by the standard library with a panic.
-        let name: String = role.name.chars().filter(|c| *c != '\0').collect();
-        let stream = match seat.checked_sub(self.tasks) {
-            None => self.seed.stream("task", seat as u64),
+        let name: String = planned.name.chars().filter(|c| *c != '\0').collect();
+        let stream = match thread.checked_sub(self.tasks) {
+            None => self.seed.stream("task", thread as u64),
             Some(outsider) => self.seed.stream("outside", outsider as u64),
         };
-        let (stage, life) = (Arc::clone(self), self.life);
+        let (state, thread_function) = (Arc::clone(self), self.thread_function);
         self.living.fetch_add(1, Ordering::SeqCst);
-        let thread = std::thread::Builder::new()
+        let started = std::thread::Builder::new()
             .name(name)
             .stack_size(STACK)
-            .spawn(move || life(stage, seat, role, stream.rng()));
-        match thread {
-            Ok(thread) => {
-                held(&self.threads).push((seat, thread));
+            .spawn(move || thread_function(state, thread, planned, stream.rng()));
+        match started {
+            Ok(handle) => {
+                held(&self.threads).push((thread, handle));
                 Ok(())
             }
             Err(error) => {
-                self.gone();
+                self.one_thread_less();
                 Err(format!("no thread can be started: {error}"))
             }
         }
@@ -184,7 +186,7 @@ impl Stage {
     /// Counts one more thread as set up.
     pub fn is_ready(&self) {
         self.ready.fetch_add(1, Ordering::SeqCst);
-        sys::write_byte(&self.bell, b'r');
+        sys::write_byte(&self.notify, b'r');
     }
 
     /// Number of threads set up.
@@ -193,17 +195,17 @@ impl Stage {
     }
 
     /// Sets start, end of warm-up and end, and releases all threads.
-    pub fn open(&self, origin: u64, warm: u64, end: u64) {
-        self.curtain.ends_at(end);
+    pub fn begin(&self, origin: u64, warm: u64, end: u64) {
+        self.end.set(end);
         self.warm.store(warm, Ordering::SeqCst);
         self.origin.store(origin, Ordering::SeqCst);
-        self.seats.iter().for_each(Seat::call);
+        self.parkers.iter().for_each(Parker::wake);
     }
 
     /// Ends the play.
-    pub fn close(&self) {
-        self.curtain.drop_now();
-        self.seats.iter().for_each(Seat::call);
+    pub fn end_now(&self) {
+        self.end.end_now();
+        self.parkers.iter().for_each(Parker::wake);
     }
 
     /// Start of the play, in ns on `CLOCK_MONOTONIC`.
@@ -222,15 +224,15 @@ impl Stage {
     }
 
     /// Records a task's error, unless there is an earlier one, and ends the play.
-    pub fn fail(&self, seat: usize, why: &str) {
-        let task = (!self.is_outside(seat)).then_some(TaskId(seat as u32));
-        self.give_up(PlayError::failed(task, format!("\"{}\": {why}", self.names[seat])));
+    pub fn fail(&self, thread: usize, why: &str) {
+        let task = (!self.is_outside(thread)).then_some(TaskId(thread as u32));
+        self.give_up(PlayError::failed(task, format!("\"{}\": {why}", self.names[thread])));
     }
 
     /// Records an error, unless there is an earlier one, and ends the play.
     pub fn give_up(&self, error: PlayError) {
         held(&self.fault).get_or_insert(error);
-        self.close();
+        self.end_now();
     }
 
     /// The recorded error.
@@ -239,14 +241,14 @@ impl Stage {
     }
 
     /// The calling thread is done with its part.
-    pub fn leave(&self, seat: usize) {
-        *held(&self.ended[seat]) = Some(Usage::of_this_thread());
-        self.gone();
+    pub fn thread_ended(&self, thread: usize) {
+        *held(&self.ended[thread]) = Some(Usage::of_this_thread());
+        self.one_thread_less();
     }
 
-    fn gone(&self) {
+    fn one_thread_less(&self) {
         if self.living.fetch_sub(1, Ordering::SeqCst) == 1 {
-            sys::write_byte(&self.bell, b'e');
+            sys::write_byte(&self.notify, b'e');
         }
     }
 
@@ -255,22 +257,22 @@ impl Stage {
         self.living.load(Ordering::SeqCst) == 0
     }
 
-    /// Usage of all threads so far, by seat. CPU times are read first, close together, because the rest takes longer.
+    /// Usage of all threads so far, by thread. CPU times are read first, close together, because the rest takes longer.
     pub fn usage(&self) -> Vec<Usage> {
-        let threads: Vec<i32> = self.seats.iter().map(|seat| seat.thread.load(Ordering::SeqCst)).collect();
+        let threads: Vec<i32> = self.parkers.iter().map(|parker| parker.tid.load(Ordering::SeqCst)).collect();
         let cpu: Vec<Option<u64>> = threads.iter().map(|tid| kernel::cpu_ns_of(*tid).filter(|_| *tid > 0)).collect();
-        let one = |seat: usize| used(|| *held(&self.ended[seat]), || Usage::of(threads[seat], cpu[seat]?));
-        (0..self.seats.len()).map(one).collect()
+        let one = |thread: usize| used(|| *held(&self.ended[thread]), || Usage::of(threads[thread], cpu[thread]?));
+        (0..self.parkers.len()).map(one).collect()
     }
 
-    /// Joins all threads and returns their logs, by seat.
+    /// Joins all threads and returns their logs, by thread.
     pub fn logs(&self) -> Vec<(usize, Log)> {
         let threads = std::mem::take(&mut *held(&self.threads));
         let mut logs = Vec::with_capacity(threads.len());
-        for (seat, thread) in threads {
-            match thread.join() {
-                Ok(log) => logs.push((seat, log)),
-                Err(_) => self.fail(seat, "its programme ended by a panic"),
+        for (thread, handle) in threads {
+            match handle.join() {
+                Ok(log) => logs.push((thread, log)),
+                Err(_) => self.fail(thread, "its programme ended by a panic"),
             }
         }
         logs

@@ -1,10 +1,10 @@
 //! One played task: its thread takes steps from the behaviour and executes them.
 
 use super::kernel::{self, Attributes};
+use super::parker::Woken;
 use super::places::Waiting;
+use super::play_state::{PlannedTask, PlayState};
 use super::refuse::{allowed, class_number, stranded};
-use super::seat::Woken;
-use super::stage::{Role, Stage};
 use super::tally::Log;
 use goodness_core::{
     Behaviour, Channel, Class, CpuSet, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
@@ -21,13 +21,13 @@ const FOR_EVER: u64 = u64::MAX / 2;
 #[derive(PartialEq, Eq)]
 enum Then {
     Next,
-    Leave,
+    End,
 }
 
 /// A task with all it needs.
-pub struct Actor {
-    stage: Arc<Stage>,
-    seat: usize,
+pub struct TaskThread {
+    state: Arc<PlayState>,
+    thread: usize,
     start: Option<Time>,
     task: Task,
     behaviour: Box<dyn Behaviour>,
@@ -37,37 +37,37 @@ pub struct Actor {
     log: Log,
 }
 
-impl Actor {
-    /// The whole life of the thread that does `role` on `stage`.
-    pub fn live(stage: Arc<Stage>, seat: usize, role: Role, rng: Rng) -> Log {
-        Actor::new(stage, seat, role, rng).play()
+impl TaskThread {
+    /// Body of the thread that runs `planned`.
+    pub fn run(state: Arc<PlayState>, thread: usize, planned: PlannedTask, rng: Rng) -> Log {
+        TaskThread::new(state, thread, planned, rng).play()
     }
 
-    fn new(stage: Arc<Stage>, seat: usize, role: Role, rng: Rng) -> Actor {
-        let Role { task, start, behaviour, .. } = role;
-        Actor { stage, seat, start, task, behaviour, rng, debt: 0, log: Log::default() }
+    fn new(state: Arc<PlayState>, thread: usize, planned: PlannedTask, rng: Rng) -> TaskThread {
+        let PlannedTask { task, start, behaviour, .. } = planned;
+        TaskThread { state, thread, start, task, behaviour, rng, debt: 0, log: Log::default() }
     }
 
     fn play(mut self) -> Log {
-        let stage = Arc::clone(&self.stage);
-        /// Leaves the stage whatever happens, a panic of a behaviour included.
-        struct Leaves<'a>(&'a Stage, usize);
-        impl Drop for Leaves<'_> {
+        let state = Arc::clone(&self.state);
+        /// Marks the thread as ended, also if a behaviour panics.
+        struct EndsThread<'a>(&'a PlayState, usize);
+        impl Drop for EndsThread<'_> {
             fn drop(&mut self) {
-                self.0.leave(self.1);
+                self.0.thread_ended(self.1);
             }
         }
-        let _leaves = Leaves(&stage, self.seat);
-        stage.seats[self.seat].thread.store(thread_id(), Ordering::SeqCst);
-        if let Err(why) = self.dress().and_then(|()| self.act()) {
-            stage.fail(self.seat, &why);
+        let _ends_thread = EndsThread(&state, self.thread);
+        state.parkers[self.thread].tid.store(thread_id(), Ordering::SeqCst);
+        if let Err(why) = self.set_attributes().and_then(|()| self.take_steps()) {
+            state.fail(self.thread, &why);
         }
         self.log
     }
 
     /// Sets the thread's class, nice, affinity and timer slack.
-    fn dress(&mut self) -> Result<(), String> {
-        let slack = if self.task.class.is_realtime() { 0 } else { self.stage.timer_slack };
+    fn set_attributes(&mut self) -> Result<(), String> {
+        let slack = if self.task.class.is_realtime() { 0 } else { self.state.timer_slack };
         kernel::set_timer_slack(slack);
         self.confine(&self.task.affinity)?;
         let (nice, priority) = (self.task.nice, self.task.rt_priority);
@@ -75,15 +75,15 @@ impl Actor {
     }
 
     fn confine(&self, wanted: &CpuSet) -> Result<(), String> {
-        if let Some(why) = stranded(wanted, &self.stage.cpus) {
+        if let Some(why) = stranded(wanted, &self.state.cpus) {
             return Err(why);
         }
-        kernel::set_affinity(&allowed(wanted, &self.stage.cpus))
+        kernel::set_affinity(&allowed(wanted, &self.state.cpus))
             .map_err(|error| format!("its affinity cannot be set: {error}"))
     }
 
     fn enter_class(&self, class: Class, priority: u8, nice: Nice) -> Result<(), String> {
-        let normal = if self.stage.is_outside(self.seat) { libc::SCHED_OTHER } else { self.stage.normal };
+        let normal = if self.state.is_outside(self.thread) { libc::SCHED_OTHER } else { self.state.normal };
         let policy = class_number(class, normal)?;
         let slice = self.task.slice.map_or(0, |slice| slice.0);
         let wanted = Attributes {
@@ -101,26 +101,26 @@ impl Actor {
     }
 
     /// Waits for the beginning, then does step after step.
-    fn act(&mut self) -> Result<(), String> {
-        let stage = Arc::clone(&self.stage);
+    fn take_steps(&mut self) -> Result<(), String> {
+        let state = Arc::clone(&self.state);
         if let Some(start) = self.start {
-            let seat = &stage.seats[self.seat];
-            seat.prepare();
-            stage.is_ready();
-            if seat.wait(FOR_EVER, &stage.curtain) == Woken::Over {
+            let parker = &state.parkers[self.thread];
+            parker.prepare();
+            state.is_ready();
+            if parker.wait(FOR_EVER, &state.end) == Woken::Over {
                 return Ok(());
             }
-            seat.prepare();
-            if seat.wait(stage.origin() + start.0, &stage.curtain) == Woken::Over {
+            parker.prepare();
+            if parker.wait(state.origin() + start.0, &state.end) == Woken::Over {
                 return Ok(());
             }
         }
-        while !stage.curtain.is_down() {
-            let now = stage.time(monotonic_ns());
-            let task = TaskId(self.seat as u32);
+        while !state.end.is_over() {
+            let now = state.time(monotonic_ns());
+            let task = TaskId(self.thread as u32);
             let step = self.behaviour.next(&mut StepContext { now, task, rng: &mut self.rng });
             self.log.steps += 1;
-            if self.perform(step)? == Then::Leave {
+            if self.perform(step)? == Then::End {
                 break;
             }
         }
@@ -134,8 +134,8 @@ impl Actor {
                 return Ok(self.sleep_until(monotonic_ns().saturating_add(span.0)));
             }
             Step::Sleep(_) => {}
-            Step::SleepUntil(at) if at <= self.stage.time(monotonic_ns()) => {}
-            Step::SleepUntil(at) => return Ok(self.sleep_until(self.stage.origin().saturating_add(at.0))),
+            Step::SleepUntil(at) if at <= self.state.time(monotonic_ns()) => {}
+            Step::SleepUntil(at) => return Ok(self.sleep_until(self.state.origin().saturating_add(at.0))),
             Step::Wait(channel) => return self.wait(channel, None),
             Step::WaitUninterruptible(channel) => {
                 self.log.nearly.uninterruptible += 1;
@@ -154,10 +154,10 @@ impl Actor {
                 self.log.nearly.interrupts += 1;
                 self.wake(channel)?;
             }
-            Step::WakeAll(channel) => self.call_all(self.stage.places.wake_all(channel)?),
+            Step::WakeAll(channel) => self.wake_each(self.state.places.wake_all(channel)?),
             Step::Lock(lock) => return self.lock(lock),
             Step::Unlock(lock) => self.unlock(lock)?,
-            Step::Exit => return Ok(Then::Leave),
+            Step::Exit => return Ok(Then::End),
             other => return self.perform_rare(other),
         }
         Ok(Then::Next)
@@ -166,14 +166,14 @@ impl Actor {
     fn perform_rare(&mut self, step: Step) -> Result<Then, String> {
         match step {
             Step::Yield => kernel::yield_cpu(),
-            Step::Fork(child) => self.stage.start(child.0 as usize)?,
+            Step::Fork(child) => self.state.start(child.0 as usize)?,
             Step::SetNice(nice) => {
                 kernel::set_nice(nice.get() as i32).map_err(|error| nice_refusal(&error, nice.get()))?;
                 self.task.nice = nice;
             }
             Step::SetClass(class, priority) => self.enter_class(class, priority, self.task.nice)?,
             Step::SetAffinity(cpus) => self.confine(&cpus)?,
-            Step::Served(_) if self.stage.measures(monotonic_ns()) => self.log.served += 1,
+            Step::Served(_) if self.state.measures(monotonic_ns()) => self.log.served += 1,
             Step::Served(_) => {}
             other => return Err(format!("wants {other:?}, which exists in the simulator only")),
         }
@@ -181,32 +181,32 @@ impl Actor {
     }
 
     fn compute(&mut self, work: Span) -> Then {
-        let curtain = &self.stage.curtain;
+        let end = &self.state.end;
         if work == Span::MAX {
-            self.stage.pace.compute_for_ever(|now| curtain.is_down_at(now));
-            return Then::Leave;
+            self.state.pace.compute_for_ever(|now| end.is_over_at(now));
+            return Then::End;
         }
-        if !self.stage.pace.compute(work.0, &mut self.debt, |now| curtain.is_down_at(now)) {
-            return Then::Leave;
+        if !self.state.pace.compute(work.0, &mut self.debt, |now| end.is_over_at(now)) {
+            return Then::End;
         }
         self.log.computed += work.0;
         Then::Next
     }
 
-    /// Waits in its prepared seat and records how late it woke up.
-    fn sit(&mut self, until: u64) -> Then {
-        let woken = self.stage.seats[self.seat].wait(until, &self.stage.curtain);
+    /// Parks, after preparing, and records how late it woke up.
+    fn park(&mut self, until: u64) -> Then {
+        let reason = self.state.parkers[self.thread].wait(until, &self.state.end);
         let now = monotonic_ns();
-        let since = match woken {
-            Woken::Over => return Then::Leave,
+        let since = match reason {
+            Woken::Over => return Then::End,
             Woken::Due => until,
-            Woken::At(called) => called,
+            Woken::At(woken) => woken,
         };
-        if self.stage.measures(now) {
+        if self.state.measures(now) {
             let latency = now.saturating_sub(since);
             self.log.latency.record(latency);
             if latency > self.log.worst.0 {
-                self.log.worst = (latency, self.stage.time(now).0);
+                self.log.worst = (latency, self.state.time(now).0);
             }
         }
         Then::Next
@@ -214,43 +214,43 @@ impl Actor {
 
     /// Sleeps, and counts as woken even if the time has come before the call was made.
     fn sleep_until(&mut self, until: u64) -> Then {
-        self.stage.seats[self.seat].prepare();
-        self.sit(until)
+        self.state.parkers[self.thread].prepare();
+        self.park(until)
     }
 
     /// Waits on a channel. A lock to release is released only after queueing there, so that no wake is lost.
     fn wait(&mut self, channel: Channel, release: Option<LockId>) -> Result<Then, String> {
-        let stage = Arc::clone(&self.stage);
-        stage.seats[self.seat].prepare();
-        let waiting = stage.places.wait(channel, self.seat as u32)?;
+        let state = Arc::clone(&self.state);
+        state.parkers[self.thread].prepare();
+        let waiting = state.places.wait(channel, self.thread as u32)?;
         if let Some(lock) = release {
             self.unlock(lock)?;
         }
         match waiting {
             Waiting::Passed => {}
-            Waiting::Waits => return Ok(self.sit(FOR_EVER)),
-            Waiting::Opened(others) => self.call_all(others),
+            Waiting::Waits => return Ok(self.park(FOR_EVER)),
+            Waiting::Opened(others) => self.wake_each(others),
         }
         Ok(Then::Next)
     }
 
     fn wake(&self, channel: Channel) -> Result<(), String> {
-        self.call_all(self.stage.places.wake(channel)?);
+        self.wake_each(self.state.places.wake(channel)?);
         Ok(())
     }
 
-    fn call_all(&self, seats: impl IntoIterator<Item = u32>) {
-        seats.into_iter().for_each(|seat| self.stage.seats[seat as usize].call());
+    fn wake_each(&self, threads: impl IntoIterator<Item = u32>) {
+        threads.into_iter().for_each(|thread| self.state.parkers[thread as usize].wake());
     }
 
     fn lock(&mut self, lock: LockId) -> Result<Then, String> {
-        self.stage.seats[self.seat].prepare();
-        let free = self.stage.places.lock(lock, self.seat as u32)?;
-        Ok(if free { Then::Next } else { self.sit(FOR_EVER) })
+        self.state.parkers[self.thread].prepare();
+        let free = self.state.places.lock(lock, self.thread as u32)?;
+        Ok(if free { Then::Next } else { self.park(FOR_EVER) })
     }
 
     fn unlock(&self, lock: LockId) -> Result<(), String> {
-        self.call_all(self.stage.places.unlock(lock, self.seat as u32)?);
+        self.wake_each(self.state.places.unlock(lock, self.thread as u32)?);
         Ok(())
     }
 }
