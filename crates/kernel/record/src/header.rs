@@ -7,8 +7,8 @@ use goodness_sys::Exit;
 use serde::Serialize;
 use serde_json::json;
 
-use super::cast::{Cast, Role};
 use super::machine::{Cpu, Kernel, Unreadable};
+use super::participants::{Participants, Role};
 use super::tasks::{Census, Seen};
 use super::text::Names;
 
@@ -180,30 +180,33 @@ pub fn write_line(kind: &str, value: serde_json::Value, out: &mut Vec<u8>) {
 }
 
 /// Appends a line for each task that took part or was alive at the start.
-pub fn write_tasks(census: &Census, cast: &Cast, out: &mut Vec<u8>) {
-    let mut tids: Vec<i32> = cast.everybody().chain(census.tasks.keys().copied()).collect();
+pub fn write_tasks(census: &Census, participants: &Participants, out: &mut Vec<u8>) {
+    let mut tids: Vec<i32> = participants.all().chain(census.tasks.keys().copied()).collect();
     tids.sort_unstable();
     tids.dedup();
     for tid in tids {
         let known = census.tasks.get(&tid);
-        let met = cast.switches.contains_key(&tid);
-        if !met && known.is_some_and(|task| task.seen != Seen::Start) && cast.role(tid) == Role::Other {
+        let met = participants.switches.contains_key(&tid);
+        if !met && known.is_some_and(|task| task.seen != Seen::Start) && participants.role(tid) == Role::Other {
             continue;
         }
-        let name =
-            if met { cast.current(tid) } else { known.map_or(b"".as_slice(), |task| cast.shown(tid, &task.comm)) };
+        let name = if met {
+            participants.current(tid)
+        } else {
+            known.map_or(b"".as_slice(), |task| participants.shown(tid, &task.comm))
+        };
         let task = json!({
             "pid": tid,
             "tgid": known.map(|task| task.tgid),
             "parent": known.map(|task| task.parent),
             "comm": String::from_utf8_lossy(name).replace(char::is_control, "?"),
-            "role": cast.role(tid),
+            "role": participants.role(tid),
             "policy": known.and_then(|task| task.policy),
             "nice": known.map(|task| task.nice),
             "rt_priority": known.map(|task| task.rt_priority),
             "affinity": known.and_then(|task| task.affinity.clone()),
             "seen": known.map_or(Seen::Events, |task| task.seen),
-            "switches": cast.switches.get(&tid).copied().unwrap_or(0),
+            "switches": participants.switches.get(&tid).copied().unwrap_or(0),
         });
         write_line("task", task, out);
     }

@@ -5,7 +5,6 @@
 //! recording early and saves it; after SIGKILL a guard process cleans up; if the guard is killed too, the next start
 //! cleans up from a journal. `docs/recording-format.md` describes the file.
 
-mod cast;
 mod command;
 mod drain;
 mod error;
@@ -16,8 +15,9 @@ mod machine;
 mod output;
 mod pack;
 mod pages;
+mod participants;
 mod save;
-mod stage;
+mod session;
 mod tasks;
 mod text;
 pub mod tracefs;
@@ -32,7 +32,7 @@ pub use header::{CpuTime, Loss};
 
 use goodness_sys::{self as sys, Signals};
 use output::Output;
-use stage::Stage;
+use session::Session;
 
 /// Recording time if neither a command nor a duration is given.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -188,11 +188,11 @@ pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<R
     let output = Output::prepare(&options.output)?;
     let mut signals =
         Signals::listen().map_err(|source| RecordError::System { what: "listening for signals", source })?;
-    let mut stage = Stage::set(options, &output, progress)?;
-    let tape = stage.play(options, &cpus, &output, longest, &mut signals, progress)?;
+    let mut session = Session::set_up(options, &output, progress)?;
+    let captured = session.record(options, &cpus, &output, longest, &mut signals, progress)?;
     // The trace is over; guard and journal stay until the unfinished file has become the recording.
-    stage.instance = None;
-    save::save(options, tape, output, &mut signals, progress)
+    session.instance = None;
+    save::save(options, captured, output, &mut signals, progress)
 }
 
 /// The requested or default duration, checked against the limits.

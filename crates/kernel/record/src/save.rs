@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use goodness_sys::Signals;
 
-use super::cast::{Cast, Privacy};
 use super::drain::Record;
 use super::event::Decoder;
 use super::header::{self, CommandLine, Cpus, Header, Loss, Selected};
 use super::machine::{self, Kernel};
 use super::output::Output;
-use super::stage::Tape;
+use super::participants::{Participants, Privacy};
+use super::session::Captured;
 use super::text::{self, Place};
 use super::{Options, Progress, RecordError, Recorded, tracefs};
 
@@ -22,24 +22,24 @@ const STRIDE: u64 = 65_536;
 /// Writes the recording.
 pub fn save(
     options: &Options,
-    mut tape: Tape,
+    mut captured: Captured,
     output: Output,
     signals: &mut Signals,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Recorded, RecordError> {
-    let decoder =
-        Decoder::new(&tape.formats).map_err(|problem| RecordError::Format { path: "events/sched".into(), problem })?;
-    let (mut cast, total) = meet_everybody(options, &mut tape, &decoder)?;
-    let header = header_of(options, &tape, &cast);
-    let head = head_of(&header, &tape, &cast, total)?;
-    cast.rewind(&tape.census);
+    let decoder = Decoder::new(&captured.formats)
+        .map_err(|problem| RecordError::Format { path: "events/sched".into(), problem })?;
+    let (mut participants, total) = note_participants(options, &mut captured, &decoder)?;
+    let header = header_of(options, &captured, &participants);
+    let head = head_of(&header, &captured, &participants, total)?;
+    participants.rewind(&captured.census);
     let path = options.output.clone();
     let bytes = output.finish(|out| {
         let failed = |error: std::io::Error| RecordError::Output { path: path.clone(), reason: error.to_string() };
         out.write_all(&head).map_err(failed)?;
         let mut line = Vec::with_capacity(512);
         let mut done = 0;
-        tape.spools.walk(|record| {
+        captured.spools.walk(|record| {
             line.clear();
             match record {
                 Record::Lost { cpu, lost } => text::write_lost(cpu, lost, &mut line),
@@ -47,8 +47,8 @@ pub fn save(
                     let Some(event) = decoder.decode(bytes) else {
                         return Ok(());
                     };
-                    text::write_event(Place { time_ns, cpu }, &event, &decoder.states, &cast, &mut line);
-                    cast.learn(&event);
+                    text::write_event(Place { time_ns, cpu }, &event, &decoder.states, &participants, &mut line);
+                    participants.learn_names(&event);
                     done += 1;
                     if done % STRIDE == 0 {
                         progress(Progress::Writing { done, total });
@@ -61,46 +61,56 @@ pub fn save(
             out.write_all(&line).map_err(failed)
         })
     })?;
-    Ok(recorded(options, &tape, &header, bytes, total))
+    Ok(recorded(options, &captured, &header, bytes, total))
 }
 
 /// First pass: collects all tasks and their last names, and counts the events.
-fn meet_everybody(options: &Options, tape: &mut Tape, decoder: &Decoder) -> Result<(Cast, u64), RecordError> {
+fn note_participants(
+    options: &Options,
+    captured: &mut Captured,
+    decoder: &Decoder,
+) -> Result<(Participants, u64), RecordError> {
     let privacy = if options.anonymize { Privacy::Anonymous } else { Privacy::Open };
-    let command = tape.command.map(|(pid, _)| pid as i32);
-    let mut cast = Cast::new(&tape.census, command, std::mem::take(&mut tape.selected), privacy);
+    let command = captured.command.map(|(pid, _)| pid as i32);
+    let mut participants =
+        Participants::new(&captured.census, command, std::mem::take(&mut captured.selected), privacy);
     let mut total = 0;
-    tape.spools.walk(|record| {
+    captured.spools.walk(|record| {
         if let Record::Event { bytes, .. } = record
             && let Some(event) = decoder.decode(bytes)
         {
-            cast.meet(&event);
-            cast.learn(&event);
+            participants.note(&event);
+            participants.learn_names(&event);
             total += 1;
         }
         Ok(())
     })?;
-    cast.name_strangers(&tape.census);
-    Ok((cast, total))
+    participants.name_strangers(&captured.census);
+    Ok((participants, total))
 }
 
 /// The comment lines above the events.
-fn head_of(header: &Header, tape: &Tape, cast: &Cast, total: u64) -> Result<Vec<u8>, RecordError> {
+fn head_of(
+    header: &Header,
+    captured: &Captured,
+    participants: &Participants,
+    total: u64,
+) -> Result<Vec<u8>, RecordError> {
     let mut head = b"# tracer: nop\n".to_vec();
     let value = serde_json::to_value(header)
         .map_err(|error| RecordError::System { what: "writing the header", source: error.into() })?;
     header::write_line("recording", value, &mut head);
-    // Called while `cast` still has the names of the recording's end, which task lines carry.
-    header::write_tasks(&tape.census, cast, &mut head);
-    let lost: u64 = tape.lost.iter().map(Loss::total).sum();
+    // Called while `participants` still has the names of the recording's end, which task lines carry.
+    header::write_tasks(&captured.census, participants, &mut head);
+    let lost: u64 = captured.lost.iter().map(Loss::total).sum();
     let counts =
-        format!("#\n# entries-in-buffer/entries-written: {total}/{}   #P:{}\n#\n", total + lost, tape.cpus.len());
+        format!("#\n# entries-in-buffer/entries-written: {total}/{}   #P:{}\n#\n", total + lost, captured.cpus.len());
     head.extend(counts.bytes());
     head.extend(text::LEGEND.bytes());
     Ok(head)
 }
 
-fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
+fn header_of(options: &Options, captured: &Captured, participants: &Participants) -> Header {
     let mut unreadable = Vec::new();
     let tunables = machine::tunables(&mut unreadable);
     let kernel = Kernel::read(&tunables, &mut unreadable);
@@ -108,13 +118,13 @@ fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
         version: header::VERSION,
         tool: concat!("goodness ", env!("CARGO_PKG_VERSION")).to_string(),
         kernel,
-        cpus: Cpus { online: tape.cpus.clone(), topology: machine::topology(&tape.cpus) },
+        cpus: Cpus { online: captured.cpus.clone(), topology: machine::topology(&captured.cpus) },
         clock: tracefs::CLOCK,
-        time: tape.window,
-        stopped_by: tape.stopped_by.name(),
+        time: captured.window,
+        stopped_by: captured.stopped_by.name(),
         anonymized: options.anonymize,
         recorder: std::process::id(),
-        command: tape.command.map(|(pid, exit)| CommandLine {
+        command: captured.command.map(|(pid, exit)| CommandLine {
             name: base_name(&options.command[0]),
             arguments: (!options.anonymize)
                 .then(|| options.command[1..].iter().map(|word| word.to_string_lossy().into_owned()).collect()),
@@ -123,12 +133,12 @@ fn header_of(options: &Options, tape: &Tape, cast: &Cast) -> Header {
             exit,
         }),
         selected: Selected { pids: options.pids.clone(), comms: options.comms.clone() },
-        members: cast.members(),
-        events: tape.events.clone(),
-        lost: tape.lost.clone(),
-        steal: tape.cpu_time.clone(),
+        members: participants.members(),
+        events: captured.events.clone(),
+        lost: captured.lost.clone(),
+        steal: captured.cpu_time.clone(),
         autogroup: machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled").and_then(|text| text.parse().ok()),
-        same_group: tape.census.same_group(),
+        same_group: captured.census.same_group(),
         tunables,
         unreadable,
     }
@@ -139,17 +149,17 @@ fn base_name(command: &OsString) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn recorded(options: &Options, tape: &Tape, header: &Header, bytes: u64, events: u64) -> Recorded {
+fn recorded(options: &Options, captured: &Captured, header: &Header, bytes: u64, events: u64) -> Recorded {
     Recorded {
         path: options.output.clone(),
         bytes,
         events,
-        lost: tape.lost.clone(),
-        duration: Duration::from_nanos(tape.window.end_ns - tape.window.start_ns),
-        stopped_by: tape.stopped_by,
-        exit: tape.command.and_then(|(_, exit)| exit),
+        lost: captured.lost.clone(),
+        duration: Duration::from_nanos(captured.window.end_ns - captured.window.start_ns),
+        stopped_by: captured.stopped_by,
+        exit: captured.command.and_then(|(_, exit)| exit),
         members: header.members.len(),
-        cpu_time: tape.cpu_time.clone(),
+        cpu_time: captured.cpu_time.clone(),
         unreadable: header.unreadable.iter().map(|part| format!("{}: {}.", part.what, part.why)).collect(),
     }
 }

@@ -15,7 +15,7 @@ use goodness_record::{Options, Progress, RecordError, Stop, record};
 const TRACEFS: &str = "/sys/kernel/tracing";
 const RECORDER: &str = "GOODNESS_TEST_RECORDER";
 /// Time limit for cleaning up.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether recording can work here; prints why not.
 fn recordable(test: &str) -> bool {
@@ -103,7 +103,7 @@ impl Recorder {
 fn until(what: &str, done: impl Fn() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(start.elapsed() < TIMEOUT, "{what}: not within {TIMEOUT:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Where the daemon listens.
 pub const SOCKET: &str = "/run/goodness/live.sock";
 /// How long either side waits for the other.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// Longest answer read: far above what ten thousand tasks take.
 const ANSWER_MAX: u64 = 16 << 20;
 
@@ -108,7 +108,7 @@ pub fn ask(path: &Path, request: Request) -> Result<Status, LiveError> {
         }
         Err(_) => return Err(LiveError::NothingLive),
     };
-    stream.set_read_timeout(Some(PATIENCE * 10)).map_err(failed)?;
+    stream.set_read_timeout(Some(TIMEOUT * 10)).map_err(failed)?;
     let word: &[u8] = if request == Request::Stop { b"stop\n" } else { b"status\n" };
     stream.write_all(word).map_err(failed)?;
     let mut answer = String::new();
@@ -116,7 +116,7 @@ pub fn ask(path: &Path, request: Request) -> Result<Status, LiveError> {
     let status = serde_json::from_str(&answer).map_err(|why| failed(io::Error::other(why)))?;
     if request == Request::Stop {
         let asked = Instant::now();
-        while path.exists() && asked.elapsed() < PATIENCE * 20 {
+        while path.exists() && asked.elapsed() < TIMEOUT * 20 {
             std::thread::sleep(Duration::from_millis(10));
         }
     }

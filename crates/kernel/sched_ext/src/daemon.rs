@@ -163,7 +163,7 @@ impl Daemon {
         let mut watch = watch_over(&descriptors)?;
         let mut looked = Instant::now();
         loop {
-            let others = watch.wait(self.patience()).map_err(|source| LiveError::System { what: "waiting", source })?;
+            let others = watch.wait(self.timeout()).map_err(|source| LiveError::System { what: "waiting", source })?;
             self.serve_kernel()?;
             if !others && looked.elapsed() < LOOK {
                 continue;
@@ -176,7 +176,7 @@ impl Daemon {
     }
 
     /// How long to sleep at most.
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         let longest = self.poll.unwrap_or(LOOK).min(LOOK);
         let Some(at) = self.session.next_timer() else { return longest };
         Duration::from_nanos(at.since(Time(sys::monotonic_ns())).0).min(longest)

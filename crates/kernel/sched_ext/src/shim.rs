@@ -24,7 +24,7 @@ const COMMANDS: usize = 64;
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long the kernel may take to take the policy into service once it has it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What both halves see; `shim.h` has the same.
 #[repr(C)]
@@ -110,7 +110,7 @@ impl Shim {
     /// about once in fifty loads right after an unload, and not the next time.
     fn found_no_room(&self) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < TIMEOUT {
             if let Some((_, message)) = self.ended() {
                 return message.contains("init_task() failed (-12)");
             }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How often the process looks.
 const LOOK_NS: libc::c_long = 250_000_000;
 /// So many looks without a beat end the daemon: 3 s.
-const PATIENCE: u32 = 12;
+const SILENT_MAX: u32 = 12;
 
 /// The daemon's side. The process ends when this is dropped, or with the daemon.
 #[derive(Debug)]
@@ -78,13 +78,13 @@ unsafe fn watch(beats: &AtomicU64, daemon: libc::pid_t) -> ! {
         libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32);
         let look = libc::timespec { tv_sec: 0, tv_nsec: LOOK_NS };
         let (mut last, mut silent) = (beats.load(Ordering::Relaxed), 0);
-        while silent < PATIENCE && libc::getppid() == daemon {
+        while silent < SILENT_MAX && libc::getppid() == daemon {
             libc::nanosleep(&raw const look, std::ptr::null_mut());
             let now = beats.load(Ordering::Relaxed);
             silent = if now == last { silent + 1 } else { 0 };
             last = now;
         }
-        if silent == PATIENCE {
+        if silent == SILENT_MAX {
             libc::kill(daemon, libc::SIGKILL);
         }
         libc::_exit(0)

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 /// Time limit for a command to end after SIGTERM.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -71,7 +71,7 @@ impl Running {
         if !self.has_ended() {
             crate::send_signal(self.pid(), libc::SIGTERM);
             let asked = Instant::now();
-            while !self.has_ended() && asked.elapsed() < PATIENCE {
+            while !self.has_ended() && asked.elapsed() < TIMEOUT {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let _ = self.child.kill();

@@ -4,14 +4,14 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// Waits until one of `descriptors` is readable or `patience` is over. Returns for each whether it is readable.
+/// Waits until one of `descriptors` is readable or `timeout` is over. Returns for each whether it is readable.
 ///
 /// # Errors
 /// The error of poll(2). After a signal, none counts as readable.
-pub fn wait_readable(descriptors: &[RawFd], patience: Duration) -> io::Result<Vec<bool>> {
+pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) -> io::Result<Vec<bool>> {
     let mut asked: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-    let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: `asked` is a live array of the length given.
     let answer = unsafe { libc::poll(asked.as_mut_ptr(), asked.len() as libc::nfds_t, milliseconds) };
     if answer < 0 {
@@ -58,14 +58,14 @@ impl Watch {
         Ok(Watch { registered, ready: [libc::epoll_event { events: 0, u64: 0 }; Watch::AT_ONCE] })
     }
 
-    /// Waits until one is readable or `patience` is over; whether any but the first is.
+    /// Waits until one is readable or `timeout` is over; whether any but the first is.
     ///
     /// # Errors
     /// What epoll_pwait2(2) reports; an interrupting signal counts as nothing readable.
-    pub fn wait(&mut self, patience: Duration) -> io::Result<bool> {
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
         let span = libc::timespec {
-            tv_sec: patience.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(patience.subsec_nanos()),
+            tv_sec: timeout.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
         };
         let (to, most) = (self.ready.as_mut_ptr(), Watch::AT_ONCE as libc::c_int);
         // SAFETY: the array has that length and lives as long as `self`; the signal mask is left alone.

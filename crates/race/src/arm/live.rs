@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
 
 const STATE: &str = "/sys/kernel/sched_ext/state";
 /// How long loading or unloading may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The process that holds the policy. Ended when dropped; the kernel then takes its tasks back.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Drop for LiveDaemon {
     fn drop(&mut self) {
         goodness_sys::process::ask_to_end(self.daemon.id());
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && matches!(self.daemon.try_wait(), Ok(None)) {
+        while begun.elapsed() < TIMEOUT && matches!(self.daemon.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let _ = self.daemon.kill();
@@ -99,7 +99,7 @@ impl Setting for Live {
         while state() != "enabled" {
             let daemon = changes.daemons.last_mut().map(|loaded| loaded.daemon.try_wait());
             let ended = matches!(daemon, Some(Ok(Some(_))));
-            if ended || begun.elapsed() > PATIENCE {
+            if ended || begun.elapsed() > TIMEOUT {
                 return Err(format!("`goodness live {}` did not load its policy; run it alone to see why", self.0));
             }
             std::thread::sleep(Duration::from_millis(5));

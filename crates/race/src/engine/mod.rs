@@ -138,10 +138,10 @@ struct RunningRace<'a> {
 /// [`RaceError`]: an arm that this machine does not have, a load that fails, a signal.
 pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
     check(plan)?;
-    for left in goodness_restore::find() {
-        left.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
+    for leftover in goodness_restore::find() {
+        leftover.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
         // What is stuck stays in its journal; `doctor` shows it.
-        let _ = left.undo();
+        let _ = leftover.undo();
     }
     let mut running = RunningRace::set_up(plan)?;
     let restore = running.restore.clone();

@@ -29,11 +29,11 @@ pub(super) fn run(
     workspace: &Workspace,
     address: &str,
     plan: &Plan,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Vec<Measure>, LoadError> {
     let warm = (plan.requests / 10).max(plan.connections);
-    start(workspace, address, plan, warm)?.finish(patience)?;
-    let printed = start(workspace, address, plan, plan.requests)?.finish(patience)?;
+    start(workspace, address, plan, warm)?.finish(timeout)?;
+    let printed = start(workspace, address, plan, plan.requests)?.finish(timeout)?;
     let table = workspace.folder().join("percentages.csv");
     let percentages = fs::read_to_string(&table);
     let percentages = percentages.map_err(|why| LoadError(format!("{}: {why}", table.display())))?;

@@ -238,9 +238,9 @@ impl Apache {
             seed: seed.0,
         };
         let mut command = self.launcher.command("load-generator", &settings);
-        let patience = Duration::from_nanos(warmup.ns() + duration.ns()) + Duration::from_secs(30);
+        let timeout = Duration::from_nanos(warmup.ns() + duration.ns()) + Duration::from_secs(30);
         let client = Process::start(workspace, Role::Client, "client", &mut command, None)?;
-        subprocess::measures(&client.finish(patience)?)
+        subprocess::measures(&client.finish(timeout)?)
     }
 
     fn configuration(&self, folder: &Path, pages: &Path) -> String {

@@ -12,7 +12,7 @@ use goodness_core::{Seed, Tunables};
 use std::time::Duration;
 
 /// Beyond the time that a benchmark is to take, it may take so long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A load that runs the benchmark of its name as a subprocess.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl<S: Benchmark> Load for BenchmarkLoad<S> {
         let name = S::ABOUT.name;
         let mut command = self.launcher.command(name, &self.settings);
         let process = Process::start(workspace, Role::Server, name, &mut command, None)?;
-        subprocess::measures(&process.finish(self.settings.length() + PATIENCE)?)
+        subprocess::measures(&process.finish(self.settings.length() + TIMEOUT)?)
     }
 }
 

@@ -39,7 +39,7 @@ tunables! {
 
 const IMPORT: Program = Program { name: "mariadb-import", package: "mariadb-client" };
 /// How long a load may take.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The database, its device and its files.
 #[derive(Debug)]
@@ -100,10 +100,10 @@ impl Load for DbLoad {
         command.arg(format!("--socket={}", home.socket.display())).arg(DATABASE);
         command.args((0..self.settings.files).map(|file| workspace.folder().join(file_name(file))));
         let import = Process::start(workspace, Role::Client, IMPORT.name, &mut command, None)?;
-        let loaded = import.finish(PATIENCE);
+        let loaded = import.finish(TIMEOUT);
         let took = begun.elapsed();
         loaded.map_err(|why| server.error(&format!("was running when this happened: {why}")))?;
-        server.stop_within(PATIENCE)?;
+        server.stop_within(TIMEOUT)?;
         let all = begun.elapsed();
         let rows: u64 = (0..self.settings.files).map(|file| rows_of(file, &self.settings)).sum();
         let bytes = written(&disk.device()).saturating_sub(before);

@@ -95,6 +95,6 @@ fn user() -> Option<&'static str> {
 fn greets(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else { return false };
     let mut first = [0; 5];
-    let patience = stream.set_read_timeout(Some(Duration::from_secs(1)));
-    patience.and_then(|()| stream.read_exact(&mut first)).is_ok() && first[4] == 10
+    let bounded = stream.set_read_timeout(Some(Duration::from_secs(1)));
+    bounded.and_then(|()| stream.read_exact(&mut first)).is_ok() && first[4] == 10
 }

@@ -47,12 +47,8 @@ impl Process {
     /// Waits until `answers`, trying again and again; false while it does not.
     ///
     /// # Errors
-    /// When it ends before that, or does not answer within `patience`.
-    pub(crate) fn wait_until(
-        &mut self,
-        patience: Duration,
-        mut answers: impl FnMut() -> bool,
-    ) -> Result<(), LoadError> {
+    /// When it ends before that, or does not answer within `timeout`.
+    pub(crate) fn wait_until(&mut self, timeout: Duration, mut answers: impl FnMut() -> bool) -> Result<(), LoadError> {
         let begun = Instant::now();
         loop {
             if answers() {
@@ -61,8 +57,8 @@ impl Process {
             if self.ends_within(Duration::from_millis(10))? {
                 return Err(self.error("ended before it answered"));
             }
-            if begun.elapsed() > patience {
-                return Err(self.error(&format!("did not answer within {} s", patience.as_secs())));
+            if begun.elapsed() > timeout {
+                return Err(self.error(&format!("did not answer within {} s", timeout.as_secs())));
             }
         }
     }
@@ -76,19 +72,19 @@ impl Process {
     /// Asks it to end in order, which is part of its work.
     ///
     /// # Errors
-    /// When it takes longer than `patience`, or reports a failure.
-    pub(crate) fn stop_within(self, patience: Duration) -> Result<(), LoadError> {
+    /// When it takes longer than `timeout`, or reports a failure.
+    pub(crate) fn stop_within(self, timeout: Duration) -> Result<(), LoadError> {
         let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
-        self.finish(patience).map(|_| ())
+        self.finish(timeout).map(|_| ())
     }
 
     /// Waits until it has ended by itself; what it wrote to standard output.
     ///
     /// # Errors
-    /// When it takes longer than `patience` or reports a failure.
-    pub(crate) fn finish(mut self, patience: Duration) -> Result<String, LoadError> {
-        if !self.ends_within(patience)? {
-            return Err(self.error(&format!("was not done after {} s", patience.as_secs())));
+    /// When it takes longer than `timeout` or reports a failure.
+    pub(crate) fn finish(mut self, timeout: Duration) -> Result<String, LoadError> {
+        if !self.ends_within(timeout)? {
+            return Err(self.error(&format!("was not done after {} s", timeout.as_secs())));
         }
         let status = self.status()?;
         if status.is_none_or(|status| !status.success()) {
@@ -115,17 +111,17 @@ impl Process {
         self.child.try_wait().map_err(|why| LoadError(format!("{} could not be waited for: {why}", self.name)))
     }
 
-    fn ends_within(&mut self, patience: Duration) -> Result<bool, LoadError> {
+    fn ends_within(&mut self, timeout: Duration) -> Result<bool, LoadError> {
         if self.status()?.is_some() {
             return Ok(true);
         }
         // Sleeping and asking would be activity of ours during the measurement.
         if let Ok(end) = rustix::process::pidfd_open(self.pid(), PidfdFlags::empty()) {
             let mut asked = [rustix::event::PollFd::new(&end, rustix::event::PollFlags::IN)];
-            let bound = rustix::time::Timespec::try_from(patience).ok();
+            let bound = rustix::time::Timespec::try_from(timeout).ok();
             let _ = rustix::event::poll(&mut asked, bound.as_ref());
         } else {
-            std::thread::sleep(patience.min(Duration::from_millis(100)));
+            std::thread::sleep(timeout.min(Duration::from_millis(100)));
         }
         Ok(self.status()?.is_some())
     }

@@ -19,7 +19,7 @@ pub(super) const PERF: Program = Program { name: "perf", package: "linux-perf" }
 /// Samples a second of each CPU; no divisor of the kernel's own tick rates.
 const RATE: &str = "499";
 /// How long perf may take to start, write and report.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Time between two looks at the number of runnable tasks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -106,11 +106,11 @@ impl Profile {
 
     /// Waits until it is taken and reads it.
     pub(super) fn read(self, workspace: &Workspace, length: Span) -> Result<Shares, LoadError> {
-        self.perf.finish(Duration::from_nanos(length.ns()) + PATIENCE)?;
+        self.perf.finish(Duration::from_nanos(length.ns()) + TIMEOUT)?;
         let mut command = Command::new(PERF.find()?);
         command.args(["report", "--stdio", "-q", "--no-children", "-F", "sample,sym", "-i"]).arg(&self.file);
         let report = Process::start(workspace, Role::Client, "perf-report", &mut command, None)?;
-        shares(&report.finish(PATIENCE)?)
+        shares(&report.finish(TIMEOUT)?)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use goodness_core::Seed;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Work and hogs.
 #[derive(Debug)]
@@ -47,6 +47,6 @@ impl Load for Spin {
         let _hogs = (0..self.settings.hogs).map(hog).collect::<Result<Vec<_>, _>>()?;
         let mut command = self.launcher.command("spin", &self.settings);
         let work = Process::start(workspace, Role::Server, "spin", &mut command, None)?;
-        subprocess::measures(&work.finish(PATIENCE)?)
+        subprocess::measures(&work.finish(TIMEOUT)?)
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The program.
 pub(super) const SYSBENCH: Program = Program { name: "sysbench", package: "sysbench" };
 /// How long making a table or finishing a given number of transactions may take.
-const PATIENCE: Duration = Duration::from_secs(1800);
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Which test on which tables.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Test {
     /// Makes the tables.
     pub(super) fn prepare(&self, workspace: &Workspace, socket: &Path) -> Result<(), LoadError> {
         let mut command = self.command(socket, &[], "prepare")?;
-        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(PATIENCE).map(|_| ())
+        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(TIMEOUT).map(|_| ())
     }
 
     /// Drives the tables until `end`; what it printed.
@@ -58,7 +58,7 @@ impl Test {
             "--percentile=95".into(),
             "--histogram=on".into(),
         ];
-        let patience = match end {
+        let timeout = match end {
             End::After(span) => {
                 // Whole seconds are all it takes.
                 let seconds = span.ns().div_ceil(1_000_000_000);
@@ -67,11 +67,11 @@ impl Test {
             }
             End::Transactions(count) => {
                 what.extend([format!("--events={count}"), "--time=0".into()]);
-                PATIENCE
+                TIMEOUT
             }
         };
         let mut command = self.command(socket, &what, "run")?;
-        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(patience)
+        Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(timeout)
     }
 }
 

@@ -16,7 +16,7 @@ use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
 /// How long answers are waited for after the last request.
-const PATIENCE: Span = Span::from_s(5);
+const TIMEOUT: Span = Span::from_s(5);
 /// A connection whose request failed rests this long, so that a dead server is not asked without pause.
 const REST: Span = Span::from_ms(1);
 /// The token of the timer; connections have their own number.
@@ -98,7 +98,7 @@ impl Driver {
             let wake = self.begin_what_is_due();
             let open = self.busy + self.waiting();
             let moment = now();
-            if moment >= self.tally.until && (open == 0 || moment >= self.tally.until + PATIENCE.ns()) {
+            if moment >= self.tally.until && (open == 0 || moment >= self.tally.until + TIMEOUT.ns()) {
                 self.tally.unanswered = open;
                 break;
             }
@@ -135,11 +135,11 @@ impl Driver {
             let moment = now();
             let end = self.tally.until;
             if moment >= end && matches!(self.source, Source::Closed { .. }) {
-                return end + PATIENCE.ns();
+                return end + TIMEOUT.ns();
             }
             match self.next_due(moment.min(end)) {
                 Ok((lane, due)) => self.begin(lane, due, moment),
-                Err(later) => return if moment >= end { end + PATIENCE.ns() } else { later.min(end) },
+                Err(later) => return if moment >= end { end + TIMEOUT.ns() } else { later.min(end) },
             }
         }
     }
@@ -204,7 +204,7 @@ impl Driver {
     }
 
     fn wake_at(&mut self, at: u64) -> Result<(), Errno> {
-        let at = at.min(self.tally.until + PATIENCE.ns()).max(1);
+        let at = at.min(self.tally.until + TIMEOUT.ns()).max(1);
         if at == self.armed {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use goodness_core::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Time after which an I/O counts as never completed in the trace. A choice: twice Linux's time-out for a disk command.
-const PATIENCE: Span = Span::from_s(60);
+const TIMEOUT: Span = Span::from_s(60);
 
 /// Key of flushes, which have no sector.
 const FLUSH: u64 = u64::MAX;
@@ -64,7 +64,7 @@ impl UnderWay {
 
     /// Drops I/Os in flight for too long. Calls `lost` with their submitters.
     pub fn forget(&mut self, now: Time, mut lost: impl FnMut(u32)) {
-        while let Some((_, key)) = self.oldest.front().copied().filter(|(begun, _)| now.since(*begun) > PATIENCE) {
+        while let Some((_, key)) = self.oldest.front().copied().filter(|(begun, _)| now.since(*begun) > TIMEOUT) {
             self.oldest.pop_front();
             if let Some(piece) = self.pieces.remove(&key) {
                 lost(piece.task);

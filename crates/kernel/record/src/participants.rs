@@ -56,10 +56,10 @@ pub enum Privacy {
     Anonymous,
 }
 
-/// All tasks of a recording. Usage: [`meet`](Self::meet) every event once, [name the strangers](Self::name_strangers),
-/// [`rewind`](Self::rewind), then walk again with [`learn`](Self::learn).
+/// All tasks of a recording. Usage: [`note`](Self::note) every event once, [name the strangers](Self::name_strangers),
+/// [`rewind`](Self::rewind), then walk again with [`learn_names`](Self::learn_names).
 #[derive(Debug)]
-pub struct Cast {
+pub struct Participants {
     command: BTreeSet<i32>,
     selected: BTreeSet<i32>,
     kernel: BTreeSet<i32>,
@@ -72,7 +72,7 @@ pub struct Cast {
     pub switches: BTreeMap<i32, u64>,
 }
 
-impl Cast {
+impl Participants {
     /// Starts from the tasks in `/proc`, the command's process and the threads of selected servers.
     pub fn new(census: &Census, command: Option<i32>, selected: BTreeSet<i32>, privacy: Privacy) -> Self {
         let kernel = census.tasks.iter().filter(|(_, task)| task.kernel).map(|(tid, _)| *tid);
@@ -89,7 +89,7 @@ impl Cast {
     }
 
     /// Takes note of everybody `event` names; a child belongs where its parent does.
-    pub fn meet(&mut self, event: &Event) {
+    pub fn note(&mut self, event: &Event) {
         self.appear(event.pid);
         match event.what {
             What::Switch { prev, next, .. } => {
@@ -139,7 +139,7 @@ impl Cast {
     }
 
     /// Keeps the names that `event` teaches, for the lines that follow.
-    pub fn learn(&mut self, event: &Event) {
+    pub fn learn_names(&mut self, event: &Event) {
         let mut keep = |task: TaskRef| self.name(task.pid, task.comm);
         match event.what {
             What::Switch { prev, next, .. } => {
@@ -184,12 +184,12 @@ impl Cast {
     }
 
     /// All tasks met in events, ascending, without the idle task.
-    pub fn everybody(&self) -> impl Iterator<Item = i32> {
+    pub fn all(&self) -> impl Iterator<Item = i32> {
         self.switches.keys().copied().filter(|&pid| pid != 0)
     }
 }
 
-impl Names for Cast {
+impl Names for Participants {
     fn shown<'a>(&'a self, pid: i32, comm: &'a [u8]) -> &'a [u8] {
         match (self.privacy, self.role(pid)) {
             (Privacy::Anonymous, Role::Other) if pid != 0 => self.aliases.get(&pid).map_or(b"other", Vec::as_slice),
@@ -232,7 +232,7 @@ mod tests {
         Event { pid: prev.pid, flags: 0, depth: 0, what: What::Switch { prev, state: 1, next } }
     }
 
-    fn cast(privacy: Privacy) -> Cast {
+    fn participants(privacy: Privacy) -> Participants {
         let events = [
             switch(task(0, b"swapper/0"), task(70, b"mail-of-bob")),
             fork(10, 11),
@@ -241,47 +241,47 @@ mod tests {
             switch(task(70, b"mail-of-bob"), task(71, b"tax")),
         ];
         let census = Census::default();
-        let mut cast = Cast::new(&census, Some(10), BTreeSet::from([20]), privacy);
-        events.iter().for_each(|event| cast.meet(event));
-        cast.name_strangers(&census);
-        cast.rewind(&census);
-        events.iter().for_each(|event| cast.learn(event));
-        cast
+        let mut participants = Participants::new(&census, Some(10), BTreeSet::from([20]), privacy);
+        events.iter().for_each(|event| participants.note(event));
+        participants.name_strangers(&census);
+        participants.rewind(&census);
+        events.iter().for_each(|event| participants.learn_names(event));
+        participants
     }
 
     #[test]
     fn a_child_belongs_where_its_parent_does() {
-        let cast = cast(Privacy::Open);
-        assert_eq!(cast.members(), [10, 11, 12, 20]);
+        let participants = participants(Privacy::Open);
+        assert_eq!(participants.members(), [10, 11, 12, 20]);
         assert_eq!(
-            [11, 20, 13, 70].map(|pid| cast.role(pid)),
+            [11, 20, 13, 70].map(|pid| participants.role(pid)),
             [Role::Command, Role::Selected, Role::Kernel, Role::Other]
         );
     }
 
     #[test]
     fn strangers_lose_their_names_by_first_appearance_and_members_keep_theirs() {
-        let cast = cast(Privacy::Anonymous);
-        assert_eq!(cast.shown(70, b"mail-of-bob"), b"other-1");
-        assert_eq!(cast.current(71), b"other-2");
-        assert_eq!(cast.shown(12, b"ab"), b"ab");
-        assert_eq!(cast.current(0), b"<idle>");
+        let participants = participants(Privacy::Anonymous);
+        assert_eq!(participants.shown(70, b"mail-of-bob"), b"other-1");
+        assert_eq!(participants.current(71), b"other-2");
+        assert_eq!(participants.shown(12, b"ab"), b"ab");
+        assert_eq!(participants.current(0), b"<idle>");
     }
 
     #[test]
     fn kernel_threads_keep_machinery_but_not_device_names() {
-        let cast = cast(Privacy::Anonymous);
-        assert_eq!(cast.shown(13, b"kworker/1:2"), b"kworker/1:2");
-        assert_eq!(cast.shown(13, b"jbd2/bobs-disk-8"), b"jbd2");
-        assert_eq!(cast.shown(13, b"kworker/R-xfs-buf/bobs-disk"), b"kworker/R-xfs-buf");
+        let participants = participants(Privacy::Anonymous);
+        assert_eq!(participants.shown(13, b"kworker/1:2"), b"kworker/1:2");
+        assert_eq!(participants.shown(13, b"jbd2/bobs-disk-8"), b"jbd2");
+        assert_eq!(participants.shown(13, b"kworker/R-xfs-buf/bobs-disk"), b"kworker/R-xfs-buf");
     }
 
     #[test]
     fn nobody_is_renamed_unless_asked() {
-        let cast = cast(Privacy::Open);
-        assert_eq!(cast.shown(70, b"mail-of-bob"), b"mail-of-bob");
-        assert_eq!(cast.current(70), b"mail-of-bob");
-        assert_eq!(cast.current(999), b"<...>");
-        assert_eq!(cast.switches[&70], 1);
+        let participants = participants(Privacy::Open);
+        assert_eq!(participants.shown(70, b"mail-of-bob"), b"mail-of-bob");
+        assert_eq!(participants.current(70), b"mail-of-bob");
+        assert_eq!(participants.current(999), b"<...>");
+        assert_eq!(participants.switches[&70], 1);
     }
 }

@@ -28,15 +28,15 @@ const SETTLING: Duration = Duration::from_millis(100);
 const HEARTBEAT: Duration = Duration::from_millis(250);
 
 /// Everything to clean up, in order: fields drop from first to last.
-pub struct Stage {
-    /// The trace; dropped as soon as it has been played.
+pub struct Session {
+    /// The trace; dropped as soon as the recording ends.
     pub instance: Option<Instance>,
     _tracefs: Tracefs,
     _unfinished: Undo,
 }
 
 /// Result of a recording once tracing is restored: pages and collected facts.
-pub struct Tape {
+pub struct Captured {
     /// All pages.
     pub spools: Spools,
     /// Tasks read from `/proc`.
@@ -61,15 +61,15 @@ pub struct Tape {
     pub formats: Vec<EventFormat>,
 }
 
-impl Stage {
+impl Session {
     /// Cleans up after killed recorders, then sets up an instance. Journal and guard are in place before the instance
     /// exists.
-    pub fn set(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
+    pub fn set_up(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
-        for left in goodness_restore::find() {
-            let what = left.describe();
+        for leftover in goodness_restore::find() {
+            let what = leftover.describe();
             // What is stuck stays in its journal; `doctor` shows it.
-            let _ = left.undo();
+            let _ = leftover.undo();
             what.into_iter().for_each(|what| progress(Progress::CleanedUp { what }));
         }
         let unfinished = restore.before(&Action::RemoveFile(absolute(output.unfinished()))).map_err(unnoted)?;
@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// Records until the command ends, the time is over or a signal comes.
-    pub fn play(
+    pub fn record(
         &self,
         options: &Options,
         cpus: &[u32],
@@ -94,8 +94,8 @@ impl Stage {
         longest: Duration,
         signals: &mut Signals,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Tape, RecordError> {
-        let instance = self.instance.as_ref().expect("a stage has its instance until it was played");
+    ) -> Result<Captured, RecordError> {
+        let instance = self.instance.as_ref().expect("a session has its instance until it has recorded");
         let mut drain = Drain::open(instance, cpus, output.folder())?;
         let mut census = Census::default();
         census.look_at_all(Seen::Start);
@@ -118,7 +118,7 @@ impl Stage {
         census.look_at_all(Seen::Later);
         let command = running.map(|running| (running.pid(), running.finish()));
         let lost = losses(instance, cpus);
-        Ok(Tape {
+        Ok(Captured {
             spools: drain.finish()?,
             census,
             selected,
@@ -173,9 +173,9 @@ impl Watch<'_> {
                 self.census.look_at_tree(running.pid() as i32, Seen::Later);
                 settled = true;
             }
-            let patience = if settled { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
+            let timeout = if settled { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
             // Rounded up, so that the last wait does not spin through its final millisecond.
-            let ready = sys::wait_readable(&polled, patience + Duration::from_millis(1))
+            let ready = sys::wait_readable(&polled, timeout + Duration::from_millis(1))
                 .map_err(|source| RecordError::System { what: "waiting for the trace", source })?;
             drain.take((0..buffers.len()).filter(|&at| ready[at]))?;
             progress(Progress::Recording { elapsed: start.elapsed(), longest: self.longest, bytes: drain.bytes() });
