@@ -1,15 +1,15 @@
-//! as, the anticipatory elevator: after a read it may leave the disk idle for a moment, because the same process will
-//! probably read next to it.
+//! as, the anticipatory elevator: after a read it may keep the disk idle briefly, because the same process will
+//! probably read nearby next.
 //!
-//! Source: Linux 2.6.18, `specs/io-schedulers.md` section 5, which is also where the layers are numbered. Think time,
-//! batches and expiry are counted in jiffies, so HZ matters.
+//! Source: Linux 2.6.18, `specs/io-schedulers.md` section 5, which also numbers the layers. Think time, batches and
+//! expiry are counted in jiffies, so HZ matters.
 //!
 //! Inferred or different:
-//! - A write batch's clock starts when the disk has finished the reads before it. A read batch that had to wait for
-//!   writes starts at the oldest read, as the text says; the source does that only when nothing was under way.
+//! - The time of a write batch starts when the disk has finished the reads before it. A read batch that had to wait for
+//!   writes starts at its oldest read, as the text says; the source does so only if nothing was in flight.
 //! - "The process has requests dispatched" means chosen, and not yet taken by the device.
-//! - The age of "close" is compared with `antic_expire` in milliseconds on both sides.
-//! - A submitter's number that comes again after its exit is a new process.
+//! - The age in "close" is compared with `antic_expire` in milliseconds on both sides.
+//! - A submitter's number that is reused after its exit is a new process.
 //! - I/O priorities are ignored, as in the source.
 
 mod anticipation;
@@ -44,16 +44,16 @@ goodness_core::tunables! {
 const ASYNC: usize = 0;
 const SYNC: usize = 1;
 
-/// The requests of one kind: reads and synchronous writes, or the other writes.
+/// The requests of one kind: synchronous (with all reads), or asynchronous writes.
 #[derive(Debug, Default)]
 struct Kind {
     order: Sorted,
     arrivals: Fifo,
-    /// The request that is next where the head stands.
+    /// Next request in sector order from the head.
     next: Option<RequestId>,
     /// The sector after the last one dispatched.
     head: u64,
-    /// When the oldest was last looked at.
+    /// Time of the last expiry check.
     checked: u64,
     expire: u64,
     batch: u64,
@@ -68,7 +68,7 @@ struct Batch {
     writes_left: u64,
     /// Writes of a whole batch, as tuned.
     writes: u64,
-    /// Nobody competed with a part of the write batch: its time says nothing.
+    /// True if the write batch had the disk for itself, so that its duration does not count.
     was_idle: bool,
     /// The kind has changed, and requests of the other one are still under way.
     is_draining: bool,
@@ -91,7 +91,7 @@ pub struct Anticipatory {
     anticipation: Anticipation,
     anticipates: bool,
     jiffy: Span,
-    /// When the layer was asked to dispatch without an event of its own.
+    /// Time at which the layer was asked to dispatch without an event of its own.
     kick: Option<Time>,
 }
 
@@ -199,7 +199,8 @@ impl Anticipatory {
         }
     }
 
-    /// Ends the batch and answers what the next one begins with, unless requests of the old one are under way.
+    /// Ends the batch and returns the first request of the next one, or `None` while requests of the old one are in
+    /// flight.
     fn change_batch(&mut self, cx: &IoContext, reads: bool, writes: bool) -> Option<RequestId> {
         let now = jiffies(cx);
         let was = self.batch.kind;
@@ -227,7 +228,7 @@ impl Anticipatory {
         candidate
     }
 
-    /// Nothing of the batch before is under way any more.
+    /// Starts the new batch, as nothing of the old one is in flight.
     fn begin_batch(&mut self, now: u64) {
         self.batch.is_draining = false;
         match self.batch.kind {
@@ -236,7 +237,7 @@ impl Anticipatory {
         }
     }
 
-    /// A chosen request is complete, or removed: whether it was the last of a batch that another one waits for.
+    /// Accounts for the completion or removal of a chosen request. Returns true if another batch was waiting for it.
     fn undo(&mut self, cx: &IoContext) -> bool {
         self.undone -= 1;
         let begins = self.batch.is_draining && self.undone == 0;
@@ -280,7 +281,7 @@ impl Anticipatory {
         self.enlist(io, request);
     }
 
-    /// `request`, which is out of the order already, goes to the dispatch list.
+    /// Appends `request`, already out of the order, to the dispatch list.
     fn enlist(&mut self, io: &Request, request: RequestId) {
         let kind = kind_of(io);
         self.kinds[kind].arrivals.remove(&mut self.by_arrival, request);

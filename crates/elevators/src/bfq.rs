@@ -1,18 +1,18 @@
-//! bfq: each process has a queue with a budget of sectors; shares of throughput, and short delays for whom a user
-//! waits.
+//! bfq: each process has a queue with a budget of sectors; proportional shares of throughput, and short delays for
+//! interactive processes.
 //!
-//! Source: Linux 5.x, `specs/io-schedulers.md` section 9, in `bfq/`: the next queue (`wf2q.rs`), its budget
-//! (`budget.rs`), service of it (`service.rs`), arrivals (`arrival.rs`), whether to keep the device idle (`idling.rs`),
-//! raising of weights (`raising.rs`), queues that are shared (`sharing.rs`), the speed of the device (`rate.rs`).
+//! Source: Linux 5.x, `specs/io-schedulers.md` section 9. In `bfq/`: the next queue (`wf2q.rs`), budgets (`budget.rs`),
+//! service (`service.rs`), arrivals (`arrival.rs`), device idling (`idling.rs`), weight raising (`raising.rs`), shared
+//! queues (`sharing.rs`), device speed (`rate.rs`).
 //!
-//! Inferred (general knowledge where the spec is short): which queues are shared from the start, when a queue counts as
-//! bound by I/O, when the device as queueing, how long a pause makes soft real-time, limits on slots for writes, how
-//! many requests are injected. Departs: *slow* compares rates, as the spec says; times are nanoseconds, not jiffies,
-//! but for the timeout. Left out: groups (all weights come from I/O priorities), merging of queues that read next to
-//! each other or, where the device seeks, began together, wakers.
+//! Inferred (general knowledge where the spec is short): which queues are shared from the start; when a queue counts as
+//! I/O-bound, and the device as queueing; the pause of soft real-time; limits on slots for writes; number of injected
+//! requests. Departures: *slow* compares rates, as the spec says; times are nanoseconds instead of jiffies, except the
+//! timeout. Left out: groups (all weights come from I/O priorities), merging of queues that read next to each other or,
+//! on seeking devices, started together, and wakers.
 //!
-//! Weakness: the device idles on purpose, which costs throughput where it has a queue or does not seek; a raised queue
-//! takes it from all others.
+//! Weakness: the device idles on purpose, which costs throughput on a device with a queue or without seeks. A raised
+//! queue takes throughput from all others.
 
 mod arrival;
 mod budget;
@@ -86,9 +86,9 @@ pub struct Bfq {
     sharing: Sharing,
     counts: Counts,
     queueing: Queueing,
-    /// Where the last request given to the device ended.
+    /// End of the last request given to the device.
     position: u64,
-    /// When service of the present queue began, and when it has taken too long.
+    /// Start of the present queue's service, and its timeout.
     began: Time,
     ends: Time,
     idling: Option<Idling>,
@@ -235,7 +235,7 @@ impl Bfq {
         &mut self.queues[number as usize]
     }
 
-    /// Nobody is left who has requests for the queue.
+    /// Retires a queue that no process uses any more.
     fn abandon(&mut self, cx: &IoContext, number: u32) {
         self.queue(number).exited = true;
         // Nothing will come: the timer ends service of the queue at once.
@@ -246,8 +246,8 @@ impl Bfq {
         }
     }
 
-    /// Sectors that serving `request` counts as. Who writes asynchronously fills the device's cache, which others pay
-    /// for.
+    /// Sectors charged for `request`. Asynchronous writes are charged more, because they fill the device's cache at
+    /// others' cost.
     fn charge(&self, cx: &IoContext, number: u32, request: RequestId) -> u64 {
         let queue = &self.queues[number as usize];
         let sectors = u64::from(cx.requests[request].sectors);
@@ -271,7 +271,7 @@ impl Bfq {
         queue.counted = new;
     }
 
-    /// The weight that a queue's priority and raising give it, from its next activation on.
+    /// Sets a queue's weight from its priority and raising, effective at its next activation.
     fn weigh(&mut self, number: u32) {
         let queue = &self.queues[number as usize];
         let (class, weight) = queue::class_and_weight(queue.priority);

@@ -1,19 +1,18 @@
-//! cfq: complete fairness by time. Each process has the disk to itself for a slice, and within it the disk may be left
-//! idle for the process's next request.
+//! cfq: fairness by disk time. Each process has the disk for a time slice; within it the disk may idle for the
+//! process's next request.
 //!
-//! Source: Linux 2.6.18, `specs/io-schedulers.md` section 7 (version 3, time slices). Times are jiffies: at HZ 100
-//! `slice_idle` is 0 and asynchronous slices are alike.
+//! Source: Linux 2.6.18, `specs/io-schedulers.md` section 7 (version 3, time slices). Times are jiffies: at HZ 100,
+//! `slice_idle` is 0 and all asynchronous slices are equal.
 //!
 //! Inferred or different:
-//! - While requests of the active queue are under way nobody else dispatches; the wait for its next one begins when the
-//!   last of them completes, and arrivals elsewhere do not prolong it. With nobody else waiting it goes on until the
-//!   slice ends.
-//! - Preemption is left out: as written it needs an active queue of the idle class (whose slice ends with the call that
-//!   dispatches) or a wait flag on a queue that is not active (which never has it). With it goes `slice_left`.
-//! - `queued` is taken as in cfq-v2: so many requests of each direction are always allowed.
-//! - A synchronous queue holds nothing else, so "synchronous before asynchronous" within a queue has no effect.
-//! - A queue takes over a new priority with the first request that carries it.
-//! - No boost for holders of file system resources: nobody says who they are.
+//! - While requests of the active queue are in flight, no other queue dispatches. The wait for its next one starts when the
+//!   last of them completes; arrivals elsewhere do not prolong it. If no other queue waits, it lasts until the slice ends.
+//! - Preemption is left out. As written it needs an active queue of the idle class (whose slice ends with the call that
+//!   dispatches) or a wait flag on an inactive queue (which never has it). So `slice_left` is not needed.
+//! - `queued` is as in cfq-v2: this many requests of each direction are always allowed.
+//! - A synchronous queue has no other requests, so "synchronous before asynchronous" within a queue has no effect.
+//! - A queue adopts a new priority with the first request that carries it.
+//! - Holders of file system resources get no boost, because they are not known.
 
 mod queue;
 mod service;
@@ -38,11 +37,11 @@ goodness_core::tunables! {
         quantum: u64 = 4, in 1 => 1024;
         /// Requests of each direction that a queue may always have.
         queued: u64 = 8, in 1 => 8192;
-        /// Age from which a read or synchronous write goes first, once in a slice; auto is HZ/8.
+        /// Age from which a read or synchronous write goes first, once per slice; auto is HZ/8.
         fifo_expire_sync: Option<Span> = None, in Span::ZERO => Span::from_s(60);
-        /// Age from which another write goes first, once in a slice; auto is HZ/4.
+        /// Age from which another write goes first, once per slice; auto is HZ/4.
         fifo_expire_async: Option<Span> = None, in Span::ZERO => Span::from_s(60);
-        /// How far the head may turn back, in KiB.
+        /// Longest backward seek, in KiB.
         back_seek_max: u64 = 16384, in 0 => 1 << 40;
         /// Cost of a way back, where the same way ahead costs 1.
         back_seek_penalty: u64 = 2, in 1 => 1024;
@@ -57,7 +56,7 @@ goodness_core::tunables! {
     }
 }
 
-/// Requests in the driver from which the device is known to queue commands.
+/// Requests in the driver from which the device counts as queueing commands.
 const TAGGED: u32 = 5;
 
 /// Slices of time for queues of processes.
@@ -88,12 +87,12 @@ pub struct Cfq {
     /// The sector after the request that the device got last.
     position: u64,
     is_tagged: bool,
-    /// When a request last completed that was not of the idle class.
+    /// Time of the last completion outside the idle class.
     last_completion: u64,
     /// Jiffies at which waiting for the active queue ends, and at which the idle class may run.
     idle_timer: Option<u64>,
     grace_timer: Option<u64>,
-    /// When the layer was asked to dispatch without an event of its own.
+    /// Time at which the layer was asked to dispatch without an event of its own.
     kick: Option<Time>,
 }
 
@@ -161,7 +160,7 @@ impl Cfq {
         &mut self.queues[number as usize]
     }
 
-    /// Makes room for the slots of a table and the queue of a process, which may be a new one under an old number.
+    /// Makes room for the request's slot and the queue of its process, which may be new under an old number.
     fn prepare(&mut self, cx: &IoContext, request: &Request) {
         let (slots, now) = (cx.requests.slots(), cx.facts.jiffies(cx.now));
         self.sectors.reserve(slots);
@@ -190,7 +189,7 @@ impl Cfq {
         }
     }
 
-    /// A synchronous request has come: what is known of its process, and whether to wait for it in future.
+    /// Updates a process's statistics with a synchronous request, and decides whether to wait for it in future.
     fn learn(&mut self, now: u64, request: &Request) {
         let (idle, is_tagged) = (self.slice_idle, self.is_tagged);
         let queue = self.queue_mut(of_process(request.submitter));
@@ -203,7 +202,7 @@ impl Cfq {
         }
     }
 
-    /// A waiting request, already out of the order, no longer waits.
+    /// Accounts for a waiting request that has left the order.
     fn left_order(&mut self, number: u32) {
         if self.queue(number).order.is_empty() {
             self.service.remove(&mut self.queues, number);
@@ -220,7 +219,7 @@ impl Cfq {
         self.left_order(number);
     }
 
-    /// `request`, which waits in its queue's order, goes to the dispatch list.
+    /// Moves `request` from its queue's order to the dispatch list.
     fn choose(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
         let number = queue_of(io);

@@ -1,15 +1,13 @@
-//! cfq-v2: complete fairness by rounds. Each process has a queue, and a round takes a request from each.
+//! cfq-v2: fairness by rounds. Each process has a queue, and a round takes one request from each.
 //!
 //! Source: Linux 2.6.12-rc2, `specs/io-schedulers.md` section 6. No time slices, no idling, no I/O priorities.
 //!
 //! Inferred or different:
-//! - `key_type` is no tunable: the host decides what a submitter's number stands for.
-//! - A round visits the queues in the order that they had when the pass began; the source walks the list while it sorts
-//!   it.
-//! - The next request of a queue is kept as in the source: it is chosen where the head stood when the queue last
-//!   changed.
-//! - A queue's requests count from when the elevator gets them until they complete, by direction.
-//! - A submitter's number that comes again after its exit keeps what its queue still owes, and nothing else.
+//! - `key_type` is no tunable: the host decides what a submitter's number means.
+//! - A round visits the queues in their order at its start; the source walks the list while sorting it.
+//! - The next request of a queue is cached as in the source: chosen for the head position at the queue's last change.
+//! - A queue's requests count from insertion to completion, by direction.
+//! - A submitter's number that is reused after its exit keeps the debt of its queue, and nothing else.
 
 #[cfg(test)]
 mod tests;
@@ -38,9 +36,9 @@ goodness_core::tunables! {
         fifo_expire_async: Span = Span::from_s(5), in Span::ZERO => Span::from_s(60);
         /// Shortest time between two expired requests of a queue that go first.
         fifo_batch_expire: Span = Span::from_ms(125), in Span::ZERO => Span::from_s(60);
-        /// Which kind has which age: in the source the two are exchanged.
+        /// Which age applies to which kind of request; the source swaps them.
         fifo_expiry: Expiry = Expiry::AsWritten;
-        /// How far the head may turn back, in KiB.
+        /// Longest backward seek, in KiB.
         back_seek_max: u64 = 16384, in 0 => 1 << 40;
         /// Cost of a way back, where the same way ahead costs 1.
         back_seek_penalty: u64 = 2, in 1 => 1024;
@@ -50,12 +48,12 @@ goodness_core::tunables! {
 }
 
 goodness_core::choices! {
-    /// Which age applies to which kind of request: as the source has it, where `fifo_expire_sync` applies to what is
-    /// not synchronous and the other way round, or as the names say.
+    /// Which age applies to which kind of request: as in the source, where `fifo_expire_sync` applies to asynchronous
+    /// requests and vice versa, or as the names say.
     pub enum Expiry { AsWritten = "as-written", AsDocumented = "as-documented" }
 }
 
-/// Requests in the driver from which the device is known to queue commands.
+/// Requests in the driver from which the device counts as queueing commands.
 const TAGGED: u32 = 4;
 
 /// The queue of one process.
@@ -67,13 +65,13 @@ struct Queue {
     next: Option<RequestId>,
     /// Requests chosen and not complete.
     in_flight: u32,
-    /// Requests in existence: reads, then others.
+    /// Requests allocated: reads, then others.
     allocated: [u32; 2],
-    /// When the current second of service began.
+    /// Start of the current second of service.
     service_start: Option<u64>,
-    /// Service in that second, and the decayed rest of those before: jiffies, or requests of a tagged device.
+    /// Service in that second plus decayed earlier service: in jiffies, or in requests for a tagged device.
     service_used: u64,
-    /// When an expired request last went first.
+    /// Time an expired request last went first.
     rescued: Option<u64>,
     has_exited: bool,
 }
@@ -153,7 +151,7 @@ impl RegisteredElevator for CfqV2 {
 }
 
 impl CfqV2 {
-    /// Makes the queue of `submitter`, or a new one where the last one's process has exited.
+    /// Creates the queue of `submitter`, or a new one if the last process with this number has exited.
     fn prepare(&mut self, submitter: Submitter) {
         let index = submitter.index();
         if index >= self.queues.len() {
@@ -200,7 +198,7 @@ impl CfqV2 {
         }
     }
 
-    /// Fills the dispatch list: one request of each queue that has none in flight, then one of each, until it is
+    /// Fills the dispatch list: one request of each queue with none in flight, then one of each queue, until there are
     /// enough.
     fn round(&mut self, cx: &IoContext) {
         let (mut taken, mut is_first) = (0, true);
@@ -221,7 +219,7 @@ impl CfqV2 {
         }
     }
 
-    /// What the queue, which has some, gives next.
+    /// The next request of a non-empty queue.
     fn pick(&mut self, cx: &IoContext, index: usize) -> RequestId {
         let now = jiffies(cx);
         let queue = &mut self.queues[index];
@@ -237,7 +235,7 @@ impl CfqV2 {
         best.or(queue.order.lowest(&self.sectors)).expect("a busy queue has a request")
     }
 
-    /// `request`, which waits in its queue's order, goes to the dispatch list.
+    /// Moves `request` from its queue's order to the dispatch list.
     fn choose(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
         self.head = io.end();
@@ -246,7 +244,7 @@ impl CfqV2 {
         self.enlist(cx, request);
     }
 
-    /// `request`, which is out of the order already, goes to the dispatch list.
+    /// Appends `request`, already out of the order, to the dispatch list.
     fn enlist(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
         let index = io.submitter.index();
@@ -255,7 +253,7 @@ impl CfqV2 {
         self.chosen.insert_one_way(self.position, request, |of| cx.requests[of].sector);
     }
 
-    /// A request is gone: complete, or removed.
+    /// Accounts for a completed or removed request.
     fn forget(&mut self, io: &Request, was_chosen: bool) {
         let queue = &mut self.queues[io.submitter.index()];
         queue.allocated[io.op.direction()] -= 1;
@@ -264,7 +262,7 @@ impl CfqV2 {
         }
     }
 
-    /// Requests of each direction that a queue may have: its part of all, within bounds.
+    /// Most requests of a queue per direction: its part of all, within bounds.
     fn limit(&self) -> u64 {
         let all = self.settings.nr_requests;
         let most = (all / 16).max(self.settings.queued);

@@ -1,13 +1,13 @@
-//! deadline: sweeps over the sectors in batches of one direction, and no request may starve.
+//! deadline: one-way sweeps in batches of one direction, with an expiry that prevents starvation.
 //!
 //! Source: `deadline-iosched.c`, `specs/io-schedulers.md` section 4. `kernel=2.6.18` is variant A of the sheet (2.6.0
-//! to about 2.6.23), `kernel=2.6.25` variant B (up to 5.0). Expiry is looked at between batches only. A gap ends a
-//! batch of variant A, and a new selection of the same direction goes on from there without resetting the count, hence
-//! 17 reads to 16 writes.
+//! to about 2.6.23), `kernel=2.6.25` variant B (up to 5.0). Expiry is checked between batches only. In variant A a gap
+//! ends the batch; a new selection of the same direction then continues without resetting the count, hence 17 reads to
+//! 16 writes.
 //!
-//! Not in the sheet, inferred: expiry counts jiffies; discards count as writes; who was next and grows at its front is
-//! next no longer in variant A (it leaves the tree and comes back) and stays so in B. Weakness: two synchronous readers
-//! cost a seek for each request; no fairness between processes.
+//! Inferred: expiry counts jiffies; discards count as writes; a next request that grows at its front stops being next
+//! in variant A (it is reinserted into the tree) but not in B. Weakness: two synchronous readers cost a seek per
+//! request; no fairness between processes.
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::dispatch_list::DispatchList;
@@ -51,12 +51,12 @@ pub struct Deadline {
     arrivals: Arrivals,
     sorted: [Sorted; 2],
     fifo: [Fifo; 2],
-    /// What follows the request dispatched last, in its direction only.
+    /// The request after the last one dispatched, in its direction only.
     next: [Option<RequestId>; 2],
     /// Dispatched since the batch began.
     batching: u64,
     passed_over: PassedOver,
-    /// Where the request dispatched last ended.
+    /// End of the last request dispatched.
     last_sector: u64,
     dispatch: DispatchList,
 }
@@ -93,7 +93,7 @@ impl Elevator for Deadline {
         !self.dispatch.contains(request) && (self.settings.front_merges || !is_front)
     }
 
-    /// Whatever `front_merges` says: it is about pieces of I/O.
+    /// Allows it whatever `front_merges` says, which concerns I/Os only.
     fn allows_absorb(&self, _: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         !self.dispatch.contains(survivor) && !self.dispatch.contains(absorbed)
     }
@@ -173,7 +173,7 @@ impl Deadline {
         }
     }
 
-    /// `alias` has left the tree for `request`, which begins at the same sector: it counts as dispatched.
+    /// Dispatches `alias`, which `request` with the same first sector has displaced from the tree.
     fn send_alias(&mut self, cx: &IoContext, alias: Option<RequestId>, request: RequestId) {
         let Some(alias) = alias else { return };
         let direction = cx.requests[alias].op.direction();
@@ -213,7 +213,7 @@ impl Deadline {
         }
     }
 
-    /// Takes `request` off tree and list; the sweep goes on behind it.
+    /// Removes `request` from tree and list; the sweep continues behind it.
     fn take(&mut self, cx: &IoContext, request: RequestId) {
         let direction = cx.requests[request].op.direction();
         let next = self.sorted[direction].remove(&mut self.sectors, request);

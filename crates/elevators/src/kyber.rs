@@ -1,16 +1,15 @@
-//! Kyber: tokens for each kind of I/O, taken away from kinds that are fast when the device is congested.
+//! Kyber: limits each kind of I/O by tokens, and takes tokens from fast kinds when the device is congested.
 //!
-//! Source: Linux, `specs/io-schedulers.md` section 10. Requests are not sorted. Each CPU has a queue for each domain
-//! (kind of I/O); a hardware queue serves a domain for a batch, then rotates; a request needs a token of its domain
-//! while the device has it. `kernel=4.20` sets the number of tokens by percentiles (`histogram.rs`), `kernel=4.12` by
-//! means (`mean.rs`).
+//! Source: Linux, `specs/io-schedulers.md` section 10. Requests are not sorted. Each CPU has a queue per domain (kind
+//! of I/O). A hardware queue serves one domain for a batch, then rotates. A request holds a token of its domain while
+//! in the device. `kernel=4.20` sets the number of tokens by percentiles (`histogram.rs`), `kernel=4.12` by means
+//! (`mean.rs`).
 //!
-//! Inferred: where a turn ends for want of work or of tokens, the next domain begins a whole batch. A piece of I/O
-//! joins only one of the eight newest requests of its own CPU and domain; two requests never unite. Flushes, the only
-//! others there are here, pass by every elevator: the domain of the others stands empty.
+//! Inferred: when a turn ends for lack of work or tokens, the next domain starts a full batch. An I/O merges only with
+//! one of the eight newest requests of its CPU and domain; two requests never merge. Flushes, the only other requests
+//! here, bypass elevators, so the domain "others" stays empty.
 //!
-//! Weakness: no fairness between processes, no order on a disk that seeks; where every request is slow nothing is
-//! throttled.
+//! Weakness: no fairness between processes; no order on a seeking disk; nothing is throttled if every request is slow.
 
 mod histogram;
 mod mean;
@@ -27,7 +26,7 @@ use mean::Means;
 use queues::Queues;
 
 goodness_core::choices! {
-    /// The form modelled: 4.12 to 4.19, or since 4.20.
+    /// The version modelled: 4.12 to 4.19, or since 4.20.
     pub enum Kernel { V4_12 = "4.12", V4_20 = "4.20" }
 }
 
@@ -44,10 +43,10 @@ goodness_core::tunables! {
 
 /// Domains of the form with the most.
 const DOMAINS: usize = 4;
-/// Share of the layer's slots, in per cent, beyond which I/O that nobody waits for gets none.
+/// Share of the layer's slots, in percent, available to asynchronous I/O.
 const ASYNC_PERCENT: u64 = 75;
 
-/// What one form grants a domain.
+/// Tokens and batch size of a domain.
 struct Grant {
     tokens: u32,
     batch: u32,
@@ -93,7 +92,7 @@ pub struct Kyber {
     queues: Queues,
     tokens: [Tokens; DOMAINS],
     turns: Vec<Turn>,
-    /// By request: the domain whose token it holds.
+    /// Domain whose token each request holds.
     holds: Vec<Option<u8>>,
     control: Control,
 }
@@ -214,7 +213,7 @@ impl Kyber {
         self.domain(request.op, request.sync)
     }
 
-    /// The old form counts a write among the writes only if somebody waits for it.
+    /// The domain of an I/O. In the old version, only synchronous writes count as writes.
     fn domain(&self, op: Operation, sync: bool) -> usize {
         match (&self.control, op) {
             (_, Operation::Read) => 0,
@@ -226,7 +225,7 @@ impl Kyber {
         }
     }
 
-    /// A request of the domain whose turn it is, if one waits and a token is left.
+    /// A request of the current domain, if there are one and a token.
     fn dispatch_turn(&mut self, queue: HwQueue) -> Option<RequestId> {
         let turn = &mut self.turns[queue.index()];
         let tokens = &mut self.tokens[turn.domain];
@@ -240,7 +239,7 @@ impl Kyber {
         Some(request)
     }
 
-    /// Gives the turn to the next domain that has work and a token; the same one comes last.
+    /// Moves to the next domain with work and a token; the current one comes last.
     fn rotate(&mut self, queue: HwQueue) -> Option<RequestId> {
         let domains = self.grants.len();
         self.turns[queue.index()].batch = 0;
@@ -252,7 +251,7 @@ impl Kyber {
     }
 }
 
-/// The end of a wait of `ms` milliseconds on kernel timers: whole jiffies, counted from the start of this one.
+/// Expiry of a kernel timer of `ms` milliseconds: whole jiffies, from the start of the current one.
 fn after_jiffies(cx: &IoContext, ms: u64) -> Time {
     let jiffies = cx.facts.jiffies_up(Span::from_ms(ms));
     Time((cx.facts.jiffies(cx.now) + jiffies) * cx.facts.jiffy().0)

@@ -1,5 +1,5 @@
-//! I/O elevators, one file each. This list is the registry: command line, contract tests, benchmarks and docs find an
-//! elevator through it.
+//! I/O elevators, one per file. The list below is the registry for the command line, contract tests, benchmarks and
+//! docs.
 
 mod parse;
 mod parts;

@@ -1,7 +1,7 @@
-//! look: the arm goes one way as long as a request lies ahead, then the other.
+//! look: the arm moves in one direction while requests lie ahead, then reverses.
 //!
-//! Source: textbook (Merten 1970). Weakness: a request at either end waits up to two sweeps, one in the middle one; a
-//! region under the arm can hold it, since what arrives right ahead is served in the same sweep.
+//! Source: textbook (Merten 1970). Weakness: a request near either end waits up to two sweeps, one in the middle one.
+//! New requests directly ahead of the arm are served in the same sweep, so a busy region can hold the arm.
 
 use crate::parts::arm::{Arm, Discipline, Waiting};
 use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
@@ -10,7 +10,7 @@ goodness_core::tunables! {
     pub struct Settings {}
 }
 
-/// One way and back, turning at the last request.
+/// Sweeps both ways, turning at the last request.
 #[derive(Debug, Default)]
 pub struct BothWays {
     is_downward: bool,

@@ -1,13 +1,13 @@
-//! mq-deadline: deadline of blk-mq, once for each class of I/O priority.
+//! mq-deadline: deadline for blk-mq, once per class of I/O priority.
 //!
-//! Source: `mq-deadline.c` of a 2026 tree, `specs/io-schedulers.md` section 8. A class is looked at only if nothing of
-//! a higher one waits or is in flight, unless a request aged `prio_aging_expire`. Batch, starvation and direction are
-//! counted over all classes.
+//! Source: `mq-deadline.c` of a 2026 tree, `specs/io-schedulers.md` section 8. A class is served only if no higher one
+//! has waiting requests or requests in flight, unless a request is older than `prio_aging_expire`. Batch, starvation
+//! count and direction are common to all classes.
 //!
-//! Not in the sheet, inferred: an age of exactly 10 s suffices, as for the other expiries of blk-mq; a class that is
-//! asked for aged requests and has none has begun a batch all the same (the count and the direction have changed);
-//! discards count as writes; `async_depth` is one number, not one for each word of the tag map.
-//! Weakness: the sorting sees only what the device has no tag for; lower classes starve for 10 s.
+//! Inferred: an age of exactly 10 s suffices, as for other expiries of blk-mq; a class searched in vain for aged
+//! requests has still started a batch (count and direction have changed); discards count as writes; `async_depth` is
+//! one number, not one per word of the tag map. Weakness: sorting only affects requests the device has no tag for;
+//! lower classes starve for 10 s.
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::fifo::{Arrivals, Fifo, age};
@@ -44,7 +44,7 @@ const LEVELS: usize = 3;
 struct Level {
     sorted: [Sorted; 2],
     fifo: [Fifo; 2],
-    /// Where the request dispatched last began, by direction.
+    /// Start of the last request dispatched, by direction.
     latest: [u64; 2],
     /// The first request at or after that place, kept so that a batch needs no search.
     ahead: [Option<RequestId>; 2],
@@ -76,13 +76,13 @@ impl Level {
         self.ahead[direction] = self.sorted[direction].first_from(sectors, sector);
     }
 
-    /// Whether who is ahead is whom a search would find.
+    /// Whether the cached next request equals the result of a search.
     fn is_sound(&self, sectors: &Sectors) -> bool {
         [READ, WRITE].iter().all(|d| self.ahead[*d] == self.sorted[*d].first_from(sectors, self.latest[*d]))
     }
 }
 
-/// Sectors in batches, arrival on expiry, class by class.
+/// Sector order in batches, FIFO on expiry, by class.
 #[derive(Clone, Debug)]
 pub struct MqDeadline {
     settings: Settings,
@@ -143,7 +143,7 @@ impl Elevator for MqDeadline {
         waits.priority.class == io.priority.class && (self.settings.front_merges || !is_front)
     }
 
-    /// Whatever `front_merges` says: it is about pieces of I/O.
+    /// Allows it whatever `front_merges` says, which concerns I/Os only.
     fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         place(cx, survivor) == place(cx, absorbed)
     }
@@ -244,7 +244,7 @@ impl MqDeadline {
         self.select(cx, level, 0)
     }
 
-    /// What is next within a level, if it has aged so many jiffies.
+    /// The next request within a level, if older than `aged` jiffies.
     fn select(&mut self, cx: &IoContext, level: usize, aged: u64) -> Option<RequestId> {
         let request = match self.continue_batch(level) {
             Some(request) => request,
@@ -283,7 +283,7 @@ impl MqDeadline {
         self.levels[level].ahead[self.last_direction]
     }
 
-    /// The first request of a batch: the oldest if it expired or nothing lies ahead.
+    /// First request of a batch: the oldest if it has expired or nothing lies ahead.
     fn begin_batch(&self, cx: &IoContext, level: usize, direction: usize) -> Option<RequestId> {
         let oldest = self.levels[level].fifo[direction].oldest()?;
         if age(cx, oldest) >= self.expire[direction] {

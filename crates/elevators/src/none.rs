@@ -1,9 +1,9 @@
-//! none: no elevator. A software queue for each CPU in order of arrival; a hardware queue takes one request of each of
-//! its software queues in turn.
+//! none: no elevator. FIFO software queues per CPU; a hardware queue takes one request from each of its software queues
+//! in turn.
 //!
-//! Source: blk-mq, `specs/io-schedulers.md` sections 2.2 and 3. A piece of I/O may join one of the eight newest
-//! requests of its CPU's queue. There are no tags but the driver's. Departure: with many tags free the kernel empties
-//! one software queue after another, which this host cannot tell from taking turns. Weakness: as noop.
+//! Source: blk-mq, `specs/io-schedulers.md` sections 2.2 and 3. An I/O may merge with one of the eight newest requests
+//! of its CPU's queue. The only tags are the driver's. Departure: with many free tags the kernel empties one software
+//! queue after another, which cannot be observed here. Weakness: as noop.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
@@ -24,7 +24,7 @@ struct Hardware {
     software: Vec<List>,
     /// Requests waiting on the software queues.
     waiting: usize,
-    /// Whose turn it is.
+    /// Next queue in turn.
     turn: usize,
 }
 

@@ -1,8 +1,8 @@
-//! noop: one queue in order of arrival.
+//! noop: one FIFO queue.
 //!
 //! Source: Linux 2.6, `specs/io-schedulers.md` section 3. Nothing is sorted and nothing expires. Before 2.6.19 only the
-//! request that was last merged or inserted can grow (`merge=last`); since then any waiting one can, behind its last
-//! sector (`merge=hash`). Weakness: interleaved streams cost a seek for each request.
+//! last request merged or inserted can grow (`merge=last`); since then any waiting one can by a back merge
+//! (`merge=hash`). Weakness: interleaved streams cost a seek per request.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
@@ -12,13 +12,13 @@ use goodness_queues::{Links, List};
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Which waiting requests may grow: the last one (before 2.6.19) or any.
+        /// Merge candidates: the last request (before 2.6.19) or any.
         merge: Merge = Merge::Hash;
     }
 }
 
 goodness_core::choices! {
-    /// Which waiting requests may grow: the one last merged or inserted, or any.
+    /// Merge candidates: the request last merged or inserted, or any.
     pub enum Merge { Last = "last", Hash = "hash" }
 }
 

@@ -1,4 +1,4 @@
-//! Elevators as users write them: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
+//! Parses elevators: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
 
 use goodness_core::ElevatorEntry;
 use goodness_core::spelling::suggest;
@@ -7,10 +7,9 @@ use goodness_core::tunable::pairs;
 /// An elevator's line in the registry, and its settings as typed.
 pub type Parsed = (&'static ElevatorEntry, Vec<(String, String)>);
 
-/// The registered elevator that `text` names, and the settings behind its colon, which are not checked yet.
+/// The registered elevator named by `text`, and the settings after its colon, unchecked.
 ///
-/// # Errors
-/// A sentence: an unknown name (the nearest is named), or settings that are no pairs.
+/// # Errors An unknown name (the nearest is named), or settings that are not pairs, as a sentence.
 pub fn parse(text: &str) -> Result<Parsed, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let name = name.trim();
@@ -22,10 +21,10 @@ pub fn parse(text: &str) -> Result<Parsed, String> {
     Ok((crate::entry(name).ok_or_else(unknown)?, settings))
 }
 
-/// Checks that the elevator that `text` names can be made.
+/// Checks that the elevator `text` can be made.
 ///
-/// # Errors
-/// A sentence: as [`parse`], an unknown key (the nearest is named), a value of the wrong kind or out of range.
+/// # Errors As [`parse`]; an unknown key (the nearest is named), or a value of the wrong kind or out of range; a
+/// sentence.
 pub fn check(text: &str) -> Result<(), String> {
     let (entry, settings) = parse(text)?;
     (entry.values)(&settings).map(|_| ()).map_err(|why| format!("{}: {why}", entry.about.name))

@@ -1,10 +1,10 @@
-//! scan, cscan: the arm goes to the edge of the disk before it turns (scan) or returns to the first sector (cscan).
+//! scan, cscan: the arm moves to the edge of the disk before it reverses (scan) or returns to the first sector (cscan).
 //!
-//! Source: textbook (Denning 1967; Seaman, Lind, Wilson 1966). An elevator cannot send an arm anywhere without a
-//! request. Inferred: it waits as long as the way would take, at an even pace of `stroke` for the whole disk, serves
-//! what arrives ahead of the arm meanwhile, and starts the next sweep from the edge. It sets out only if somebody waits
-//! behind. On a device without an arm, or with `stroke=0`, the way takes no time: scan then equals look, cscan what is
-//! called C-LOOK. Weakness: the way to the edge serves nobody.
+//! Source: textbook (Denning 1967; Seaman, Lind, Wilson 1966). An elevator cannot move an arm without a request.
+//! Inferred: it waits as long as the movement would take, at a constant speed of `stroke` for the whole disk, serves
+//! requests that arrive ahead of the arm meanwhile, and starts the next sweep at the edge. It moves only if a request
+//! waits behind. On a device without an arm, or with `stroke=0`, the movement takes no time: scan then equals look, and
+//! cscan equals C-LOOK. Weakness: the movement to the edge serves nothing.
 
 use crate::parts::arm::{Arm, Discipline, Waiting};
 use goodness_core::{
@@ -18,12 +18,12 @@ goodness_core::tunables! {
     }
 }
 
-/// Where the arm is going.
+/// Movement of the arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Up,
     Down,
-    /// To the first sector, serving nobody.
+    /// To the first sector, without serving requests.
     Return,
 }
 
@@ -77,7 +77,7 @@ impl<const IS_CIRCULAR: bool> Edges<IS_CIRCULAR> {
         Edges { stroke, way: Way::Up, journey: None, edge: None }
     }
 
-    /// Where the arm is, which came from `start`.
+    /// Position of the arm, which came from `start`.
     fn place(&self, cx: &IoContext, start: u64) -> u64 {
         let Some((since, _)) = self.journey else { return start };
         let passed = u128::from(cx.now.since(since).0) * u128::from(cx.facts.sectors);
@@ -99,7 +99,7 @@ impl<const IS_CIRCULAR: bool> Edges<IS_CIRCULAR> {
         }
     }
 
-    /// Sends the arm on: to the edge, or back from there.
+    /// Moves the arm: to the edge, or back from there.
     fn set_out(&mut self, cx: &IoContext, start: u64) {
         let sectors = cx.facts.sectors.max(1);
         let distance = match self.way {

@@ -1,7 +1,7 @@
-//! sstf: shortest seek time first. The request nearest to the arm is next; of two equally near the higher one.
+//! sstf: shortest seek time first. The request nearest to the arm is next; on a tie the higher sector.
 //!
-//! Source: textbook (Denning 1967). Nearness is counted in sectors, since an elevator knows no cylinders. Weakness: who
-//! is far from a busy region starves.
+//! Source: textbook (Denning 1967). Distance is in sectors, because elevators do not know cylinders. Weakness: requests
+//! far from a busy region starve.
 
 use crate::parts::arm::{Arm, Discipline, Waiting};
 use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};

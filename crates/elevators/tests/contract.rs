@@ -1,7 +1,7 @@
-//! What every elevator owes its block layer, under random streams of requests: each request is dispatched exactly once,
-//! nothing is lost, the same seed gives the same order, and `has_work` tells the truth.
+//! Contract of every elevator, under random loads: each request is dispatched exactly once, the same seed gives the
+//! same order, and `has_work` is correct.
 //!
-//! The registry is the list of what is tested; each choice and each switch among the tunables is tried both ways.
+//! All registered elevators are tested; each value of each choice and switch among the tunables is tried.
 
 #[path = "contract/faulty.rs"]
 mod faulty;
@@ -17,7 +17,7 @@ const SEEDS: u64 = 100;
 /// Events of a stream.
 const STEPS: u32 = 400;
 
-/// The settings to try: the defaults, and each value of each choice and switch.
+/// Settings to test: the defaults, and each value of each choice and switch.
 fn variants(tunables: &[Tunable]) -> Vec<Vec<(String, String)>> {
     let mut variants = vec![Vec::new()];
     for tunable in tunables {
@@ -70,7 +70,7 @@ impl Stream {
     }
 }
 
-/// The host fails where an answer is refused.
+/// The host fails on a refused answer.
 fn dispatches_exactly_once(stream: &Stream) {
     assert!(stream.run().len() > 20, "{}: the stream was too short to tell anything", stream.name);
 }

@@ -1,4 +1,4 @@
-//! Whether it is worth waiting for the process whose read was served last.
+//! Decides whether to wait for the process whose read was served last.
 
 use crate::parts::nearest_request::Backward;
 use crate::parts::decaying_mean::{FirstMean, Likelihood, Mean};
@@ -23,7 +23,7 @@ pub enum State {
     Finished,
 }
 
-/// What is known of a process. It belongs to the process, whatever it reads.
+/// Statistics of a process, over all its reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
     think: Mean,
@@ -40,22 +40,22 @@ struct Process {
     listed: u32,
 }
 
-/// The state of waiting, and everything known of processes. Times are jiffies.
+/// State of waiting, and statistics of all processes. Times are jiffies.
 #[derive(Debug)]
 pub struct Anticipation {
     state: State,
-    /// When the last request of the anticipated process completed.
+    /// Time the last request of the anticipated process completed.
     since: u64,
     /// Whether it has.
     is_complete: bool,
-    /// Whose synchronous request was dispatched last; none if that was a write.
+    /// Process of the last request dispatched; `None` if that was an asynchronous write.
     process: Option<Submitter>,
     processes: Vec<Process>,
     first_think: FirstMean,
     first_seek: FirstMean,
-    /// That a process exits before its second request.
+    /// Probability that a process exits before its second request.
     exit: Likelihood,
-    /// That nobody else reads where an exited process did.
+    /// Probability that no other process reads near an exited one.
     exit_alone: Likelihood,
     expire: u64,
     think_max: u64,
@@ -63,7 +63,7 @@ pub struct Anticipation {
 }
 
 impl Anticipation {
-    /// Waits no longer than `expire`, and counts no think time above `think_max`, in jiffies of 1/`hz` seconds.
+    /// `expire` limits the wait; `think_max` caps think times; both in jiffies of 1/`hz` seconds.
     pub fn new(expire: u64, think_max: u64, hz: u64) -> Anticipation {
         Anticipation {
             state: State::Off,
@@ -87,7 +87,7 @@ impl Anticipation {
         matches!(self.state, State::WaitRequest | State::WaitNext)
     }
 
-    /// The jiffy in which waiting ends by itself.
+    /// Jiffy at which the wait expires.
     #[inline]
     pub fn ends(&self) -> Option<u64> {
         (self.state == State::WaitNext).then_some(self.since + self.expire)
@@ -114,14 +114,14 @@ impl Anticipation {
         self.of(request.submitter).queued += 1;
     }
 
-    /// A waiting request was chosen, and `on` it goes to the dispatch list; otherwise it is gone.
+    /// A waiting request was chosen; `on` if it goes to the dispatch list, else it is gone.
     pub fn left(&mut self, submitter: Submitter, on: bool) {
         let process = self.of(submitter);
         process.queued -= 1;
         process.listed += u32::from(on);
     }
 
-    /// A request goes from the dispatch list to the device, or is gone.
+    /// A request leaves the dispatch list, to the device or removed.
     pub fn unlisted(&mut self, submitter: Submitter) {
         self.of(submitter).listed -= 1;
     }
@@ -147,7 +147,7 @@ impl Anticipation {
         process.has_submitted = true;
     }
 
-    /// A request was chosen: whatever was waited for, it is over.
+    /// A request was chosen, which ends any wait.
     pub fn dispatched(&mut self, submitter: Submitter, sync: bool) {
         self.state = State::Off;
         self.process = sync.then_some(submitter);
@@ -175,7 +175,7 @@ impl Anticipation {
         }
     }
 
-    /// Begins to wait, or goes on, unless `candidate` or what is known of the process speaks against it.
+    /// Starts or continues to wait, unless `candidate` or the process's statistics advise against it.
     pub fn waits_rather_than(&mut self, now: u64, head: u64, candidate: Option<(&Request, bool)>) -> bool {
         if self.process.is_none() || self.state == State::Finished || self.gives_up(now, head, candidate) {
             return false;
@@ -247,8 +247,8 @@ impl Anticipation {
         self.first_think.value() > self.expire || self.exit.value() * self.exit_alone.value() > 128 * 256
     }
 
-    /// Whether a request of somebody else is as good as what the process may send: the more so the longer it is waited
-    /// for.
+    /// Whether another process's request is as good as the expected one. The longer the wait, the more distant a
+    /// request counts as close.
     fn is_close(&self, now: u64, head: u64, sector: u64, process: &Process) -> bool {
         let waited = if self.state == State::Off || !self.is_complete { 0 } else { now - self.since };
         let ms = waited * 1000 / self.hz;

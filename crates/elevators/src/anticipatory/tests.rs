@@ -49,7 +49,7 @@ fn who_thinks_longer_than_antic_expire_is_waited_for_at_most_six_times() {
     assert!(bed.log.len().abs_diff(without.log.len()) * 100 <= 3 * without.log.len());
 }
 
-/// Where the disk stood still though a request was waiting.
+/// Positions at which the disk idled although a request was waiting.
 fn held(log: &[Served]) -> impl Iterator<Item = usize> + '_ {
     (1..log.len()).filter(|at| log[*at].begun > log[at - 1].completed.max(log[*at].submitted))
 }

@@ -1,4 +1,4 @@
-//! A request arrives: what it says of its queue, and whether the queue must be served at once.
+//! Arrival of a request: updates its queue, and decides whether the queue preempts.
 
 use super::budget::Expiry;
 use super::queue::{self, DEFAULT_WEIGHT, Queue};
@@ -32,7 +32,7 @@ impl Bfq {
         self.stop_idling(cx, number, what);
     }
 
-    /// The queue of a request; a new one if its process is new, or takes the number of one that is gone.
+    /// The queue of a request; a new one for a new process, or one that reuses the number of an exited process.
     fn enrol(&mut self, cx: &IoContext, what: &Request) -> u32 {
         self.reconsider(cx, what);
         let number = if what.sync {
@@ -58,8 +58,8 @@ impl Bfq {
         number
     }
 
-    /// Who began together with another on a device that seeks or has no queue joins its queue after a while, unless it
-    /// is served faster by keeping the device idle for it.
+    /// Lets a process that started together with another join its queue, after a while, on a device that seeks or has
+    /// no queue of its own, unless idling for it alone serves it faster.
     fn reconsider(&mut self, cx: &IoContext, what: &Request) {
         let is_late = self.settings.stable_merge && (self.rate.is_rotational() || !self.queueing.is_queueing());
         if !is_late || !what.sync {
@@ -75,7 +75,7 @@ impl Bfq {
         }
     }
 
-    /// What raises the queue `from` raises `to` from now on, unless something does already.
+    /// Passes the weight raising of queue `from` to `to`, unless that is raised already.
     fn pass_raise(&mut self, cx: &IoContext, from: u32, to: u32) {
         if !self.queues[from as usize].raise.is_raised() {
             return;
@@ -195,8 +195,8 @@ impl Bfq {
         Signs { may, interactive, soft, in_burst: queue.in_burst }
     }
 
-    /// The budget of a queue that has requests again. Answers whether its last one goes on: it was waited for without
-    /// others being blocked, came in time, and has some left.
+    /// Assigns the budget of a queue that has requests again. Returns whether its last budget continues: it was waited
+    /// for without blocking others, came in time, and has budget left.
     fn budget_on_return(&mut self, cx: &IoContext, number: u32, in_time: bool) -> bool {
         let queue = &self.queues[number as usize];
         let (max, next) = (queue.max_budget, queue.next.expect("the queue has its first request"));
@@ -208,8 +208,8 @@ impl Bfq {
         goes_on
     }
 
-    /// Ends service of another queue where this one has a hole in its service to fill, or is more important, or waiting
-    /// for the other has no use any more.
+    /// Preempts another queue's service, if this queue can fill a hole in its own service, has priority, or waiting for
+    /// the other has become useless.
     fn preempt(&mut self, cx: &IoContext, number: u32, goes_on: bool) {
         let Some(serving) = self.schedule.serving() else { return };
         let (new, old) = (&self.queues[number as usize], &self.queues[serving as usize]);
@@ -223,8 +223,8 @@ impl Bfq {
         }
     }
 
-    /// What the device was kept idle for has come. A small request may still grow: the device goes on when more comes,
-    /// or the layer asks.
+    /// Ends idling, as the expected request has come. A small request may still grow; then the device continues when
+    /// more arrives or the layer asks.
     fn stop_idling(&mut self, cx: &IoContext, number: u32, what: &Request) {
         if self.idling.is_none() || self.schedule.serving() != Some(number) {
             return;

@@ -1,6 +1,6 @@
-//! Budgets: how many sectors a queue is served in one go, and what follows from how its service ended.
+//! Budgets: sectors served per turn of a queue, adapted by how its service ended.
 //!
-//! A queue that uses up what it gets may have more: fewer switches, more throughput. One that leaves much of it gets
+//! A queue that uses up its budget may get more: fewer switches, more throughput. A queue that leaves much of it gets
 //! less, so that its turn comes sooner.
 
 use super::settings::Times;
@@ -8,7 +8,7 @@ use super::settings::Times;
 /// Budgets after which the bounds are learnt, in 256ths of all that count.
 const ENOUGH: u64 = 194;
 
-/// Why service of a queue ended.
+/// Reason the service of a queue ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
     /// The device was kept idle for it, and nothing came.
@@ -23,10 +23,10 @@ pub enum Expiry {
     Preempted,
 }
 
-/// How a queue stands when its service ends.
+/// State of a queue at the end of its service.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Whether somebody waits for its requests.
+    /// Whether its requests are synchronous.
     pub sync: bool,
     /// Whether its weight is raised.
     pub raised: bool,
@@ -39,11 +39,11 @@ pub struct Served {
 /// Largest and smallest budget on this device.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// As the tunable says.
+    /// Value of the tunable.
     chosen: Option<u64>,
-    /// What the device serves until the timeout.
+    /// Sectors the device serves within the timeout.
     learned: u64,
-    /// Budgets assigned, in 256ths of all that count: before a dozen the device is not known.
+    /// Number of budgets assigned; below a dozen, the device's speed counts as unknown.
     assigned: u64,
 }
 

@@ -1,9 +1,9 @@
-//! What is known of all queues together: how many are busy in each class, how many are raised, which weights there are,
-//! and whether the device has a queue of its own.
+//! Aggregates over all queues: busy ones per class, raised ones, different weights, and whether the device has a queue
+//! of its own.
 
 use super::wf2q::CLASSES;
 
-/// What of a queue is counted.
+/// Counted attributes of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Its class, while it is busy.
@@ -50,7 +50,8 @@ impl Counts {
         self.raised
     }
 
-    /// Whether shares need care: weights differ, and `weight` (in tens) is not the smallest, or classes do.
+    /// Whether shares need protection: weights differ and `weight` (in tens) is not the smallest, or several classes
+    /// are busy.
     pub fn are_asymmetric(&self, weight: Option<usize>) -> bool {
         let mut present = (0..self.weights.len()).filter(|weight| self.weights[*weight] > 0);
         let smallest = present.next();
@@ -59,10 +60,10 @@ impl Counts {
     }
 }
 
-/// Whether the device takes several commands at a time, as far as could be seen.
+/// Detects whether the device takes several commands at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Queueing {
-    /// None: not known, taken for yes.
+    /// `None`: unknown, treated as true.
     verdict: Option<bool>,
     deepest: u32,
     samples: u32,
@@ -78,8 +79,8 @@ impl Queueing {
         self.verdict != Some(false)
     }
 
-    /// A request completes: `in_device` were there with it, and `waiting` here. `held_back`: the queue that is served
-    /// keeps the device from getting more.
+    /// Samples a completion: `in_device` requests including this one, `waiting` ones here. `held_back`: the queue in
+    /// service keeps the device from getting more.
     pub fn sample(&mut self, in_device: u32, waiting: u32, held_back: bool) {
         self.deepest = self.deepest.max(in_device);
         if in_device + waiting <= Queueing::THRESHOLD || held_back && in_device < Queueing::THRESHOLD {

@@ -1,11 +1,12 @@
-//! Whether the device is kept idle for the queue that is served, for how long, and what it may do meanwhile.
+//! Idling: whether to keep the device idle for the queue in service, for how long, and which requests to inject
+//! meanwhile.
 
 use super::budget::Expiry;
 use super::settings::Times;
 use super::{Bfq, Idling, Trial};
 use goodness_core::{IoClass, IoContext, RequestId, Span};
 
-/// After so long, how many requests may be injected is learnt anew.
+/// Interval after which the number of injected requests is learnt anew.
 const LEARN_ANEW: Span = Span::from_s(1);
 
 impl Bfq {
@@ -24,8 +25,8 @@ impl Bfq {
         self.idling_helps_throughput(number) || self.idling_keeps_shares(cx, number)
     }
 
-    /// Its next request probably follows its last, and would come too late behind a seek. Where raised queues are busy,
-    /// others are not favoured.
+    /// Whether idling helps throughput: the next request probably follows the last one, and would otherwise come after
+    /// a seek. Not while raised queues are busy.
     pub(super) fn idling_helps_throughput(&self, number: u32) -> bool {
         let queue = &self.queues[number as usize];
         let (rotational, queueing) = (self.rate.is_rotational(), self.queueing.is_queueing());
@@ -78,7 +79,7 @@ impl Bfq {
         self.queueing.sample(in_device, self.waiting, held_back);
     }
 
-    /// A queue whose next request could be served meanwhile, without delaying the one that is waited for too much.
+    /// A queue with a request that can be served meanwhile without delaying the expected one too much.
     pub(super) fn injected(&mut self, cx: &IoContext, serving: u32) -> Option<u32> {
         let queue = &self.queues[serving as usize];
         let thinks = !queue.thinks_shortly(self.settings.slice_idle);
@@ -108,8 +109,7 @@ impl Bfq {
         Some(found)
     }
 
-    /// The first request after a pause of the queue that is served is timed. What was learnt is forgotten after a
-    /// while.
+    /// Starts timing the first request after a pause of the queue in service. Old results expire.
     pub(super) fn begin_trial(&mut self, cx: &IoContext, number: u32) {
         let idle = self.settings.slice_idle;
         let queue = &mut self.queues[number as usize];
@@ -129,8 +129,7 @@ impl Bfq {
         }
     }
 
-    /// The request that was timed has completed: more may be injected if it took less than half again as long as it
-    /// takes alone, else less.
+    /// Ends the timing. More requests may be injected if it took less than 1.5 times as long as alone, else fewer.
     pub(super) fn end_trial(&mut self, cx: &IoContext, number: u32, request: RequestId) {
         if self.trial.request != Some(request) {
             return;

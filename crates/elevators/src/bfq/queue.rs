@@ -1,4 +1,4 @@
-//! One queue: the requests of a process that somebody waits for, or all others of one priority.
+//! One queue: the synchronous requests of a process, or all asynchronous ones of one priority.
 
 use super::raising::Raise;
 use crate::parts::fifo::Fifo;
@@ -8,16 +8,16 @@ use goodness_core::{IoClass, IoPriority, RequestId, Span, Submitter, Time};
 
 /// Levels of a class.
 const LEVELS: u32 = 8;
-/// Queues of requests that nobody waits for: eight each in two classes, one in the idle class.
+/// Number of asynchronous queues: eight each in two classes, one in the idle class.
 pub const SHARED: u32 = 2 * LEVELS + 1;
 /// A queue seeks if so many of its last 32 requests did.
 const SEEKS: u32 = 19;
-/// Samples of think time, in 256ths of all that count, above which the mean is relied upon.
+/// Weight of think-time samples, in 256ths, above which the mean is trusted.
 const THINKS: u64 = 80;
 /// Returns in time after which a queue counts as bound by I/O again.
 const IN_TIME: u32 = 120;
 
-/// The weight that raising takes for one that nobody chose.
+/// Weight used for raising an asynchronous queue.
 pub const DEFAULT_WEIGHT: u64 = 40;
 
 /// Number of the queue of a request.
@@ -41,12 +41,12 @@ pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
     (class, 10 * (8 - u64::from(priority.level.min(7))))
 }
 
-/// A queue's requests, and what is known of who fills it.
+/// A queue's requests, and statistics of its process.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Whether somebody waits for its requests.
+    /// Whether its requests are synchronous.
     pub sync: bool,
-    /// As last asked with.
+    /// I/O priority of its last request.
     pub priority: IoPriority,
     /// Waiting requests by sector.
     pub order: Sorted,
@@ -56,13 +56,13 @@ pub struct Queue {
     pub next: Option<RequestId>,
     /// In the device.
     pub outstanding: u32,
-    /// Sectors it may be given in one go.
+    /// Most sectors per turn.
     pub max_budget: u64,
     /// It has requests, or is being served.
     pub busy: bool,
     /// It had its first request.
     pub begun: bool,
-    /// Its process is gone.
+    /// True if its process has exited.
     pub exited: bool,
     /// Its service ended while it was waited for, and others were not blocked.
     pub awaited: bool,
@@ -74,11 +74,11 @@ pub struct Queue {
     pub in_burst: bool,
     /// Its raising.
     pub raise: Raise,
-    /// When it last had neither requests nor outstanding ones; none yet: long ago.
+    /// Time it last had neither waiting nor outstanding requests; `None`: long ago.
     pub emptied: Option<Time>,
-    /// When its last outstanding request completed.
+    /// Time its last outstanding request completed.
     pub completed: Option<Time>,
-    /// Where the last request ended.
+    /// End of the last request.
     pub end: u64,
     seeks: u32,
     think: Mean,
@@ -86,11 +86,11 @@ pub struct Queue {
     in_time: u32,
     /// Requests of others that may be in the device while it is waited for.
     pub inject: u32,
-    /// What its first request after a pause takes without requests of others.
+    /// Service time of its first request after a pause without injected requests.
     pub alone: Option<Span>,
-    /// When fewer were allowed last, or the two were learnt anew.
+    /// Time the injection limit was last lowered or reset.
     pub inject_since: Time,
-    /// What of it the device's counts contain.
+    /// Its contribution to the aggregates.
     pub counted: super::counts::Counted,
 }
 
@@ -158,7 +158,7 @@ impl Queue {
         }
     }
 
-    /// Whether it is bound by I/O: it asks again as soon as it is answered.
+    /// Whether it is I/O-bound: it submits again as soon as a request completes.
     pub fn is_io_bound(&self) -> bool {
         self.io_bound
     }

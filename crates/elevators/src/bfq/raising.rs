@@ -1,8 +1,8 @@
-//! Weight raising: queues whose users notice a delay weigh more for a while.
+//! Weight raising: queues of delay-sensitive processes temporarily get more weight.
 //!
-//! *Interactive* is a queue that is new or was idle for long: a program that starts or answers. *Soft real-time* is one
-//! that asks for little at a time and pauses: it plays or records. Queues that begin in a large burst (a boot, a build)
-//! are neither.
+//! An *interactive* queue is new or was idle for long: a program that starts or responds. A *soft real-time* queue
+//! requests little at a time and pauses: playing or recording. Queues that start in a large burst (boot, build) are
+//! neither.
 
 use goodness_core::{Span, Time};
 
@@ -14,14 +14,14 @@ const SOFT_TIME: Span = Span::from_ms(300);
 pub const LONG_IDLE: Span = Span::from_s(2);
 /// After so long, its burst is forgotten.
 const BURST_OVER: Span = Span::from_s(10);
-/// Pause after which requests that nobody waits for are raised.
+/// Pause after which asynchronous requests are raised.
 const ASYNC_PAUSE: Span = Span::from_ms(500);
 /// Sectors a second that a soft real-time queue may ask for.
 const SOFT_RATE: u64 = 7000;
 /// Sectors after which an interactive queue has loaded what it needs.
 const ENOUGH: u64 = 120_000;
 
-/// Why a queue is raised.
+/// Reason a queue is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// New, or idle for long.
@@ -30,10 +30,10 @@ pub enum Kind {
     SoftRealTime,
 }
 
-/// What speaks for raising a queue that has work again.
+/// Evidence for raising a queue that has work again.
 #[derive(Clone, Copy, Debug)]
 pub struct Signs {
-    /// It may be raised at all: somebody waits for it, or it is raised already.
+    /// It is eligible: its requests are synchronous, or it is raised already.
     pub may: bool,
     /// It was idle for long.
     pub interactive: bool,
@@ -47,16 +47,16 @@ pub struct Signs {
 #[derive(Clone, Copy, Debug)]
 pub struct Raise {
     kind: Option<Kind>,
-    /// When it began; while there is none, when the queue last had work or its last one ended.
+    /// Start of raising; if not raised, the time the queue last had work or its last raising ended.
     since: Time,
     lasts: Span,
     /// While soft real-time: when the interactive raising before it began.
     interactive_since: Option<Time>,
     /// Sectors served while raised.
     service: u64,
-    /// Soft real-time is who asks no sooner.
+    /// Earliest next request that still counts as soft real-time.
     soft_next: Time,
-    /// When the queue got work again, and the sectors it was served since.
+    /// Time the queue became backlogged, and sectors served since.
     backlogged: Time,
     backlog_service: u64,
 }
@@ -90,7 +90,7 @@ impl Raise {
         self.kind.is_some()
     }
 
-    /// Why it is raised.
+    /// Reason it is raised.
     pub fn kind(&self) -> Option<Kind> {
         self.kind
     }
@@ -140,7 +140,7 @@ impl Raise {
         (self.kind, self.since, self.lasts, self.service) = (Some(Kind::Interactive), now, lasts, 0);
     }
 
-    /// A request that nobody waits for joins others of its queue: after a pause, the queue is raised.
+    /// An asynchronous request joins others; after a pause, the queue is raised.
     pub fn joined_async(&mut self, now: Time, interactive: Span) {
         if !self.is_raised() && now.since(self.since) > ASYNC_PAUSE {
             self.begin_interactive(now, interactive);
@@ -220,7 +220,7 @@ impl Burst {
     /// The longest gap within a burst.
     const GAP: Span = Span::from_ms(180);
 
-    /// A new queue has its first request. Answers the queues that now are known to belong to a large burst.
+    /// A new queue has its first request. Returns the queues now known to belong to a large burst.
     pub fn begins(&mut self, now: Time, queue: u32) -> &[u32] {
         let goes_on = self.last.is_some_and(|last| now.since(last) <= Burst::GAP);
         self.last = Some(now);

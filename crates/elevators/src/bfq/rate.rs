@@ -1,7 +1,7 @@
-//! How fast the device is at best, learnt from what it was given.
+//! Estimates the device's peak rate from the requests it was given.
 //!
-//! Requests are counted over an interval of a second at most; its rate counts where most requests were sequential, or
-//! where it was the highest so far, and the more so the more sequential and the longer the interval was.
+//! Requests are counted over intervals of at most a second. An interval's rate counts if most of its requests were
+//! sequential or it was the highest so far; it weighs more the longer and more sequential the interval was.
 
 use super::settings::Times;
 use goodness_core::{IoContext, QueueFacts, Request, Span, Time};
@@ -10,19 +10,19 @@ use goodness_core::{IoContext, QueueFacts, Request, Span, Time};
 const ONE: u64 = 1 << 16;
 /// An interval that is long enough to stop.
 const FULL: Span = Span::from_s(1);
-/// One that is long enough to count, with so many requests in it.
+/// Least duration and number of requests of an interval that counts.
 const USEFUL: Span = Span::from_ms(300);
 const USEFUL_REQUESTS: u64 = 32;
 /// The device idle for so long: the interval ends.
 const LONG_IDLE: Span = Span::from_ms(100);
-/// Requests given so shortly after a completion still follow it.
+/// Time after a completion within which a request still counts as following it.
 const FOLLOWS: Span = Span::from_ms(2);
-/// No device serves more sectors in a microsecond.
+/// Highest plausible rate, in sectors per microsecond.
 const CREDIBLE: u64 = 20 * ONE;
 /// Below a 1024th of a sector in a microsecond the device has certainly done something else.
 const SLOW: u64 = ONE >> 10;
 
-/// A device of reference: its rate, and for how long a large application loads from it.
+/// A reference device: its rate, and the time a large application loads from it.
 struct Reference {
     rate: u64,
     time: Span,
@@ -78,7 +78,7 @@ impl PeakRate {
         self.rotational
     }
 
-    /// What a seek costs, at least.
+    /// Least cost of a seek.
     pub fn seek(&self) -> Span {
         if self.rotational { Span::from_ms(8) } else { Span::from_ms(2) }
     }
@@ -99,8 +99,8 @@ impl PeakRate {
         distance > Times::SEEK_SECTORS && (self.rotational || sectors < Times::SMALL_SECTORS)
     }
 
-    /// The device gets a request that begins `distance` from where the one before it ended. Answers whether the
-    /// estimate may have changed.
+    /// The device gets a request that starts `distance` from the end of the previous one. Returns whether the estimate
+    /// may have changed.
     pub fn dispatched(&mut self, cx: &IoContext, distance: u64, request: &Request) -> bool {
         if self.requests == 0 {
             self.restart(cx.now, request);
@@ -131,7 +131,7 @@ impl PeakRate {
         self.largest = if self.requests.is_multiple_of(32) { sectors } else { self.largest.max(sectors) };
     }
 
-    /// The device completed a request. Answers whether the estimate may have changed.
+    /// The device completed a request. Returns whether the estimate may have changed.
     pub fn completed(&mut self, now: Time) -> bool {
         let took = now.since(self.last_completion);
         let mut changed = false;
@@ -150,7 +150,7 @@ impl PeakRate {
         self.largest = self.sectors;
     }
 
-    /// Ends the interval, which lasts until the last dispatch or, if that was later, the last completion.
+    /// Ends the interval at the last dispatch or completion, whichever is later.
     fn conclude(&mut self, last_dispatch: Time) -> bool {
         let span = Span(last_dispatch.max(self.last_completion).0.saturating_sub(self.first.0));
         if self.requests < USEFUL_REQUESTS || last_dispatch.0.saturating_sub(self.first.0) < USEFUL.0 {

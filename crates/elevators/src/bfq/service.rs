@@ -1,4 +1,4 @@
-//! Service of a queue: its begin, its requests, and its end with what that costs the queue.
+//! Service of a queue: start, requests, end, and the charge.
 
 use super::Bfq;
 use super::budget::{Expiry, Served};
@@ -7,14 +7,14 @@ use super::raising::Kind;
 use crate::parts::nearest_request;
 use goodness_core::{IoContext, RequestId, Span, Time};
 
-/// Shorter service says nothing of a queue's rate.
+/// Shortest service from which a rate is computed.
 const TOO_SHORT: Span = Span::from_ms(1);
-/// Only of longer service it is said that it was slow.
+/// Shortest service that can count as slow.
 const LONG: Span = Span::from_ms(20);
 
-/// What to do with the queue that is served.
+/// Decision about the queue in service.
 enum Verdict {
-    /// Serve this one: it, or another meanwhile.
+    /// Serve this queue: the one in service, or another meanwhile.
     Serve(u32),
     /// Wait.
     Wait,
@@ -22,7 +22,7 @@ enum Verdict {
 }
 
 impl Bfq {
-    /// The queue whose next request the device gets now.
+    /// The queue whose request the device gets next.
     pub(super) fn select(&mut self, cx: &IoContext) -> Option<u32> {
         loop {
             let (number, is_new) = match self.schedule.serving() {
@@ -136,7 +136,7 @@ impl Bfq {
         self.waiting -= 1;
     }
 
-    /// The request after `request`: once in each service the oldest, if it has waited too long; else the nearest.
+    /// The request after `request`: the oldest if expired (once per service), else the nearest.
     fn after(&mut self, cx: &IoContext, number: u32, request: RequestId) -> Option<RequestId> {
         let queue = &mut self.queues[number as usize];
         let expire = if queue.sync { self.settings.fifo_expire_sync } else { self.settings.fifo_expire_async };
@@ -150,7 +150,7 @@ impl Bfq {
         nearest_request::beside(&queue.order, &self.sectors, self.back, self.position, request)
     }
 
-    /// A request has left a queue that is not served: the queue may be empty now, or its budget not fit what is next.
+    /// Handles a request leaving a queue not in service, which may now be empty or have an unsuitable budget.
     pub(super) fn settle(&mut self, cx: &IoContext, number: u32) {
         if self.schedule.serving() == Some(number) || !self.queues[number as usize].busy {
             return self.recount(number);
@@ -210,8 +210,8 @@ impl Bfq {
         self.recount(number);
     }
 
-    /// A queue that wasted the device's time is charged for the time, not for the sectors: it seeks, and sectors would
-    /// be cheap for it. Raised queues are exempt.
+    /// Charges a slow queue for time instead of sectors, because sectors are cheap for a seeking queue. Raised queues
+    /// are exempt.
     pub(super) fn charge_time(&mut self, number: u32, why: Expiry, took: Span) {
         let queue = &self.queues[number as usize];
         let entity = &self.schedule[number];
@@ -263,7 +263,8 @@ impl Bfq {
     }
 }
 
-/// A queue without requests: once none is outstanding, it is known when it would be soft real-time to ask again.
+/// Handles a queue without requests: once none is outstanding, computes when its next one would count as soft
+/// real-time.
 fn drain(queue: &mut Queue, now: Time, slice_idle: Span, jiffy: Span) {
     if !queue.order.is_empty() {
         return;

@@ -4,15 +4,15 @@ use goodness_core::{QueueFacts, Span};
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// How long the device is kept idle for the next request of the queue that is served; 0: never.
+        /// Longest wait for the next request of the queue in service; 0 for never.
         slice_idle: Span = Span::from_ms(8), in Span::ZERO => Span::from_s(1);
-        /// Longest service of a queue in one go; auto: an eighth of a second in whole jiffies.
+        /// Longest service of a queue per turn; auto: an eighth of a second in whole jiffies.
         timeout_sync: Option<Span> = None, in Span::from_ms(1) => Span::from_s(60);
-        /// Most sectors that a queue is served in one go; 0: what the device can serve until the timeout.
+        /// Most sectors served per turn of a queue; 0: as many as the device serves within the timeout.
         max_budget: u64 = 0, in 0 => 1 << 32;
-        /// Age at which a request that somebody waits for goes before its neighbours.
+        /// Age at which a synchronous request goes first.
         fifo_expire_sync: Span = Span::from_ms(125), in Span::ZERO => Span::from_s(600);
-        /// The same for requests that nobody waits for.
+        /// Age at which an asynchronous request goes first.
         fifo_expire_async: Span = Span::from_ms(250), in Span::ZERO => Span::from_s(600);
         /// Farthest step backwards, in KiB.
         back_seek_max: u64 = 16_384, in 0 => 1 << 40;
@@ -23,7 +23,7 @@ goodness_core::tunables! {
         /// Whether queues that begin together are one, on a device that queues and does not seek (Linux 5.13 and
         /// later).
         stable_merge: bool = true;
-        /// Whether shares are kept at any cost: always idle, one request in the device.
+        /// Keep shares at any cost: always idle, one request in the device.
         strict_guarantees: bool = false;
     }
 }
@@ -44,7 +44,7 @@ impl Times {
     pub const SHORT_IDLE: Span = Span::from_ms(2);
     /// Idling for a raised queue is not shorter than this.
     pub const RAISED_IDLE: Span = Span::from_ms(20);
-    /// A sector that nobody waits for counts as so many, where all weights are equal.
+    /// Sectors charged per asynchronous sector, if all weights are equal.
     pub const ASYNC_CHARGE: u64 = 3;
     /// The first largest budget, in sectors.
     pub const FIRST_BUDGET: u64 = 16_384;

@@ -1,19 +1,18 @@
-//! Which queue a submitter's requests join: its own, or that of one which began just before it.
+//! Assigns submitters to queues: their own, or that of one that started just before.
 //!
-//! Processes that begin together, as the threads of one program do, most often work together. On a device that queues
-//! and does not seek they share the queue of the first of them, and none of them is served at the cost of another
-//! (Linux 5.13: early stable merging). On any other device each has its own at first, and one that shows within 600 ms
-//! that it is not served faster alone joins that of the first then (late stable merging). Who shares a queue stays with
-//! it.
+//! Processes that start together, like the threads of a program, mostly work together. On a device that queues and does
+//! not seek, they share the queue of the first, so that none is served at another's cost (Linux 5.13: early stable
+//! merging). On any other device each starts with its own; one that within 600 ms gains nothing from being served alone
+//! then joins the first one's queue (late stable merging). Sharing is permanent.
 
 use super::queue;
 use goodness_core::{IoPriority, Span, Submitter, Time};
 
-/// Who begins so soon after the first shares its queue.
+/// Time after the first within which a process shares its queue.
 const TOGETHER: Span = Span::from_ms(180);
 /// After so long, whoever begins is a first one.
 const ANEW: Span = Span::from_ms(600);
-/// So long a queue is watched before it is decided whether it is given up for that of the first.
+/// Observation time before a queue may be given up for that of the first.
 const LATE: Span = Span::from_ms(600);
 
 /// The first of those that begin together.
@@ -24,7 +23,7 @@ struct First {
     priority: IoPriority,
 }
 
-/// A queue that may be given up.
+/// A queue under observation.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     began: Time,
@@ -35,7 +34,7 @@ struct Watched {
 /// The queues of all submitters.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
-    /// By submitter: the number of its queue, once it has one.
+    /// Queue number by submitter, if assigned.
     queues: Vec<Option<u32>>,
     /// By queue: who shares it.
     sharers: Vec<u32>,
@@ -73,8 +72,8 @@ impl Sharing {
         number
     }
 
-    /// Who began with another and was watched for long enough: its queue and that of the first, if that still has a
-    /// sharer. It is asked once; [`Sharing::moves`] if it is better off there.
+    /// For a submitter that started with another and was observed long enough: its queue and that of the first, if that
+    /// still has a user. Returned once; call [`Sharing::moves`] if it should join.
     pub fn is_due(&mut self, now: Time, submitter: Submitter) -> Option<(u32, u32)> {
         let watched = self.watched.get_mut(submitter.0 as usize)?;
         let Watched { first, .. } = watched.take_if(|watched| now.since(watched.began) > LATE)?;
@@ -82,7 +81,7 @@ impl Sharing {
         self.queue_of(submitter).filter(|own| has_sharers && *own != first).map(|own| (own, first))
     }
 
-    /// `submitter` gives its queue up for `number`. The queue given up, if nobody else shares it.
+    /// Moves `submitter` to queue `number`. Returns its old queue if that has no other user.
     pub fn moves(&mut self, submitter: Submitter, number: u32) -> Option<u32> {
         let given_up = self.leaves(submitter);
         self.join(submitter, number);
@@ -109,7 +108,7 @@ impl Sharing {
         self.sharers[number as usize] += 1;
     }
 
-    /// `submitter` is gone: its queue, if nobody else shares it.
+    /// `submitter` has exited. Returns its queue if that has no other user.
     pub fn leaves(&mut self, submitter: Submitter) -> Option<u32> {
         let number = self.queues.get_mut(submitter.0 as usize)?.take()?;
         if let Some(watched) = self.watched.get_mut(submitter.0 as usize) {

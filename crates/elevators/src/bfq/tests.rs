@@ -15,12 +15,12 @@ fn best_effort(level: u8) -> IoPriority {
     IoPriority { class: IoClass::BestEffort, level }
 }
 
-/// A flash device with a queue of its own, alone.
+/// A flash device with a queue of its own.
 fn flash(settings: Settings) -> VerbDriver<Bfq> {
     VerbDriver::with(QueueFacts { depth: 32, rotational: false, requests: 64, ..facts() }, settings)
 }
 
-/// The same, where each process has a queue of its own though they begin together.
+/// The same, but processes that start together have separate queues.
 fn driver(settings: Settings) -> VerbDriver<Bfq> {
     flash(Settings { stable_merge: false, ..settings })
 }
@@ -29,8 +29,7 @@ fn io(process: u32, level: u8, sector: u64) -> Io {
     Io { priority: best_effort(level), ..Io::read(Submitter(process), sector, 8) }
 }
 
-/// A heavy queue for which the device is kept idle, one request of it known to take 100 us, and a light one with
-/// requests.
+/// The device idles for a heavy queue, one request of which takes 100 us alone, while a light queue has requests.
 fn waiting_for_the_heavy_queue() -> VerbDriver<Bfq> {
     let mut driver = driver(fair());
     for sector in [0, 8] {
@@ -188,7 +187,7 @@ fn a_raised_queue_takes_the_device_from_one_that_is_not() {
     }
 }
 
-/// One request after the other of process 0, each complete at once.
+/// Requests of process 0 one by one, each completing at once.
 fn one_by_one(driver: &mut VerbDriver<Bfq>, sectors: impl Iterator<Item = u64>) {
     for sector in sectors {
         let request = driver.insert(io(0, 4, sector));

@@ -1,8 +1,8 @@
-//! B-WF2Q+: which queue is served next, and how far each is along its share.
+//! B-WF2Q+: selects the next queue by weighted fair queueing.
 //!
-//! Service is measured in sectors. In each class a virtual time goes on by service over the sum of weights; a queue has
-//! a start S and a finish F = S + budget / weight in it. Of the queues that have started (S not after the virtual time)
-//! the one with the smallest F is next. Classes precede each other strictly, but for the thin share of the idle one.
+//! Service is measured in sectors. Each class has a virtual time, which advances by service over the sum of weights. In
+//! it, a queue has a start S and a finish F = S + budget / weight. Among eligible queues (S not after the virtual
+//! time), the one with the smallest F is next. Classes have strict priority, except for a thin share of the idle class.
 
 use goodness_core::{Span, Time};
 use goodness_queues::{Nodes, Tree};
@@ -19,7 +19,7 @@ fn virtual_span(sectors: u64, weight: u64) -> u64 {
     sectors * SECTOR / weight
 }
 
-/// Where a queue is kept.
+/// The list that holds a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// Nowhere: its share of the past is forgotten.
@@ -33,7 +33,7 @@ enum Place {
     Serving,
 }
 
-/// One queue's place in virtual time.
+/// Virtual times of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entity {
     place: Place,
@@ -50,7 +50,7 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// What is left of the budget.
+    /// Remaining budget.
     pub fn left(&self) -> u64 {
         self.budget.saturating_sub(self.service)
     }
@@ -66,26 +66,26 @@ impl Entity {
     }
 }
 
-/// How a queue that had no requests comes back.
+/// How a queue without requests becomes active again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Return {
-    /// As any other.
+    /// Like any other.
     Late,
-    /// It was waited for without blocking others, and came in time: it may begin where it ended, in the past. By so
-    /// much its weight is raised.
+    /// Its request was waited for without blocking others and came in time: it may start where it finished, in the
+    /// past. The gain is compensated by its weight.
     InTime {
         /// Times its own weight.
         raised: u64,
     },
 }
 
-/// One class.
+/// State of one class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     active: Tree,
     idle: Tree,
     now: u64,
-    /// Of all queues of the class that are not [`Place::Out`].
+    /// Sum of the weights of all queues that are not [`Place::Out`].
     weights: u64,
 }
 
@@ -113,7 +113,7 @@ impl std::ops::IndexMut<u32> for Schedule {
 }
 
 impl Schedule {
-    /// No queues.
+    /// A schedule without queues.
     pub fn new() -> Schedule {
         Schedule {
             nodes: Nodes::default(),
@@ -142,7 +142,7 @@ impl Schedule {
         self[queue].wanted = (class, weight);
     }
 
-    /// The queue, which waits nowhere or is being served, takes on the class and weight it wants.
+    /// Applies the queue's new class and weight. The queue must be idle or in service.
     pub fn apply(&mut self, queue: u32) {
         let Entity { place, class, weight, wanted, .. } = self[queue];
         if (class, weight) == wanted {
@@ -198,7 +198,7 @@ impl Schedule {
         self.classes[class].active.insert(&mut self.nodes, queue, finish as i64, [start as i64]);
     }
 
-    /// The queue still has requests: it is active, or ends being served. Its next budget is set.
+    /// Requeues an active or serving queue that has more requests; its next budget is set.
     pub fn requeue(&mut self, queue: u32) {
         let Entity { place, class, .. } = self[queue];
         if place == Place::Serving {
@@ -220,8 +220,8 @@ impl Schedule {
         entity.start = entity.finish;
     }
 
-    /// The queue has no more requests: it is active, or ends being served. It stays known until the virtual time
-    /// reaches its finish, so that nobody gains by leaving.
+    /// Deactivates a queue without further requests. It keeps its finish until the virtual time passes it, so that
+    /// leaving gains nothing.
     pub fn deactivate(&mut self, queue: u32) {
         let Entity { place, class, .. } = self[queue];
         if place == Place::Serving {
@@ -257,7 +257,7 @@ impl Schedule {
         self.forget_past(class);
     }
 
-    /// Idle queues that the virtual time has reached are known no longer.
+    /// Removes idle queues whose finish the virtual time has passed.
     fn forget_past(&mut self, class: usize) {
         if self.classes[class].active.is_empty() && self.serving.is_none_or(|queue| self[queue].class != class) {
             let Class { idle, now, .. } = self.classes[class];
@@ -290,7 +290,7 @@ impl Schedule {
         Some(queue)
     }
 
-    /// Whether `queue`, which is active, would have been chosen before the one that is served.
+    /// Whether the active `queue` would have been chosen before the one in service.
     pub fn precedes(&self, queue: u32, serving: u32) -> bool {
         let (new, old) = (&self[queue], &self[serving]);
         new.class < old.class

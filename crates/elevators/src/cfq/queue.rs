@@ -1,5 +1,4 @@
-//! A queue of requests: one for each process's synchronous requests, one for the asynchronous ones of all processes of
-//! equal priority.
+//! A queue: the synchronous requests of one process, or the asynchronous ones of all processes of equal priority.
 
 use crate::parts::fifo::Fifo;
 use crate::parts::decaying_mean::Mean;
@@ -8,23 +7,23 @@ use goodness_core::{IoClass, IoPriority, Request, RequestId, Submitter};
 
 /// Levels of a class.
 pub const LEVELS: usize = 8;
-/// Shared queues: each level of real time and best effort, and one for idle.
+/// Number of shared queues: one per level of real time and best effort, and one for idle.
 pub const SHARED: usize = 2 * LEVELS + 1;
-/// Seeks longer than this on average make a process seeky, in sectors.
+/// Mean seek in sectors above which a process counts as seeky.
 const SEEKY: u64 = 131_072;
-/// Samples, in 256ths, above which a mean is believed: that is from the third on.
+/// Sample weight, in 256ths, above which a mean is trusted: from the third sample on.
 const BELIEVED: u64 = 80;
 
 /// The list of service that a queue may be on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceList {
-    /// Next in turn: the queues of the level visited last, and those of real time.
+    /// Next in turn: the queues of the last visited level, and real-time ones.
     Current,
     /// Best effort, by level.
     Level(u8),
     /// Best effort, with requests still in flight.
     Busy,
-    /// Of the idle class.
+    /// The idle class.
     Idle,
 }
 
@@ -39,13 +38,13 @@ pub struct Queue {
     pub priority: IoPriority,
     /// The list of service it is on: on one exactly while requests wait.
     pub place: Option<ServiceList>,
-    /// When its last request in flight completed or its slice ended; none if it is new.
+    /// Time its last request completed or its slice ended; `None` if new.
     pub served: Option<u64>,
     /// Requests chosen and not complete.
     pub dispatched: u32,
-    /// Requests in existence: reads, then others.
+    /// Requests allocated: reads, then others.
     pub allocated: [u32; 2],
-    /// When its slice ends; none until the first dispatch of it.
+    /// End of its slice; `None` until its first dispatch.
     pub slice_end: Option<u64>,
     /// The device is idle for its next request.
     pub is_awaited: bool,
@@ -60,26 +59,26 @@ pub struct Queue {
     pub habits: Habits,
 }
 
-/// What is known of the process of a queue.
+/// Statistics of a queue's process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Habits {
     pub think: Mean,
     seek: Mean,
     position: u64,
-    /// When a synchronous request of it last completed; at first, when it came.
+    /// Time its last synchronous request completed; initially its arrival time.
     pub last_completion: u64,
     pub has_exited: bool,
 }
 
 impl Habits {
-    /// Counts the think time, up to `think_max`, and the seek that end with `request`.
+    /// Counts the think time (at most `think_max`) and the seek before `request`.
     pub fn learn(&mut self, now: u64, think_max: u64, request: &Request) {
         self.think.think((now - self.last_completion).min(think_max));
         self.seek.seek(self.position.abs_diff(request.sector));
         self.position = request.end();
     }
 
-    /// Whether it seeks far on average, as far as is known.
+    /// Whether its mean seek is long, as far as known.
     #[inline]
     pub fn is_seeky(&self) -> bool {
         self.seek.samples() > BELIEVED && self.seek.value() > SEEKY
@@ -156,17 +155,17 @@ pub fn shared_priority(number: usize) -> IoPriority {
     }
 }
 
-/// How long slices are, in jiffies, and how many requests an asynchronous one may have.
+/// Slice lengths in jiffies, and request limits of asynchronous slices.
 #[derive(Clone, Copy, Debug)]
 pub struct Slices {
-    /// Of level 4, asynchronous and synchronous.
+    /// For level 4: asynchronous, synchronous.
     pub base: [u64; 2],
     /// Half the requests of an asynchronous slice of the last level.
     pub async_requests: u64,
 }
 
 impl Slices {
-    /// A slice: a fifth more for each level before the fourth, a fifth less for each after it.
+    /// Length of a slice: a fifth more per level above the fourth, a fifth less per level below.
     pub fn length(&self, is_sync: bool, level: u8) -> u64 {
         let base = self.base[usize::from(is_sync)];
         let step = base / 5;

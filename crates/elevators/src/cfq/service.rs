@@ -4,7 +4,7 @@ use super::queue::{LEVELS, Queue, ServiceList};
 use goodness_core::IoClass;
 use goodness_queues::{Links, List};
 
-/// The lists, and the walk through the levels: 0; 0, 1; 0, 1, 2; up to 0 to 7; then again.
+/// The service lists, and the order of levels: 0; 0, 1; 0, 1, 2; up to 0 to 7; then from the start.
 #[derive(Debug, Default)]
 pub struct Service {
     links: Links,

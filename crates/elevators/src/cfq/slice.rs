@@ -1,4 +1,4 @@
-//! The life of a slice: a queue is selected, has the disk to itself, may be waited for, and expires.
+//! A slice: a queue is selected, dispatches alone, may be waited for, and expires.
 
 use super::Cfq;
 use super::queue::Queue;
@@ -9,7 +9,7 @@ use goodness_core::{IoContext, RequestId, Span};
 pub(super) const SEEKY_WAIT: Span = Span::from_ms(2);
 
 impl Cfq {
-    /// Fills the dispatch list from the queue whose turn it is.
+    /// Fills the dispatch list from the active queue.
     pub(super) fn fill(&mut self, cx: &IoContext) {
         let now = cx.facts.jiffies(cx.now);
         let Some(number) = self.select(now) else { return };
@@ -35,7 +35,7 @@ impl Cfq {
         }
     }
 
-    /// The queue that may dispatch. None: nobody has anything, or it is better to wait.
+    /// The queue that may dispatch. `None`: there is no request, or waiting is better.
     fn select(&mut self, now: u64) -> Option<u32> {
         if let Some(number) = self.active {
             let queue = self.queue(number);
@@ -60,7 +60,7 @@ impl Cfq {
         next
     }
 
-    /// The next queue of the idle class, if nobody else's request has completed for long enough.
+    /// The next queue of the idle class, if no other request has completed for long enough.
     fn first_idle(&mut self, now: u64) -> Option<u32> {
         let number = self.service.first_idle()?;
         let from = self.last_completion + self.grace;
@@ -71,8 +71,7 @@ impl Cfq {
         None
     }
 
-    /// Whether the active queue, which is empty, keeps the disk: while its requests are under way, and for a while
-    /// after.
+    /// Whether the active, empty queue keeps the disk: while its requests are in flight, and for a wait after that.
     pub(super) fn awaits(&mut self, now: u64, number: u32) -> bool {
         let queue = self.queue(number);
         if !queue.is_sync || !queue.has_idle_window || queue.habits.has_exited || self.slice_idle == 0 {
@@ -86,12 +85,12 @@ impl Cfq {
         true
     }
 
-    /// How long to wait for the next request of a queue.
+    /// Length of the wait for a queue's next request.
     fn wait_of(&self, queue: &Queue) -> u64 {
         if queue.habits.is_seeky() { self.slice_idle.min(self.seeky_wait) } else { self.slice_idle }
     }
 
-    /// The wait for the active queue is over, or goes on because nobody else has anything.
+    /// The wait for the active queue has ended; it continues if no other queue has requests.
     pub(super) fn wait_ended(&mut self, now: u64) {
         self.idle_timer = None;
         let Some(number) = self.active else { return };
@@ -119,7 +118,7 @@ impl Cfq {
         }
     }
 
-    /// What a queue gives next: once in a slice its oldest request if that has expired, else the best one.
+    /// Next request of a queue: its oldest if expired (once per slice), else the nearest.
     fn pick(&mut self, cx: &IoContext, number: u32) -> Option<RequestId> {
         let expire = self.expire;
         let queue = self.queue_mut(number);

@@ -63,7 +63,7 @@ fn two_sequential_readers_alternate_in_slices_of_100_ms() {
     assert_eq!(bed.seeks(), bed.switches());
 }
 
-/// What a reader with this think time gets beside a backlogged one, and how often it is waited for.
+/// Waits for a reader with this think time beside a backlogged one, and their lengths.
 fn waits(bed: &Testbed<Cfq>, job: usize) -> Vec<(usize, Span)> {
     let log: &[Served] = &bed.log;
     let pairs = log.windows(2).enumerate().filter(|(_, pair)| pair[0].job == job);

@@ -8,7 +8,7 @@ fn driver(settings: Settings) -> VerbDriver<CfqV2> {
     VerbDriver::with(QueueFacts { depth: 64, ..facts() }, settings)
 }
 
-/// Dispatches one round and says which requests it had.
+/// Dispatches one round and returns its requests.
 fn round(driver: &mut VerbDriver<CfqV2>) -> Vec<RequestId> {
     let mut round: Vec<RequestId> = driver.dispatch().into_iter().collect();
     while !driver.elevator().chosen.is_empty() {

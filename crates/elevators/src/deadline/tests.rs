@@ -72,7 +72,7 @@ fn a_gap_ends_a_batch_of_the_old_kernel_only() {
     assert_eq!(gaps(Kernel::V2_6_25), [('R', 32), ('W', 16)]);
 }
 
-/// Reads at 500, 300 and 700 begin a sweep; after 500 was dispatched, 100 and 600 arrive.
+/// Reads at 500, 300 and 700 start a sweep; after 500 is dispatched, 100 and 600 arrive.
 fn sweep(kernel: Kernel) -> Vec<u64> {
     let mut driver = driver(|s| s.kernel = kernel);
     for sector in [500, 300, 700] {

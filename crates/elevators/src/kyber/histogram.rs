@@ -1,4 +1,4 @@
-//! The control since 4.20: histograms of latency; a congested device takes tokens from domains that meet their target.
+//! Control since 4.20: latency histograms. A congested device takes tokens from domains that meet their target.
 
 use super::{DOMAINS, after_jiffies};
 use goodness_core::{IoContext, Request, Span, Time};
@@ -21,7 +21,7 @@ const DISCARD_TARGET: Span = Span::from_s(5);
 #[derive(Clone, Copy, Debug, Default)]
 struct Histogram {
     buckets: [u32; BUCKETS],
-    /// When the first of them was added.
+    /// Time the first entry was added.
     since: Option<Time>,
 }
 
@@ -31,8 +31,7 @@ impl Histogram {
         self.buckets[bucket] += 1;
     }
 
-    /// The bucket in which the percentile lies; the histogram is empty afterwards. `None` before there are enough
-    /// samples.
+    /// The bucket of the percentile; empties the histogram. `None` if there are too few samples.
     fn take_percentile(&mut self, now: Time, percent: u64) -> Option<usize> {
         let samples: u32 = self.buckets.iter().sum();
         if samples < ENOUGH && now.since(self.since?) < PATIENCE {
@@ -65,7 +64,7 @@ pub struct Histograms {
     device: [Histogram; TIMED],
     /// The last percentile of total latency on which nothing was decided.
     remembered: [Option<usize>; TIMED],
-    /// When the next decision is due.
+    /// Time of the next decision.
     pub timer: Option<Time>,
 }
 

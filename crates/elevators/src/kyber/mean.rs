@@ -1,5 +1,5 @@
-//! The control of 4.12 to 4.19: means over short windows; reads and writes are throttled when one is good and the other
-//! bad.
+//! Control of 4.12 to 4.19: means over short windows. Reads or writes are throttled when they are fast and the others
+//! slow.
 
 use super::{DOMAINS, after_jiffies};
 use goodness_core::{IoContext, Request, Span, Time};
@@ -14,7 +14,7 @@ const OTHER: usize = 2;
 /// Tokens of the other domain, from which on nothing is throttled.
 const OTHER_TOKENS: u32 = 64;
 
-/// How a mean latency compares with its target; the greater the better.
+/// A mean latency relative to its target; greater is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// At least twice the target.
@@ -54,17 +54,17 @@ struct Mean {
 pub struct Means {
     targets: [Span; 2],
     means: [Mean; 3],
-    /// When the window ends; none is open where there is none.
+    /// End of the window; `None` if none is open.
     pub timer: Option<Time>,
 }
 
 impl Means {
-    /// No window.
+    /// No open window.
     pub fn new(read: Span, write: Span) -> Means {
         Means { targets: [read, write], means: Default::default(), timer: None }
     }
 
-    /// A request of `domain` completed: it counts in an open window, or opens one if it was too slow.
+    /// Samples a completed request of `domain`. It counts in the open window; if it missed its target, it opens one.
     pub fn sample(&mut self, cx: &IoContext, domain: usize, request: &Request) {
         let latency = cx.now.since(request.issued);
         if self.timer.is_some() {
@@ -93,7 +93,7 @@ impl Means {
     }
 }
 
-/// The depth of reads or writes, so that both fare alike: who is well gives way to who is not.
+/// Depth of reads or writes, balancing both: the better one is throttled.
 pub fn balanced(depth: u32, this: Option<Status>, other: Option<Status>) -> u32 {
     let part = |share: u32| depth.saturating_sub((depth / share).max(1));
     match (this, other) {
@@ -108,7 +108,7 @@ pub fn balanced(depth: u32, this: Option<Status>, other: Option<Status>) -> u32 
     }
 }
 
-/// The depth of all else where reads and writes, the better of both, fare as `best` says.
+/// Depth of other requests, given the better status of reads and writes.
 fn throttled(depth: u32, best: Option<Status>, has_samples: bool) -> u32 {
     match best {
         None => depth + 2,

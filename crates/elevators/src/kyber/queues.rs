@@ -1,5 +1,5 @@
-//! Where requests wait: in a queue of their CPU and domain until their hardware queue serves that domain and has run
-//! dry; then all CPUs' queues are emptied into the hardware queue's own list.
+//! Request queues: per CPU and domain. When a hardware queue serves a domain and its own list is empty, it takes over
+//! all CPUs' queues of that domain.
 
 use goodness_core::{HwQueue, QueueFacts, Request, RequestId};
 use goodness_queues::{Links, List};
@@ -7,7 +7,7 @@ use goodness_queues::{Links, List};
 /// A piece of I/O may join one of this many newest requests of its CPU (section 2.2, general knowledge).
 const NEWEST: usize = 8;
 
-/// Where a request waits.
+/// Location of a request.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Nowhere,
@@ -97,7 +97,7 @@ impl Queues {
         Some(first)
     }
 
-    /// Empties the queues of all CPUs, in order of the CPUs, into the list of their hardware queue.
+    /// Moves the queues of all CPUs, in CPU order, to the list of their hardware queue.
     fn collect(&mut self, group: usize) {
         if self.in_local[group] == 0 {
             return;

@@ -17,7 +17,7 @@ fn driver(kernel: Kernel) -> VerbDriver<Kyber> {
     VerbDriver::with(facts, Settings { kernel, ..Settings::default() })
 }
 
-/// `count` requests like `io`, one after the other, each `wait` in the queue and `device` in the device.
+/// `count` requests like `io`, one by one, each for `wait` in the queue and `device` in the device.
 fn run(driver: &mut VerbDriver<Kyber>, io: Io, count: usize, wait: Span, device: Span) {
     for _ in 0..count {
         let request = driver.insert(io);
@@ -32,7 +32,7 @@ fn depths(driver: &VerbDriver<Kyber>) -> Vec<u32> {
     driver.elevator().tokens.iter().map(|tokens| tokens.depth).collect()
 }
 
-/// A second in which the p99 of reads lies in bucket `p99` and writes find the device congested; 500 of each.
+/// A second in which the p99 of reads is in bucket `p99` and writes see a congested device; 500 of each.
 fn congested(driver: &mut VerbDriver<Kyber>, p99: u64) {
     run(driver, READ, 500, Span::from_us(500 * p99 + 1), Span(1));
     run(driver, WRITE, 500, Span::from_ms(11), Span::from_ms(11));

@@ -93,8 +93,8 @@ fn a_read_aged_exactly_500_ms_counts_as_expired() {
     assert_eq!((next(Span::from_ms(499)), next(Span::from_ms(500))), (800, 8));
 }
 
-/// A device of 128 tags with so many random reads outstanding, one completing each `service`: how many of a thousand
-/// dispatches begin behind the one before.
+/// On a device of 128 tags with this many random reads outstanding, one completing every `service`: dispatches out of a
+/// thousand that start behind the previous one.
 fn ascending<E: RegisteredElevator>(settings: E::Settings, outstanding: usize, service: Span) -> usize {
     let mut driver = VerbDriver::<E>::with(goodness_core::QueueFacts { depth: 128, requests: 1024, ..facts() }, settings);
     let mut rng = Seed(5).rng();

@@ -1,18 +1,17 @@
-//! What the textbook disciplines have in common: all waiting requests in one order by first sector, and the place of
-//! the arm, which is where the request dispatched last ends. A discipline says only which is next.
+//! Base of the textbook disciplines: all waiting requests ordered by first sector, and the arm position, which is the
+//! end of the last request dispatched. A discipline only chooses the next request.
 //!
-//! Reads and writes are alike. Requests that begin at the same sector go in order of arrival.
+//! Reads and writes are treated alike. Requests with the same first sector are FIFO.
 
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{Elevator, HwQueue, IoContext, RequestId, Run, Side, Time};
 
-/// Which request is next.
+/// Chooses the next request.
 pub trait Discipline {
-    /// The next of the waiting requests, which are not none. `None`: the arm is on its way, and
-    /// [`Discipline::next_timer`] says until when.
+    /// The next request; `waiting` is not empty. `None` while the arm is moving, until [`Discipline::next_timer`].
     fn choose(&mut self, cx: &IoContext, waiting: &Waiting) -> Option<RequestId>;
 
-    /// When the arm arrives where it was sent.
+    /// Arrival of the arm at its target.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -42,7 +41,7 @@ impl Waiting {
         self.from(self.sectors.sector(last))
     }
 
-    /// Where `request` begins.
+    /// First sector of `request`.
     pub fn sector(&self, request: RequestId) -> u64 {
         self.sectors.sector(request)
     }
@@ -104,8 +103,8 @@ impl<D: Discipline> Elevator for Arm<D> {
     }
 }
 
-/// The queue that operating-systems textbooks draw: 200 cylinders, here of 100 sectors, the arm at 53, eight requests
-/// waiting. Answers the cylinders in order of dispatch, with the millisecond of each.
+/// The example queue of operating-systems textbooks: 200 cylinders of 100 sectors, the arm at 53, eight requests
+/// waiting. Returns the cylinders in order of dispatch, with the millisecond of each.
 #[cfg(test)]
 pub fn textbook<E: goodness_core::RegisteredElevator>(settings: E::Settings) -> Vec<(u64, u64)> {
     use crate::parts::verb_driver::{VerbDriver, facts};

@@ -1,6 +1,6 @@
-//! What AS and CFQ know of a process: how long it thinks and how far it seeks, as means that forget
-//! (`specs/io-schedulers.md` section 5, statistics). Fixed point, 1.0 is 256; each sample weighs 7/8 of the one after
-//! it; division rounds down, which the first means show.
+//! Decaying means of a process's think time and seek distance, for AS and CFQ (`specs/io-schedulers.md` section 5,
+//! statistics). Fixed point with 1.0 = 256. Each sample weighs 7/8 of the next one; divisions round down, which affects
+//! the first means.
 
 const ONE: u64 = 256;
 
@@ -13,7 +13,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// How many samples count, in 256ths: 32 after the first, at most 249.
+    /// Total weight of the samples, in 256ths: 32 after the first, at most 249.
     #[inline]
     pub fn samples(&self) -> u64 {
         self.samples
@@ -31,7 +31,7 @@ impl Mean {
         self.mean = self.total.saturating_add(128) / self.samples;
     }
 
-    /// A seek distance in sectors. A far one counts only as far as the process is known to go: more at first.
+    /// Adds a seek distance in sectors, capped relative to the mean; the cap is higher at first.
     pub fn seek(&mut self, distance: u64) {
         let allowance = if self.samples <= 60 { 2 << 20 } else { 2 << 16 };
         self.decay(distance.min(self.mean.saturating_mul(4).saturating_add(allowance)));
@@ -55,13 +55,13 @@ impl FirstMean {
         self.0 / ONE
     }
 
-    /// One process's first.
+    /// The first sample of a process.
     pub fn add(&mut self, x: u64) {
         self.0 = decayed(self.0, x);
     }
 }
 
-/// How likely something is, in 256ths.
+/// A probability in 256ths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Likelihood(u64);
 

@@ -1,18 +1,17 @@
-//! Which direction the deadline elevators serve next (`specs/io-schedulers.md` sections 4 and 8): reads, unless writes
-//! were passed over too often.
+//! Next direction of the deadline elevators (`specs/io-schedulers.md` sections 4 and 8): reads, unless writes were
+//! passed over too often.
 
 /// [`Operation::direction`](goodness_core::Operation::direction) of reads.
 pub const READ: usize = 0;
-/// That of all others: whatever does not read writes.
+/// Direction of all other operations.
 pub const WRITE: usize = 1;
 
-/// How often reads were selected while writes waited, since writes were selected.
+/// Number of times reads were selected over waiting writes since the last write selection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PassedOver(u64);
 
 impl PassedOver {
-    /// Reads, unless none wait or writes were passed over `limit` times; `None` where nothing waits in either
-    /// direction.
+    /// Reads, unless there are none or writes were passed over `limit` times; `None` if nothing waits.
     pub fn choose(&mut self, waits: [bool; 2], limit: u64) -> Option<usize> {
         let [reads, writes] = waits;
         if reads {

@@ -40,16 +40,16 @@ impl DispatchList {
         self.list.push_back(&mut self.links, request.0);
     }
 
-    /// Puts `request`, which is not here, right before `place`, which is.
+    /// Inserts `request` directly before `place`.
     #[inline]
     pub fn insert_before(&mut self, place: RequestId, request: RequestId) {
         self.listed[request.index()] = true;
         self.list.insert_before(&mut self.links, place.0, request.0);
     }
 
-    /// Puts `request`, which is not here, where a sweep that goes up from `head` and then around meets it: what lies
-    /// behind `head` comes after what lies ahead, and equals keep their order. What was put first or last stays there
-    /// only if it belongs there.
+    /// Inserts `request` in the order of a one-way sweep upwards from `head` that wraps around: sectors behind `head`
+    /// come after those ahead; ties keep their order. Requests put first or last earlier keep that place only if it
+    /// fits the order.
     pub fn insert_one_way(&mut self, head: u64, request: RequestId, sector: impl Fn(RequestId) -> u64) {
         let turn = |request| {
             let sector = sector(request);
@@ -70,7 +70,7 @@ impl DispatchList {
         Some(request)
     }
 
-    /// Takes `request` off the list and says whether it was here.
+    /// Removes `request`. Returns false if it was not on the list.
     #[inline]
     pub fn remove(&mut self, request: RequestId) -> bool {
         let was_here = self.contains(request);

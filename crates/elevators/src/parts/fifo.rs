@@ -10,7 +10,7 @@ use goodness_queues::{Links, List};
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     links: Links,
-    /// By request: how many were pushed before it, or before the one whose place it took.
+    /// Serial number of each request, or of the one it replaced.
     serials: Vec<u64>,
     pushed: u64,
 }
@@ -26,7 +26,7 @@ impl Arrivals {
     }
 }
 
-/// One list in order of arrival.
+/// A FIFO list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fifo(List);
 
@@ -45,13 +45,13 @@ impl Fifo {
         self.0.push_back(&mut arrivals.links, request.0);
     }
 
-    /// Takes `request`, which is here, off the list.
+    /// Removes `request`, which must be on the list.
     #[inline]
     pub fn remove(&mut self, arrivals: &mut Arrivals, request: RequestId) {
         self.0.remove(&mut arrivals.links, request.0);
     }
 
-    /// `absorbed` leaves the list. Its place goes to `survivor`, which is on the same list, where that came later.
+    /// Removes `absorbed`. If `survivor`, on the same list, came later, it takes that place.
     pub fn absorb(&mut self, arrivals: &mut Arrivals, survivor: RequestId, absorbed: RequestId) {
         if arrivals.serials[absorbed.index()] < arrivals.serials[survivor.index()] {
             arrivals.serials[survivor.index()] = arrivals.serials[absorbed.index()];

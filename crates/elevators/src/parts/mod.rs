@@ -1,4 +1,4 @@
-//! Parts that several elevators share. Nothing here is registered.
+//! Parts shared by several elevators. None is registered.
 
 pub mod arm;
 pub mod decaying_mean;

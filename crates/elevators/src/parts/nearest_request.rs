@@ -1,14 +1,13 @@
-//! Which of two requests is next from where the head stands: the cost rule of AS, which CFQ shares
-//! (`specs/io-schedulers.md` section 5, layer 1).
+//! Chooses the nearer of two requests by the cost rule of AS and CFQ (`specs/io-schedulers.md` section 5, layer 1).
 //!
-//! A request ahead costs its distance. One behind costs its distance times a penalty, as far as a limit; beyond it, the
-//! way leads around: any other is better, and of two such the lower sector is.
+//! A request ahead of the head costs its distance. One behind costs its distance times a penalty, up to a limit. Beyond
+//! the limit the head would wrap around: any other request is better, and of two such the lower sector is.
 
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::RequestId;
 use std::cmp::Reverse;
 
-/// How far back the head may turn, and what that costs.
+/// Limit and penalty of backward seeks.
 #[derive(Clone, Copy, Debug)]
 pub struct Backward {
     /// Sectors.
@@ -17,7 +16,7 @@ pub struct Backward {
     pub penalty: u64,
 }
 
-/// Comparable: less is better. Of equal costs the higher sector wins.
+/// Sort key: less is better. Of equal costs, the higher sector wins.
 #[inline]
 fn cost(back: Backward, head: u64, sector: u64) -> (bool, u64, Reverse<u64>) {
     if sector >= head {
@@ -43,8 +42,7 @@ pub fn better(
     Some(if takes_second { second } else { first })
 }
 
-/// The best one besides `request`, which is in the order: its successor (the lowest one after the highest) or its
-/// predecessor.
+/// The better neighbour of `request` in the order: its successor (the lowest one after the highest) or its predecessor.
 #[inline]
 pub fn beside(order: &Sorted, links: &Sectors, back: Backward, head: u64, request: RequestId) -> Option<RequestId> {
     let next = order.next(links, request).or_else(|| order.lowest(links).filter(|lowest| *lowest != request));
@@ -55,7 +53,7 @@ pub fn beside(order: &Sorted, links: &Sectors, back: Backward, head: u64, reques
 mod tests {
     use super::*;
 
-    /// Which of the two sectors is taken, from head 1000 with a limit of 500 backward.
+    /// The sector chosen of two, from head 1000 with a backward limit of 500.
     fn chosen(a: u64, b: u64) -> u64 {
         let (mut links, mut order) = (Sectors::default(), Sorted::default());
         links.reserve(2);

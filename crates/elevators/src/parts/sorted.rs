@@ -1,9 +1,9 @@
-//! Waiting requests ordered by their first sector. The places of all orders of one elevator lie in one [`Sectors`],
-//! since a request is in one order at a time.
+//! Waiting requests ordered by first sector. All orders of an elevator share one [`Sectors`], because a request is in
+//! one order at a time.
 //!
-//! Elevators of the single-queue layer know the alias rule (`specs/io-schedulers.md` section 2.1): of two requests that
-//! begin at the same sector the older one leaves the order, and the elevator sends it to its dispatch list at once.
-//! Those of blk-mq keep both.
+//! Elevators of the single-queue layer use the alias rule (`specs/io-schedulers.md` section 2.1): of two requests with
+//! the same first sector, the older one leaves the order and goes to the dispatch list at once. Those of blk-mq keep
+//! both.
 
 use goodness_core::RequestId;
 use goodness_queues::Blocks;
@@ -38,12 +38,12 @@ fn sector(key: i64) -> u64 {
     key as u64 ^ 1 << 63
 }
 
-/// One order of requests by first sector; of equals the one inserted first comes first.
+/// One order by first sector; ties are FIFO.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sorted(goodness_queues::Sorted);
 
 impl Sorted {
-    /// How many requests.
+    /// Number of requests.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -55,8 +55,8 @@ impl Sorted {
         self.0.is_empty()
     }
 
-    /// Adds `request`, which is in no order. Answers the request that begins at the same sector and was here before; it
-    /// is no longer: send it to the dispatch list.
+    /// Adds `request`, which must be in no order. Returns the request it displaces, which has the same first sector:
+    /// append that to the dispatch list.
     #[inline]
     pub fn insert(&mut self, links: &mut Sectors, request: RequestId, sector: u64) -> Option<RequestId> {
         let before = self.0.insert(&mut links.0, request.0, key(sector)).map(RequestId);
@@ -65,25 +65,25 @@ impl Sorted {
         Some(older)
     }
 
-    /// Adds `request`, which is in no order, and keeps all that begin at the same sector.
+    /// Adds `request`, which must be in no order, behind others with the same first sector.
     #[inline]
     pub fn insert_behind_equals(&mut self, links: &mut Sectors, request: RequestId, sector: u64) {
         self.0.insert(&mut links.0, request.0, key(sector));
     }
 
-    /// Takes `request`, which is here, out. Answers the request after it.
+    /// Removes `request`. Returns its successor.
     #[inline]
     pub fn remove(&mut self, links: &mut Sectors, request: RequestId) -> Option<RequestId> {
         self.0.remove(&mut links.0, request.0).map(RequestId)
     }
 
-    /// `request`, which is here, begins at `sector` now. Answers an alias as [`Sorted::insert`] does.
+    /// Updates the first sector of `request`. Returns a displaced request, as [`Sorted::insert`] does.
     pub fn rekey(&mut self, links: &mut Sectors, request: RequestId, sector: u64) -> Option<RequestId> {
         self.remove(links, request);
         self.insert(links, request, sector)
     }
 
-    /// As [`Sorted::rekey`], and keeps all that begin at the same sector.
+    /// Like [`Sorted::rekey`], but keeps others with the same first sector.
     pub fn rekey_behind_equals(&mut self, links: &mut Sectors, request: RequestId, sector: u64) {
         self.remove(links, request);
         self.insert_behind_equals(links, request, sector);

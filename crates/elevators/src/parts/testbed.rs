@@ -33,7 +33,7 @@ impl Default for Disk {
     }
 }
 
-/// Where a process goes.
+/// Access pattern of a process.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// On, from this sector.
@@ -42,12 +42,12 @@ pub enum Place {
     Random(u64, u64),
 }
 
-/// When a process submits its next request.
+/// Time between a process's requests.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// So long after one completed.
+    /// This long after a completion.
     Think(Span),
-    /// At multiples of a period, whatever completes.
+    /// At multiples of a period, independent of completions.
     Every(Span),
 }
 
@@ -62,9 +62,9 @@ pub struct Job {
     /// Sectors of a request.
     pub sectors: u32,
     pub pace: Pace,
-    /// Requests under way at most, with [`Pace::Think`].
+    /// Most requests in flight, with [`Pace::Think`].
     pub outstanding: u32,
-    /// When it starts.
+    /// Start time.
     pub start: Time,
     /// Requests after which it exits.
     pub count: u64,
@@ -102,24 +102,24 @@ impl Job {
     }
 }
 
-/// One request of the past.
+/// One completed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// The number that [`Testbed::add`] gave.
+    /// Number returned by [`Testbed::add`].
     pub job: usize,
     pub op: Operation,
     pub sectors: u32,
     pub submitted: Time,
-    /// When the disk got it.
+    /// Time the disk got it.
     pub issued: Time,
-    /// When the mechanism turned to it.
+    /// Time its service began.
     pub begun: Time,
     pub completed: Time,
     /// Whether it began elsewhere than the one before it ended.
     pub seek: bool,
 }
 
-/// What a job got.
+/// Totals of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     pub requests: u64,
@@ -155,9 +155,9 @@ pub struct Testbed<E> {
     disk: Disk,
     processes: Vec<Process>,
     in_disk: VecDeque<Flight>,
-    /// By request: whose it is.
+    /// Job of each request.
     owners: Vec<usize>,
-    /// Where the mechanism stands once it has done all it was given, and when.
+    /// Final position of the head after all requests given to it, and the time.
     head: u64,
     free: Time,
 }
@@ -176,7 +176,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         }
     }
 
-    /// Adds a process and gives its number.
+    /// Adds a process. Returns its number.
     pub fn add(&mut self, job: Job) -> usize {
         let number = self.processes.len();
         let first = match job.pace {
@@ -197,7 +197,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         number
     }
 
-    /// Lets `span` pass.
+    /// Advances the time by `span`.
     pub fn run(&mut self, span: Span) {
         let until = self.driver.now() + span;
         while let Some(at) = self.next_event().filter(|at| *at <= until) {
@@ -209,12 +209,12 @@ impl<E: RegisteredElevator> Testbed<E> {
         self.driver.set_now(until);
     }
 
-    /// What `job` got so far.
+    /// Totals of `job` so far.
     pub fn done(&self, job: usize) -> Done {
         self.done_since(job, Time::ZERO)
     }
 
-    /// What `job` got of the requests that completed at `since` or later.
+    /// Totals of `job` over requests completed at or after `since`.
     pub fn done_since(&self, job: usize, since: Time) -> Done {
         let mut done = Done::default();
         for served in self.log.iter().filter(|served| served.job == job && served.completed >= since) {
@@ -226,12 +226,12 @@ impl<E: RegisteredElevator> Testbed<E> {
         done
     }
 
-    /// How often the mechanism turned from one job to another.
+    /// Number of switches of service from one job to another.
     pub fn switches(&self) -> usize {
         self.log.windows(2).filter(|pair| pair[0].job != pair[1].job).count()
     }
 
-    /// How often it had to seek.
+    /// Number of seeks.
     pub fn seeks(&self) -> usize {
         self.log.iter().filter(|served| served.seek).count()
     }
@@ -247,7 +247,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         arrivals.chain(completion).chain(self.driver.next_timer()).min()
     }
 
-    /// One thing that happens now: a completion before a timer before an arrival.
+    /// Handles one event: completions before timers before arrivals.
     fn step(&mut self) {
         let now = self.driver.now();
         if self.in_disk.front().is_some_and(|flight| flight.completes <= now) {
@@ -329,7 +329,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         }
     }
 
-    /// Gives the disk as much as it takes and the elevator gives.
+    /// Dispatches from the elevator to the disk while both agree.
     fn feed(&mut self) {
         while self.driver.in_flight() < self.driver.facts().depth {
             let Some(request) = self.driver.dispatch() else { return };

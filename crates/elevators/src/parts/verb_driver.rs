@@ -1,11 +1,11 @@
-//! A test driver: an elevator behind its referee, without block layer and device. Requests are inserted one by one,
-//! never merged unless a test does so, and complete when the test says so. An answer that cannot be fails the test.
+//! A test driver: calls an elevator behind its referee, without block layer and device. Requests are inserted one by
+//! one and merge or complete only when the test says so. An invalid answer fails the test.
 
 use goodness_core::{HwQueue, Io, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Span, Time};
 use goodness_referee::ElevatorReferee;
 use std::ops::{Deref, DerefMut};
 
-/// One elevator behind its referee, which it is for all it does not do itself.
+/// One elevator behind its referee; dereferences to the referee.
 pub struct VerbDriver<E>(ElevatorReferee<E>);
 
 /// The queue of a disk at HZ 1000 that takes one command at a time.
@@ -36,7 +36,7 @@ impl<E: RegisteredElevator> VerbDriver<E> {
         VerbDriver(ElevatorReferee::of(&E::ABOUT, facts, elevator, 0))
     }
 
-    /// The referee, whose verbs of the same name are hidden by those here.
+    /// The referee, whose methods of the same name are hidden by those here.
     pub fn referee(&mut self) -> &mut ElevatorReferee<E> {
         &mut self.0
     }
@@ -46,7 +46,7 @@ impl<E: RegisteredElevator> VerbDriver<E> {
         self.insert_told(io).0
     }
 
-    /// Inserts a request and says whether the elevator wants to run at once.
+    /// Inserts a request. Returns whether the elevator wants to run at once.
     pub fn insert_told(&mut self, io: Io) -> (RequestId, Run) {
         let request = Request::of(&io, self.now());
         let request = self.0.take(request);
@@ -66,14 +66,14 @@ impl<E: RegisteredElevator> VerbDriver<E> {
         let _ = self.0.complete(request);
     }
 
-    /// Fails the test if an answer was refused.
+    /// Fails the test if the referee refused an answer.
     pub fn expect_no_refusal(&self) {
         if let Some(refusal) = self.refusal() {
             panic!("{}, at {}", refusal.sentence, refusal.at);
         }
     }
 
-    /// Dispatches and completes at once until nothing comes, and says where the requests began.
+    /// Dispatches and completes until nothing is left. Returns the first sectors.
     pub fn drain(&mut self) -> Vec<u64> {
         let mut sectors = Vec::new();
         while let Some(request) = self.dispatch() {
@@ -83,7 +83,7 @@ impl<E: RegisteredElevator> VerbDriver<E> {
         sectors
     }
 
-    /// Lets time pass, and the elevator's timers expire on the way.
+    /// Advances the time; the elevator's timers expire on the way.
     pub fn pass(&mut self, span: Span) {
         self.pass_until(self.now() + span);
     }

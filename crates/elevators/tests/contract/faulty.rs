@@ -7,13 +7,13 @@ use goodness_core::{
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 goodness_core::choices! {
-    /// What is wrong.
+    /// Kind of fault.
     pub enum Fault { Loses = "loses", Repeats = "repeats", Hangs = "hangs", Waits = "waits", Varies = "varies" }
 }
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// What is wrong.
+        /// Kind of fault.
         fault: Fault = Fault::Loses;
     }
 }

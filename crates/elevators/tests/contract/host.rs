@@ -1,5 +1,5 @@
-//! A block layer and a device by chance: they do what the elevator's contract allows them. The referee verifies the
-//! answers; what it refuses fails the test.
+//! A random block layer and device within the elevator's contract. The referee checks the elevator's answers and fails
+//! the test on an invalid one.
 
 use goodness_core::{
     Allocate, ElevatorEntry, HwQueue, Io, IoClass, IoPriority, Layer, Merges, Operation, QueueFacts, Request,
@@ -20,7 +20,7 @@ pub struct Dispatched {
     pub inserted: Time,
 }
 
-/// An elevator behind its referee, and chance.
+/// An elevator behind its referee, driven at random.
 pub struct RandomHost<'a> {
     name: &'a str,
     referee: ElevatorReferee,
@@ -54,7 +54,7 @@ impl<'a> RandomHost<'a> {
         }
     }
 
-    /// One event by chance, and what follows from it.
+    /// One random event and its consequences.
     pub fn step(&mut self) {
         match self.rng.below(12) {
             0..5 => {
@@ -91,7 +91,7 @@ impl<'a> RandomHost<'a> {
         self.verify();
     }
 
-    /// A piece of I/O arrives: it joins a request, or becomes one if the elevator lets it.
+    /// Submits an I/O: it is merged, or becomes a request if the elevator permits.
     fn submit(&mut self) {
         let io = self.random_io();
         if self.join(&io) {
@@ -159,7 +159,7 @@ impl<'a> RandomHost<'a> {
         self.verify();
     }
 
-    /// A process exits, and another one starts. What it asked for may still wait.
+    /// A process exits, and another one starts. Requests of the old one may still wait.
     fn replace_process(&mut self) {
         let next = Submitter(self.processes.iter().map(|p| p.0).max().unwrap_or(0) + 1);
         let which = self.rng.below(PROCESSES) as usize;
@@ -223,7 +223,7 @@ impl<'a> RandomHost<'a> {
         true
     }
 
-    /// Two waiting requests that touch become one, the lower one, if the elevator allows it.
+    /// Merges two adjacent waiting requests into the lower one, if the elevator permits.
     fn absorb_neighbour(&mut self, request: RequestId) {
         let pairs = self.referee.at(Place::Waiting).flat_map(|other| [(request, other), (other, request)]);
         let mut allowed = pairs.filter(|(survivor, absorbed)| self.referee.may_absorb(*survivor, *absorbed));
@@ -234,13 +234,13 @@ impl<'a> RandomHost<'a> {
         }
     }
 
-    /// A request in flight, by chance.
+    /// A random request in flight.
     fn any_in_flight(&mut self) -> Option<RequestId> {
         let which = self.rng.below(u64::from(self.referee.in_flight()).max(1)) as usize;
         self.referee.at(Place::InFlight).nth(which)
     }
 
-    /// Fails if the referee refused an answer, or `has_work` does not tell whether requests wait.
+    /// Fails if the referee refused an answer, or if `has_work` is wrong.
     fn verify(&mut self) {
         self.referee.verify_has_work();
         if let Some(refusal) = self.referee.refusal() {

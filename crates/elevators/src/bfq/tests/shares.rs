@@ -1,4 +1,4 @@
-//! What processes get of a disk: closed loops on the test host.
+//! Throughput of competing processes: closed loops on the test host.
 
 use super::{best_effort, fair};
 use crate::parts::verb_driver::facts;
@@ -13,7 +13,7 @@ fn bed(settings: Settings) -> Testbed<Bfq> {
     Testbed::new(QueueFacts { requests: 256, ..facts() }, settings, Disk::default())
 }
 
-/// A sequential reader of its own region.
+/// A process reading its own region sequentially.
 fn reader(number: u32) -> Job {
     Job::reader(Submitter(number), u64::from(number) << 24, NO_THINK)
 }
