@@ -176,9 +176,9 @@ impl Cfq {
         }
         let priority = stored(request.priority);
         let queue = &mut self.queues[index];
-        if queue.habits.think.samples() == 0 || queue.habits.has_exited {
+        if queue.pattern.think.samples() == 0 || queue.pattern.has_exited {
             let fresh = Queue::new(true, priority, now);
-            (queue.habits, queue.has_idle_window) = (fresh.habits, fresh.has_idle_window);
+            (queue.pattern, queue.has_idle_window) = (fresh.pattern, fresh.has_idle_window);
         }
         if queue.priority != priority {
             queue.priority = priority;
@@ -193,11 +193,11 @@ impl Cfq {
     fn learn(&mut self, now: u64, request: &Request) {
         let (idle, is_tagged) = (self.slice_idle, self.is_tagged);
         let queue = self.queue_mut(of_process(request.submitter));
-        queue.habits.learn(now, 2 * idle, request);
-        let is_lost = queue.habits.has_exited || queue.is_idle_class() || (is_tagged && queue.habits.is_seeky());
+        queue.pattern.update(now, 2 * idle, request);
+        let is_lost = queue.pattern.has_exited || queue.is_idle_class() || (is_tagged && queue.pattern.is_seeky());
         if is_lost || idle == 0 {
             queue.has_idle_window = false;
-        } else if let Some(think) = queue.habits.think_time() {
+        } else if let Some(think) = queue.pattern.think_time() {
             queue.has_idle_window = think <= idle;
         }
     }
@@ -353,7 +353,7 @@ impl Elevator for Cfq {
         queue.allocated[io.op.direction()] -= 1;
         let (is_last, is_idle_class) = (queue.dispatched == 0, queue.is_idle_class());
         if io.counts_as_sync() {
-            queue.habits.last_completion = now;
+            queue.pattern.last_completion = now;
         }
         if is_last && queue.place.is_some() {
             queue.served = Some(now);
@@ -390,7 +390,7 @@ impl Elevator for Cfq {
     fn exit(&mut self, cx: &IoContext, submitter: Submitter) {
         let number = of_process(submitter);
         let Some(queue) = self.queues.get_mut(number as usize) else { return };
-        queue.habits.has_exited = true;
+        queue.pattern.has_exited = true;
         if self.active == Some(number) {
             self.expire(cx.facts.jiffies(cx.now));
             self.kick = Some(cx.now);

@@ -1,9 +1,9 @@
-//! look: the arm moves in one direction while requests lie ahead, then reverses.
+//! look: the head moves in one direction while requests lie ahead, then reverses.
 //!
 //! Source: textbook (Merten 1970). Weakness: a request near either end waits up to two sweeps, one in the middle one.
-//! New requests directly ahead of the arm are served in the same sweep, so a busy region can hold the arm.
+//! New requests directly ahead of the head are served in the same sweep, so a busy region can hold the head.
 
-use crate::parts::arm::{Arm, Discipline, Waiting};
+use crate::parts::sector_order::{Discipline, SectorOrder, Waiting};
 use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
 
 goodness_core::tunables! {
@@ -17,7 +17,7 @@ pub struct BothWays {
 }
 
 /// LOOK.
-pub type Look = Arm<BothWays>;
+pub type Look = SectorOrder<BothWays>;
 
 impl RegisteredElevator for Look {
     const ABOUT: ElevatorAbout = ElevatorAbout {
@@ -29,7 +29,7 @@ impl RegisteredElevator for Look {
     type Settings = Settings;
 
     fn new(_: &QueueFacts, _: Settings, _: Seed) -> Look {
-        Arm::new(BothWays::default())
+        SectorOrder::new(BothWays::default())
     }
 }
 
@@ -49,7 +49,7 @@ impl Discipline for BothWays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::arm::textbook;
+    use crate::parts::sector_order::textbook;
     use crate::parts::verb_driver::VerbDriver;
     use goodness_core::{Io, Submitter};
 

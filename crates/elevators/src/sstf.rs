@@ -1,9 +1,9 @@
-//! sstf: shortest seek time first. The request nearest to the arm is next; on a tie the higher sector.
+//! sstf: shortest seek time first. The request nearest to the head is next; on a tie the higher sector.
 //!
 //! Source: textbook (Denning 1967). Distance is in sectors, because elevators do not know cylinders. Weakness: requests
 //! far from a busy region starve.
 
-use crate::parts::arm::{Arm, Discipline, Waiting};
+use crate::parts::sector_order::{Discipline, SectorOrder, Waiting};
 use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
 
 goodness_core::tunables! {
@@ -15,19 +15,19 @@ goodness_core::tunables! {
 pub struct Nearest;
 
 /// Shortest seek time first.
-pub type Sstf = Arm<Nearest>;
+pub type Sstf = SectorOrder<Nearest>;
 
 impl RegisteredElevator for Sstf {
     const ABOUT: ElevatorAbout = ElevatorAbout {
         name: "sstf",
-        summary: "The request nearest to the arm first.",
+        summary: "The request nearest to the head first.",
         source: "textbook; Denning 1967",
         layer: Layer::Legacy,
     };
     type Settings = Settings;
 
     fn new(_: &QueueFacts, _: Settings, _: Seed) -> Sstf {
-        Arm::new(Nearest)
+        SectorOrder::new(Nearest)
     }
 }
 
@@ -45,7 +45,7 @@ impl Discipline for Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::arm::textbook;
+    use crate::parts::sector_order::textbook;
     use crate::parts::verb_driver::VerbDriver;
     use goodness_core::{Io, Submitter};
 

@@ -56,12 +56,12 @@ pub struct Queue {
     pub was_rescued: bool,
     /// Whether the device may be left idle for it.
     pub has_idle_window: bool,
-    pub habits: Habits,
+    pub pattern: AccessPattern,
 }
 
-/// Statistics of a queue's process.
+/// Access pattern of a queue's process: mean think time and seek distance.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Habits {
+pub struct AccessPattern {
     pub think: Mean,
     seek: Mean,
     position: u64,
@@ -70,9 +70,9 @@ pub struct Habits {
     pub has_exited: bool,
 }
 
-impl Habits {
+impl AccessPattern {
     /// Counts the think time (at most `think_max`) and the seek before `request`.
-    pub fn learn(&mut self, now: u64, think_max: u64, request: &Request) {
+    pub fn update(&mut self, now: u64, think_max: u64, request: &Request) {
         self.think.think((now - self.last_completion).min(think_max));
         self.seek.seek(self.position.abs_diff(request.sector));
         self.position = request.end();
@@ -110,7 +110,7 @@ impl Queue {
             must_dispatch: false,
             was_rescued: false,
             has_idle_window: priority.class != IoClass::Idle,
-            habits: Habits { last_completion: now, ..Habits::default() },
+            pattern: AccessPattern { last_completion: now, ..AccessPattern::default() },
         }
     }
 
@@ -208,15 +208,15 @@ mod tests {
 
     #[test]
     fn a_mean_is_believed_from_the_third_sample_on() {
-        let mut habits = Habits::default();
+        let mut pattern = AccessPattern::default();
         let request = |sector| {
             let io = goodness_core::Io::read(Submitter(0), sector, 8);
             Request::of(&io, goodness_core::Time::ZERO)
         };
-        habits.learn(0, 16, &request(1 << 22));
-        habits.learn(20, 16, &request(0));
-        assert_eq!((habits.think_time(), habits.is_seeky()), (None, false));
-        habits.learn(20, 16, &request(1 << 22));
-        assert_eq!((habits.think_time(), habits.is_seeky()), (Some(12), true));
+        pattern.update(0, 16, &request(1 << 22));
+        pattern.update(20, 16, &request(0));
+        assert_eq!((pattern.think_time(), pattern.is_seeky()), (None, false));
+        pattern.update(20, 16, &request(1 << 22));
+        assert_eq!((pattern.think_time(), pattern.is_seeky()), (Some(12), true));
     }
 }

@@ -74,7 +74,7 @@ impl Cfq {
     /// Whether the active, empty queue keeps the disk: while its requests are in flight, and for a wait after that.
     pub(super) fn awaits(&mut self, now: u64, number: u32) -> bool {
         let queue = self.queue(number);
-        if !queue.is_sync || !queue.has_idle_window || queue.habits.has_exited || self.slice_idle == 0 {
+        if !queue.is_sync || !queue.has_idle_window || queue.pattern.has_exited || self.slice_idle == 0 {
             return false;
         }
         if queue.dispatched == 0 && !queue.is_awaited {
@@ -87,7 +87,7 @@ impl Cfq {
 
     /// Length of the wait for a queue's next request.
     fn wait_of(&self, queue: &Queue) -> u64 {
-        if queue.habits.is_seeky() { self.slice_idle.min(self.seeky_wait) } else { self.slice_idle }
+        if queue.pattern.is_seeky() { self.slice_idle.min(self.seeky_wait) } else { self.slice_idle }
     }
 
     /// The wait for the active queue has ended; it continues if no other queue has requests.

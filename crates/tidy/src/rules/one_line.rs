@@ -53,6 +53,6 @@ mod tests {
         let elevator = "//! Runs.\nfn f() { goodness_elevators::noop::Noop::new(); \
             goodness_elevators::entry(\"noop\"); }";
         assert_eq!(found(&RULE, "crates/block/src/layer.rs", elevator).len(), 1);
-        assert!(found(&RULE, "crates/elevators/src/parts/arm.rs", elevator).is_empty());
+        assert!(found(&RULE, "crates/elevators/src/parts/sector_order.rs", elevator).is_empty());
     }
 }

@@ -35,14 +35,11 @@ const ELEVATOR: Kind = Kind {
 /// page or a golden schedule. `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_policies(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
-    let mut findings = POLICY.incomplete(tree, registered);
-    findings
-        .extend(tree.rust().filter(|f| f.path.starts_with(POLICY.folder)).flat_map(|f| POLICY.declared_together(f)));
-    findings
+    POLICY.incomplete(tree, registered)
 }
 
-/// Elevators that a file declares but the registry does not list, and registered ones without a page. `registered` are
-/// the names in the registry.
+/// Elevators that a file declares but the registry does not list, those that share a file, and registered ones without
+/// a page. `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_elevators(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
     ELEVATOR.incomplete(tree, registered)
@@ -61,6 +58,7 @@ impl Kind {
                 }
                 declared.push(name);
             }
+            findings.extend(self.declared_together(file));
         }
         for name in registered {
             if !declared.contains(name) {
@@ -85,7 +83,7 @@ impl Kind {
         named.collect()
     }
 
-    /// One file, one policy: what a file declares besides its first.
+    /// One file, one policy or elevator: what a file declares besides its first.
     fn declared_together(&self, file: &Source) -> Vec<Finding> {
         let Kind { what, .. } = self;
         let others = self.declared_names(file).into_iter().skip(1);

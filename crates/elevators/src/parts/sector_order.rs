@@ -1,4 +1,4 @@
-//! Base of the textbook disciplines: all waiting requests ordered by first sector, and the arm position, which is the
+//! Base of the textbook disciplines: all waiting requests ordered by first sector, and the head position, which is the
 //! end of the last request dispatched. A discipline only chooses the next request.
 //!
 //! Reads and writes are treated alike. Requests with the same first sector are FIFO.
@@ -8,24 +8,24 @@ use goodness_core::{Elevator, HwQueue, IoContext, RequestId, Run, Side, Time};
 
 /// Chooses the next request.
 pub trait Discipline {
-    /// The next request; `waiting` is not empty. `None` while the arm is moving, until [`Discipline::next_timer`].
+    /// The next request; `waiting` is not empty. `None` while the head is moving, until [`Discipline::next_timer`].
     fn choose(&mut self, cx: &IoContext, waiting: &Waiting) -> Option<RequestId>;
 
-    /// Arrival of the arm at its target.
+    /// Arrival of the head at its target.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The arm has arrived.
+    /// The head has arrived.
     fn timer(&mut self, _: &IoContext) {}
 }
 
-/// The waiting requests and the place of the arm.
+/// The waiting requests and the place of the head.
 #[derive(Debug, Default)]
 pub struct Waiting {
     sectors: Sectors,
     sorted: Sorted,
-    /// The sector at which the arm is.
+    /// The sector at which the head is.
     pub head: u64,
 }
 
@@ -49,20 +49,20 @@ impl Waiting {
 
 /// An elevator that follows a discipline.
 #[derive(Debug, Default)]
-pub struct Arm<D> {
+pub struct SectorOrder<D> {
     /// The discipline.
     pub discipline: D,
     waiting: Waiting,
 }
 
-impl<D> Arm<D> {
-    /// An arm at sector 0.
-    pub fn new(discipline: D) -> Arm<D> {
-        Arm { discipline, waiting: Waiting::default() }
+impl<D> SectorOrder<D> {
+    /// No requests, and the head at sector 0.
+    pub fn new(discipline: D) -> SectorOrder<D> {
+        SectorOrder { discipline, waiting: Waiting::default() }
     }
 }
 
-impl<D: Discipline> Elevator for Arm<D> {
+impl<D: Discipline> Elevator for SectorOrder<D> {
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
         if side == Side::Front {
             let waiting = &mut self.waiting;
@@ -103,7 +103,7 @@ impl<D: Discipline> Elevator for Arm<D> {
     }
 }
 
-/// The example queue of operating-systems textbooks: 200 cylinders of 100 sectors, the arm at 53, eight requests
+/// The example queue of operating-systems textbooks: 200 cylinders of 100 sectors, the head at 53, eight requests
 /// waiting. Returns the cylinders in order of dispatch, with the millisecond of each.
 #[cfg(test)]
 pub fn textbook<E: goodness_core::RegisteredElevator>(settings: E::Settings) -> Vec<(u64, u64)> {
