@@ -7,9 +7,10 @@
 //!
 //! Inferred (general knowledge where the spec is short): which queues are shared from the start; when a queue counts as
 //! I/O-bound, and the device as queueing; the pause of soft real-time; limits on slots for writes; number of injected
-//! requests. Departures: *slow* compares rates, as the spec says; times are nanoseconds instead of jiffies, except the
-//! timeout. Left out: groups (all weights come from I/O priorities), merging of queues that read next to each other or,
-//! on seeking devices, started together, and wakers.
+//! requests.
+//! Departures: *slow* compares rates, as the spec says; times are nanoseconds instead of jiffies, except the timeout.
+//! Left out: groups (all weights come from I/O priorities), merging of queues that read next to each other or, on
+//! seeking devices, started together, and wakers.
 //!
 //! Weakness: the device idles on purpose, which costs throughput on a device with a queue or without seeks. A raised
 //! queue takes throughput from all others.

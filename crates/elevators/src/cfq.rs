@@ -5,8 +5,9 @@
 //! `slice_idle` is 0 and all asynchronous slices are equal.
 //!
 //! Inferred or different:
-//! - While requests of the active queue are in flight, no other queue dispatches. The wait for its next one starts when the
-//!   last of them completes; arrivals elsewhere do not prolong it. If no other queue waits, it lasts until the slice ends.
+//! - While requests of the active queue are in flight, no other queue dispatches. The wait for its next one starts when
+//!   the last of them completes; arrivals elsewhere do not prolong it. If no other queue waits, it lasts until the
+//!   slice ends.
 //! - Preemption is left out. As written it needs an active queue of the idle class (whose slice ends with the call that
 //!   dispatches) or a wait flag on an inactive queue (which never has it). So `slice_left` is not needed.
 //! - `queued` is as in cfq-v2: this many requests of each direction are always allowed.

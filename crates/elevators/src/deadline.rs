@@ -6,8 +6,8 @@
 //! 16 writes.
 //!
 //! Inferred: expiry counts jiffies; discards count as writes; a next request that grows at its front stops being next
-//! in variant A (it is reinserted into the tree) but not in B. Weakness: two synchronous readers cost a seek per
-//! request; no fairness between processes.
+//! in variant A (it is reinserted into the tree) but not in B.
+//! Weakness: two synchronous readers cost a seek per request; no fairness between processes.
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::dispatch_list::DispatchList;

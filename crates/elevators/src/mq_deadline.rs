@@ -6,8 +6,8 @@
 //!
 //! Inferred: an age of exactly 10 s suffices, as for other expiries of blk-mq; a class searched in vain for aged
 //! requests has still started a batch (count and direction have changed); discards count as writes; `async_depth` is
-//! one number, not one per word of the tag map. Weakness: sorting only affects requests the device has no tag for;
-//! lower classes starve for 10 s.
+//! one number, not one per word of the tag map.
+//! Weakness: sorting only affects requests the device has no tag for; lower classes starve for 10 s.
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::fifo::{Arrivals, Fifo, age};

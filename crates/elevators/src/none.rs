@@ -3,7 +3,8 @@
 //!
 //! Source: blk-mq, `specs/io-schedulers.md` sections 2.2 and 3. An I/O may merge with one of the eight newest requests
 //! of its CPU's queue. The only tags are the driver's. Departure: with many free tags the kernel empties one software
-//! queue after another, which cannot be observed here. Weakness: as noop.
+//! queue after another, which cannot be observed here.
+//! Weakness: as noop.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,

@@ -2,7 +2,8 @@
 //!
 //! Source: Linux 2.6, `specs/io-schedulers.md` section 3. Nothing is sorted and nothing expires. Before 2.6.19 only the
 //! last request merged or inserted can grow (`merge=last`); since then any waiting one can by a back merge
-//! (`merge=hash`). Weakness: interleaved streams cost a seek per request.
+//! (`merge=hash`).
+//! Weakness: interleaved streams cost a seek per request.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,

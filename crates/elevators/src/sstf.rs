@@ -1,7 +1,7 @@
 //! sstf: shortest seek time first. The request nearest to the head is next; on a tie the higher sector.
 //!
-//! Source: textbook (Denning 1967). Distance is in sectors, because elevators do not know cylinders. Weakness: requests
-//! far from a busy region starve.
+//! Source: textbook (Denning 1967). Distance is in sectors, because elevators do not know cylinders.
+//! Weakness: requests far from a busy region starve.
 
 use crate::parts::sector_order::{Discipline, SectorOrder, Waiting};
 use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};

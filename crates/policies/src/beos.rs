@@ -1,13 +1,13 @@
-//! BeOS: an election every 3 ms in which each thread weighs 2^priority.
+//! BeOS: every 3 ms a random election, in which each thread weighs 2^priority.
 //!
-//! Source: specs 7.2. That a thread of priority 8 is four times as likely to be elected as one of priority 6 is
-//! published; how the election is done is not. Inferred: the weights are those of threads, so that a level
-//! weighs as many times more as it has threads, and within a level the one that waits longest is taken; the list is
-//! the ordered one of Haiku, and an election looks at all of it, because 94 µs for a quantum were
-//! measured at 4095 threads (7.6). What is common to the family is in `be_priorities.rs` and `be_elections.rs`.
-//! Deviations: several CPUs share the list. Threads that may not run on a CPU do not stand for election there. The
-//! random numbers are ours.
-//! Weakness: a few levels lower means starved, and an election takes time in proportion to the threads.
+//! Source: specs 7.2. Published: a thread of priority 8 is four times as likely to be elected as one of priority 6. The
+//! algorithm of the election is not published.
+//! Inferred: weights belong to threads, so a level weighs in proportion to its threads; within a level the
+//! longest-waiting thread is taken; the list is Haiku's ordered one, and an election walks all of it, because 94 µs per
+//! quantum were measured with 4095 threads (7.6). Parts common to the family: `be_priorities.rs` and `be_elections.rs`.
+//! Deviations: several CPUs share the list; threads that may not run on a CPU take no part in its election; the random
+//! numbers differ.
+//! Weakness: threads a few levels lower starve, and an election takes time proportional to the threads.
 
 use crate::parts::be_elections::{Election, Elections, Listed, NEEDS};
 use crate::parts::be_priorities::{FIRST_REAL_TIME, Place, QUANTUM, Walk};
@@ -23,7 +23,7 @@ goodness_core::tunables! {
 /// The scheduler of BeOS.
 pub type BeOs = Elections<Listed<LogTwo>>;
 
-/// A level in an election: what it weighs, and its first thread.
+/// A level in an election: its weight and first thread.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     weight: u128,
@@ -86,7 +86,7 @@ impl LogTwo {
     }
 }
 
-/// An even draw from `0..bound`, exact also where a weight of 2^99 stands beside one of 2.
+/// A uniform draw from `0..bound`, exact even for weights as far apart as 2^99 and 2.
 fn below(rng: &mut Rng, bound: u128) -> u128 {
     if let Ok(bound) = u64::try_from(bound) {
         return u128::from(rng.below(bound));

@@ -1,7 +1,7 @@
 //! BeOSrt6, the add-on that M. Panasyuk measured beside his own proposal in 2009.
 //!
-//! Source: specs 7.8. Its shares and its overhead in the table of 13 November 2009 fit the model of `haiku-fair`, so it
-//! is the same code; nothing is known to differ. The election, its deviations and its weakness: `parts/halving.rs`.
+//! Source: specs 7.8. Its shares and overhead in the table of 13 November 2009 fit the model of `haiku-fair`, and no
+//! difference is known, so it uses the same code. Election, deviations and weakness: `parts/halving.rs`.
 
 use crate::parts::be_elections::{Elections, NEEDS};
 use crate::parts::halving::{Build, Halving};

@@ -1,14 +1,14 @@
-//! Con Kolivas' BFS: one queue for the whole machine, and the earliest virtual deadline runs.
+//! Con Kolivas' BFS: one run queue for the whole machine; the earliest virtual deadline runs.
 //!
-//! Idea: no estimate of interactivity and no balancing. A sleeping task keeps its deadline, which is therefore early when it
-//! wakes.
+//! Idea: no estimate of interactivity and no load balancing. A sleeping task keeps its deadline, so its deadline is
+//! early when it wakes.
 //!
-//! Source: specs section 6.1 (design note of 14 Oct 2009, sched-BFS documentation). 103 lists with a bitmap; on the
-//! normal and the idle level a CPU looks at every task for the earliest deadline, and takes the first whose deadline
-//! has passed at once. What BFS shares with MuQSS, general knowledge and inferences: see `virtual_deadline.rs`.
-//! Inferred: the bias towards a warm cache doubles and quadruples what is left until the deadline; `rr_interval` grows
-//! with 1 + log2 of the CPUs ("larger on SMP").
-//! Weakness: a pick looks at everybody under one lock. The documentation's rule that shares are the square of the
+//! Source: specs section 6.1 (design note of 14 Oct 2009, sched-BFS documentation). 103 lists with a bitmap. On the
+//! normal and the idle level a CPU searches all tasks for the earliest deadline; a task whose deadline has passed is
+//! taken at once. Parts shared with MuQSS, general knowledge and inferences: `virtual_deadline.rs`.
+//! Inferred: the penalty for a cold cache doubles or quadruples the time until the deadline; `rr_interval` grows with 1
+//! + log2 of the CPUs ("larger on SMP").
+//! Weakness: a pick searches all tasks under one lock. The documentation's rule that shares are the square of the
 //! deadline ratio holds only roughly: see `docs/policies/bfs.md`.
 
 use crate::parts::virtual_deadline::{Entity, ISO, LEVELS, NORMAL, Rules, VirtualDeadlines, Waiting, YieldType};
@@ -30,7 +30,7 @@ goodness_core::tunables! {
     }
 }
 
-/// One list for each level, for all CPUs.
+/// One list per level, for all CPUs.
 #[derive(Debug)]
 pub struct Lists {
     lists: [List; LEVELS],
@@ -109,7 +109,7 @@ impl Lists {
         })
     }
 
-    /// The task of the earliest deadline as `cpu` sees it; one whose deadline has passed ends the search.
+    /// The task with the earliest deadline as seen from `cpu`. A task whose deadline has passed ends the search.
     fn earliest(&self, cx: &Context, cpu: CpuId, level: usize, entities: &PerTask<Entity>) -> Option<TaskId> {
         let mut best = None;
         let mut looked_at = 0;

@@ -1,18 +1,20 @@
 //! 4BSD, the traditional scheduler of FreeBSD: priorities that fall with recent use of the CPU and recover with time.
 //!
-//! Idea: a task collects a point for each tick of the statistics clock that finds it running, and all points decay once
-//! a second, the slower the higher the load. Priority is a base plus an eighth of the points plus nice. One queue of 64
+//! Idea: a task gets a point for each tick of the statistics clock that finds it running. All points decay once a
+//! second, more slowly under high load. Priority is a base plus an eighth of the points plus nice. One queue of 64
 //! lists serves the machine, four priorities a list, in turns of 100 ms.
 //!
-//! Source: specs section 9.1. General knowledge, not in the sheet: the ranges in `freebsd.rs`, the child's
-//! points go to its parent by addition, a preempted task goes to the head of its list and keeps the rest of its turn, a
-//! woken one has a whole turn, the load average is that of one minute (sampled each 5 s).
+//! Source: specs section 9.1.
+//! General knowledge, not in the sheet: the ranges in `freebsd.rs`, the child's points go to its parent by addition, a
+//! preempted task goes to the head of its list and keeps the rest of its turn, a woken one has a whole turn, the load
+//! average is that of one minute (sampled each 5 s).
 //! Inferred: "better priority class" is read as a better list. The load average begins with the first second's load
 //! instead of 0, as if the machine had been in use. Points of a sleeper decay when it wakes, for each second that it
 //! slept through. The cap that some versions put on the points is left out.
 //! Classes: SCHED_FIFO has no turn, SCHED_RR one of 100 ms, both in the real-time range; SCHED_IDLE is the idle class;
 //! batch, iso and deadline tasks count as normal. `Task::priority`, a scale of other systems, is ignored.
-//! Weakness: who sleeps across the statistics ticks is never charged; a high load makes memory long; one lock.
+//! Weakness: a task that sleeps across the statistics ticks is never charged; under high load use is remembered long;
+//! one lock.
 
 use crate::parts::freebsd::{IDLE, PER_LIST, PRIORITIES, Statclock, TIMESHARE, fixed_priority};
 use crate::parts::levels::Levels;
@@ -28,7 +30,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// CPU time after which a task goes behind its equals.
         timeslice: Span = Span::from_ms(100), in Span::from_us(100) => Span::from_s(10);
-        /// Load that decides how long use is remembered (auto: runnable tasks, averaged over a minute).
+        /// Load that determines how long CPU use is remembered (auto: runnable tasks, averaged over a minute).
         load_average: Option<u64> = None, in 0 => 100_000;
     }
 }
@@ -268,7 +270,7 @@ impl Bsd4 {
         points
     }
 
-    /// Deals with the seconds in which nothing was runnable: there was nobody to decay, and no load.
+    /// Accounts for seconds without runnable tasks, in which nothing decayed and the load was zero.
     fn catch_up(&mut self, cx: &Context) {
         if self.runnable() > 0 {
             return;
@@ -286,7 +288,7 @@ impl Bsd4 {
         }
     }
 
-    /// The update of each second: all points decay, and who waits may change lists.
+    /// Once a second: decays all points and moves waiting tasks to their new lists.
     fn decay_all(&mut self, cx: &Context) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(self.queue.iter(&self.links));

@@ -1,16 +1,16 @@
 //! CFS, the fair class of Linux 2.6.23 to 6.5: the smallest virtual runtime runs.
 //!
-//! Idea: a task's virtual runtime advances inversely to its weight; who has had the least of it is owed the most. A
-//! period in which everyone runs once is divided by weight into slices; ticks end them. Sleepers come back
-//! slightly behind the others, so they run soon, but cannot save up credit without limit.
+//! Idea: a task's virtual runtime advances inversely to its weight; the task with the least of it is owed most. A
+//! period in which everyone runs once is divided by weight into slices; ticks end them. Sleepers come back slightly
+//! behind the others, so they run soon, but cannot save up credit without limit.
 //!
-//! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`.
-//! A task that exists when the run begins counts as forked by a launcher just before: the kernel's debit for new
-//! tasks is part of its first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
+//! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`. A task that exists
+//! when the run begins counts as forked by a launcher just before: the kernel's debit for new tasks is part of its
+//! first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
 //! Deviations: no task groups; SCHED_ISO and SCHED_DEADLINE count as normal; load balance weighs queues by their
 //! current weight.
-//! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; latency cannot
-//! be asked for.
+//! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; tasks cannot request
+//! latency.
 
 use crate::parts::fair::weight::{UNIT, Weight, scaling};
 use crate::parts::fair::{Arrival, Departure, Order, Stack};
@@ -50,7 +50,7 @@ pub type Cfs = Stack<VirtualRuntimes>;
 
 const NOBODY: u32 = u32::MAX;
 
-/// The profile's answers to what the settings leave open.
+/// Effective values of the settings, with the kernel's defaults.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     latency: u64,
@@ -102,13 +102,13 @@ impl Rules {
 /// State of one task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
-    /// Virtual runtime; while `relative`, its distance from the least one of the queue it left.
+    /// Virtual runtime; while `relative`, relative to the minimum of the queue it left.
     runtime: i64,
     weight: Weight,
     cpu: CpuId,
     queued: bool,
     relative: bool,
-    /// The debit with which it was forked before the run, until it runs for the first time; 0: none.
+    /// Debit of a task forked before the run, until it first runs; else 0.
     launched: i64,
     class: Class,
 }
@@ -181,7 +181,7 @@ impl VirtualRuntimes {
         entity.class = cx.tasks[task].class;
     }
 
-    /// Slice, in virtual time, of a task that is about to join.
+    /// Virtual time of the slice of a task about to be queued.
     fn debit(&self, cpu: CpuId, task: TaskId) -> i64 {
         let (queue, weight) = (&self.queues[cpu.index()], self.entities[task].weight);
         let slice = self.rules.slice(weight, queue.load + weight.value, u64::from(queue.count) + 1);
@@ -213,7 +213,7 @@ impl VirtualRuntimes {
         }
     }
 
-    /// Compares the lead of `a` over `b` with what `b` needs to preempt: 1 enough, 0 some, −1 not ahead.
+    /// Compares the lead of `a` over `b` with the lead needed to preempt `b`: 1 enough, 0 some, −1 not ahead.
     fn lead(&self, a: i64, b: TaskId, granularity: Weight) -> i8 {
         let difference = a - self.entities[b].runtime;
         match difference {
@@ -229,7 +229,7 @@ impl VirtualRuntimes {
         self.lead(ahead, fairest, self.entities[fairest].weight) < 1
     }
 
-    /// The election: the smallest virtual runtime, unless a buddy is close enough.
+    /// Picks the smallest virtual runtime, or a buddy if close enough.
     fn elect(&self, cpu: CpuId) -> Option<TaskId> {
         let queue = &self.queues[cpu.index()];
         let current = self.current(cpu);

@@ -1,14 +1,14 @@
-//! The feedback queue of CTSS, the original by Corbató (1962): programs begin on the level that their size asks for.
+//! The feedback queue of CTSS by Corbató (1962): programs start on a level given by their size.
 //!
-//! Idea: a program begins on the level whose turn is about as long as swapping it in takes,
-//! l0 = ⌊log2(⌊size / quantum_words⌋ + 1)⌋, and falls one level when it has used up its turn there.
+//! Idea: a program starts on the level whose turn is about as long as swapping it in, l0 = ⌊log2(⌊size / quantum_words⌋
+//! + 1)⌋, and drops one level when it has used up its turn there.
 //!
-//! Source: specs section 11, and the CTSS Programmer's Guide (1963): a quantum is about 200 ms, a program enters anew
-//! once a response to its user is completed (read here: when what it waits for happens), and one that is preempted goes
-//! to the end of its level. The queue, what else is inferred and its weakness: `parts/feedback.rs`.
-//! Inferred: `size` and `quantum_words` are settings, alike for all tasks, since tasks have no size; their defaults are
-//! choices.
-//! Weakness: long jobs starve behind a stream of short ones; a wait, however short, is rewarded with the first level.
+//! Source: specs section 11, and the CTSS Programmer's Guide (1963): a quantum is about 200 ms; a program starts anew
+//! once a response to its user is completed (modelled as the end of a wait); a preempted program goes to the end of its
+//! level. The queue, further inferences and its weakness: `parts/feedback.rs`.
+//! Inferred: `size` and `quantum_words` are settings and equal for all tasks, because tasks have no size; the defaults
+//! are choices.
+//! Weakness: long jobs starve behind a stream of short ones; any wait, however short, is rewarded with the first level.
 
 use crate::parts::feedback::{Feedback, Profile, Rules};
 use goodness_core::{About, Needs, Span};

@@ -1,12 +1,12 @@
-//! SCHED_DEADLINE of Linux: each task has a server with a budget and a deadline, so that nobody who runs longer than
-//! promised harms another (constant bandwidth server), and the earliest deadline runs.
+//! SCHED_DEADLINE of Linux: each task has a server with a budget and a deadline (constant bandwidth server), so that no
+//! overrun harms another task; the earliest deadline runs.
 //!
 //! Source: specs section 11 (general knowledge, not checked against the kernel): the wake-up rule, throttling until the
-//! deadline, admission up to 95 % of the machine, the limits of runtime and period.
-//! General knowledge beyond the sheet: a yield gives up the rest of the budget; a task whose deadline is shorter than
-//! its period and that wakes between the two waits for the next period; GRUB (`reclaim=on`, SCHED_FLAG_RECLAIM for all,
-//! which in Linux each task asks for) slows a budget down to max(own, active)/0.95 of real time, and a task that blocks
-//! counts as active until its zero-lag time.
+//! deadline, admission up to 95 % of the machine, the limits of runtime and period. General knowledge beyond the sheet:
+//! a yield gives up the rest of the budget; a task whose deadline is shorter than its period and that wakes between the
+//! two waits for the next period; GRUB (`reclaim=on`, SCHED_FLAG_RECLAIM for all, which in Linux each task asks for)
+//! slows a budget down to max(own, active)/0.95 of real time, and a task that blocks counts as active until its
+//! zero-lag time.
 //! Inferred and departed from: a task with a reservation is a deadline task unless its class is a real-time one;
 //! SCHED_DEADLINE without a reservation counts as normal. One queue for the machine stands for the kernel's queues with
 //! push and pull. Budgets end by a timer, and are looked at on ticks; Linux by default only does the latter. With GRUB
@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Let deadline tasks use bandwidth that nobody else does (GRUB, SCHED_FLAG_RECLAIM).
+        /// Let deadline tasks use bandwidth that others leave (GRUB, SCHED_FLAG_RECLAIM).
         reclaim: bool = false;
         /// Turn of an ordinary task.
         timeslice: Span = Span::from_ms(10), in Span::from_us(1) => Span::from_s(10);
@@ -59,11 +59,11 @@ enum Place {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Server {
-    /// Share of a CPU, 2^20 for all of it; 0: no reservation.
+    /// Share of a CPU, 2^20 for all of it; 0 for no reservation.
     bandwidth: u64,
     /// Rest of the budget, ns.
     budget: i64,
-    /// `Time::ZERO` before the first job.
+    /// Absolute deadline; `Time::ZERO` before the first job.
     deadline: Time,
     is_throttled: bool,
     /// True while the bandwidth counts as active.
@@ -258,7 +258,7 @@ fn share(reservation: &Reservation) -> u64 {
     (u128::from(reservation.runtime.0) * u128::from(UNIT) / u128::from(reservation.period.0)) as u64
 }
 
-/// Refuses numbers that make no reservation.
+/// Rejects invalid reservations.
 fn check(it: &Reservation) -> Result<(), Rejected> {
     let reason = if it.runtime < RUNTIME_MIN {
         format!("a runtime of {} is too short; the least is {RUNTIME_MIN}", it.runtime)
@@ -350,7 +350,8 @@ impl Deadline {
         }
     }
 
-    /// A task that blocks counts as active until its zero-lag time: what is left of its budget is still owed to it.
+    /// Handles a blocking task: it counts as active until its zero-lag time, because its remaining budget is still
+    /// reserved.
     fn become_inactive(&mut self, cx: &Context, task: TaskId, reservation: &Reservation) {
         let server = &self.servers[task];
         let owed = server.budget as u128 * u128::from(reservation.period.0) / u128::from(reservation.runtime.0);

@@ -1,11 +1,10 @@
-//! Earliest deadline first: of all released jobs the one whose deadline comes first runs.
+//! Earliest deadline first: the released job with the earliest deadline runs.
 //!
 //! Source: Liu and Layland 1973; specs section 11 (general knowledge, not checked against the paper). Each wake-up of a
 //! task with a reservation releases a job whose deadline is that of its reservation later. On one CPU all deadlines are
-//! met when the sum of runtime/period is at most 1 and deadlines equal periods. What runs in the background: see
-//! `jobs.rs`.
-//! Weakness: nothing stops a job that runs longer than it promised, and then any other may be late; on several CPUs the
-//! first M deadlines are not always the best choice (Dhall's effect). `deadline` isolates its tasks instead.
+//! met when the sum of runtime/period is at most 1 and deadlines equal periods. Background tasks: see `jobs.rs`.
+//! Weakness: a job that overruns is not stopped, and can make any other late; on several CPUs the first M deadlines are
+//! not always the best choice (Dhall's effect). `deadline` isolates its tasks instead.
 
 use crate::parts::jobs::{Jobs, Rule};
 use goodness_core::{About, Needs, Reservation, Time};

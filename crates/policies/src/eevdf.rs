@@ -1,15 +1,15 @@
 //! EEVDF, the fair class of Linux since 6.6: earliest eligible virtual deadline first.
 //!
-//! Idea: every task has a virtual runtime that advances inversely to its weight. The queue's average V is what an
-//! ideal machine would have given everyone; a task is eligible while it is not ahead of V. Of the eligible ones
-//! the earliest virtual deadline runs, where a deadline is one slice of virtual time away: so slices set
-//! latency and weights set shares, independently. What a task is owed when it leaves (its lag) is kept.
+//! Idea: every task has a virtual runtime that advances inversely to its weight. The queue's average V is the service
+//! an ideal machine would have given every task. A task is eligible while it is not ahead of V. Of the eligible tasks,
+//! the one with the earliest virtual deadline runs. A deadline is one slice of virtual time away, so slices determine
+//! latency and weights determine shares, independently. A task's lag (the service it is owed) is kept when it leaves.
 //!
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
-//! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at
-//! ticks, yield gives the slice away); `6.15` and `6.18` likewise.
-//! Deviations: no task groups, bandwidth limits or core scheduling; SCHED_ISO and SCHED_DEADLINE count as normal;
-//! load balance weighs queues by their current weight instead of the decayed average.
+//! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
+//! yield gives the slice away); `6.15` and `6.18` likewise.
+//! Deviations: no task groups, bandwidth limits or core scheduling; SCHED_ISO and SCHED_DEADLINE count as normal; load
+//! balance weighs queues by their current weight instead of the decayed average.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
 mod rules;
@@ -29,9 +29,9 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Kernel whose behaviour and defaults apply; `6.12` is the stable kernel with its backports.
         kernel: Kernel = Kernel::V6_12;
-        /// Slice of a task that asks for none, before scaling by the number of CPUs.
+        /// Slice of a task that requests none, before scaling by the number of CPUs.
         base_slice: Option<Span> = None, in Span::from_us(100) => Span::from_ms(100);
-        /// Keep what a task is owed, or owes, while it sleeps.
+        /// Keep a task's lag while it sleeps.
         place_lag: Option<bool> = None;
         /// Put a new task's first deadline half a slice away.
         place_deadline_initial: Option<bool> = None;
@@ -43,7 +43,7 @@ goodness_core::tunables! {
         preempt_short: Option<bool> = None;
         /// Keep a task that sleeps owing CPU time queued until it has worked that off.
         delay_dequeue: Option<bool> = None;
-        /// Give such a task nothing for having waited longer than it owed.
+        /// Reset a positive lag that a delayed task has gained by waiting.
         delay_zero: Option<bool> = None;
         /// Let woken tasks preempt.
         wakeup_preemption: bool = true;
@@ -51,7 +51,7 @@ goodness_core::tunables! {
         next_buddy: bool = false;
         /// Reconsider a task that has used up its protection at every tick, not only at its deadline.
         expire_protection: Option<bool> = None;
-        /// Let a yielding task give its whole slice away, instead of only delaying its deadline.
+        /// Make a yield give up the whole slice, instead of only delaying the deadline.
         yield_forfeits: Option<bool> = None;
     }
 }
@@ -72,7 +72,7 @@ struct Entity {
     runtime: i64,
     /// Virtual deadline; while `relative`, its distance from the virtual runtime.
     deadline: i64,
-    /// Service it was owed when it last left a queue, in virtual time.
+    /// Lag when it last left a queue, in virtual time; positive if it is owed service.
     lag: i64,
     /// Until which virtual runtime it is protected since it was picked.
     protected: i64,
@@ -80,7 +80,7 @@ struct Entity {
     weight: Weight,
     cpu: CpuId,
     queued: bool,
-    /// Sleeps, but stays queued until it has worked off what it owes.
+    /// Asleep, but still queued until it has worked off its negative lag.
     delayed: bool,
     relative: bool,
     idle_class: bool,
@@ -125,7 +125,7 @@ impl VirtualDeadlines {
         Some(&self.entities[TaskId(current)]).filter(|e| e.queued && e.cpu == cpu)
     }
 
-    /// V, rounded down; of an empty queue, where it last stood.
+    /// V, rounded down. For an empty queue, the last value.
     fn average(&mut self, cpu: CpuId) -> i64 {
         let queue = &mut self.queues[cpu.index()];
         let Queue { sum, load, .. } = *queue;
@@ -160,7 +160,7 @@ impl VirtualDeadlines {
         cx.examined(Effort::Insert, levels);
     }
 
-    /// Counts `task`, which has its virtual runtime and deadline, among the entities of `cpu`.
+    /// Adds `task`, whose virtual runtime and deadline are set, to the sums of `cpu`.
     fn add(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         let it = &self.entities[task];
         let queue = &mut self.queues[cpu.index()];
@@ -196,7 +196,7 @@ impl VirtualDeadlines {
         it
     }
 
-    /// Notes what `task` is owed: V − runtime, within limits.
+    /// Stores the lag of `task`: V − runtime, within limits.
     fn note_lag(&mut self, cpu: CpuId, task: TaskId) {
         let average = self.average(cpu);
         let longest = self.entities[task].slice;
@@ -210,7 +210,7 @@ impl VirtualDeadlines {
         it.lag = (average - it.runtime).clamp(-limit, limit);
     }
 
-    /// Gives `task`, which is not counted in the queue's sums, its virtual runtime and deadline.
+    /// Sets the virtual runtime and deadline of `task`, which is not part of the queue's sums.
     fn place(&mut self, cpu: CpuId, task: TaskId, initial: bool) {
         let average = self.average(cpu);
         let Queue { load, count: others, .. } = self.queues[cpu.index()];
@@ -232,7 +232,7 @@ impl VirtualDeadlines {
         it.deadline = it.runtime + if half { slice / 2 } else { slice };
     }
 
-    /// Follows class, nice and slice of the task. What is kept in virtual time is rescaled to the new weight.
+    /// Updates class, nice and slice of the task, and rescales its virtual times to the new weight.
     fn refresh(&mut self, cx: &Context, task: TaskId) {
         let it = &cx.tasks[task];
         let weight = Weight::of_task(it, IDLE_WEIGHT);
@@ -288,7 +288,7 @@ impl VirtualDeadlines {
         eligible(it.runtime) && (is_favoured || !self.running(cpu).is_some_and(beaten))
     }
 
-    /// The smallest slice anyone on `cpu` asks for.
+    /// Smallest slice of any task on `cpu`.
     fn least_slice(&self, cpu: CpuId) -> u64 {
         self.queues[cpu.index()].slices.least().unwrap_or(u64::MAX)
     }
@@ -323,7 +323,7 @@ impl VirtualDeadlines {
         }
     }
 
-    /// No entity is current any more; the one that was goes behind its equals, if it is still queued.
+    /// Makes no entity current. The previous one, if still queued, goes behind its equals.
     fn put_back(&mut self, cx: &Context, cpu: CpuId) {
         let still_queued = self.running(cpu).is_some();
         let current = std::mem::replace(&mut self.queues[cpu.index()].current, NOBODY);

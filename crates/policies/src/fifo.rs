@@ -1,7 +1,7 @@
 //! First come, first served: one queue for the whole machine, no preemption, no priorities.
 //!
-//! Source: textbook. A running task keeps its CPU until it waits, yields or ends. Classes and nice are
-//! ignored. Weakness: one long burst delays everyone behind it (convoy).
+//! Source: textbook. A running task keeps its CPU until it waits, yields or ends. Classes and nice are ignored.
+//! Weakness: one long burst delays everyone behind it (convoy).
 
 use crate::parts::shared_queue::SharedQueue;
 use goodness_core::{
@@ -13,7 +13,7 @@ goodness_core::tunables! {
     pub struct Settings {}
 }
 
-/// One queue, served in order of arrival.
+/// One FIFO queue.
 #[derive(Debug)]
 pub struct Fifo(SharedQueue);
 

@@ -1,26 +1,26 @@
-//! Haiku's simple scheduler as it was in 2009: one ordered list, the best thread runs, and now and then it is skipped.
+//! Haiku's simple scheduler as it was in 2009: one ordered list; the best thread runs, except when it is skipped at
+//! random.
 //!
-//! Idea: the head of the list is taken unless a draw says to skip it. Whoever is skipped gives way to the last thread
-//! of its own level, and that one, if skipped too, to the level below; so leaving a level of several threads takes two
-//! skips.
+//! Idea: the head of the list runs unless a random draw skips it. Next is the last thread of its level, and if that is
+//! skipped too, the level below. So leaving a level of several threads takes two skips.
 //!
-//! Source: specs 7.3, with the history of its threshold; the quantum is 3 ms. What is common to the family (scale
-//! of priorities, list, quantum) is in `be_priorities.rs` and `be_elections.rs`.
+//! Source: specs 7.3, with the history of its threshold; the quantum is 3 ms. What is common to the family (scale of
+//! priorities, list, quantum) is in `be_priorities.rs` and `be_elections.rs`.
 //! Deviations: idle threads are not on the list; the last thread that may run here is taken without a draw, as the one
 //! before an idle thread was. Several CPUs share the one list, as in Haiku's `simple_smp`; a skip among them passes
 //! over threads that may not run here. The boost to priority 20 of an exiting thread has no counterpart, since an exit
-//! takes no time here; nor has the forced yield, which slept 9 ms. Inferred: before the loop was mended (October 2007)
-//! one skip left the level; the sheet does not say so but for its check 7.10(4). The threshold 0x500 has no date of its
-//! own and is called 2007-02 after its place in the history.
-//! Weakness: inside a level only the first and the last are ever elected; the level below gets 4 % whatever its
-//! size, and inserting walks past everyone at or above one's level.
+//! takes no time here; nor has the forced yield, which slept 9 ms.
+//! Inferred: before the loop was mended (October 2007) one skip left the level; the sheet does not say so but for its
+//! check 7.10(4). The threshold 0x500 has no date of its own and is called 2007-02 after its place in the history.
+//! Weakness: inside a level only the first and the last are ever elected; the level below gets 4 % whatever its size,
+//! and inserting walks past everyone at or above one's level.
 
 use crate::parts::be_elections::{Election, Elections, Listed, NEEDS};
 use crate::parts::be_priorities::{Draw, FIRST_REAL_TIME, Place, QUANTUM, Walk};
 use goodness_core::{About, Seed, Span};
 
 goodness_core::choices! {
-    /// Month since which a threshold was in use: 0x3000, 0x1000, 0x500, 0x1500, 0x2000, 0x1a00.
+    /// Month from which a threshold was used: 0x3000, 0x1000, 0x500, 0x1500, 0x2000, 0x1a00.
     pub enum Version {
         V2004 = "2004",
         V2007Jan = "2007-01",
@@ -32,7 +32,7 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// Target of a skip: the last thread of the level and only then below, or below at once.
+    /// Result of a skip: the last thread of the level and only then the level below, or the level below at once.
     pub enum Rule { TwoSkips = "two-skip", SingleSkip = "single-skip" }
 }
 
@@ -42,7 +42,7 @@ goodness_core::tunables! {
         version: Version = Version::V2007Oct;
         /// Draws of 15 bits up to this one skip a thread (auto: the version's; 6656 since October 2007).
         threshold: Option<u64> = None, in 0 => 32_767;
-        /// Target of a skip (auto: two-skip since October 2007, before it single-skip).
+        /// Result of a skip (auto: two-skip since October 2007, single-skip before).
         rule: Option<Rule> = None;
         /// CPU time until the next election.
         quantum: Span = QUANTUM, in Span::from_us(1) => Span::from_s(10);
@@ -78,7 +78,7 @@ pub struct Skips {
 }
 
 impl Skips {
-    /// As of October 2007, for others that elect so.
+    /// The rules of October 2007, for policies that share this election.
     pub(crate) fn of_2007_10(seed: Seed) -> Skips {
         let version = Version::V2007Oct;
         Skips { draw: Draw::new(seed), threshold: version.threshold(), rule: version.rule() }
@@ -126,7 +126,7 @@ impl Election for Skips {
     }
 }
 
-/// The last thread of the level of `priority`, of which `next` is the second; `next` itself if it stands lower.
+/// The last thread of the level of `priority`, whose second is `next`; `next` itself if it has a lower level.
 fn last_of_level(walk: &mut Walk, next: Place, priority: u8) -> Place {
     let mut last = next;
     while let Some(beyond) = walk.after(last) {

@@ -1,4 +1,5 @@
-//! Haiku's scheduler of December 2013: a queue for each core, penalties for who uses its quanta, and two modes.
+//! Haiku's scheduler of December 2013: a queue for each core, penalties for threads that use up their quanta, and two
+//! modes.
 //!
 //! Idea: the thread of highest effective priority runs. Using a quantum up costs priority, down to a floor, and stirs a
 //! second penalty that wanders through the levels below, so that nobody starves; sleeping gives the priority back.
@@ -36,7 +37,7 @@ goodness_core::tunables! {
         mode: Mode = Mode::LowLatency;
         /// Quantum of a thread at priority 20 or above (auto: 1 ms in low latency, 2 ms in power saving).
         base_quantum: Option<Span> = None, in Span::from_us(100) => Span::from_s(1);
-        /// Time in which each thread of a CPU should have its turn (auto: 5 ms, 20 ms).
+        /// Target time for each thread of a CPU to get its turn (auto: 5 ms, 20 ms).
         max_latency: Option<Span> = None, in Span::from_us(100) => Span::from_s(10);
         /// Time for which a sleeping thread's cache counts as warm.
         cache_expire: Span = Span::from_ms(100), in Span::ZERO => Span::from_s(100);
@@ -91,7 +92,7 @@ impl Lengths {
     }
 }
 
-/// One thread.
+/// State of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     priority: u8,
@@ -152,7 +153,7 @@ impl Thread {
     }
 }
 
-/// One core.
+/// State of one core.
 #[derive(Clone, Debug, Default)]
 struct Core {
     cpus: u32,
@@ -326,8 +327,8 @@ impl Haiku2013 {
         }
     }
 
-    /// The quantum is over: what is left of it is lent, the thread is punished and queues behind its equals, perhaps
-    /// on another core.
+    /// Ends a quantum: carries over its unused part, penalises the thread and queues it behind its equals, perhaps on
+    /// another core.
     fn end_quantum(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         let left = self.left(task);
         let entity = &mut self.threads[task];
@@ -352,7 +353,7 @@ impl Haiku2013 {
         }
     }
 
-    /// True if `task`, just queued, takes `cpu`. An idle one counts as taken from now on.
+    /// True if `task`, just queued, gets `cpu`. An idle CPU counts as taken from now on.
     fn claim(&mut self, cpu: CpuId, task: TaskId) -> Resched {
         let level = self.threads[task].level;
         match &mut self.running[cpu.index()] {
@@ -411,7 +412,7 @@ impl Haiku2013 {
         })
     }
 
-    /// Core on which a thread whose quantum on `home` is over goes on; `home` does not count it at the moment.
+    /// Core on which a thread continues after its quantum on `home`, which does not count it at the moment.
     fn rebalance(&self, cx: &Context, task: TaskId, home: u32) -> u32 {
         let it = &self.cores[home as usize];
         let own = self.threads[task].load / it.cpus;

@@ -1,9 +1,9 @@
-//! Haiku's simple scheduler of 11 December 2009: a level gives way to the next lower one with probability 2^−Δ, where
-//! Δ is how much lower that is.
+//! Haiku's simple scheduler of 11 December 2009: from the highest occupied level, the election moves on to the next
+//! lower one with probability 2^−Δ, where Δ is the difference of their priorities.
 //!
-//! Source: specs 7.4; the quantum is 3 ms. What is common to the family is in `be_priorities.rs` and
-//! `be_elections.rs`. Deviations: several CPUs share the one list; threads that may not run on a CPU are passed over.
-//! Weakness: a gap of more than 15 starves whoever is below it completely, and the size of a level does not count.
+//! Source: specs 7.4; the quantum is 3 ms. Parts common to the family: `be_priorities.rs` and `be_elections.rs`.
+//! Deviations: several CPUs share the list; threads that may not run on a CPU are skipped.
+//! Weakness: threads more than 15 levels below starve completely, and the number of threads on a level does not count.
 
 use crate::parts::be_elections::{Election, Elections, Listed, NEEDS};
 use crate::parts::be_priorities::{Draw, FIRST_REAL_TIME, Place, QUANTUM, Walk};

@@ -41,7 +41,7 @@ struct Thread {
     used: [Span; REMEMBERED],
     oldest: usize,
     has_run: bool,
-    /// The CPU whose list it is on.
+    /// CPU whose list it is on.
     queue: CpuId,
 }
 
@@ -56,7 +56,7 @@ impl Thread {
     }
 }
 
-/// One CPU.
+/// Queue of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     list: OrderedList,

@@ -1,7 +1,7 @@
-//! The fair scheduler that M. Panasyuk proposed for Haiku in 2009, as far as his measurements tell.
+//! The fair scheduler proposed for Haiku by M. Panasyuk in 2009, reconstructed from his measurements.
 //!
-//! Source: specs 7.7, derived from the table of 13 November 2009 (7.6); the algorithm itself was never published. The
-//! election, what is inferred, its deviations and its weakness: `parts/halving.rs`.
+//! Source: specs 7.7, derived from the table of 13 November 2009 (7.6); the algorithm was never published. Election,
+//! inferences, deviations and weakness: `parts/halving.rs`.
 
 use crate::parts::be_elections::{Elections, NEEDS};
 use crate::parts::halving::{Build, Halving};

@@ -1,5 +1,5 @@
-//! CPU scheduling policies, one file each. This list is the registry: command line, contract tests,
-//! benchmarks and docs find a policy through it.
+//! CPU scheduling policies, one per file. The list below is the registry for the command line, contract tests,
+//! benchmarks and docs.
 
 mod parts;
 

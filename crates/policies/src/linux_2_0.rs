@@ -1,10 +1,10 @@
-//! Linux 2.0: the greatest counter of one list runs.
+//! Linux 2.0: the task with the largest counter in one list runs.
 //!
-//! Idea: goodness is the counter alone, with one tick more for the task that ran before. Nice counts only through the
-//! ticks of an epoch. A task that yields forfeits its counter.
+//! Idea: goodness is the counter alone, plus one tick for the previously running task. Nice only affects the ticks per
+//! epoch. A yielding task loses its counter.
 //!
-//! Source: specs section 1, kernel 2.0.3x. The election, its deviations and its weakness: `parts/goodness.rs`. The
-//! rule of fork is from memory.
+//! Source: specs section 1, kernel 2.0.3x. Election, deviations and weakness: `parts/goodness.rs`. The fork rule is
+//! from memory.
 
 use crate::parts::goodness::{
     Defaults, End, Goodness, Kernel, NEEDS, NicePart, Rules, TickTest, YieldMode, proportional_ticks,

@@ -1,9 +1,9 @@
-//! Linux 2.2: the greatest goodness of one list runs, and the previous task is asked first.
+//! Linux 2.2: the task with the greatest goodness in one list runs; ties go to the previous task.
 //!
-//! Idea: goodness is the counter plus the ticks of an epoch, so that nice counts twice, plus a bonus for sharing the
-//! address space of the task before. A task that yields counts as weight 0 for one election.
+//! Idea: goodness is the counter plus the ticks of an epoch (so nice counts twice), plus a bonus for sharing the
+//! previous task's address space. A yielding task counts as weight 0 for one election.
 //!
-//! Source: specs section 1, kernel 2.2.1. The election, its deviations and its weakness: `parts/goodness.rs`.
+//! Source: specs section 1, kernel 2.2.1. Election, deviations and weakness: `parts/goodness.rs`.
 
 use crate::parts::goodness::{
     Defaults, End, Goodness, Kernel, NEEDS, NicePart, Rules, TickTest, YieldMode, proportional_ticks,

@@ -1,11 +1,11 @@
 //! Linux 2.4: goodness with shorter slices, a second election after a recalculation, and preemption by goodness.
 //!
-//! Idea: slices of 60 ms at nice 0; nice adds 20 − nice to the goodness. A woken task preempts the running task over
-//! which its goodness is ahead by most, on any CPU, and goes to the CPU that is idle for longest. A child takes the odd
-//! tick of its parent and leaves the rest of its first slice to it.
+//! Idea: slices of 60 ms at nice 0; nice adds 20 − nice to the goodness. A woken task gets the CPU that has been idle
+//! longest, or preempts the running task, on any CPU, over which its goodness leads most. A child takes the odd tick of
+//! its parent, and the rest of its first slice goes back to the parent.
 //!
-//! Source: specs section 1, kernel 2.4.27. The election, its deviations and its weakness: `parts/goodness.rs`. The
-//! cap of the refund is from memory.
+//! Source: specs section 1, kernel 2.4.27. Election, deviations and weakness: `parts/goodness.rs`. The cap of the
+//! refund is from memory.
 
 use crate::parts::goodness::{
     Defaults, End, Goodness, Kernel, NEEDS, NicePart, Rules, TickTest, YieldMode, scaled_ticks,

@@ -1,14 +1,15 @@
-//! Lottery scheduling: for each timeslice a ticket is drawn, and whoever holds it runs.
+//! Lottery scheduling: for each timeslice a ticket is drawn at random, and its holder runs.
 //!
-//! Idea: chance is fair. A task with a share p of the tickets wins n·p of n draws, with a standard deviation of
-//! √(n·p·(1 − p)), whatever the others do; nobody with a ticket starves.
+//! Idea: a random draw is fair. A task with a share p of the tickets wins n·p of n draws on average, with a standard
+//! deviation of √(n·p·(1 − p)), and no ticket holder starves.
 //!
 //! Source: Waldspurger and Weihl 1994; specs section 11 (general knowledge, not checked against the paper). One list of
 //! all runnable tasks is walked until the sum of tickets passes the number drawn. A task that gives up its CPU after a
 //! fraction f of its timeslice holds 1/f times its tickets until it wins next (compensation tickets).
 //! Inferred: the timeslice of 100 ms is that of the paper's prototype as generally told; the list keeps its order of
 //! arrival (no move to front); a draw for a CPU leaves out who may not run there. Ticket currencies and transfers are
-//! left out. Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
+//! left out.
+//! Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
 //! Weakness: a draw walks half of the list on average; shares are exact only in the long run; nobody is preempted.
 
 use crate::parts::idle_cpus::IdleCpus;
@@ -23,7 +24,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// CPU time after which the next ticket is drawn.
         timeslice: Span = Span::from_ms(100), in Span::from_us(1) => Span::from_s(10);
-        /// Give a task that used a part of its timeslice more tickets until it wins again.
+        /// Give a task that used only part of its timeslice more tickets until it wins again.
         compensation: bool = true;
     }
 }
@@ -32,7 +33,7 @@ goodness_core::tunables! {
 struct Holder {
     /// Tickets in the draw while queued, compensation included.
     in_draw: u64,
-    /// Part of its last timeslice that it used, where that is compensated; otherwise 0.
+    /// Used part of its last timeslice if compensated, else 0.
     used: u64,
     /// May not run everywhere.
     pinned: bool,
@@ -115,10 +116,11 @@ impl CpuPolicy for Lottery {
     }
 }
 
-/// Compensation ends here, so that sums of tickets stay numbers: a task that used less counts as having used that.
+/// Largest compensation factor, so that sums of tickets do not overflow. A task that used less of its timeslice is
+/// treated as having used 1/MOST of it.
 const MOST: u64 = 1_000_000;
 
-/// `tickets` divided by the fraction of the timeslice that was used; 0 stands for all of it.
+/// `tickets` divided by the used fraction of the timeslice; `used` 0 stands for all of it.
 fn compensated(tickets: u64, used: u64, timeslice: u64) -> u64 {
     if used == 0 {
         return tickets;

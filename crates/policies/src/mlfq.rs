@@ -1,7 +1,7 @@
-//! The textbook's multi-level feedback queue: users of the CPU fall level by level, and a boost lifts all.
+//! The textbook's multi-level feedback queue: tasks that use the CPU drop level by level, and a boost lifts all.
 //!
 //! Idea: all tasks begin on level 0 and fall when their allotment there is used up, in however many turns; every
-//! `boost` all return. A task that waits keeps its level and what is left of its allotment.
+//! `boost` all return. A waiting task keeps its level and the rest of its allotment.
 //!
 //! Source: specs section 11, general knowledge. The queue, what is inferred and its weakness: `parts/feedback.rs`.
 //! Inferred: the defaults of 3 levels of 10 ms with a boost each second are choices.

@@ -1,14 +1,14 @@
-//! Con Kolivas' MuQSS: BFS with an ordered queue for each group of CPUs instead of one list for all.
+//! Con Kolivas' MuQSS: BFS with an ordered queue per group of CPUs instead of one list for all.
 //!
-//! Source: specs section 6.2 (MuQSS 0.210). Queues ordered by level and deadline: insertion takes logarithmic time, the
-//! first is at hand. A CPU compares the first of every queue (`interactive`), or looks at others' only when its own
-//! is empty. CPUs that share a cache share a queue (`rqshare=mc`). A "millisecond" is 2^20 ns.
-//! General knowledge, inferences and all that it shares with BFS: `virtual_deadline.rs`.
-//! General knowledge: queues are compared nearest first and the nearer wins ties; deadlines are not weighed by
+//! Source: specs section 6.2 (MuQSS 0.210). Queues are ordered by level and deadline: insertion takes logarithmic time,
+//! picking the first constant time. A CPU compares the first task of every queue (`interactive`), or looks at other
+//! queues only when its own is empty. CPUs with a common cache share a queue (`rqshare=mc`). A "millisecond" is 2^20
+//! ns. General knowledge, inferences and all parts shared with BFS: `virtual_deadline.rs`.
+//! General knowledge: queues are compared nearest first, and the nearer wins ties; deadlines are not weighted by
 //! distance.
 //! Deviations: the 8-level skip lists are balanced trees here; their levels are reported as insertion steps, about as
-//! many as a skip list has. Looking at other CPUs' queues without a lock is instantaneous.
-//! Weakness: comparing all queues costs each pick a look at every cache of the machine.
+//! many as in a skip list. Looking at other CPUs' queues without a lock is instantaneous.
+//! Weakness: comparing all queues makes each pick access every cache of the machine.
 
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::virtual_deadline::{Entity, IDLE, ISO, NORMAL, Rules, VirtualDeadlines, Waiting, YieldType};
@@ -38,7 +38,7 @@ goodness_core::tunables! {
     }
 }
 
-/// One ordered queue for each group of CPUs.
+/// One ordered queue per group of CPUs.
 #[derive(Debug)]
 pub struct Queues {
     places: Places,
@@ -104,8 +104,7 @@ impl Queues {
     }
 }
 
-/// Levels as ranges of keys: the real-time ones and ISO by their number, normal tasks by deadline, idle ones far
-/// behind.
+/// Maps levels to ranges of keys: real-time levels and ISO by number, then normal tasks by deadline, then idle ones.
 fn key(entity: &Entity) -> i64 {
     let deadline = entity.deadline.0 as i64;
     match entity.level {

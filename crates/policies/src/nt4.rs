@@ -1,5 +1,5 @@
-//! The dispatcher of Windows NT 4: 32 first-in-first-out queues, the highest occupied one runs; boosts for who waited,
-//! and their decay by one level a quantum.
+//! The dispatcher of Windows NT 4: 32 first-in-first-out queues, the highest occupied one runs. Threads are boosted
+//! after a wait, and a boost decays by one level per quantum.
 //!
 //! Source: specs section 8. No source of NT 4 is public: quantum tables and stretch are from published descriptions of
 //! later, documented versions [S there]; clock interval, charges, boosts and the balance-set manager are general
@@ -16,7 +16,7 @@
 //! `Task.priority`). Inside a level the first thread that may run on a CPU is taken; NT looks for one whose last or
 //! ideal processor that is, and a processor that was chosen for a thread runs the best that is ready. GUI wake-ups,
 //! keyboard and sound are not told apart.
-//! Weakness: strict priorities; who is below a hog waits three to four seconds for the balance-set manager.
+//! Weakness: strict priorities; a thread below a hog waits three to four seconds for the balance-set manager.
 
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
@@ -51,7 +51,7 @@ goodness_core::tunables! {
         version: Version = Version::Workstation;
         /// Table of quanta (auto: variable-short; server fixed-long).
         quanta: Option<Quanta> = None;
-        /// PsPrioritySeparation: how far the foreground is stretched and its waits are boosted (auto: 2; server 0).
+        /// PsPrioritySeparation: stretch of foreground quanta and boost of foreground waits (auto: 2; server 0).
         separation: Option<u64> = None, in 0 => 2;
         /// Number of the address space in the foreground (auto: none).
         foreground: Option<u64> = None, in 0 => 4_294_967_295;
@@ -59,7 +59,7 @@ goodness_core::tunables! {
         clock_interval: Option<Span> = None, in Span::from_ms(1) => Span::from_ms(100);
         /// Boost at the end of a disk request.
         disk_boost: u64 = 1, in 0 => 15;
-        /// Boost at any other interrupt (a timer has 0, the network 2, the keyboard 6).
+        /// Boost for other interrupts (a timer has 0, the network 2, the keyboard 6).
         interrupt_boost: u64 = 0, in 0 => 15;
         /// Boost at an event or semaphore.
         event_boost: u64 = 1, in 0 => 15;
@@ -79,14 +79,15 @@ const MOST_DYNAMIC: u8 = 15;
 const FIRST_REAL_TIME: u8 = 16;
 /// Quantum units of one clock interval.
 const UNITS: i64 = 3;
-/// The balance-set manager: how often, how many it looks at and boosts, and after how many clock intervals of waiting.
+/// The balance-set manager: period, threads examined and boosted per scan, and waiting time before a boost in clock
+/// intervals.
 const SCAN_PERIOD: Span = Span::from_s(1);
 const SCANNED: u32 = 16;
 const BOOSTED: usize = 10;
 const STARVING: u64 = 300;
 
 impl Quanta {
-    /// Units of a thread; `stretch` is the priority separation of the foreground, 0 elsewhere.
+    /// Quantum units of a thread; `stretch` is the priority separation in the foreground, else 0.
     fn units(self, stretch: usize) -> i64 {
         match self {
             Quanta::VariableShort => [6, 12, 18][stretch],
@@ -119,14 +120,14 @@ fn base_of(task: &Task) -> u8 {
     }
 }
 
-/// One thread.
+/// State of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     base: u8,
     priority: u8,
     /// Rest of its quantum, ns.
     quantum: i64,
-    /// At whose end it goes behind its equals: it has lost its CPU by its quantum.
+    /// Its quantum has expired, so it is queued behind its equals.
     expired: bool,
     /// Boosted by the balance-set manager.
     rescued: bool,
@@ -147,10 +148,10 @@ pub struct Nt4 {
     threads: PerTask<Thread>,
     links: Links,
     queues: [List; LEVELS],
-    /// Bit p: somebody of priority p is ready.
+    /// Bit p: a thread of priority p is ready.
     summary: u32,
     running_cpus: RunningCpus<u8>,
-    /// For each CPU, who gives way at the next pick.
+    /// For each CPU, the thread that yields at the next pick.
     gives_way: Vec<Option<TaskId>>,
     next_ideal: u32,
     next_scan: Time,
@@ -333,7 +334,8 @@ impl Nt4 {
         None
     }
 
-    /// The clock interrupt: what runs pays for it, and at the end of its quantum gives way to equals and better ones.
+    /// Clock interrupt: charges the running thread. At the end of its quantum it yields to threads of equal or higher
+    /// priority.
     fn clock(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         self.threads[task].quantum -= self.tick;
         if self.threads[task].quantum > 0 {
@@ -351,7 +353,7 @@ impl Nt4 {
         }
     }
 
-    /// A new quantum; a boost decays by one level, that of the balance-set manager at once.
+    /// Starts a new quantum; a boost decays by one level, that of the balance-set manager entirely.
     fn end_quantum(&mut self, cx: &Context, task: TaskId) {
         let whole = self.whole_quantum(cx, task);
         let entity = &mut self.threads[task];
@@ -363,7 +365,7 @@ impl Nt4 {
         }
     }
 
-    /// A wait is over: a unit of the quantum is charged, and what it waited for gives a boost.
+    /// Ends a wait: charges a quantum unit and applies the boost of the awaited event.
     fn wait_completed(&mut self, cx: &Context, task: TaskId, from: WakeSource) {
         self.threads[task].quantum -= self.interval.0 as i64 / UNITS;
         if self.threads[task].quantum <= 0 {
@@ -384,7 +386,7 @@ impl Nt4 {
         }
     }
 
-    /// True if `task`, which yields on `cpu`, goes behind others; it has a whole quantum then.
+    /// True if `task`, which yields on `cpu`, is queued behind others; then it gets a whole quantum.
     fn gives_way(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> bool {
         let Some(other) = self.best(cx, cpu, None) else { return false };
         let to_anybody = self.settings.yield_call == YieldCall::SwitchToThread;

@@ -1,8 +1,8 @@
-//! The O(1) scheduler of Linux 2.6 before CFS: two priority arrays for each CPU, and an estimate of interactivity.
+//! The O(1) scheduler of Linux 2.6 before CFS: two priority arrays per CPU, and an estimate of interactivity.
 //!
-//! Idea: the best list of the active array runs, found through a bitmap. A task that spent its slice goes to the expired
-//! array; when the active one is empty, the two change places. A task's average sleep shifts its priority by up to
-//! 5 levels either way, and tasks that sleep enough to count as interactive go back to the active array instead.
+//! Idea: the best list of the active array runs, found through a bitmap. A task that has used its slice goes to the
+//! expired array; when the active one is empty, the two are swapped. A task's average sleep shifts its priority by up
+//! to 5 levels either way, and tasks that sleep enough to count as interactive go back to the active array instead.
 //!
 //! Source: specs section 2. Profiles (`kernel`): `2.6.8`, and `2.6.22` for the constants of 2.6.9 to 2.6.22 with
 //! SCHED_BATCH (from 2.6.16: never interactive).
@@ -35,7 +35,7 @@ goodness_core::tunables! {
 
 /// Steps of bonus between no sleep and all sleep.
 const MAX_BONUS: u64 = 10;
-/// Of the time a task woken by another waited for its CPU, so many percent count as sleep.
+/// Percentage of the wait for a CPU that counts as sleep for a task woken by another.
 const ON_RUNQUEUE_WEIGHT: u64 = 30;
 /// A child inherits so many percent of its parent's bonus.
 const CHILD_PENALTY: u64 = 95;
@@ -45,7 +45,7 @@ const EXIT_WEIGHT: u64 = 3;
 const CREDIT_LIMIT: i32 = 100;
 const NO_PRIO: u8 = 140;
 
-/// The constants of a kernel on a machine, in ticks where not said otherwise.
+/// Constants of a kernel on a machine, in ticks unless stated otherwise.
 #[derive(Clone, Copy, Debug)]
 struct Constants {
     kernel: Kernel,
@@ -91,7 +91,7 @@ impl Constants {
         sleep_avg / (self.average_slice * self.tick)
     }
 
-    /// A sleep longer than this makes a task interactive at once, in nanoseconds.
+    /// Sleep in ns above which a task becomes interactive at once.
     fn interactive_sleep(&self, static_prio: u8) -> u64 {
         let steps = (MAX_BONUS as i64 / 2 + delta(static_prio) + 1) as u64;
         (self.max_sleep * steps / MAX_BONUS).saturating_sub(1) * self.tick
@@ -156,7 +156,7 @@ impl Entity {
     }
 }
 
-/// One CPU. `active` is the index of the active array.
+/// Run queue of one CPU. `active` is the index of the active array.
 #[derive(Clone, Debug, Default)]
 struct Runqueue {
     arrays: [PrioArray; 2],
@@ -378,7 +378,7 @@ impl CpuPolicy for O1 {
 }
 
 impl O1 {
-    /// The priority that class, nice and average sleep give (specs 2.3).
+    /// Sets the priority from class, nice and average sleep (specs 2.3).
     fn set_effective_prio(&mut self, cx: &Context, task: TaskId) {
         let it = &cx.tasks[task];
         let entity = &mut self.queues.entities[task];
@@ -443,8 +443,8 @@ impl O1 {
         self.queues.push(cpu, task, false);
     }
 
-    /// At its first pick after a wake-up, waiting for the CPU counts like sleep: whole for who was woken by an
-    /// interrupt, in part for who was woken by a task (specs 2.5).
+    /// Counts waiting for the CPU as sleep at the first pick after a wake-up: fully after an interrupt, in part after a
+    /// wake-up by a task (specs 2.5).
     fn reward_waiting(&mut self, cx: &Context, task: TaskId) {
         let entity = &mut self.queues.entities[task];
         let waited = cx.now.since(entity.stamp).0;
@@ -515,7 +515,7 @@ impl O1 {
         Resched::Preempt(cpu)
     }
 
-    /// The slice is spent: to the expired array, unless the task is interactive and nobody there starves.
+    /// Handles a used-up slice: to the expired array, unless the task is interactive and no expired task starves.
     fn expire(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         self.queues.remove(task);
         self.set_effective_prio(cx, task);
@@ -533,7 +533,7 @@ impl O1 {
         self.queues.push(cpu, task, expires);
     }
 
-    /// A new task: half of its parent's slice, and in front of the parent where it runs (specs 2.5 "Fork").
+    /// A new task gets half of its parent's slice and is queued before the parent (specs 2.5 "Fork").
     fn fork(&mut self, cx: &Context, cpu: CpuId, task: TaskId, parent: Option<TaskId>) -> Resched {
         let Some(parent) = parent else {
             self.queues.push(cpu, task, false);
@@ -587,7 +587,7 @@ impl O1 {
         self.preempt(cpu, task)
     }
 
-    /// True if `task`, just queued on `cpu`, preempts the task that runs there.
+    /// True if `task`, just queued on `cpu`, preempts the running task.
     fn preempt(&self, cpu: CpuId, task: TaskId) -> Resched {
         match self.queues.cpus[cpu.index()].current {
             Some(it) if self.queues.entities[task].prio < self.queues.entities[it].prio => Resched::Preempt(cpu),

@@ -2,8 +2,8 @@
 //!
 //! Source: Liu and Layland 1973; specs section 11 (general knowledge, not checked against the paper). The period of the
 //! reservation is a fixed priority. On one CPU n tasks whose sum of runtime/period is at most n·(2^(1/n) − 1) meet all
-//! deadlines at the ends of their periods; beyond that some sets do and some do not. What runs in the background: see
-//! `jobs.rs`. Weakness: up to 31 % of a CPU cannot be promised; nothing stops a job that overruns.
+//! deadlines at the ends of their periods; beyond that some sets do and some do not. Background tasks: see `jobs.rs`.
+//! Weakness: up to 31 % of a CPU cannot be promised; nothing stops a job that overruns.
 
 use crate::parts::jobs::{Jobs, Rule};
 use goodness_core::{About, Needs, Reservation, Time};

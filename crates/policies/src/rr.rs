@@ -1,7 +1,7 @@
-//! Round robin: one queue for the whole machine, a fixed timeslice, the tail after it.
+//! Round robin: one queue for the whole machine with a fixed time slice.
 //!
-//! Source: textbook. Classes and nice are ignored; a task that waits starts a whole timeslice when it comes
-//! back. Weakness: interactive tasks wait for everyone's timeslice.
+//! Source: textbook. Classes and nice are ignored; a task that waits gets a whole time slice when it returns.
+//! Weakness: interactive tasks wait for the time slices of all others.
 
 use crate::parts::shared_queue::SharedQueue;
 use goodness_core::{

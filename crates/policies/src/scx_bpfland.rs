@@ -1,22 +1,21 @@
-//! scx_bpfland: virtual deadlines that favour tasks which wake often and run briefly, with slices that shrink as the
-//! queue grows.
+//! scx_bpfland: virtual deadlines that favour tasks that wake often and run briefly. Slices shrink as the queue grows.
 //!
-//! Idea: a task's deadline is its weighted CPU time plus what it used since it last slept. A task that wakes often may lag
-//! further behind (and so comes sooner), up to 64 times the lag of others; a long queue takes that favour back.
+//! Idea: a task's deadline is its weighted CPU time plus what it used since it last slept. A task that wakes often may
+//! lag further behind (and so comes sooner), up to 64 times the lag of others; a long queue takes that favour back.
 //!
-//! Source: specs section 12. What the kernel does around it, with departures, stands in `scx.rs`.
+//! Source: specs section 12. The kernel side, with departures, is in `scx.rs`.
 //! General knowledge, not in the sheet (M): the wake-up frequency is an average with weight 1/4 for the newest
 //! interval; the base of the lag factor is that frequency, at least 1; CPU time since the last sleep is weighted too.
 //! Missing in the sheet, so simple: one shared queue for the machine; "waiting" counts its tasks, at least one; a slice
 //! is never shorter than 1 µs. Its cache, turbo and primary-domain options are left out.
-//! Weakness: the favour is for whoever wakes often, useful or not; slices of 1 ms and less cost switches.
+//! Weakness: any frequent waker is favoured, useful or not; slices of 1 ms and less cost switches.
 
 use crate::parts::scx::{Ext, Kernel, Scheduler, WEIGHT, virtual_time, weight};
 use goodness_core::{About, Context, CpuId, Enqueue, Machine, Needs, PerTask, Span, Stop, TaskId, Time};
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Slice of a task of weight 100 when nobody else waits.
+        /// Slice of a task of weight 100 when no other task waits.
         slice_max: Span = Span::from_ms(1), in Span::from_us(10) => Span::from_s(1);
         /// Shortest slice.
         slice_min: Span = Span::ZERO, in Span::ZERO => Span::from_s(1);
@@ -30,7 +29,7 @@ const SHARED: usize = 0;
 const FREQUENCY_PERIOD: u64 = 100_000_000;
 /// Greatest wake-up frequency that counts.
 const FREQUENCY_CAP: u64 = 64;
-/// A queue is under pressure when it takes this long, tenths of it, to serve.
+/// A queue is under pressure if serving it takes a tenth of this, in ns.
 const PRESSURE: u64 = 5_000_000_000;
 const SHORTEST: Span = Span::from_us(1);
 
@@ -62,7 +61,7 @@ fn frequency(before: u64, interval: Span) -> u64 {
 }
 
 impl Bpfland {
-    /// By how much less a lag counts: `base` when nobody waits, half of it when the threshold does.
+    /// Reduced lag: `base` if no task waits, half of it when as many wait as the threshold.
     fn scaled_lag(&self, base: u64, queued: u64, weight: u64) -> u64 {
         let threshold = PRESSURE / 10 / self.settings.slice_max.0;
         let lag = u128::from(self.settings.slice_lag.0 * weight / WEIGHT) * u128::from(base);

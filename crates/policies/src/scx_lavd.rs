@@ -1,13 +1,12 @@
-//! scx_lavd: latency criticality from who waits for whom, and virtual deadlines by it.
+//! scx_lavd: latency criticality from wake-up chains, and virtual deadlines based on it.
 //!
-//! Idea: a task that often waits and often wakes others, for short work, sits in the middle of a chain that somebody
-//! waits for. The more so, the sooner its deadline; part of it passes on to whom it wakes and who woke it. Tasks that
-//! had more than their share pay with later deadlines. Slices share a latency target among the runnable tasks.
+//! Idea: a task that often waits and often wakes others, with short bursts, is in the middle of a latency-critical
+//! chain. The higher its criticality, the earlier its deadline; its wakees and its waker inherit a part. Tasks that
+//! exceeded their share get later deadlines. Slices share a latency target among the runnable tasks.
 //!
-//! Source: specs section 12. What the kernel does around it, with departures, stands in `scx.rs`.
-//! The sheet gives the latency target (10 ms), the slices (0.5 to 5 ms), the formula of criticality, the caps of
-//! inheritance, the range of the penalty with its lag, and that cores are compacted and slices boosted. Missing there,
-//! so simple choices, all inferred:
+//! Source: specs section 12. The kernel side, with departures, is in `scx.rs`. The sheet gives the latency target (10
+//! ms), the slices (0.5 to 5 ms), the formula of criticality, the caps of inheritance, the range of the penalty with
+//! its lag, and that cores are compacted and slices boosted. Missing there, so simple choices, all inferred:
 //! - frequencies are averages over intervals, the newest weighing 1/8, in events a second; the run time likewise;
 //! - the runtime factor is 1 + slice_max / run time, the weight factor the weight (100 for nice 0); logarithms are
 //!   whole;
@@ -32,7 +31,7 @@ goodness_core::tunables! {
         latency_target: Span = Span::from_ms(10), in Span::from_us(100) => Span::from_s(1);
         /// Shortest slice.
         slice_min: Span = Span::from_us(500), in Span::from_us(10) => Span::from_s(1);
-        /// Longest slice while somebody waits.
+        /// Longest slice while other tasks wait.
         slice_max: Span = Span::from_ms(5), in Span::from_us(10) => Span::from_s(1);
         /// Gather work on few CPUs.
         core_compaction: bool = true;
@@ -43,7 +42,7 @@ const SHARED: usize = 0;
 const SECOND: u64 = 1_000_000_000;
 /// Lag at which the penalty is greatest.
 const LAG_MAX: i64 = 500_000_000;
-/// Parts of one's own criticality that may be inherited: an eighth from the waker, a quarter from the wakee.
+/// Inheritable parts of a task's own criticality: an eighth from the waker, a quarter from the wakee.
 const FROM_WAKER: u64 = 8;
 const FROM_WAKEE: u64 = 4;
 
@@ -54,7 +53,7 @@ struct Entity {
     wake_frequency: u64,
     last_wait: Time,
     last_wake: Time,
-    /// CPU time between two waits, averaged, and that of the present stay.
+    /// Average CPU time between two waits, and that since the last wait.
     run_time: u64,
     running: u64,
     /// Weighted CPU time.
@@ -64,7 +63,7 @@ struct Entity {
     deadline: i64,
 }
 
-/// The least by which a deadline lies behind the clock, in ns.
+/// Least distance of a deadline from the clock, in ns.
 const SHORTEST_DELAY: u64 = 1_000;
 
 /// State of the scheduler.

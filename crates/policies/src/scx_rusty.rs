@@ -1,15 +1,16 @@
-//! scx_rusty: a dispatch queue for each last-level cache, balanced by a slower hand.
+//! scx_rusty: a dispatch queue per last-level cache, balanced every 2 s.
 //!
 //! Idea: CPUs that share a cache share a queue ordered by weighted CPU time, so that tasks stay near their cache. Every
 //! 2 s a balancer compares the domains' loads and moves waiting tasks; in between, idle CPUs help themselves from other
 //! domains. Slices are long while there is room and short when there is none.
 //!
-//! Source: specs section 12. What the kernel does around it, with departures, stands in `scx.rs`.
+//! Source: specs section 12. The kernel side, with departures, is in `scx.rs`.
 //! General knowledge, not in the sheet (M): a task may lag by one slice behind its domain's virtual time; its place
-//! relative to that survives a move. Missing in the sheet, so simple: over-utilised is 99 % busy or more in a period of
-//! the tuner; load is the weight of a domain's runnable tasks, for each of its CPUs, averaged with a half-life of 1 s
-//! in steps of the tuner; the balancer moves waiting tasks, in queue order, from the most to the least loaded domain
-//! while each brings the two closer. It is outside the kernel in the original; here it costs what it looks at.
+//! relative to that survives a move.
+//! Missing in the sheet, so simple: over-utilised is 99 % busy or more in a period of the tuner; load is the weight of
+//! a domain's runnable tasks, for each of its CPUs, averaged with a half-life of 1 s in steps of the tuner; the
+//! balancer moves waiting tasks, in queue order, from the most to the least loaded domain while each brings the two
+//! closer. It is outside the kernel in the original; here it costs what it looks at.
 //! Weakness: up to 2 s of imbalance; within a domain it is scx_simple.
 
 use crate::parts::scx::{Ext, Kernel, SLICE, Scheduler, virtual_time, weight};
@@ -33,7 +34,7 @@ const GREEDY_THRESHOLD: usize = 1;
 const TUNE: u64 = 100_000_000;
 /// Periods of the tuner between two balances: 2 s.
 const BALANCE_EVERY: u64 = 20;
-/// Share of a load kept after a period of the tuner: 0.5^0.1 of [`ONE`], for a half-life of 1 s.
+/// Share of the load kept per tuner period: 0.5^0.1 of [`ONE`], for a half-life of 1 s.
 const KEPT: u64 = 61_147;
 const ONE: u64 = 65_536;
 /// Per cent of CPU time from which on the machine counts as over-utilised.
@@ -54,11 +55,11 @@ struct Domain {
     vtime_now: i64,
     /// Weight of its runnable tasks.
     weight: u64,
-    /// The same for each CPU, averaged, in 1/[`ONE`].
+    /// Average load per CPU, in 1/[`ONE`].
     load: u64,
 }
 
-/// Domains, virtual times, the tuner and the balancer.
+/// Domains, virtual times, tuner and balancer.
 #[derive(Debug)]
 pub struct Rusty {
     settings: Settings,
@@ -116,7 +117,7 @@ impl Rusty {
         entity.weight = weight;
     }
 
-    /// One period of the tuner: loads age, and the slice follows the utilisation.
+    /// One tuner period: decays the loads and sets the slice from the utilisation.
     fn tune(&mut self, now: Time) {
         for since in self.since.iter_mut().flatten() {
             self.busy += now.since(*since).0;

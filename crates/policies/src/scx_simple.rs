@@ -4,7 +4,7 @@
 //! Idea: a task that wakes takes an idle CPU, else it waits on the one queue of the machine, ordered by weighted CPU
 //! time. A task that slept lags behind the others by one slice at most. There is no preemption.
 //!
-//! Source: specs section 12. What the kernel does around it, with departures, stands in `scx.rs`.
+//! Source: specs section 12. The kernel side, with departures, is in `scx.rs`.
 //! Weakness: a woken task waits for a slice of 20 ms to end; one queue for all CPUs forgets where caches are warm.
 
 use crate::parts::scx::{Ext, Kernel, SLICE, Scheduler, virtual_time, weight};

@@ -1,19 +1,20 @@
-//! The time-sharing class of Solaris and illumos: a table says, for each of 60 levels, how long a turn lasts and where
-//! a thread goes after using it up, after sleeping and after waiting too long.
+//! The time-sharing class of Solaris and illumos: a table gives, for each of 60 levels, the length of a turn and a
+//! thread's new level after using it up, after sleeping, and after waiting too long.
 //!
-//! Idea: using a turn costs ten levels and brings a longer turn; sleeping brings fifty levels; who waits for a second
-//! is lifted as if it had slept. All behaviour lies in the table; `default` and `server` are the two published ones.
+//! Idea: using a turn costs ten levels and brings a longer turn; sleeping brings fifty levels; a thread that waits for
+//! a second is lifted as if it had slept. The table defines all behaviour; `default` and `server` are the two published
+//! ones.
 //!
 //! Source: specs section 10. The tables are exact; from memory, as the sheet says (section 14 (8)): new threads begin
-//! at level 29, fork and yield. General knowledge, not in the sheet: nice n moves the user priority by −3 n (±60 for
-//! the whole range), levels 100 to 159 for real time with turns of 1000, 800, 600, 400, 200 and 100 ms for each ten, a
-//! preempted thread goes to the head of its level and keeps its turn, as does a lifted one, a thread is preempted by a
-//! strictly better one.
+//! at level 29, fork and yield.
+//! General knowledge, not in the sheet: nice n moves the user priority by −3 n (±60 for the whole range), levels 100 to
+//! 159 for real time with turns of 1000, 800, 600, 400, 200 and 100 ms for each ten, a preempted thread goes to the
+//! head of its level and keeps its turn, as does a lifted one, a thread is preempted by a strictly better one.
 //! Inferred: a woken thread is at 60 until it is picked, which stands for the return from the kernel; if a better one
 //! waits by then, it goes to the head of its own level. Turns are counted in the machine's ticks, at least one.
-//! Placement and stealing are in `per_cpu.rs`: the most loaded queue is robbed, of its best thread.
-//! `Task::priority` is the first level, at most 59. SCHED_FIFO has no turn; batch and iso tasks count as normal, idle
-//! ones as of nice 19, deadline ones as normal.
+//! Placement and stealing are in `per_cpu.rs`: the most loaded queue is robbed, of its best thread. `Task::priority` is
+//! the first level, at most 59. SCHED_FIFO has no turn; batch and iso tasks count as normal, idle ones as of nice 19,
+//! deadline ones as normal.
 //! Weakness: the lift each second lets many hogs starve level 50 in turn; interactive is whoever sleeps at all.
 
 use crate::parts::levels::Levels;
@@ -116,7 +117,7 @@ fn user_priority(task: &Task) -> i64 {
 struct Entity {
     /// Level of the table.
     level: u8,
-    /// Priority at which it is queued or runs: `level` moved by nice, or a level of the kernel or of real time.
+    /// Priority at which it is queued or runs: `level` adjusted by nice, or a kernel or real-time level.
     priority: u8,
     /// Ticks left of its turn.
     left: u32,
@@ -127,7 +128,7 @@ struct Entity {
     queued_on: CpuId,
 }
 
-/// One CPU's dispatch queue.
+/// Dispatch queue of one CPU.
 #[derive(Clone, Debug)]
 struct Dispatch {
     queue: Levels<3>,
@@ -260,14 +261,14 @@ impl CpuPolicy for SolarisTs {
 }
 
 impl SolarisTs {
-    /// While nobody is runnable the updates rest; they come at whole seconds.
+    /// Restarts the updates, which pause while no thread is runnable. They come at whole seconds.
     fn wake_the_clock(&mut self, now: Time) {
         if self.runnable == 0 && now > self.next_update {
             self.next_update = Time((now.ns() / SECOND + 1) * SECOND);
         }
     }
 
-    /// The level, moved by nice, or that of the kernel or of real time.
+    /// Sets the priority: the level adjusted by nice, or that of the kernel or real time.
     fn set_priority(&mut self, cx: &Context, task: TaskId) {
         let it = &cx.tasks[task];
         let entity = &mut self.entities[task];
@@ -318,7 +319,7 @@ impl SolarisTs {
         }
     }
 
-    /// The best thread, back from the kernel: its own level may be below another that waits.
+    /// Picks the best thread. On return from the kernel its own level may be below a waiting one.
     fn dispatch(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         loop {
             let queue = &self.cpus[cpu.index()].queue;

@@ -1,8 +1,8 @@
-//! Con Kolivas' staircase scheduler: one priority array for each CPU, and tasks that walk down its steps.
+//! Con Kolivas' staircase scheduler: one priority array per CPU, in which running tasks step down.
 //!
-//! Idea: a task starts on the stair its nice gives it, runs for a short interval, and steps down one priority at a
-//! time until its whole slice is spent; then it is back on its top stair. There is no estimate of interactivity: who
-//! sleeps starts again from the top, and who does so often stays there longer (7.G) or starts higher (13).
+//! Idea: a task starts on the stair its nice gives it, runs for a short interval, and steps down one priority at a time
+//! until its whole slice is spent; then it is back on its top stair. There is no estimate of interactivity: a sleeper
+//! starts again from the top, and a frequent one stays there longer (7.G) or starts higher (13).
 //!
 //! Source: specs section 3. Versions: `7.G` (7 Aug 2004), `13` (10 Nov 2005), and `10.5`, which is inferred from both
 //! (specs 3.8): the stairs of 7.G, slices in nanoseconds ended by a timer, 13's rule for resuming a slice.
@@ -48,7 +48,7 @@ goodness_core::tunables! {
 const BATCH_PRIO: u8 = 140;
 /// Priority to which a batch task that may hold a kernel lock is raised.
 const RAISED_PRIO: u8 = 138;
-/// In compute mode, what a task may run before a better one takes its CPU; also for how long it is cache hot.
+/// Time a task runs in compute mode before a better one takes its CPU, and for which it is cache hot.
 const CACHE_DELAY: Span = Span::from_ms(10);
 
 /// Kind of a task.
@@ -91,7 +91,7 @@ struct Runqueue {
     current: Option<TaskId>,
     /// A better task waits until the running one has had its cache delay.
     preempted: bool,
-    /// The running task makes way for an equal.
+    /// The running task yields to an equal.
     steps_aside: bool,
 }
 
@@ -320,13 +320,13 @@ impl Staircase {
         task.class != Class::Fifo || self.settings.iso
     }
 
-    /// The user priority, 0 for nice −20 to 39 for nice 19; ISO halves it.
+    /// User priority, 0 for nice −20 to 39 for nice 19; ISO halves it.
     fn user_prio(&self, task: &Task) -> i64 {
         let nice = task.nice.index() as i64;
         if self.kind(task) == Kind::Iso { nice / 2 } else { nice }
     }
 
-    /// The stay on a stair in nanoseconds (specs 3.2, 3.5, 3.6).
+    /// Time per stair in nanoseconds (specs 3.2, 3.5, 3.6).
     fn interval(&self, task: &Task) -> i64 {
         let compute = self.settings.compute;
         let ticks = if self.settings.version == Version::V13 {
@@ -349,7 +349,7 @@ impl Staircase {
         self.settings.interactive && !self.settings.compute && task.address_space.is_some()
     }
 
-    /// The stair on which the task stands (specs 3.2, 3.6).
+    /// Stair of the task (specs 3.2, 3.6).
     fn effective_prio(&mut self, task: &Task, id: TaskId) -> u8 {
         let (interval, user) = (self.interval(task), self.user_prio(task));
         let used = (self.slice(task) - self.queues.entities[id].slice).max(0);
@@ -384,7 +384,7 @@ impl Staircase {
         self.settle_on_stair(task, id);
     }
 
-    /// The stair the task stands on now, and a whole stay there. The task must not be queued.
+    /// Starts a whole interval on the task's current stair. The task must not be queued.
     fn settle_on_stair(&mut self, task: &Task, id: TaskId) {
         let whole = self.kind(task) == Kind::Batch && !self.queues.entities[id].raised;
         let interval = self.interval(task);
@@ -455,7 +455,7 @@ impl Staircase {
         }
     }
 
-    /// Goes on with the old slice. 7.G counts ticks, so what was run between them is charged here.
+    /// Continues with the old slice. 7.G counts ticks, so the time run between them is charged here.
     fn resume(&mut self, id: TaskId) {
         let entity = &mut self.queues.entities[id];
         if self.settings.version > Version::V7G {
@@ -472,7 +472,7 @@ impl Staircase {
         }
     }
 
-    /// Nice or class changed: the stair is computed anew; who was real-time starts over.
+    /// Recomputes the stair after a change of nice or class. A former real-time task starts over.
     fn restore(&mut self, task: &Task, id: TaskId) {
         let entity = &self.queues.entities[id];
         let whole = self.slice(task);
@@ -511,8 +511,7 @@ impl Staircase {
         }
     }
 
-    /// Decides if `task`, just queued on `cpu`, preempts the task that runs there, and when (specs 3.3 "Preempt
-    /// check").
+    /// Decides whether and when `task`, just queued on `cpu`, preempts the running task (specs 3.3 "Preempt check").
     fn preempt(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         let Some(current) = self.queues.cpus[cpu.index()].current else { return Resched::Keep };
         let (woken, running) = (self.queues.entities[task], self.queues.entities[current]);

@@ -1,15 +1,16 @@
-//! Stride scheduling: each task advances by a stride inverse to its tickets, and whoever is least far runs.
+//! Stride scheduling: each task's pass advances by a stride inverse to its tickets, and the task with the least pass
+//! runs.
 //!
-//! Idea: what lottery scheduling gives on average, stride scheduling gives at any time: two tasks that both want the
-//! CPU are never more than one timeslice away from what their tickets promise.
+//! Idea: the shares of lottery scheduling, but at any time instead of on average: two tasks that both want the CPU
+//! never differ by more than one timeslice from the shares of their tickets.
 //!
 //! Source: Waldspurger and Weihl 1995; specs section 11 (general knowledge, not checked against the paper): stride1 is
-//! 2^20, a partial timeslice advances in proportion, and a task that leaves keeps the difference to the global
-//! pass for when it comes back; a new one joins one stride behind the global pass.
+//! 2^20, a partial timeslice advances in proportion, and a task that leaves keeps the difference to the global pass for
+//! when it comes back; a new one joins one stride behind the global pass.
 //! Inferred: the timeslice of 10 ms; the global pass goes on while CPUs are busy, for each of them. Passes count in
-//! 2^−20 of the paper's unit so that short stints are not lost to rounding. Tickets: the task's, or 100 · 1.25^−nice;
-//! the classes are ignored, but SCHED_IDLE is worth one ticket.
-//! Weakness: nobody is preempted, so who wakes waits for the ends of timeslices; a task that yields at once has
+//! 2^−20 of the paper's unit so that short stints are not lost to rounding.
+//! Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
+//! Weakness: nobody is preempted, so a woken task waits for the ends of timeslices; a task that yields at once has
 //! hardly advanced and runs again.
 
 use crate::parts::idle_cpus::IdleCpus;
@@ -35,7 +36,7 @@ struct Client {
     /// 0 before it first joined.
     tickets: u64,
     stride: i64,
-    /// Its pass, while it takes part.
+    /// Its pass, while runnable.
     pass: i64,
     /// Distance by which it was ahead of the global pass when it left.
     remain: i64,
@@ -52,7 +53,7 @@ pub struct Stride {
     idle: IdleCpus,
     /// Pass of a task that always had its share.
     global_pass: i64,
-    /// Of all tasks that take part.
+    /// Tickets of all runnable tasks.
     global_tickets: u64,
     running: u64,
     updated: Time,
@@ -142,7 +143,7 @@ impl Stride {
         }
     }
 
-    /// Comes back as far ahead of the global pass as it left; with other tickets, in proportion.
+    /// A task returns as far ahead of the global pass as it left, scaled if its tickets changed.
     fn join(&mut self, cx: &Context, task: TaskId) {
         self.advance_global(cx.now);
         let tickets = tickets_of(&cx.tasks[task]);

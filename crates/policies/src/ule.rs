@@ -1,21 +1,23 @@
-//! ULE, FreeBSD's scheduler for many CPUs: interactive threads in order of priority, the others on a wheel.
+//! ULE, FreeBSD's scheduler for many CPUs: interactive threads in order of priority, the others on a calendar queue.
 //!
-//! Idea: a thread that sleeps more than it runs is interactive and has a priority by how much more. All others go round
-//! a calendar of 64 buckets: what they used decides how far behind the hand they are put, so that everybody's bucket
-//! comes, heavy users' later. Each CPU has its own queues; idle CPUs steal.
+//! Idea: a thread that sleeps more than it runs is interactive, with a priority by the ratio. All others go on a
+//! calendar of 64 buckets, the further behind the removal position the more CPU they have used. So every bucket is
+//! served, that of heavy users later. Each CPU has its own queues; idle CPUs steal.
 //!
-//! Source: specs section 9.2. General knowledge, not in the sheet (M): the interactive range begins at 88 and the batch
-//! range is 136..=223, of which use moves 156..=203 and nice the rest; the hand moves by one at each statistics tick
-//! once its bucket is empty; a preempted thread goes to the head of its queue and keeps its slice; an interactive
-//! thread preempts a batch one, and everybody an idle one, whatever the threshold. CPU use and history are sampled by
-//! the statistics clock (127 a second). Time slept counts in nanoseconds. `version=2005`, as far as the sheet states
-//! it: a current and a next queue instead of the wheel. Inferred: interactive threads join the current one, others the
-//! next; priority is the score's place in 108..=203 plus nice; slices run from 10 ticks for nice −20 to 1 for nice 19,
-//! and 1 for the interactive.
+//! Source: specs section 9.2.
+//! General knowledge, not in the sheet (M): the interactive range begins at 88 and the batch range is 136..=223, of
+//! which use moves 156..=203 and nice the rest; the hand moves by one at each statistics tick once its bucket is empty;
+//! a preempted thread goes to the head of its queue and keeps its slice; an interactive thread preempts a batch one,
+//! and everybody an idle one, whatever the threshold. CPU use and history are sampled by the statistics clock (127 a
+//! second). Time slept counts in nanoseconds. `version=2005`, as far as the sheet states it: a current and a next queue
+//! instead of the wheel.
+//! Inferred: interactive threads join the current one, others the next; priority is the score's place in 108..=203 plus
+//! nice; slices run from 10 ticks for nice −20 to 1 for nice 19, and 1 for the interactive.
 //! Inferred: placement and stealing are those of `per_cpu.rs` with a steal threshold of one waiting thread; each CPU
 //! looks once a second for one with two more.
-//! Classes: as `bsd4`. Weakness: a thread is judged by seconds of history, so who turns from waiting to computing keeps
-//! everyone else waiting for a while; an interactive stream starves the wheel.
+//! Classes: as `bsd4`.
+//! Weakness: a thread is judged by seconds of history, so one that turns from waiting to computing delays all others
+//! for a while; an interactive stream starves the wheel.
 
 use crate::parts::freebsd::{IDLE, PER_LIST, PRIORITIES, STATHZ, Statclock, TIMESHARE, fixed_priority};
 use crate::parts::levels::Levels;
@@ -122,7 +124,7 @@ struct Use {
 }
 
 impl Use {
-    /// Goes on to `now`, of which `ran` was running.
+    /// Updates to `now`, of which `ran` was spent running.
     fn update(&mut self, now: Time, ran: u64) {
         let from = Time(now.ns().saturating_sub(USE_WINDOW.0));
         if self.until <= from {
@@ -166,9 +168,9 @@ const IDLE_QUEUE: usize = 2;
 /// The queues of one CPU.
 #[derive(Clone, Debug)]
 struct Tdq {
-    /// Real time and the wheel (2005: two that take turns), and the idle class.
+    /// Real time, the wheel (2005: two alternating queues), and the idle class.
     queues: [Levels<1>; 3],
-    /// The wheel: where insertion counts from, and where removal is.
+    /// Positions of the wheel for insertion and removal.
     insert: usize,
     remove: usize,
     /// 2005: which queue is the current one.
@@ -304,7 +306,7 @@ impl CpuPolicy for Ule {
 }
 
 impl Ule {
-    /// The priority that class, score, CPU use and nice give.
+    /// Sets the priority from class, score, CPU use and nice.
     fn set_priority(&mut self, cx: &Context, task: TaskId) {
         let it = &cx.tasks[task];
         let entity = &mut self.entities[task];
@@ -374,7 +376,7 @@ impl Ule {
         found.or_else(|| first(idle, idle.best()))
     }
 
-    /// One tick of the statistics clock; whether the slice ended.
+    /// Handles a tick of the statistics clock. Returns whether the slice ended.
     fn stat_tick(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> bool {
         if self.settings.version == Version::Current {
             self.cpus[cpu.index()].advance();
@@ -411,7 +413,7 @@ impl Ule {
         }
     }
 
-    /// True if `task`, just queued on `cpu`, preempts the task that runs there.
+    /// True if `task`, just queued on `cpu`, preempts the running task.
     fn preempt(&self, cpu: CpuId, task: TaskId) -> Resched {
         let Some(running) = self.cpus[cpu.index()].running else { return Resched::Keep };
         let (new, old) = (&self.entities[task], &self.entities[running]);
@@ -429,8 +431,8 @@ impl Ule {
 }
 
 impl Tdq {
-    /// The bucket for a batch thread of `priority`: that far behind where insertion counts from, but not where
-    /// removal is, which would be this round instead of the next.
+    /// The bucket for a batch thread of `priority`: that far behind the insert position, but not at the removal
+    /// position, which would be this round instead of the next.
     fn bucket(&self, priority: u8) -> usize {
         let range = usize::from(TIMESHARE.1 - BATCH) + 1;
         let at = (LISTS * usize::from(priority.max(BATCH) - BATCH) / range + self.insert) % LISTS;

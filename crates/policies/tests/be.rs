@@ -1,5 +1,5 @@
 //! The schedulers of BeOS and Haiku: the checkable numbers of specs 7.10, the loads of 7.6, and textbook schedules.
-//! Chance is held to its sampling error: counts are those of a multinomial draw, seeds are fixed.
+//! Tolerances are the sampling errors of a multinomial draw; seeds are fixed.
 
 mod harness;
 

@@ -1,6 +1,5 @@
-//! Promises of every registered policy, under randomly drawn machines and work, on 1, 2, 8 and 64 CPUs:
-//! the host finds no fault in its answers, work in equals CPU time out, nobody is lost, and the same seed gives
-//! the same events.
+//! Contract of every registered policy, on random machines and work with 1, 2, 8 and 64 CPUs: the referee finds no
+//! fault, CPU time is conserved, no task is lost, and the same seed gives the same events.
 
 use goodness_core::*;
 use goodness_observe::{Checkers, Ending, Subject};
@@ -8,7 +7,7 @@ use goodness_sim::{End, Options, simulate_with};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A drawn programme: a bounded number of steps of all kinds, then exit. Counts the CPU time it asked for.
+/// A random program: a limited number of steps of all kinds, then exit. Counts the CPU time it requests.
 struct Drawn {
     steps: Vec<Step>,
     at: usize,

@@ -1,4 +1,4 @@
-//! Deadlines real and virtual in the simulator: `edf`, `rm`, `bfs` and `muqss` as specs sections 6 and 11 state them.
+//! Real and virtual deadlines in the simulator: `edf`, `rm`, `bfs` and `muqss` as in specs sections 6 and 11.
 
 mod harness;
 

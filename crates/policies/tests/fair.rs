@@ -3,7 +3,7 @@
 use goodness_core::*;
 use goodness_sim::{Options, simulate_with};
 
-/// `(name, class, nice, priority, steps for ever)`.
+/// `(name, class, nice, priority, steps repeated forever)`.
 struct Actor {
     name: &'static str,
     task: Task,
@@ -24,7 +24,7 @@ fn blinker(name: &'static str, compute: Span, sleep: Span) -> Actor {
     Actor { name, task: Task::default(), steps: vec![Step::Compute(compute), Step::Sleep(sleep)] }
 }
 
-/// Stints: CPU, name, from, until.
+/// Slices: CPU, name, from, until.
 type Stints = Vec<(u32, &'static str, u64, u64)>;
 
 fn stints(policy: &str, machine: &Machine, actors: Vec<Actor>, length: Span) -> Stints {

@@ -1,4 +1,4 @@
-//! The O(1) scheduler in the simulator: schedules of specs section 2, and where tasks go on several CPUs.
+//! The O(1) scheduler in the simulator: schedules of specs section 2, and placement on several CPUs.
 
 mod harness;
 

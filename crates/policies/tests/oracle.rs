@@ -1,5 +1,4 @@
-//! The simulator against recorded kernels: the same work, the same tick, the kernel's own costs. See
-//! `oracle/README.md`.
+//! Compares the simulator with recorded kernels: the same work, tick and costs. See `oracle/README.md`.
 
 use goodness_core::*;
 use goodness_sim::{Options, simulate_with};
@@ -34,7 +33,7 @@ const WORKLOADS: [&str; 9] = [
 const EMULATED: Case = ("qemu-6.18-1cpu", "eevdf", "6.18", 250);
 const EMULATED_WORKLOADS: [&str; 3] = ["hogs-4", "nice-0-5-10-19", "sleepers20-hogs2"];
 
-/// Measures of one task: CPU time in µs, switches, wake-up latencies in µs.
+/// Figures of one task: CPU time in µs, switches, wake-up latencies in µs.
 #[derive(Clone, Debug, Default)]
 struct Share {
     cpu: u64,
@@ -45,7 +44,7 @@ struct Share {
 
 /// A workload's outcome in a kernel.
 struct Recorded {
-    /// Beginning of the work by the kernel's clock, and length of the observation, µs.
+    /// Start of the work on the kernel's clock, and length of the observation, µs.
     window: [u64; 2],
     /// CPU time, switches, wake-ups, median and 99th percentile of the latency.
     tasks: BTreeMap<String, [u64; 6]>,
@@ -75,8 +74,8 @@ fn recorded(kernel: &str, workload: &str) -> Recorded {
     it
 }
 
-/// Durations of a kernel's own work, measured in its traces by `derive.py`: the costs of the machine, and the time from
-/// the timer's expiry until the tick's decision is carried out.
+/// Costs of a kernel measured from its traces by `derive.py`: those of the machine, and the time from the timer's
+/// expiry until the tick's decision takes effect.
 fn measured_costs(kernel: &str) -> (Costs, Span) {
     let text = std::fs::read_to_string(folder().join(format!("expected/{kernel}/costs.txt"))).unwrap();
     let (mut costs, mut tick) = (Costs::default(), Span::ZERO);
@@ -94,7 +93,7 @@ fn measured_costs(kernel: &str) -> (Costs, Span) {
     (costs, tick)
 }
 
-/// A kernel worker: woken now and then, finds nothing to do.
+/// A kernel worker: woken now and then, with nothing to do.
 fn worker(woken: &[u64]) -> TaskSpec {
     let mut rest = std::collections::VecDeque::from(woken[1..].to_vec());
     TaskSpec {
@@ -113,9 +112,9 @@ struct Simulated {
     runs: Vec<(u64, String)>,
 }
 
-/// The kernel's costs as measured, in whole µs, and others that round to about the same. A difference of 1 µs in a
-/// cost shifts the phases of all sleeps, and with them which sleeper gets a burst more before the end; the mean over
-/// these runs is what the costs predict. A kernel that costs nothing has nothing to round.
+/// The measured costs in whole µs, and others that round to about the same. A difference of 1 µs shifts the phases of
+/// all sleeps, and with them which sleeper gets one more burst before the end; the mean over these runs is the
+/// prediction. A kernel without costs has nothing to round.
 fn roundings(costs: &Costs) -> Vec<Costs> {
     let thirds = |span: Span| match span.0 {
         0 => vec![span],
@@ -132,7 +131,7 @@ fn roundings(costs: &Costs) -> Vec<Costs> {
     all
 }
 
-/// One run for each set of costs that the measured ones may stand for.
+/// One run per set of costs.
 fn replications(case: Case, workload: &str, truth: &Recorded, with_workers: bool) -> Vec<Simulated> {
     let (costs, tick_work) = measured_costs(case.0);
     let run = |costs| simulated(case, workload, truth, with_workers, (costs, tick_work));
@@ -228,7 +227,7 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
     if sorted.is_empty() { 0 } else { sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1] }
 }
 
-/// Largest deviations of a run: CPU time of a task and all switches in parts per 10 000, latencies beyond 10 % in µs.
+/// Largest deviations of a run: CPU time per task and total switches in parts per 10 000, latencies beyond 10 % in µs.
 #[derive(Debug, PartialEq)]
 struct Deviation {
     cpu: u64,
@@ -242,7 +241,7 @@ fn beyond_a_tenth(mine: u64, theirs: u64) -> u64 {
     if difference * 10 <= theirs { 0 } else { difference }
 }
 
-/// The figures of a task as in `Recorded::tasks`, means over the runs.
+/// Figures of a task as in `Recorded::tasks`, averaged over the runs.
 fn mean(runs: &[Simulated], task: &str) -> [u64; 6] {
     let mut sums = [0; 6];
     for share in runs.iter().map(|run| run.shares.get(task).cloned().unwrap_or_default()) {
@@ -270,8 +269,8 @@ fn deviation(runs: &[Simulated], recorded: &Recorded) -> Deviation {
     worst
 }
 
-/// Runs everything and prints a table; answers what lies outside the tolerance: 1 % of CPU time, 5 % of the
-/// switches, 10 % or a tick of the latencies.
+/// Runs all cases and prints a table. Returns those outside the tolerance: 1 % of CPU time, 5 % of the switches, 10 %
+/// or a tick of the latencies.
 fn compare(cases: &[Case], workloads: &[&str], with_workers: bool) -> Vec<String> {
     let mut outside = Vec::new();
     println!("{:16} {:18} {:>8} {:>9} {:>8} {:>8}", "kernel", "workload", "cpu %", "switch %", "p50 us", "p99 us");

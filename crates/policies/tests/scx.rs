@@ -18,7 +18,7 @@ fn on(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
     spec
 }
 
-/// Two pairs of CPUs, each with a cache of its own.
+/// Two pairs of CPUs, each sharing a cache.
 fn two_caches() -> Machine {
     let cpus = (0..4).map(|i| Cpu { core: i, cache: i / 2, node: 0, capacity: 1024 }).collect();
     Machine::new("two caches", cpus, 1000).unwrap()
@@ -51,7 +51,7 @@ fn under_scx_simple_a_woken_task_takes_an_idle_cpu() {
     assert_eq!(schedule_of(&history, MS(15)), "a 0..15  b@1 0..15  c@2 7..12");
 }
 
-/// The kernel around it: real time preempts, and the preempted task goes on with its slice.
+/// Real-time tasks preempt, and the preempted task continues its slice.
 #[test]
 fn real_time_tasks_preempt_and_the_slice_goes_on_after_them() {
     let fifo = class(Class::Fifo, 1, starting(Start::WokenAt(Time(5_000_000)), task(&[Step::Compute(MS(3))])));

@@ -1,5 +1,4 @@
-//! The policies without priorities, as a textbook draws them, and every policy whose golden schedule no other test
-//! runs.
+//! Textbook schedules of the policies without priorities, and of every policy whose golden schedule no other test runs.
 
 mod harness;
 
@@ -17,7 +16,7 @@ fn jobs() -> Vec<TaskSpec> {
     ]
 }
 
-/// Policies whose golden schedule is of work or settings that show what is special about them; another test runs it.
+/// Policies whose golden schedule needs special work or settings; another test runs it.
 const WITH_A_TEST_OF_THEIR_OWN: &[&str] = &[
     "beos",
     "beosrt",

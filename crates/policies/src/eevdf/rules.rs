@@ -4,7 +4,7 @@ use super::{Kernel, Settings};
 use crate::parts::fair::weight::scaling;
 use goodness_core::{Machine, Span};
 
-/// The profile's answers to what the settings leave open.
+/// Effective values of the settings, with the kernel's defaults.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub base_slice: u64,

@@ -1,4 +1,4 @@
-//! The published checks of specs section 5.7, verb by verb.
+//! The published checks of specs section 5.7, call by call.
 
 use super::*;
 use goodness_core::{EffortMeter, Nice, Task, TaskTable, Time};

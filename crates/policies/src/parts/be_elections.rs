@@ -1,10 +1,10 @@
-//! One run queue for the whole machine with a quantum and an election, as BeOS and Haiku had before 2013.
+//! One run queue for the whole machine with a quantum and an election, as in BeOS and in Haiku before 2013.
 //!
-//! The policies differ in the queue and in how they elect; the rest is here. Source: specs 7.1 to 7.3. A woken
-//! thread preempts a less urgent one; a thread whose quantum ended goes behind its equals and preempts nobody. The one
-//! timer of a CPU is set anew when the thread changes or when it fired, so a thread that is elected again after an
-//! interruption has what is left of its quantum. SCHED_FIFO, which these systems lacked, runs
-//! without a quantum; other real-time threads of one priority take turns.
+//! The policies differ in the queue and the election; everything else is here.
+//! Source: specs 7.1 to 7.3. A woken thread preempts a less urgent one. A thread whose quantum ended goes behind its
+//! equals and preempts nobody. Each CPU has one timer, set when the thread changes or the timer fires, so a thread
+//! elected again after an interruption has the rest of its quantum. SCHED_FIFO, which these systems lacked, runs
+//! without a quantum; other real-time threads of equal priority take turns.
 
 use crate::parts::be_priorities::{OrderedList, Place, Threads, Walk, priority_of};
 use crate::parts::running_cpus::RunningCpus;

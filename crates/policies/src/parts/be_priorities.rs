@@ -1,11 +1,11 @@
 //! Common parts of the schedulers of BeOS and Haiku: the scale of priorities, the 15-bit draw, the ordered run queue of
 //! threads linked in one direction, and queues by level.
 //!
-//! Source: specs 7.1 (scale) and 7.3 (draw, list). Priorities are larger-is-better: 1 to 99 share time, 100 to 120
-//! are real time. How POSIX classes and nice map to them is ours, since these systems had only their own scale:
-//! nice 0 is normal (10), +19 the lowest active (1), −20 urgent display (20), linear between; SCHED_IDLE
-//! is the lowest active, SCHED_BATCH at most low (5), and the real-time classes spread over 100 to 120. SCHED_ISO and
-//! SCHED_DEADLINE, which they lacked, count as normal. A real-time class goes before a priority that shares time.
+//! Source: specs 7.1 (scale) and 7.3 (draw, list). Priorities are larger-is-better: 1 to 99 share time, 100 to 120 are
+//! real time. How POSIX classes and nice map to them is ours, since these systems had only their own scale: nice 0 is
+//! normal (10), +19 the lowest active (1), −20 urgent display (20), linear between; SCHED_IDLE is the lowest active,
+//! SCHED_BATCH at most low (5), and the real-time classes spread over 100 to 120. SCHED_ISO and SCHED_DEADLINE, which
+//! they lacked, count as normal. A real-time class goes before a priority that shares time.
 
 use goodness_core::{Class, Context, CpuId, Effort, Seed, Span, Task, TaskId};
 use goodness_queues::{Links, List};
@@ -92,8 +92,8 @@ impl Threads {
     }
 }
 
-/// Threads by priority, first in first out within one, linked in one direction: inserting walks past everyone of
-/// the same or a higher priority.
+/// Threads by priority, FIFO within a priority, in a singly linked list. Insertion walks past all threads of the same
+/// or a higher priority.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderedList {
     head: u32,
@@ -106,7 +106,7 @@ impl Default for OrderedList {
     }
 }
 
-/// A thread on the list, and the one before it, which makes removing possible.
+/// A thread on the list, and its predecessor, which is needed to remove it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     before: u32,
@@ -172,7 +172,7 @@ impl OrderedList {
         self.len -= 1;
     }
 
-    /// Takes `task`, which is on the list, off; finding it means walking.
+    /// Removes `task` from the list, after walking to it.
     pub fn remove(&mut self, cx: &Context, threads: &mut Threads, task: TaskId) {
         let (mut place, mut passed) = (Place { before: NONE, at: self.head }, 1);
         while place.at != task.0 {
@@ -223,7 +223,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         None
     }
 
-    /// The priority of who stands at `place`.
+    /// Priority of the thread at `place`.
     #[inline]
     #[must_use]
     pub fn priority(&self, place: Place) -> u8 {
@@ -252,7 +252,7 @@ const LEVELS: usize = REAL_TIME as usize + 1;
 #[derive(Clone, Debug)]
 pub struct Levels {
     lists: [List; LEVELS],
-    /// Bit p: somebody of priority p waits.
+    /// Bit p: a thread of priority p waits.
     occupied: u128,
 }
 
@@ -276,7 +276,7 @@ impl Levels {
         self.occupied |= 1 << priority;
     }
 
-    /// Takes `task`, which waits at `priority`, off.
+    /// Removes `task`, which waits at `priority`.
     #[inline]
     pub fn remove(&mut self, links: &mut Links, priority: u8, task: TaskId) {
         let list = &mut self.lists[usize::from(priority)];

@@ -1,12 +1,11 @@
-//! Scheduling domains of Linux 2.6.8: where a woken task goes, and which task an unbalanced CPU pulls. Shared by the
-//! policies with one priority array (or two) for each CPU.
+//! Scheduling domains of Linux 2.6.8: placement of woken tasks, and balancing. Shared by the policies with one or two
+//! priority arrays per CPU.
 //!
-//! Source: specs section 2.6 and 2.5 "Wake placement". The levels are those of the machine that join more CPUs than the
-//! level below. Constants of the levels are general knowledge of that kernel, not from the sheet; they stand at
-//! [`tuning`].
-//! Deviations: an idle CPU has no ticks here, so what its ticks would pull is offered to it by the ticks of the busy
-//! CPU that has tasks waiting. CPUs' capacities and the delay of dependent SMT siblings are left out. Idle CPUs are
-//! looked for among the CPUs that share a cache.
+//! Source: specs section 2.6 and 2.5 "Wake placement". The levels are those of the machine that contain more CPUs than
+//! the level below. Their constants are general knowledge of that kernel, not from the sheet; see [`tuning`].
+//! Deviations: an idle CPU has no ticks here, so a busy CPU with waiting tasks offers it at its own ticks what it would
+//! pull. CPU capacities and the delay of dependent SMT siblings are left out. Idle CPUs are searched among the CPUs
+//! that share a cache.
 
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::policy::previous_cpu;
@@ -15,7 +14,7 @@ use goodness_core::{Context, CpuId, Effort, Enqueue, Idle, Level, Machine, Pull,
 /// Load of one runnable task.
 const ONE: u64 = 128;
 
-/// Questions that balancing asks of a policy's queues.
+/// Queries of balancing to a policy's queues.
 pub(crate) trait Queues {
     /// Runnable tasks of `cpu`, the running one included.
     fn runnable(&self, cpu: CpuId) -> u32;
@@ -23,7 +22,7 @@ pub(crate) trait Queues {
     fn waiting(&self) -> u32;
     /// The task that runs on `cpu`.
     fn running(&self, cpu: CpuId) -> Option<TaskId>;
-    /// Time after a run for which a task counts as cache hot, where the level says `usual`.
+    /// Time after a run for which a task counts as cache hot; the level's value is `usual`.
     fn hot(&self, usual: Span) -> Span {
         usual
     }
@@ -132,19 +131,19 @@ impl Domains {
         member.load = (member.load + u64::from(present > member.load) + present) / 2;
     }
 
-    /// As `tick`; the load afterwards.
+    /// Like `tick`; returns the new load.
     #[cfg(test)]
     pub fn tick_and_load(&mut self, cpu: CpuId, runnable: u32) -> u64 {
         self.tick(cpu, runnable);
         self.members[cpu.index()].load
     }
 
-    /// Load as seen by who would take from `cpu`: the lower of average and present.
+    /// Load when tasks would be taken from `cpu`: the lower of average and current.
     fn load_from(&self, queues: &impl Queues, cpu: CpuId) -> u64 {
         self.members[cpu.index()].load.min(u64::from(queues.runnable(cpu)) * ONE)
     }
 
-    /// Load as seen by who would add to `cpu`: the higher of average and present.
+    /// Load when tasks would be added to `cpu`: the higher of average and current.
     fn load_to(&self, queues: &impl Queues, cpu: CpuId) -> u64 {
         self.members[cpu.index()].load.max(u64::from(queues.runnable(cpu)) * ONE)
     }
@@ -165,7 +164,7 @@ impl Domains {
         }
     }
 
-    /// A started task has no parent to stay near: the first idle CPU, else all CPUs in turn.
+    /// Places a task without a parent: the first idle CPU, else all CPUs in turn.
     fn spread(&mut self, cx: &Context, idle: &IdleCpus, task: TaskId, prev: CpuId) -> CpuId {
         if idle.contains(prev) {
             return prev;
@@ -264,7 +263,7 @@ impl Domains {
         due
     }
 
-    /// The busiest queue of the busiest group, and how many tasks would make loads equal.
+    /// The busiest queue of the busiest group, and the number of tasks that would balance the loads.
     fn find_pull(
         &mut self,
         cx: &Context,
@@ -287,7 +286,8 @@ impl Domains {
         Some(PendingPull { from, tasks: tasks?, hot: (!ignore_heat).then(|| queues.hot(of.hot)), index })
     }
 
-    /// The group with the highest load per CPU, and the tasks to move, if it is busier than that of `cpu` by the ratio.
+    /// The group with the highest load per CPU and the tasks to move, if its load exceeds that of the group of `cpu` by
+    /// the ratio.
     fn busiest_group<'m>(
         &self,
         cx: &Context<'m>,

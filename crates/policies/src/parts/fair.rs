@@ -1,9 +1,8 @@
-//! Common parts of CFS and EEVDF: the stack of classes on each CPU (real-time above fair), when the running task is
-//! brought
-//! up to date, wake-up preemption, placement and balancing. The order of the fair tasks is the [`Order`]'s.
+//! Common parts of CFS and EEVDF: the classes on each CPU (real-time above fair), accounting of the running task,
+//! wake-up preemption, placement and balancing. The [`Order`] orders the fair tasks.
 //!
-//! Source: specs section 5 and the oracle recordings. The running task stays in the books of its queue until
-//! another one is picked, as in the kernel: `charge` followed by `enqueue(Preempted)` changes nothing by itself.
+//! Source: specs section 5 and the oracle recordings. As in the kernel, the running task stays in the accounts of its
+//! queue until another one is picked: `charge` followed by `enqueue(Preempted)` changes nothing by itself.
 
 mod balance;
 mod place;
@@ -25,7 +24,7 @@ pub enum Arrival {
     Fork,
     /// It slept.
     Wake,
-    /// It comes from another queue, or from a change of nice, class or affinity.
+    /// Moved from another queue, or after a change of nice, class or affinity.
     Move,
 }
 
@@ -34,13 +33,13 @@ pub enum Arrival {
 pub enum Departure {
     /// It waits for something.
     Sleep,
-    /// It goes to another queue, or changes nice, class or affinity.
+    /// Moves to another queue, or changes nice, class or affinity.
     Move,
     /// It ends.
     Gone,
 }
 
-/// The order of fair tasks: one queue per CPU, of which one entity may be current (running or just stopped).
+/// The order of fair tasks: one queue per CPU, with at most one current entity (running or just stopped).
 pub trait Order: Sized + 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -52,13 +51,13 @@ pub trait Order: Sized + 'static {
     fn has_fair_server(&self) -> bool;
     /// Makes room for a task.
     fn admit(&mut self, cx: &Context, task: TaskId);
-    /// Orders tasks that wait for a common start among their equals: the smaller first; 0 for all others.
+    /// Order among tasks that wait for a common start: smaller first; 0 for all others.
     fn launch_rank(&self, _: TaskId) -> i64 {
         0
     }
     /// A task ran in another class.
     fn has_run(&mut self, _: TaskId) {}
-    /// The CPU on whose queue the task is, asleep but not yet dequeued included.
+    /// CPU whose queue contains the task, even if it sleeps but is not dequeued yet.
     fn home(&self, task: TaskId) -> Option<CpuId>;
     /// Entities on the queue, the current one and sleepers not yet dequeued included.
     fn queued(&self, cpu: CpuId) -> u32;
@@ -66,7 +65,7 @@ pub trait Order: Sized + 'static {
     fn runnable(&self, cpu: CpuId) -> u32;
     /// Weight of a task as of its last arrival.
     fn weight(&self, task: TaskId) -> u64;
-    /// A task joins the queue. The current entity was accounted up to now. One that is current stays so.
+    /// Adds a task to the queue. The current entity is accounted up to now, and stays current.
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Arrival);
     /// A task leaves the queue; one that sleeps may stay queued. The current entity was accounted up to now.
     fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Departure);
@@ -74,14 +73,13 @@ pub trait Order: Sized + 'static {
     fn rewake(&mut self, cx: &Context, cpu: CpuId, task: TaskId);
     /// The current entity ran; whether the CPU should choose again.
     fn account(&mut self, cpu: CpuId, ran: Span) -> bool;
-    /// The tick, after the accounting; whether the CPU should choose again.
+    /// Handles a tick, after the accounting. Returns whether the CPU should pick again.
     fn tick(&mut self, cx: &Context, cpu: CpuId) -> bool;
     /// The current entity yields.
     fn yields(&mut self, cpu: CpuId);
-    /// Preemption decided by the classes alone: of the current entity by `woken`, which was just queued. `None`: they
-    /// are equal.
+    /// Preemption of the current entity by `woken` (just queued) as decided by class alone. `None` for equal classes.
     fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool>;
-    /// True if `woken`, which was just queued, preempts the current entity, which was accounted up to now.
+    /// True if `woken`, just queued, preempts the current entity, which is accounted up to now.
     fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool;
     /// The entity that runs on `cpu` or just stopped there, if it is still queued there.
     fn current(&self, cpu: CpuId) -> Option<TaskId>;
@@ -89,7 +87,7 @@ pub trait Order: Sized + 'static {
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId>;
     /// Another class runs now: no entity is current any more.
     fn put_current(&mut self, cx: &Context, cpu: CpuId);
-    /// The first waiting entity, in the order of the queue, that `accepts`.
+    /// The first waiting entity in queue order that `accepts`.
     fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId>;
 }
 
@@ -109,7 +107,7 @@ struct Cpu {
     /// Time at which the fair current entity was last accounted, and its CPU time since the last charge.
     accounted_at: Time,
     accounted: Span,
-    /// The CPU was told to choose again and has not done so yet.
+    /// The CPU was asked to pick again and has not done so yet.
     resched: bool,
     /// The current entity was only changed: the next pick returns it without an election.
     keep: bool,
@@ -126,7 +124,7 @@ impl Cpu {
     }
 }
 
-/// Real-time above fair, on every CPU, with `O` ordering the fair tasks.
+/// The classes of every CPU: real-time above fair, which `O` orders.
 #[derive(Debug)]
 pub struct Stack<O> {
     order: O,
@@ -136,7 +134,7 @@ pub struct Stack<O> {
     cpus: Vec<Cpu>,
     placement: Placement,
     balancer: Balancer,
-    /// No throttle or server wants attention before this time.
+    /// Earliest deadline of any throttle or server.
     alarm: Time,
 }
 
@@ -191,13 +189,13 @@ impl<O: Order> Stack<O> {
         it.resched |= it.server.account(cx.now, ran);
     }
 
-    /// Makes sure that the timer of `cpu` is not missed.
+    /// Sets the alarm no later than the timer of `cpu`.
     #[inline]
     fn set_alarm(&mut self, cpu: CpuId) {
         self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm());
     }
 
-    /// The answer to the host: whether `cpu` was told to choose again.
+    /// Result for the host: whether `cpu` was asked to pick again.
     fn answer(&self, cpu: CpuId) -> Resched {
         if self.cpus[cpu.index()].resched { Resched::Preempt(cpu) } else { Resched::Keep }
     }

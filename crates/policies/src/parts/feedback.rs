@@ -1,12 +1,12 @@
-//! Multi-level feedback queues: tasks begin on a good level and fall as they use the CPU.
+//! Multi-level feedback queues: tasks start on a high level and drop as they use the CPU.
 //!
 //! Idea: level l is served before level l + 1, in turns of 2^l quanta. A task that uses up its allotment of a level, in
-//! however many turns, falls one level, so that short jobs pass long ones though nobody says which is which.
+//! however many turns, drops one level. So short jobs overtake long ones without being known in advance.
 //!
 //! Source: specs section 11, general knowledge throughout.
-//! Inferred: a preempted program keeps what it has used of its level, so that it spends at most 2^l quanta there; one
-//! below the last level stays and has new turns.
-//! No nice, class or other system's priority counts. On several CPUs one queue serves all.
+//! Inferred: a preempted program keeps its used part of the level's allotment, so it spends at most 2^l quanta there;
+//! on the last level a program stays and gets new turns. Nice, class and other systems' priorities do not count. On
+//! several CPUs one queue serves all.
 //! Weakness: long jobs starve behind a stream of short ones.
 
 use crate::parts::levels::Levels;
@@ -33,13 +33,13 @@ pub struct Rules {
     pub allotment: u64,
     /// Time after which all tasks return to level 0; 0 for never.
     pub boost: Span,
-    /// A woken task begins anew.
+    /// A woken task starts anew.
     pub wakes_anew: bool,
     /// A preempted task goes behind its equals.
     pub preempted_last: bool,
 }
 
-/// One of the queues: its name, tunables and rules.
+/// Name, tunables and rules of one of the queues.
 pub trait Profile: Debug + 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -174,7 +174,7 @@ impl Rules {
 }
 
 impl<P> Feedback<P> {
-    /// Makes up for the boosts of a time in which no task was runnable: to sleepers they are one.
+    /// Applies the boosts missed while no task was runnable; several count as one.
     fn catch_up(&mut self, now: Time) {
         if self.rules.boost == Span::ZERO || now < self.next_boost || self.queue.len() + self.running > 0 {
             return;
@@ -184,7 +184,7 @@ impl<P> Feedback<P> {
         self.entities.iter_mut().for_each(|(_, entity)| *entity = self.rules.entity(0));
     }
 
-    /// All tasks begin anew on level 0; those that wait for the CPU join it in the order in which they would have run.
+    /// Moves all tasks to level 0, waiting ones in the order in which they would have run.
     fn boost(&mut self, cx: &Context) {
         for level in 1..self.rules.levels {
             while let Some(task) = self.queue.front(usize::from(level)) {

@@ -18,7 +18,7 @@ pub(crate) const PRIORITIES: usize = 256;
 /// Priorities that share one list.
 pub(crate) const PER_LIST: usize = 4;
 
-/// The fixed priority of the classes that have one: real time, 99 best, and idle.
+/// Fixed priority of the real-time classes (99 best) and the idle class.
 pub(crate) fn fixed_priority(task: &Task) -> Option<u8> {
     match task.class {
         Class::Fifo | Class::RoundRobin => {
@@ -31,7 +31,7 @@ pub(crate) fn fixed_priority(task: &Task) -> Option<u8> {
     }
 }
 
-/// The statistics clock of each CPU, which goes at its own rate and is seen at the machine's ticks.
+/// Statistics clock of each CPU: has its own rate, read at the machine's ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Statclock {
     hz: u32,

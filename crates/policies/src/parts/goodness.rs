@@ -1,16 +1,16 @@
-//! The election of Linux 2.0, 2.2 and 2.4: one list for the whole machine, and the runnable task of greatest goodness
+//! The election of Linux 2.0, 2.2 and 2.4: one list for the whole machine; the runnable task with the greatest goodness
 //! runs.
 //!
-//! Idea: a task has a counter of ticks. Its goodness is what is left of them, plus small bonuses for a warm cache and a
-//! shared address space. When every runnable task has spent its ticks, all tasks of the system get new ones and
-//! keep half of what they had: who sleeps collects up to twice a slice.
+//! Idea: a task has a counter of ticks. Its goodness is the rest of them, plus small bonuses for a warm cache and a
+//! shared address space. When all runnable tasks have used their ticks, every task of the system gets new ones and
+//! keeps half of its rest, so a sleeper collects up to two slices.
 //!
-//! Source: specs section 1. One implementation; what the kernels differ in are their [`Rules`] and the defaults of the
+//! Source: specs section 1. The kernels share one implementation and differ in their [`Rules`] and the defaults of the
 //! [`Settings`] (section 1.8). HZ is the machine's.
-//! Deviations: 2.2's rule about contenders for the big kernel lock is left out, since that lock is not modelled. An
-//! idle CPU that was asked to run something counts as busy until it picked. Affinity, which only 2.4 had, is honoured.
+//! Deviations: 2.2's rule for contenders of the big kernel lock is left out, because that lock is not modelled. An idle
+//! CPU that was asked to run something counts as busy until it picks. Affinity, which only 2.4 had, is honoured.
 //! SCHED_BATCH, ISO and DEADLINE count as normal, IDLE as nice 19. Tasks created by the host start with a full counter.
-//! Weakness: each election looks at every runnable task, each recalculation at every task there is.
+//! Weakness: each election examines every runnable task, each recalculation every task.
 
 mod rules;
 mod wakeup;
@@ -41,7 +41,7 @@ struct Entity {
     processor: CpuId,
     /// On the list, which running tasks stay on.
     runnable: bool,
-    /// Running, or off its queue for a moment: not to be elected.
+    /// Running, or briefly off its queue: not eligible.
     held: bool,
     /// Yielded, and has not paid for it yet.
     yielded: bool,
@@ -50,7 +50,7 @@ struct Entity {
     alive: bool,
 }
 
-/// One CPU.
+/// State of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuState {
     /// The task that runs, or that ran until this moment.
@@ -67,7 +67,7 @@ pub struct Goodness<K> {
     switches: Switches,
     entities: PerTask<Entity>,
     links: Links,
-    /// All runnable tasks, running ones included, in the kernel's order.
+    /// All runnable tasks, including running ones, in the kernel's order.
     list: List,
     /// All tasks there are.
     living: Vec<TaskId>,
@@ -251,7 +251,7 @@ impl<K: Kernel> Goodness<K> {
         goodness(&self.switches, election, task, &self.entities[task], &cx.tasks[task])
     }
 
-    /// The best task for `cpu` and its goodness (specs 1.4 step 4): from 2.2 on the previous task is asked first,
+    /// The best task for `cpu` and its goodness (specs 1.4 step 4). From 2.2 on the previous task is examined first,
     /// then the list from its head; only strictly better tasks replace the best so far.
     fn search(&mut self, cx: &Context, cpu: CpuId) -> (Option<TaskId>, i64) {
         let election = self.election(cx, cpu);
@@ -327,7 +327,7 @@ impl<K: Kernel> Goodness<K> {
         Resched::Preempt(cpu)
     }
 
-    /// `sched_yield` (specs 1.5). In 2.4 it does nothing when nobody waits; real-time tasks only go to the tail.
+    /// `sched_yield` (specs 1.5). Real-time tasks only go to the tail; in 2.4 it does nothing if no task waits.
     fn sched_yield(&mut self, cx: &Context, task: TaskId) {
         let nobody_waits = self.list.len() - self.running == 1;
         match self.switches.yield_mode {
@@ -370,7 +370,7 @@ impl<K: Kernel> Goodness<K> {
         (rounds_up && half == 0).then_some(self.entities[parent].processor)
     }
 
-    /// 2.4: what a task leaves of its first slice goes back to its parent, up to 200 ms (specs 1.5 "Exit").
+    /// 2.4: the rest of a task's first slice goes back to its parent, up to 200 ms (specs 1.5 "Exit").
     fn refund(&mut self, cx: &Context, gone: &Entity) {
         if !self.switches.rules.refund || gone.seasoned {
             return;

@@ -1,16 +1,15 @@
-//! The election of `haiku-fair` and `beosrt`: each occupied level has half the weight of the one above.
+//! The election of `haiku-fair` and `beosrt`: each occupied level has half the weight of the next higher one.
 //!
-//! Idea: every level gets its turn. A level is elected with probability proportional to the number of its threads,
-//! halved for each occupied level above it, whatever the distance in priority; inside, the one that waits longest runs.
+//! Idea: every level gets its turn. The probability of a level is proportional to its number of threads, halved for
+//! each occupied level above it, whatever their distance in priority. Within a level, the longest-waiting thread runs.
 //!
-//! Source: specs 7.7, derived from the table of 13 November 2009 (7.6); the algorithm itself was never published.
-//! Counts by level and one word of occupied levels make an election cost a few steps for each occupied level, and
-//! insertion constant: the measured overhead did not grow with the threads. What is common to the family is in
-//! `be_priorities.rs` and `be_elections.rs`.
-//! Deviations: several CPUs share the queue. An elected level without any thread that may run on the CPU is passed over
-//! for the highest that has one. A level that would weigh less than 2^−32 of a thread at the top weighs that much. The
-//! random numbers are ours.
-//! Weakness: priority says little: a thread one occupied level higher gets twice the time, be it 1 or 50 above.
+//! Source: specs 7.7, derived from the table of 13 November 2009 (7.6); the algorithm was never published. With counts
+//! by level and one word of occupied levels, an election takes a few steps per occupied level, and insertion takes
+//! constant time: the measured overhead did not grow with the threads. Parts common to the family: `be_priorities.rs`
+//! and `be_elections.rs`.
+//! Deviations: several CPUs share the queue. If no thread of the elected level may run on the CPU, the highest level
+//! that has one is taken. A level weighs at least 2^−32 of a thread at the top. The random numbers differ.
+//! Weakness: priority means little: a thread one occupied level higher gets twice the time, be it 1 or 50 above.
 
 use crate::parts::be_elections::RunQueue;
 use crate::parts::be_priorities::{Levels, QUANTUM, descending};
@@ -103,14 +102,14 @@ impl<B> Halving<B> {
         }
     }
 
-    /// The levels of `sharing` from the highest, with what they weigh: fewer than 2^31 threads fit.
+    /// The levels of `sharing` from the highest, with their weights; fits for fewer than 2^31 threads.
     #[inline]
     fn weights(&self, sharing: u128) -> impl Iterator<Item = (u8, u64)> {
         let ranked = descending(sharing).enumerate();
         ranked.map(|(rank, level)| (level, ((self.levels.len(level) as u64 * WHOLE) >> rank.min(63)).max(1)))
     }
 
-    /// A level of `sharing` by chance; `None` if there is none.
+    /// A random level of `sharing`; `None` if it is empty.
     #[inline]
     fn elect_level(&mut self, cx: &Context, sharing: u128) -> Option<u8> {
         let (mut total, mut count) = (0, 0);

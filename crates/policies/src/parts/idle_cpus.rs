@@ -1,4 +1,4 @@
-//! The idle CPUs, for policies with one queue for the whole machine: an arriving task must reach one of them.
+//! Tracks idle CPUs, for policies with one queue for the whole machine, which must give arriving tasks to them.
 
 use goodness_core::{Context, CpuId, Effort, Machine, Resched, TaskId};
 
@@ -39,9 +39,9 @@ impl IdleCpus {
         self.words[cpu.index() / 64] >> (cpu.index() % 64) & 1 == 1
     }
 
-    /// Finds an idle CPU for a task that was queued at `cpu`: that one by preference (the host notices it
-    /// itself), else the first one allowed. The CPU counts as busy from now on, so that the next arrival of
-    /// the same instant finds another.
+    /// Finds an idle CPU for a task queued at `cpu`: preferably that one (which needs no request to reschedule), else
+    /// the first allowed one. The CPU counts as busy from now on, so that the next arrival at the same instant gets
+    /// another.
     #[inline]
     pub fn claim(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         if self.count == 0 {

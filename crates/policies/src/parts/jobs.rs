@@ -1,11 +1,10 @@
-//! Jobs released at wake-ups and run in the order of a key that the rule of a real-time theory gives them: what
-//! `edf` and `rm` share.
+//! Jobs released at wake-ups and run in order of a key from real-time theory; shared by `edf` and `rm`.
 //!
-//! A task that does not sleep between two jobs, because it is late, goes on under its old key.
+//! A late task that does not sleep between two jobs continues with its old key.
 //!
-//! One queue for the whole machine: on M CPUs the M first jobs run (global scheduling); among equals who runs stays.
-//! Tasks without a reservation run in the background, in turns; so do the real-time classes of POSIX, batch and ISO
-//! tasks without one, since the theory knows none of them. SCHED_IDLE comes last.
+//! One queue for the whole machine: on M CPUs the first M jobs run (global scheduling); on a tie the running job stays.
+//! Tasks without a reservation run in the background, in turns, and so do POSIX real-time, batch and ISO tasks without
+//! one, because the theory has none of these classes. SCHED_IDLE comes last.
 
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;

@@ -82,7 +82,7 @@ impl<const WORDS: usize> Levels<WORDS> {
         levels.flat_map(|level| self.lists[level].iter(links)).map(TaskId)
     }
 
-    /// The first task that may run on `cpu`, taken off its list, and its level.
+    /// Removes the first task that may run on `cpu`. Returns it with its level.
     #[inline]
     pub fn take_allowed(&mut self, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<(usize, TaskId)> {
         let best = self.filled.first()?;
@@ -95,7 +95,7 @@ impl<const WORDS: usize> Levels<WORDS> {
         Some((best, first))
     }
 
-    /// As `take_allowed`, looking at one task after the other.
+    /// Like `take_allowed`, by examining one task after the other.
     #[cold]
     fn search_allowed(&mut self, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<(usize, TaskId)> {
         let mut level = self.filled.first();

@@ -1,4 +1,4 @@
-//! Parts that several policies share. Nothing here is registered.
+//! Parts shared by several policies. None is registered.
 
 pub mod be_elections;
 pub mod be_priorities;

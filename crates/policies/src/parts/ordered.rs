@@ -1,5 +1,5 @@
-//! One order of runnable tasks by a key, least first and equals in order of arrival, for policies that think of
-//! deadlines, periods or passes. Several orders may share the nodes.
+//! Runnable tasks ordered by a key (deadline, period or pass), least first, FIFO on ties. Several orders may share the
+//! nodes.
 
 use goodness_core::{Context, CpuId, Effort, TaskId};
 use goodness_queues::{Nodes, Tree};
@@ -19,7 +19,7 @@ impl Ordered {
         cx.examined(Effort::Insert, levels);
     }
 
-    /// As [`Ordered::insert`], or before those of equal key.
+    /// Like [`Ordered::insert`]; with `first`, before tasks of equal key.
     #[inline]
     pub fn insert_at(&mut self, places: &mut Places, cx: &Context, task: TaskId, key: i64, first: bool) {
         // Ranks fall with time for those who go first, and later ones are nearer to the front.
@@ -42,7 +42,7 @@ impl Ordered {
         self.first_allowed_uncounted(places, cx, cpu)
     }
 
-    /// As [`Ordered::first_allowed`], where only the tasks passed over count as searched.
+    /// Like [`Ordered::first_allowed`], but only skipped tasks count as searched.
     pub fn first_allowed_uncounted(&self, places: &Places, cx: &Context, cpu: CpuId) -> Option<(TaskId, i64)> {
         let mut next = self.0.first();
         while let Some(task) = next.map(TaskId)
@@ -59,7 +59,7 @@ impl Ordered {
         self.0.iter(places).map(TaskId)
     }
 
-    /// As [`Ordered::first_allowed`], and takes it out.
+    /// Like [`Ordered::first_allowed`]; also removes the task.
     #[inline]
     pub fn take_first_allowed(&mut self, places: &mut Places, cx: &Context, cpu: CpuId) -> Option<(TaskId, i64)> {
         let (task, key) = self.first_allowed(places, cx, cpu)?;

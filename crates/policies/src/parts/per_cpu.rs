@@ -1,8 +1,8 @@
-//! One queue for each CPU around policies that think of one CPU: where a task goes, and who steals from whom.
+//! Placement and stealing for policies with one queue per CPU.
 //!
-//! Placement: the CPU a task last ran on if it is idle; else an idle CPU, nearest first; else the CPU with the fewest
-//! runnable tasks among those that share its cache, its own among equals. An idle CPU steals the task that waits
-//! longest on the CPU with most waiting tasks.
+//! Placement: a task's last CPU if idle; else the nearest idle CPU; else the CPU with the fewest runnable tasks among
+//! those sharing its cache, its own on a tie. An idle CPU steals the longest-waiting task of the CPU with most waiting
+//! tasks.
 
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::policy::previous_cpu;
@@ -88,7 +88,8 @@ impl PerCpu {
         .unwrap_or(home)
     }
 
-    /// A task for the idle `to`: the first that `queued` lists, and `to` may run, of the CPU with most waiting tasks.
+    /// A task for the idle CPU `to`, from the CPU with most waiting tasks: the first one in `queued` that may run on
+    /// `to`.
     pub fn steal<I>(&self, cx: &Context, to: CpuId, queued: impl Fn(CpuId) -> I) -> Option<Pull>
     where
         I: Iterator<Item = TaskId>,

@@ -1,7 +1,7 @@
 //! The priority array of Linux 2.6.0 to 2.6.22: a FIFO list for each priority and a bitmap that finds the best one.
 //!
-//! Source: specs section 2.1 and 3.1. Priorities 0 to 99 are real-time (0 best), 100 to 139 normal; 140 is the level
-//! of staircase's batch tasks. Every operation takes constant time.
+//! Source: specs section 2.1 and 3.1. Priorities 0 to 99 are real-time (0 best), 100 to 139 normal; 140 is the level of
+//! staircase's batch tasks. Every operation takes constant time.
 
 use goodness_core::TaskId;
 use goodness_queues::{Bitmap, Links, List};

@@ -1,9 +1,9 @@
 //! SCHED_FIFO and SCHED_RR of Linux, shared by the policies that stand above it: per CPU 99 lists and a bitmap.
 //!
 //! Source: specs sections 1.4, 2 and 5; sched(7). A task runs until a more urgent one is runnable, it waits or it
-//! yields; SCHED_RR tasks also go behind their equals after 100 ms, counted in ticks. Two safeguards keep the
-//! other classes alive: up to 6.11 the throttle (at most 950 of 1000 ms, tested at each accounting), from 6.12
-//! the fair server (fair tasks that starve get 50 of each 1000 ms, after 950 ms).
+//! yields; SCHED_RR tasks also go behind their equals after 100 ms, counted in ticks. Two safeguards keep the other
+//! classes alive: up to 6.11 the throttle (at most 950 of 1000 ms, tested at each accounting), from 6.12 the fair
+//! server (fair tasks that starve get 50 of each 1000 ms, after 950 ms).
 //! Left out: deadline tasks other than the fair server, group scheduling, runtime shared between CPUs.
 
 use goodness_core::{Class, Context, Span, TaskId, Time};
@@ -25,7 +25,7 @@ fn level(priority: u8) -> usize {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
-    /// Ticks of its slice left; 0: a new slice is due.
+    /// Ticks left of its slice; 0: a new slice is due.
     ticks: u32,
     /// List it is on, or was on when it began to run.
     level: u8,
@@ -66,7 +66,7 @@ pub(crate) struct Realtime {
 }
 
 impl Realtime {
-    /// No tasks; `throttle` for kernels before 6.12.
+    /// An empty class; `throttle` for kernels before 6.12.
     pub fn new(throttle: bool) -> Realtime {
         Realtime {
             lists: Box::new([List::default(); 99]),
@@ -127,7 +127,7 @@ impl Realtime {
         self.queued -= 1;
     }
 
-    /// The most urgent task, taken off its list; nobody while throttled.
+    /// Removes and returns the most urgent task; none while throttled.
     pub fn pick(&mut self, members: &mut Members) -> Option<TaskId> {
         if self.throttled || self.queued == 0 {
             return None;
@@ -162,7 +162,7 @@ impl Realtime {
         self.throttled
     }
 
-    /// The tick of a running task; whether it must make room for an equal.
+    /// Handles a tick of a running task. Returns whether it must yield to an equal.
     pub fn tick(&mut self, members: &mut Members, cx: &Context, task: TaskId) -> bool {
         let member = &mut members.tasks[task];
         if cx.tasks[task].class != Class::RoundRobin {
@@ -202,10 +202,10 @@ fn slice_ticks(cx: &Context) -> u32 {
     (SLICE.0 * u64::from(cx.machine.hz)).div_ceil(1_000_000_000).max(1) as u32
 }
 
-/// Grants fair tasks that starve behind real-time ones 50 ms of each second (kernels from 6.12).
+/// Grants fair tasks that starve behind real-time ones 50 ms per second (kernels from 6.12).
 ///
-/// The budget is also used up by fair tasks that run in the normal way, which defers the server: it steps in only
-/// at the last moment at which the rest of the budget still fits into the period.
+/// Fair tasks that run normally use up the budget, too, which defers the server: it acts only at the last moment at
+/// which the rest of the budget still fits into the period.
 #[derive(Clone, Debug)]
 pub(crate) struct FairServer {
     enabled: bool,
@@ -219,7 +219,7 @@ pub(crate) struct FairServer {
 }
 
 impl FairServer {
-    /// A server, idle; `enabled` for kernels from 6.12.
+    /// An idle server; `enabled` for kernels from 6.12.
     pub fn new(enabled: bool) -> FairServer {
         FairServer { enabled, active: false, running: false, serving: false, deadline: Time::NEVER, budget: 0 }
     }
@@ -237,7 +237,7 @@ impl FairServer {
         }
     }
 
-    /// No fair task is runnable any more.
+    /// Called when no fair task is runnable any more.
     pub fn stop(&mut self) {
         self.active = false;
         self.running = false;

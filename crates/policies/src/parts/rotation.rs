@@ -1,9 +1,9 @@
-//! Rotations through a ladder of levels, with a quota for each: what `rsdl` and `sd` share.
+//! Rotations through levels with a quota for each; shared by `rsdl` and `sd`.
 //!
 //! Source: specs section 4. Each CPU has an active and an expired array of 40 levels. A task has a quota of CPU time at
-//! each level it may use; when that is spent it goes to the next, and after the last to the expired array at its
-//! first. When the active array is empty the two change places: a rotation. Nothing is estimated and nothing is
-//! earned by sleeping: who comes back within the rotation goes on where it was.
+//! each level it may use; when that is spent it goes to the next, and after the last to the expired array at its first.
+//! When the active array is empty the two change places: a rotation. Nothing is estimated, and sleeping earns nothing:
+//! a task that returns within the rotation continues where it was.
 //! General knowledge: a child gets half of what its parent has left of its quota; a yielder goes to the expired array;
 //! a strictly better level preempts.
 //! Inferred: since a host cannot shorten a stint under way, what a parent gave away is missing from its next quota. A
@@ -28,7 +28,7 @@ const RR_SLICE: Span = Span::from_ms(100);
 
 /// The levels that a task may use.
 pub trait Ladder {
-    /// True if a level has a quota of its own, at whose end every task on it goes down.
+    /// True if a level has a quota of its own; when it is used up, every task on the level moves down.
     const HAS_QUEUE_QUOTA: bool;
     /// True if a task of nice `index` − 20 may use `level`.
     fn may_use(index: u8, level: u8) -> bool;
@@ -44,7 +44,7 @@ enum Place {
     #[default]
     Nowhere,
     Realtime,
-    /// One of the two arrays.
+    /// On one of the two arrays.
     Array(usize),
 }
 
@@ -55,7 +55,7 @@ struct Entity {
     left: Span,
     /// Debt to the next quota, because a child got a part of this one.
     owed: Span,
-    /// The rotation, of the CPU it belongs to, in which it runs next. 0: none yet.
+    /// Rotation of its CPU in which it runs next; 0 if none yet.
     rotation: u64,
     cpu: CpuId,
     /// True if the level's quota contains the rest.
@@ -88,7 +88,7 @@ pub struct Rotation<L> {
     ladder: std::marker::PhantomData<L>,
 }
 
-/// The quota on a machine of several CPUs (specs section 4: doubled on two, 1 + log2 on more).
+/// Quota on a machine of several CPUs (specs section 4: doubled on two, 1 + log2 on more).
 pub(crate) fn scaled(interval: Span, machine: &Machine) -> Span {
     interval * u64::from(1 + machine.cpu_count().ilog2())
 }
@@ -126,7 +126,7 @@ impl<L: Ladder> Rotation<L> {
         entity.is_counted = false;
     }
 
-    /// The quota at its level is spent: on to the next, or to the next rotation.
+    /// Handles a used-up quota: on to the next level or the next rotation.
     fn descend(&mut self, it: &Task, task: TaskId) {
         match L::from(nice_index(it), self.entities[task].level + 1) {
             Some(level) => self.grant(task, level),
@@ -262,7 +262,7 @@ impl<L: Ladder> Rotation<L> {
         }
     }
 
-    /// True if `task`, just queued on `cpu`, preempts the task that runs there.
+    /// True if `task`, just queued on `cpu`, preempts the running task.
     fn preempt(&self, cpu: CpuId, task: TaskId) -> Resched {
         let queue = &self.queues[cpu.index()];
         let woken = &self.entities[task];

@@ -1,10 +1,10 @@
-//! The task that each CPU runs and its urgency, for policies with one queue for the whole machine: an arriving task
-//! takes an idle CPU, or the one that runs the least urgent task.
+//! Running task and urgency of each CPU, for policies with one queue for the whole machine: an arriving task gets an
+//! idle CPU, or that of the least urgent task.
 
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::{Context, CpuId, Effort, Machine, Resched, TaskId};
 
-/// The task that each CPU runs, and its urgency `R`: the greater preempts.
+/// The task each CPU is running, and its urgency `R`: the greater preempts.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningCpus<R> {
     running: Vec<Option<(TaskId, R)>>,
@@ -31,7 +31,7 @@ impl<R: Copy + Ord> RunningCpus<R> {
         self.running[cpu.index()]
     }
 
-    /// True if `cpu` found nothing to run and nobody claimed it since.
+    /// True if `cpu` is idle and has not been claimed since.
     #[inline]
     pub fn is_idle(&self, cpu: CpuId) -> bool {
         self.idle.contains(cpu)
@@ -51,9 +51,8 @@ impl<R: Copy + Ord> RunningCpus<R> {
         }
     }
 
-    /// The CPU where the task that was just queued should run at once: its own or any other that is idle, else the
-    /// CPU among those it may use that runs the least urgent task, if that is less urgent than `rank`; its own
-    /// among equals.
+    /// CPU for a task just queued: its own or another idle one; else, among those it may use, the CPU with the least
+    /// urgent task, if that is less urgent than `rank`; its own on a tie.
     pub fn claim(&mut self, cx: &Context, cpu: CpuId, task: TaskId, rank: R) -> Resched {
         let has_idle = !self.idle.is_empty();
         if has_idle && (self.idle.contains(cpu) || self.idle.first_allowed(cx, task).is_some()) {
@@ -69,7 +68,7 @@ impl<R: Copy + Ord> RunningCpus<R> {
         }
     }
 
-    /// As `claim`, for a task that lost its CPU: it takes an idle one and preempts nobody.
+    /// Like `claim`, for a task that lost its CPU: takes an idle CPU and preempts nobody.
     #[inline]
     pub fn claim_idle(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         if self.idle.is_empty() { Resched::Keep } else { self.idle.claim(cx, cpu, task) }

@@ -4,15 +4,16 @@
 //! A DSQ is FIFO or ordered by virtual time. Each CPU has a local one, FIFO, from which alone it runs tasks; a
 //! scheduler may have any number of shared ones, from which it moves tasks when a CPU runs dry.
 //!
-//! Source: specs section 12 "Kernel facts". General knowledge, not in the sheet (M): a task preempted by a real-time
-//! one goes to the head of its CPU's local DSQ with the rest of its slice; weights are nice's, 100 for nice 0, within
-//! 1..=10000 (`Task::tickets`, if given, is the weight, as a control group would set it).
+//! Source: specs section 12 "Kernel facts".
+//! General knowledge, not in the sheet (M): a task preempted by a real-time one goes to the head of its CPU's local DSQ
+//! with the rest of its slice; weights are nice's, 100 for nice 0, within 1..=10000 (`Task::tickets`, if given, is the
+//! weight, as a control group would set it).
 //! Departures: a task whose slice ended is queued before its CPU looks for the next one; in the kernel after, so that
 //! two tasks of one CPU alternate whatever their weights. A task that is put on a shared DSQ wakes an idle CPU that may
 //! run it, also where the scheduler leaves that to luck. The idle CPU chosen for a woken task is the nearest, whole
 //! idle cores are not preferred. Real-time tasks stand in one queue for the machine, without throttle; SCHED_DEADLINE
-//! counts as normal. Of the watchdog it is reported when it would have thrown the policy out, and for whom; the kernel
-//! looks only every few seconds, and is that much later. The bypass slice (5 ms), with which it goes on then, is not
+//! counts as normal. The run reports when the watchdog would have unloaded the policy, and for which task; the kernel
+//! checks only every few seconds, so it acts that much later. The bypass mode after that (slices of 5 ms) is not
 //! modelled.
 
 use crate::parts::fair::weight::Weight;
@@ -28,8 +29,8 @@ use std::fmt::Debug;
 
 /// The kernel's default slice (SCX_SLICE_DFL).
 pub(crate) const SLICE: Span = Span::from_ms(20);
-/// A task that is runnable for longer and does not run ends the scheduler: the longest time it may ask for, and the
-/// default.
+/// Time after which a runnable task that does not run ends the scheduler: default, and the longest a scheduler may
+/// request.
 const WATCHDOG: Span = Span::from_s(30);
 /// Slice of SCHED_RR.
 const ROUND_ROBIN: Span = Span::from_ms(100);
@@ -162,7 +163,7 @@ impl Kernel {
         self.entities[task] = Entity { place: Place::Ordered(queue), slice, realtime: false };
     }
 
-    /// Gives `task` a slice.
+    /// Sets the slice of `task`.
     pub(crate) fn set_slice(&mut self, task: TaskId, slice: Span) {
         self.entities[task].slice = slice;
     }
@@ -255,7 +256,7 @@ pub trait Scheduler: Sized + Debug + 'static {
     fn runnable(&mut self, cx: &Context, kernel: &Kernel, task: TaskId, why: &Enqueue) {
         let _ = (cx, kernel, task, why);
     }
-    /// The CPU for a task; if that is idle, the task goes straight to its local DSQ.
+    /// Chooses a CPU for a task. If it is idle, the task goes directly to its local DSQ.
     fn select_cpu(&mut self, cx: &Context, kernel: &Kernel, task: TaskId) -> CpuId {
         let home = previous_cpu(cx, task);
         kernel.nearest_idle(cx, home, task).unwrap_or(home)
@@ -264,7 +265,7 @@ pub trait Scheduler: Sized + Debug + 'static {
     fn direct_slice(&self, cx: &Context, kernel: &Kernel, task: TaskId) -> Span;
     /// A task waits: puts it on a DSQ.
     fn enqueue(&mut self, cx: &Context, kernel: &mut Kernel, cpu: CpuId, task: TaskId);
-    /// The local DSQ of `cpu` is empty: a task from a shared one, taken off it.
+    /// Called when the local DSQ of `cpu` is empty. Removes and returns a task from a shared one.
     fn dispatch(&mut self, cx: &Context, kernel: &mut Kernel, cpu: CpuId) -> Option<TaskId>;
     /// A task begins to run.
     fn running(&mut self, cx: &Context, cpu: CpuId, task: TaskId);
@@ -278,7 +279,7 @@ pub trait Scheduler: Sized + Debug + 'static {
     fn next_timer(&self) -> Option<Time> {
         None
     }
-    /// The time given by `next_timer` has come.
+    /// Called at the time given by `next_timer`.
     fn timer(&mut self, cx: &Context, kernel: &mut Kernel) {
         let _ = (cx, kernel);
     }

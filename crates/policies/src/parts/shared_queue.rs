@@ -1,10 +1,10 @@
-//! One queue for the whole machine, in order of arrival: what first come first served and round robin share.
+//! One FIFO queue for the whole machine, shared by `fifo` and `rr`.
 
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::{Context, CpuId, Effort, Machine, Resched, TaskId};
 use goodness_queues::{Links, List};
 
-/// The tasks that wait, the longest first, and the CPUs that found none.
+/// Waiting tasks in FIFO order, and idle CPUs.
 #[derive(Debug)]
 pub(crate) struct SharedQueue {
     links: Links,
@@ -13,7 +13,7 @@ pub(crate) struct SharedQueue {
 }
 
 impl SharedQueue {
-    /// Nobody waits and all CPUs are idle.
+    /// An empty queue; all CPUs are idle.
     pub fn new(machine: &Machine) -> SharedQueue {
         SharedQueue { links: Links::default(), list: List::default(), idle: IdleCpus::all(machine) }
     }
@@ -23,7 +23,7 @@ impl SharedQueue {
         self.links.reserve(task.index() + 1);
     }
 
-    /// `task` arrives at `cpu` and goes behind all others; an idle CPU is told of it.
+    /// Appends `task`, which arrives at `cpu`, and asks an idle CPU to pick.
     #[inline]
     pub fn push(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         self.list.push_back(&mut self.links, task.0);
@@ -56,7 +56,7 @@ impl SharedQueue {
         Some(first)
     }
 
-    /// As `first_allowed`, looking at one task after the other.
+    /// Like `first_allowed`, by examining one task after the other.
     #[cold]
     fn search_allowed(&self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let mut looked_at = 0;

@@ -1,8 +1,7 @@
-//! Tickets of the proportional-share policies: a task's own, or what its nice is worth.
+//! Tickets of the proportional-share policies: a task's own, or derived from nice.
 //!
-//! Source: the fair classes' ratio of 1.25 from one nice to the next (specs section 5.1), with 100 tickets for nice 0;
-//! the papers on lottery and stride scheduling know no nice. SCHED_IDLE is worth 1 ticket; the real-time classes are
-//! worth what their nice is.
+//! Source: the fair classes' ratio of 1.25 per nice step (specs section 5.1), with 100 tickets for nice 0; the papers
+//! on lottery and stride scheduling have no nice. SCHED_IDLE has 1 ticket; real-time classes count by their nice.
 
 use goodness_core::{Class, Task};
 

@@ -1,5 +1,5 @@
-//! A test driver: one CPU driven verb by verb in whole milliseconds, behind its referee, for tests that read a policy's
-//! own state. An answer that cannot be fails the test.
+//! A test driver: calls a policy for one CPU behind its referee, in whole milliseconds, for tests that inspect the
+//! policy's own state. An invalid answer fails the test.
 
 use goodness_core::{
     CpuId, Enqueue, Machine, Nice, Pick, Registered, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 
 pub(crate) const CPU: CpuId = CpuId(0);
 
-/// One policy behind its referee, which it is for all it does not do itself.
+/// One policy behind its referee; dereferences to the referee.
 pub(crate) struct VerbDriver<P>(Referee<P>);
 
 impl<P> Deref for VerbDriver<P> {
@@ -44,7 +44,7 @@ impl<P: Registered> VerbDriver<P> {
         self.admit_exactly(Task { address_space: Some(0), ..task }, parent)
     }
 
-    /// As [`VerbDriver::admit_as`]; without an address space it is a kernel thread.
+    /// Like [`VerbDriver::admit_as`]; without an address space, the task is a kernel thread.
     pub fn admit_exactly(&mut self, task: Task, parent: Option<TaskId>) -> TaskId {
         let task = self.add(task);
         self.0.admit(task, parent).unwrap();
@@ -75,12 +75,12 @@ impl<P: Registered> VerbDriver<P> {
         self.enqueue(task, CPU, Enqueue::Wakeup { waker: None, on: CPU, sync: false, from })
     }
 
-    /// Whoever the policy chooses runs.
+    /// Runs the task chosen by the policy.
     pub fn pick(&mut self) -> TaskId {
         self.choice().task
     }
 
-    /// As [`VerbDriver::pick`], with the slice.
+    /// Like [`VerbDriver::pick`]; also returns the slice.
     pub fn choice(&mut self) -> Pick {
         match self.choose(CPU) {
             Choice::Run { pick, .. } => pick,
@@ -88,7 +88,7 @@ impl<P: Registered> VerbDriver<P> {
         }
     }
 
-    /// Who runs leaves the CPU and had run since the last charge; it is queued again unless it blocks or exits.
+    /// Charges the running task for `ran` and stops it. It is queued again unless it blocks or exits.
     pub fn stop_after(&mut self, ran: Span, why: Stop) {
         let _ = self.charge(CPU, ran, why);
         let back = match why {
@@ -110,7 +110,7 @@ impl<P: Registered> VerbDriver<P> {
         self.stop_after(Span::ZERO, why);
     }
 
-    /// Lets whoever is best run for `ticks`; who ran from when on, in milliseconds.
+    /// Runs the best task for `ticks`. Returns the running tasks with their start times in milliseconds.
     pub fn spin(&mut self, ticks: u64) -> Vec<(u64, TaskId)> {
         let began = self.now();
         let mut history = vec![(0, self.current(CPU).expect("somebody runs"))];

@@ -1,5 +1,5 @@
-//! The rules that BFS and MuQSS share: virtual deadlines, slices kept over sleeps, levels and the ISO budget. The two
-//! differ in the structure that holds the waiting tasks.
+//! Rules common to BFS and MuQSS: virtual deadlines, slices kept over sleeps, levels and the ISO budget. The two differ
+//! in the queue structure.
 //!
 //! Source: specs sections 6.1 and 6.2. A task gets a slice of `rr_interval` and a deadline that lies farther away the
 //! larger its nice; the earliest deadline runs. Both are kept while it sleeps, and renewed only when the slice is used
@@ -63,7 +63,7 @@ pub struct Rules {
     pub iso: bool,
 }
 
-/// One task.
+/// State of one task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entity {
     pub(crate) level: u8,
@@ -73,12 +73,12 @@ pub struct Entity {
     /// Debt to the next slice, because a child got a part of this one.
     owed: Span,
     picked: Time,
-    /// The CPU on whose queue it is.
+    /// CPU whose queue it is on.
     pub(crate) home: CpuId,
     expired: bool,
 }
 
-/// Order of urgency: the lower level, then the earlier deadline.
+/// Urgency: lower level first, then earlier deadline.
 type Urgency = (Reverse<u8>, Reverse<Time>);
 
 impl Entity {
@@ -92,7 +92,7 @@ impl Entity {
 pub trait Waiting {
     /// Makes room for `count` tasks.
     fn reserve(&mut self, count: usize);
-    /// Adds `task`, whose level, deadline and home are set; `first`: before its equals where there is such an order.
+    /// Adds `task`, whose level, deadline and home are set. `first`: before its equals, if the structure orders them.
     fn insert(&mut self, cx: &Context, task: TaskId, entity: &Entity, first: bool);
     /// Takes a waiting task out.
     fn remove(&mut self, cx: &Context, task: TaskId, entity: &Entity);

@@ -1,10 +1,9 @@
-//! SCHED_BATCH on cores with several hardware threads: no batch task is placed beside a sibling that is busy with
-//! others, whom it would slow down (specs 3.4).
+//! SCHED_BATCH on SMT cores: a batch task is not placed beside a sibling that runs non-batch work, because it would
+//! slow that down (specs 3.4).
 //!
-//! Inferred: placing is what a wake-up, a start, a change of affinity and balancing do; a batch task that runs stays
-//! when its sibling gets busy. Instead of such a CPU the idle one with the lowest number is taken that the rule and the
-//! affinity allow, else the one with the fewest runnable tasks, even if that keeps an idle sibling idle. Where the rule
-//! allows none, it is dropped.
+//! Inferred: the rule applies at wake-up, start, change of affinity and balancing; a running batch task stays when its
+//! sibling becomes busy. The task gets the lowest-numbered idle CPU that the rule and its affinity allow, else the one
+//! with the fewest runnable tasks, even if that keeps an idle sibling idle. If the rule allows no CPU, it is ignored.
 
 use super::{Runqueues, Staircase};
 use goodness_core::{Class, Context, CpuId, Effort, Level, Task, TaskId};

@@ -23,7 +23,7 @@ impl VerbDriver<Staircase> {
         self.policy().queues.entities[task].earned
     }
 
-    /// The changes of priority of a lone task over `ticks`: after how many milliseconds, and to what.
+    /// Changes of priority of a single task over `ticks`: after how many milliseconds, and the new priority.
     fn descent(&mut self, task: TaskId, ticks: u64) -> Vec<(u64, u8)> {
         self.wake(task);
         assert_eq!(self.pick(), task);
@@ -37,7 +37,7 @@ impl VerbDriver<Staircase> {
         stairs
     }
 
-    /// `task` runs for `run`, blocks, and is woken after `sleep`.
+    /// Runs `task` for `run`, blocks it, and wakes it after `sleep`.
     fn nap(&mut self, task: TaskId, run: Span, sleep: Span) {
         assert_eq!(self.pick(), task);
         self.pass_for(run);

@@ -1,4 +1,4 @@
-//! Small runs told as (who, when): what the tests of single policies share.
+//! Small runs as (who, when) lists, shared by the tests of single policies.
 #![allow(dead_code)]
 
 use goodness_core::*;
@@ -9,7 +9,7 @@ pub type History = Vec<(Time, Event)>;
 
 pub const MS: fn(u64) -> Span = Span::from_ms;
 
-/// A task of a test; `a`, `b`, … in order of their list.
+/// A task of a test, named `a`, `b`, … by its position in the list.
 pub fn task(steps: &[Step]) -> TaskSpec {
     let mut steps = VecDeque::from(steps.to_vec());
     spec(Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit)))
@@ -51,7 +51,7 @@ pub fn starting(start: Start, mut spec: TaskSpec) -> TaskSpec {
     spec
 }
 
-/// One CPU at `hz`, free of costs.
+/// One CPU at `hz` without costs.
 pub fn one_cpu(hz: u32) -> Machine {
     Machine::flat(1, hz).expect("a machine of one CPU")
 }
@@ -61,7 +61,7 @@ pub fn run<P: Registered>(machine: &Machine, settings: &[(&str, &str)], tasks: V
     run_of(&P::ENTRY, machine, settings, tasks, until)
 }
 
-/// As [`run`], under a policy of the registry.
+/// Like [`run`], under a registered policy.
 pub fn run_of(
     policy: &PolicyEntry,
     machine: &Machine,
@@ -79,7 +79,7 @@ pub fn run_of(
     history
 }
 
-/// Stints in order of their beginning: CPU, task, from, until. Those that last beyond the run end with it.
+/// Slices in order of start: CPU, task, from, until. Those beyond the run end with it.
 pub fn stints(history: &History, until: Span) -> Vec<(Time, CpuId, TaskId, Time)> {
     let mut since = BTreeMap::new();
     let mut stints = Vec::new();
@@ -112,7 +112,7 @@ pub fn schedule_of(history: &History, until: Span) -> String {
     stints(history, until).into_iter().map(word).collect::<Vec<_>>().join("  ")
 }
 
-/// A schedule as told.
+/// A schedule as text.
 pub fn schedule<P: Registered>(hz: u32, settings: &[(&str, &str)], tasks: Vec<TaskSpec>, until: Span) -> String {
     schedule_of(&run::<P>(&one_cpu(hz), settings, tasks, until), until)
 }

@@ -1,8 +1,8 @@
-//! Moving tasks between CPUs: a CPU that found nothing to run takes a waiting task, a busy one compares itself with
-//! the others now and then, and one with waiting tasks wakes an idle one at its tick.
+//! Load balancing: an idle CPU pulls a waiting task, a busy one compares itself with others periodically, and one with
+//! waiting tasks wakes an idle CPU at its tick.
 //!
-//! Source: specs section 5.1 and 5.5 (SMP). A busy CPU looks once in 16 ms for each CPU of the neighbourhood, less a
-//! tick; a difference below 17 percent is left alone; a task that ran within 0.5 ms stays where its cache is.
+//! Source: specs section 5.1 and 5.5 (SMP). A busy CPU balances every 16 ms per CPU of the domain, minus a tick.
+//! Differences below 17 percent are ignored. A task that ran within 0.5 ms stays near its cache.
 
 use super::{Order, Running, Stack};
 use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Span, TaskId, Time};
@@ -11,7 +11,7 @@ use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Span, Ta
 const MIGRATION_COST: Span = Span::from_us(500);
 /// Factor by which a busy CPU balances less often than an idle one.
 const BUSY_FACTOR: u64 = 16;
-/// Load of the busiest CPU, in percent of one's own, below which nothing is moved.
+/// Load of the busiest CPU, in percent of its own, below which nothing is moved.
 const IMBALANCE: u64 = 117;
 
 /// Time of each CPU's next balance, by level.
@@ -36,7 +36,7 @@ impl Balancer {
         Balancer { next: machine.cpu_ids().map(|cpu| Level::ALL.map(|level| turn(cpu, level))).collect() }
     }
 
-    /// True if `cpu` should balance at `level` now; if so, the next time is set.
+    /// True if `cpu` should balance at `level` now; then sets the next time.
     fn is_due(&mut self, cx: &Context, cpu: CpuId, level: Level, size: usize) -> bool {
         let next = &mut self.next[cpu.index()][level as usize];
         if cx.now < *next {
@@ -94,7 +94,7 @@ impl<O: Order> Stack<O> {
         self.order.runnable(cpu).saturating_sub(u32::from(runs_fair))
     }
 
-    /// A waiting task of `from` that `to` may take: not hot in its cache, and not heavier than `most`.
+    /// A waiting task of `from` that `to` may take: not cache hot, and not heavier than `most`.
     fn movable(&self, cx: &Context, from: CpuId, to: CpuId, most: u64) -> Option<Pull> {
         let mut looked_at = 0;
         let task = self.order.first_waiting(from, &mut |task| {

@@ -1,10 +1,10 @@
-//! Placement of a woken or new task: near its waker or where it ran, preferably on an idle CPU.
+//! Placement of a woken or new task: near its waker or its previous CPU, preferably on an idle CPU.
 //!
-//! Source: behaviour of Linux 5.x and later as in specs section 5.1 and 5.5 (SMP): wake-affine, then an idle CPU that
-//! shares the cache with the target; forks go to the idlest CPU. Load is an average with a half-life of about 32 ms.
-//! The scan is the shorter the busier those CPUs were, and is not made above 60 percent of two CPUs' time (SIS_UTIL of
-//! Linux 6.0 and later; our other profiles do the same). Left out: cores of unequal capacity, preference for idle
-//! cores.
+//! Source: Linux 5.x and later, specs section 5.1 and 5.5 (SMP): wake-affine, then an idle CPU that shares the target's
+//! cache; forks go to the idlest CPU. Load is an average with a half-life of about 32 ms. The busier the CPUs were, the
+//! fewer are scanned, and none above 60 percent of two CPUs' time (SIS_UTIL of Linux 6.0 and later; the other profiles
+//! do the same).
+//! Left out: cores of unequal capacity, preference for idle cores.
 
 use super::{Order, Running, Stack};
 use crate::parts::fair::weight::Weight;
@@ -15,7 +15,7 @@ use goodness_core::{Context, CpuId, Effort, Enqueue, Level, Machine, PerTask, Ta
 const HALF_LIFE: u64 = 32 << 20;
 /// Bits after the point in averages.
 const SCALE: u32 = 10;
-/// Load of the busiest, in percent of one's own, that counts as balanced among CPUs that share a cache.
+/// Load of the busiest CPU, in percent of its own, that counts as balanced among CPUs that share a cache.
 const IMBALANCE: u64 = 117;
 /// Bias of the wake-affine comparison towards where the task ran, percent.
 const AFFINE_BIAS: i128 = 108;
@@ -77,9 +77,9 @@ struct Crowd {
 pub struct Placement {
     usage: PerTask<Usage>,
     crowds: Vec<Crowd>,
-    /// By cache group, in the machine's order: idle CPUs and runnable tasks.
+    /// Idle CPUs and runnable tasks by cache group, in the machine's order.
     groups: Vec<(u32, u32)>,
-    /// By cache group: how many of its CPUs have work, and the average of that.
+    /// Number of busy CPUs by cache group, and its average.
     busy: Vec<(u32, Average)>,
     group_of: Vec<u32>,
 }
@@ -151,7 +151,7 @@ impl Placement {
         self.groups[group].1 -= 1;
     }
 
-    /// Number of CPUs sharing a cache with `cpu` that are searched for an idle one: the fewer, the busier they were.
+    /// Number of CPUs sharing a cache with `cpu` to scan for an idle one: the busier they were, the fewer.
     fn worth_scanning(&mut self, now: Time, cpu: CpuId, size: u32) -> u32 {
         let (busy, average) = &mut self.busy[self.group_of[cpu.index()] as usize];
         average.advance(now, (*busy).into());
@@ -279,7 +279,7 @@ impl<O: Order> Stack<O> {
         if there * 100 < here * AFFINE_BIAS + i128::from(sync) { on } else { before }
     }
 
-    /// An idle CPU close to `target`: itself, where the task ran, or one that shares the cache; else `target`.
+    /// An idle CPU near `target`: itself, the task's previous one, or one that shares the cache; else `target`.
     fn idle_near(&mut self, cx: &Context, task: TaskId, target: CpuId, before: CpuId) -> CpuId {
         if self.is_idle(target) {
             return target;
@@ -304,8 +304,8 @@ impl<O: Order> Stack<O> {
         found.unwrap_or(target)
     }
 
-    /// The idlest CPU for a new task: first the cache group with the fewest runnable tasks per CPU, then in it an
-    /// idle CPU or the one with the least weight; the nearest of equals.
+    /// The idlest CPU for a new task: in the cache group with the fewest runnable tasks per CPU, an idle CPU or the one
+    /// with the least weight; ties go to the nearest.
     fn idlest(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let home = self.placement.group_of[before.index()] as usize;
@@ -327,8 +327,8 @@ impl<O: Order> Stack<O> {
         high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu)).min_by_key(key).unwrap_or(before)
     }
 
-    /// For a real-time task: where it ran unless something as urgent runs there, else an idle CPU, one that runs
-    /// a fair task, or one that runs something less urgent.
+    /// CPU for a real-time task: its previous one unless that runs something as urgent; else an idle CPU, one running a
+    /// fair task, or one running something less urgent.
     fn least_urgent(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let urgency = |cpu: CpuId| match self.cpus[cpu.index()].running {
             Running::Realtime(_, priority) => priority.max(self.cpus[cpu.index()].realtime.best_waiting()),

@@ -1,8 +1,8 @@
 //! Weights of the fair classes and virtual time, in the fixed-point arithmetic of Linux.
 //!
 //! Source: specs section 5.1: nice 0 weighs 1024 and each step is a factor of about 1.25. A nanosecond of CPU time is
-//! 1024 / weight nanoseconds of virtual time. The rounding (32-bit inverse weights, truncated products) is
-//! kept because runs of equal tasks are decided by single nanoseconds.
+//! 1024 / weight nanoseconds of virtual time. The rounding (32-bit inverse weights, truncated products) is kept because
+//! runs of equal tasks are decided by single nanoseconds.
 
 use goodness_core::{Class, Task};
 

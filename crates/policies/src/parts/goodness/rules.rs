@@ -8,13 +8,13 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// Effect of `sched_yield` besides going to the tail of the list: forfeit the counter, lose one tick of it (the
-    /// remedy proposed in Linux Journal 57), or count as weight 0 or −1 for one election.
+    /// Effect of `sched_yield` besides going to the tail of the list: lose the counter, lose one tick of it (the remedy
+    /// proposed in Linux Journal 57), or count as weight 0 or −1 for one election.
     pub enum YieldMode { Forfeit = "zero-counter", Tick = "one-tick", Zero = "zero-weight", Negative = "negative-weight" }
 }
 
 goodness_core::choices! {
-    /// Value of the decremented counter at which the tick asks for an election.
+    /// Counter value at which the tick requests an election.
     pub enum TickTest { Negative = "negative", Zero = "zero" }
 }
 
@@ -41,7 +41,7 @@ goodness_core::tunables! {
     }
 }
 
-/// One of the kernels.
+/// Rules of one kernel.
 pub trait Kernel: 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -77,7 +77,7 @@ pub struct Rules {
     pub ticks: fn(nice: i64, hz: u32) -> i64,
     /// Part of nice in the goodness of a task that has ticks left.
     pub nice_part: NicePart,
-    /// The election asks the previous task first and then the list; otherwise the list alone.
+    /// The election examines the previous task before the list.
     pub previous_first: bool,
     /// A kernel thread keeps the address space it finds loaded, and counts as sharing every one.
     pub lazy_address_space: bool,
@@ -87,18 +87,18 @@ pub struct Rules {
     pub fork_rounds_up: bool,
     /// A task that exits in its first slice leaves its ticks to its parent.
     pub refund: bool,
-    /// A waker that announced its sleep preempts nobody.
+    /// A sync wake-up (the waker is about to sleep) does not preempt.
     pub sync_wakeups: bool,
-    /// Of several idle CPUs the one idle for longest is taken, whole cores first; otherwise the first.
+    /// Of several idle CPUs, take the one idle longest, whole cores first; else the first.
     pub longest_idle: bool,
-    /// A woken task preempts where its goodness is ahead by most; otherwise where it was woken, by its counter.
+    /// A woken task preempts where its goodness leads most; else on its wake-up CPU, by its counter.
     pub preempt_by_goodness: bool,
 }
 
 /// Part of nice in goodness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NicePart {
-    /// Nothing.
+    /// None.
     None,
     /// The ticks of an epoch.
     Slice,

@@ -4,7 +4,7 @@ use super::{Goodness, Kernel};
 use goodness_core::{Context, CpuId, Effort, Enqueue, Resched, TaskId};
 
 impl<K: Kernel> Goodness<K> {
-    /// 2.4: a waker that announced its sleep asks nobody to reschedule; the CPU where it runs.
+    /// 2.4: for a sync wake-up, the CPU of the waker, which is not asked to reschedule.
     pub(super) fn woken_quietly(&self, cx: &Context, task: TaskId, why: &Enqueue) -> Option<CpuId> {
         match why {
             Enqueue::Wakeup { sync: true, on, waker: Some(_), .. }
@@ -16,7 +16,7 @@ impl<K: Kernel> Goodness<K> {
         }
     }
 
-    /// The idle CPU for a task whose own is busy: in 2.4 the one idle for longest, whole cores first.
+    /// An idle CPU for a task whose own is busy: in 2.4 the one idle longest, whole cores first.
     pub(super) fn find_idle(&self, cx: &Context, task: TaskId) -> Option<CpuId> {
         if !self.switches.rules.longest_idle {
             return self.idle.first_allowed(cx, task);
