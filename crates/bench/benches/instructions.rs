@@ -1,11 +1,11 @@
-//! Instructions counted by callgrind: the same on a busy machine as on a quiet one.
+//! Instruction counts by callgrind, which do not depend on the machine's load.
 //!
 //! ```text
 //! cargo install gungraun-runner --version 0.20.0
 //! cargo bench -p goodness-bench --features instruction-counts
 //! ```
 //!
-//! Each count is of many decisions or operations, set-up apart; divide by the number in the benchmark's name.
+//! Each count covers many decisions or operations, without setup; divide by the number in the benchmark's name.
 
 use goodness::PolicySpec;
 use goodness_bench::verbs::Driver;

@@ -1,6 +1,5 @@
-//! Simulates the benchmark's pattern under one policy, for profilers:
-//! `cargo run --release -p goodness-bench --example end_to_end -- POLICY TASKS DECISIONS [CPUS] [turns]`.
-//! With `turns`, tasks yield instead of sleeping.
+//! Simulates the benchmark's pattern under one policy, for profilers: `cargo run --release -p goodness-bench --example
+//! end_to_end -- POLICY TASKS DECISIONS [CPUS] [turns]`. With `turns`, tasks yield instead of sleeping.
 
 use goodness::PolicySpec;
 use goodness_bench::{Size, end_to_end, pattern};

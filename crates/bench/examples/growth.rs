@@ -1,6 +1,5 @@
-//! What a decision of each policy costs by itself, from 10 to 1 000 000 tasks on one CPU, as the JSON rows that
-//! `goodness bench --json` prints, less the end-to-end figures, which take longer:
-//! `cargo run --release -p goodness-bench --example growth`.
+//! Cost of a decision of each policy alone, from 10 to 1 000 000 tasks on one CPU, as the JSON rows of `goodness bench
+//! --json` without the slower end-to-end figures: `cargo run --release -p goodness-bench --example growth`.
 
 use goodness::PolicySpec;
 use goodness_bench::{Size, verbs};

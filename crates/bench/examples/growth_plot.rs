@@ -15,7 +15,7 @@ const LEFT: f64 = 80.0;
 const RIGHT: f64 = 130.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
-/// Colours that readers with any colour vision can tell apart (Okabe and Ito), then the same dashed.
+/// Colours distinguishable with colour blindness (Okabe and Ito), then the same dashed.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9"];
 
 /// For each policy, tasks and nanoseconds.
@@ -67,7 +67,7 @@ fn draw(lines: &Lines) -> Result<String, String> {
     Ok(svg)
 }
 
-/// Whole decades that hold all values, as exponents.
+/// Whole decades that contain all values, as exponents.
 fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let range = |range: Option<(f64, f64)>, value: f64| {
         Some(range.map_or((value, value), |(a, b)| (a.min(value), b.max(value))))

@@ -1,8 +1,8 @@
-//! The yardstick for the simulator's speed: the shortest honest loop that runs the sleeping work of [`crate::pattern`].
+//! The baseline for the simulator's speed: a minimal loop that runs the sleeping work of [`crate::pattern`].
 //!
-//! One CPU, a binary heap of events, a run queue, and one histogram of wake-up latencies. No policy interface, no
-//! machine, no checkers and no measures beyond the histogram. It asks the same programmes for their next steps, with
-//! the same random streams, so the round-robin loop takes the same decisions as `rr` in the simulator.
+//! One CPU, a binary heap of events, a run queue, and one histogram of wake-up latencies. There is no policy interface,
+//! no machine, no checkers and no other metrics. It takes steps from the same behaviours with the same random streams,
+//! so the round-robin loop makes the same decisions as `rr` in the simulator.
 
 use crate::clock::cpu_time;
 use goodness_core::{Behaviour, Rng, Seed, Start, Step, StepContext, TaskId, Time, Workload};
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::Duration;
 
-/// What the loop keeps its runnable tasks in.
+/// Data structure of the loop's runnable tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareLoop {
     /// A queue in order of arrival.
@@ -23,10 +23,10 @@ pub enum BareLoop {
 /// Policies that keep an ordered timeline, and are measured against the loop that does.
 const TIMELINES: [&str; 2] = ["cfs", "eevdf"];
 
-/// What a loop did.
+/// Work done by a loop.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Picks, those that found nobody included.
+    /// Number of picks, including those that found no task.
     pub decisions: u64,
     /// From each waking after time 0 to the start of the burst, in ns.
     pub latency: Histogram,
@@ -48,7 +48,7 @@ impl BareLoop {
         }
     }
 
-    /// Serves `work`, which must consist of bursts and sleeps, up to its horizon.
+    /// Runs `work`, which must consist of bursts and sleeps, until its horizon.
     #[must_use]
     pub fn serve(self, work: Workload) -> Served {
         let tasks = work.tasks.len();
@@ -58,7 +58,7 @@ impl BareLoop {
         }
     }
 
-    /// As [`BareLoop::serve`]: the CPU time it took and the decisions.
+    /// Like [`BareLoop::serve`]; returns CPU time and decisions.
     #[must_use]
     pub fn timed(self, work: Workload) -> (Duration, u64) {
         let began = cpu_time();
@@ -73,7 +73,7 @@ trait Queue {
     fn push(&mut self, task: u32);
     /// The task to run next, off the queue.
     fn pop(&mut self) -> Option<u32>;
-    /// `task`, popped before, ran for `ns` and sleeps now.
+    /// `task`, popped before, ran for `ns` and now sleeps.
     fn slept(&mut self, task: u32, ns: u64);
 }
 
@@ -89,7 +89,7 @@ impl Queue for VecDeque<u32> {
     fn slept(&mut self, _: u32, _: u64) {}
 }
 
-/// Virtual time a task may use before its deadline is set anew, in ns.
+/// Virtual time in ns after which a task gets a new deadline.
 const SLICE: i64 = 2_800_000;
 
 /// Tasks of equal weight in order of virtual deadline, with the sum that their mean virtual time needs.
@@ -99,7 +99,7 @@ struct Timeline {
     /// Virtual time of each task while runnable, its lag while it sleeps.
     time: Vec<i64>,
     deadline: Vec<i64>,
-    /// Sum of the virtual times of the runnable tasks, the running one included, and their number.
+    /// Sum of the virtual times of the runnable tasks, including the running one, and their number.
     sum: i64,
     runnable: i64,
 }
@@ -146,7 +146,7 @@ impl Queue for Timeline {
 /// The end of the running task's burst; every smaller number is the task that wakes.
 const BURST_ENDS: u32 = u32::MAX;
 
-/// One task: its programme and random stream, and when it was woken last.
+/// One task: its behaviour, random stream, and last wake-up.
 struct Sleeper {
     behaviour: Box<dyn Behaviour>,
     rng: Rng,
@@ -154,13 +154,13 @@ struct Sleeper {
 }
 
 struct Loop<Q> {
-    /// Time, serial number, and which task wakes.
+    /// Time, serial number, and waking task.
     events: BinaryHeap<Reverse<(u64, u64, u32)>>,
     serial: u64,
     horizon: u64,
     queue: Q,
     tasks: Vec<Sleeper>,
-    /// Who runs, and for how long.
+    /// Running task, and for how long.
     running: Option<(u32, u64)>,
     served: Served,
 }
@@ -228,7 +228,7 @@ impl<Q: Queue> Loop<Q> {
         self.at(now + burst, BURST_ENDS);
     }
 
-    /// How long the next step of `task` takes: its burst, or its sleep.
+    /// Length of the next step of `task`: its burst or its sleep.
     fn next(&mut self, task: u32, now: u64) -> u64 {
         let Sleeper { behaviour, rng, .. } = &mut self.tasks[task as usize];
         match behaviour.next(&mut StepContext { now: Time(now), task: TaskId(task), rng }) {

@@ -1,4 +1,4 @@
-//! The empty policy: what driving costs by itself.
+//! The empty policy, which measures the driver's own cost.
 
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, MadePolicy, Needs, Pick, Rejected, Resched, Span, State, Stop,
@@ -7,8 +7,8 @@ use goodness_core::{
 
 use crate::pattern::ASLEEP;
 
-/// Picks the tasks in the order in which one queue would serve them, but by counting: no queue, no memory. The
-/// driver then touches its own tasks in the same order as under a real policy, and nothing else costs anything.
+/// Picks tasks in the order of a queue, but by counting, without a queue in memory. So the driver accesses its own
+/// tasks in the same order as with a real policy, and the rest is free.
 pub struct Null {
     next: usize,
     tasks: usize,

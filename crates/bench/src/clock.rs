@@ -2,24 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-/// CPU time this thread has used. On a busy machine it tells more than the time of day.
+/// CPU time of this thread. On a busy machine more accurate than wall-clock time.
 pub(crate) fn cpu_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// What many turns took.
+/// Timings of many rounds.
 pub(crate) struct Fastest {
-    /// A turn of the fastest batch, in ns of CPU time: the least disturbed one.
+    /// CPU time per round in ns of the fastest, least disturbed batch.
     pub each_ns: f64,
     /// Turns of all batches.
     pub turns: u64,
 }
 
-/// Runs `batch` with a number of turns, more and more, until `budget` is spent.
+/// Runs `batch` with increasing numbers of rounds until `budget` is spent.
 ///
-/// # Errors
-/// The first that `batch` gives.
+/// # Errors The first error of `batch`.
 pub(crate) fn fastest<E>(budget: Duration, mut batch: impl FnMut(u64) -> Result<(), E>) -> Result<Fastest, E> {
     let began = Instant::now();
     let (mut best, mut turns, mut size) = (f64::INFINITY, 0, 64u64);

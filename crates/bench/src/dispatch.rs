@@ -1,4 +1,4 @@
-//! The cost of an elevator's verbs alone, by how many requests wait.
+//! The cost of an elevator alone, by the number of waiting requests.
 
 use crate::clock::{Fastest, fastest};
 use crate::requests::random;
@@ -13,11 +13,10 @@ use std::time::Duration;
 /// Time that the device takes for a request.
 const SERVICE: Span = Span::from_us(10);
 
-/// Times `elevator` with `waiting` requests for about `budget`: one request chosen, completed, and another one of its
-/// submitter inserted, in ns, without the driver's own.
+/// Times `elevator` with `waiting` requests for about `budget`. Returns ns per request (chosen, completed and replaced
+/// by another of its submitter), without the driver's own cost.
 ///
-/// # Errors
-/// No request waits, or the elevator holds back what waits for ever.
+/// # Errors No request waits, or the elevator holds requests back forever.
 pub fn cost(elevator: &ElevatorSpec, waiting: u32, budget: Duration) -> Result<f64, String> {
     if waiting == 0 {
         return Err("at least one request must wait".into());
@@ -50,8 +49,8 @@ pub fn facts(waiting: u32) -> QueueFacts {
     }
 }
 
-/// Drives one elevator without block layer and device: one request is in flight at a time, and whoever it was for asks
-/// for another one at a random place as soon as it completes.
+/// Drives one elevator without block layer and device. One request is in flight at a time; when it completes, its
+/// submitter requests another random place.
 pub struct Driver {
     referee: ElevatorReferee,
     rng: Rng,
@@ -120,7 +119,7 @@ impl Driver {
     }
 }
 
-/// The empty elevator: chooses requests in the order of a queue, but by counting.
+/// The empty elevator: chooses requests in queue order, but by counting.
 struct Counting {
     next: u32,
     waiting: u32,

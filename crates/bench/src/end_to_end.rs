@@ -8,10 +8,10 @@ use goodness::{PolicySpec, Run, Trial};
 use goodness_core::{Seed, Time, Workload};
 use std::time::Duration;
 
-/// What was measured.
+/// Measured speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// CPU time per decision, in ns: what other programs take of the CPU is not in it.
+    /// CPU time per decision in ns, independent of other programs.
     pub end_to_end_ns: f64,
     /// Decisions taken.
     pub decisions: u64,
@@ -20,14 +20,13 @@ pub struct Speed {
 /// Runs of each program: the fastest counts.
 const ROUNDS: usize = 3;
 
-/// Simulates the pattern under `policy` for about `decisions` decisions, three times, and takes the fastest. What
-/// it takes to admit all tasks and wake them for the first time is measured apart and left out.
+/// Simulates the pattern under `policy` for about `decisions` decisions, three times, and returns the fastest. Time to
+/// admit all tasks and wake them for the first time is measured separately and subtracted.
 ///
-/// The second result is the speed of the [bare loop](BareLoop::beside) on the same work, measured in turn with the
-/// simulator; `None` for work without sleeps and for several CPUs, which the loop cannot serve.
+/// The second result is the speed of the [bare loop](BareLoop::beside) on the same work, measured alternately with the
+/// simulator; `None` for work without sleeps and for several CPUs, which the loop does not support.
 ///
-/// # Errors
-/// A size that no machine can have, a fault of the policy, or a violated checker.
+/// # Errors An impossible size, a fault of the policy, or a violated checker.
 pub fn speed(
     policy: &PolicySpec,
     size: Size,
@@ -52,13 +51,13 @@ pub fn speed(
     Ok((simulator.speed(), bare.map(|bare| bare.speed())))
 }
 
-/// Repeated runs of one program, each up to a horizon: the CPU time it took and its decisions.
+/// Repeated runs of one program up to a horizon, with CPU time and decisions.
 struct Rounds<R> {
     run: R,
     /// CPU time and decisions until all tasks were woken for the first time.
     set_up: Duration,
     first: u64,
-    /// The fastest so far: nanoseconds a decision, and decisions.
+    /// Fastest so far: nanoseconds per decision, and decisions.
     best: Option<Speed>,
 }
 
@@ -84,16 +83,15 @@ impl<R: FnMut(Time) -> Result<(Duration, u64), String>> Rounds<R> {
     }
 }
 
-/// One timed run: the host's own set-up for the tasks is in it, making the workload is not.
+/// One timed run, including the host's setup of the tasks but not the creation of the workload.
 ///
-/// # Errors
-/// As [`speed`].
+/// # Errors As [`speed`].
 pub fn once(policy: &PolicySpec, size: Size, decisions: u64) -> Result<Speed, String> {
     let (took, decisions) = simulate(policy, size, horizon(size, decisions), Pattern::Sleeps)?;
     Ok(Speed { end_to_end_ns: nanoseconds(took) / decisions as f64, decisions })
 }
 
-/// How long the pattern must run for about `decisions` decisions.
+/// Length of the pattern for about `decisions` decisions.
 fn horizon(size: Size, decisions: u64) -> Time {
     Time(decisions * BURST.0 / (size.cpus as u64).max(1) + 1_000_000)
 }

@@ -1,16 +1,16 @@
-//! What a decision costs. Two measurements of a policy, both with the pattern of [`pattern`]:
+//! Measures the cost of decisions. Two measurements of a policy, both with the pattern of [`pattern`]:
 //!
-//! - [`verbs`] drives the policy's verbs alone: no event queue, no observers. This is the cost of the policy.
-//! - [`end_to_end`] runs the simulator with metrics and checkers on. This is what a user waits for. Beside it, in the
-//!   same run, [`bare_loop`] serves the same work without a simulator.
+//! - [`verbs`] calls the policy alone, without event queue and observers: the cost of the policy.
+//! - [`end_to_end`] runs the simulator with metrics and checkers: the time a user waits. Alternately, [`bare_loop`] runs
+//!   the same work without a simulator.
 //!
 //! And two of an elevator, both with random requests:
 //!
-//! - [`dispatch`] drives the elevator's verbs alone, with a number of requests waiting.
-//! - [`requests`] drives the block layer around it, down to a device that costs nothing.
+//! - [`dispatch`] calls the elevator alone, with a number of requests waiting.
+//! - [`requests`] runs the whole block layer down to a device that costs nothing.
 //!
-//! The clock is read once per batch of decisions. Policies and elevators stand behind their referees here too; the cost
-//! of driving an empty policy behind its referee is measured and subtracted, so that what remains is the policy's own.
+//! The clock is read once per batch. Policies and elevators are called through their referees here, too; the cost of
+//! driving an empty policy through its referee is measured and subtracted.
 
 pub mod bare_loop;
 mod calibration;
@@ -36,8 +36,7 @@ pub struct Size {
 
 /// The machine of a size: cores of 2 threads, caches of 8 CPUs, nodes of 64, HZ 1000, no costs.
 ///
-/// # Errors
-/// As [`Machine::new`]: no CPU, or too many.
+/// # Errors As [`Machine::new`]: no CPU, or too many.
 pub fn machine_of(cpus: usize) -> Result<Machine, String> {
     let list = (0..cpus as u32)
         .map(|i| goodness_core::Cpu { core: i / 2, cache: i / 8, node: i / 64, capacity: 1024 })

@@ -1,11 +1,11 @@
-//! The work of the benchmark: bursts of about 10 us, sleeps long enough that one task in eight sleeps.
+//! The work of the benchmark: bursts of about 10 us, and sleeps such that one task in eight sleeps.
 
 use goodness_core::{Behaviour, Span, Start, Step, StepContext, Task, TaskSpec, Time, Workload};
 
-/// Which work a simulation is timed on.
+/// Work that is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pattern {
-    /// Bursts and yields: one event for each decision, nobody sleeps ([`turns`]).
+    /// Bursts and yields: one event per decision, no sleeps ([`turns`]).
     Turns,
     /// Bursts and sleeps: three events and a wake-up for each decision ([`workload`]).
     #[default]
@@ -49,8 +49,8 @@ impl Behaviour for Blinker {
     }
 }
 
-/// `tasks` blinkers on `cpus` CPUs for `horizon`. They are overcommitted: a sleep lasts as long as it takes the
-/// CPUs to serve an eighth of them, so the queues stay long.
+/// `tasks` blinkers on `cpus` CPUs for `horizon`. They overcommit the CPUs: a sleep lasts as long as the CPUs take to
+/// serve an eighth of the tasks, so the queues stay long.
 #[must_use]
 pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     let round = BURST.0 * tasks as u64 / cpus as u64;
@@ -65,7 +65,7 @@ pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     Workload { tasks: (0..tasks).map(spec).collect(), horizon: Some(horizon), ..Workload::default() }
 }
 
-/// `tasks` tasks that compute for a burst and yield, for ever: one event for each decision, nobody sleeps.
+/// `tasks` tasks that alternately compute for a burst and yield: one event per decision, no sleeps.
 #[must_use]
 pub fn turns(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     let yielding = || {

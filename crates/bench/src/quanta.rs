@@ -1,4 +1,4 @@
-//! The cost of a quantum: tasks that never sleep, one CPU, and nothing but the ends of quanta.
+//! The cost at the end of a quantum: tasks that never sleep, on one CPU.
 
 use crate::clock::cpu_time;
 use crate::machine_of;
@@ -12,12 +12,11 @@ const BATCH: u32 = 512;
 
 const CPU: CpuId = CpuId(0);
 
-/// CPU time of one decision of `policy` among `tasks`, in ns: the charge at the end of a quantum of length `quantum`,
-/// the way back into the queue and the next pick, measured on the machine at hand. The policy's referee is in it: some
-/// ten nanoseconds, the same for every policy.
+/// CPU time per decision of `policy` with `tasks`, in ns, measured on this machine: the charge at the end of a quantum
+/// of length `quantum`, the requeue and the next pick. This includes the policy's referee, some ten nanoseconds for
+/// every policy.
 ///
-/// # Errors
-/// A task that the policy refuses, or a policy that picks nobody.
+/// # Errors A task the policy rejects, or a policy that picks none.
 pub fn cost(policy: &PolicySpec, tasks: &[Task], quantum: Span, batches: u32) -> Result<f64, String> {
     let machine = machine_of(1)?;
     let made = policy.make(&machine, Seed(1));

@@ -10,7 +10,7 @@ pub const DEPTH: u32 = 16;
 /// Pieces that are submitted in one go.
 const PLUG: u64 = 16;
 
-/// What a request costs.
+/// Cost of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
     /// CPU time of a request from submission to completion, in ns.
@@ -19,11 +19,10 @@ pub struct Speed {
     pub watched_ns: f64,
 }
 
-/// Sends `count` random requests of 4 KiB of eight submitters, half of them reads, through the layer of `elevator`, so
-/// many that about `waiting` wait. The fastest of three runs: what else the machine does only takes away.
+/// Sends `count` random 4 KiB requests of eight submitters, half of them reads, through the layer of `elevator`, with
+/// about `waiting` of them waiting. Returns the fastest of three runs, as other work can only slow a run down.
 ///
-/// # Errors
-/// A setting that cannot be made, or work that stands still.
+/// # Errors An invalid setting, or work that makes no progress.
 pub fn speed(elevator: &ElevatorSpec, waiting: u32, count: u64) -> Result<Speed, String> {
     let best = |is_watched| {
         let mut best = f64::INFINITY;
@@ -35,10 +34,9 @@ pub fn speed(elevator: &ElevatorSpec, waiting: u32, count: u64) -> Result<Speed,
     Ok(Speed { request_ns: best(false)?, watched_ns: best(true)? })
 }
 
-/// One run: CPU time of a request in ns.
+/// One run: CPU time per request in ns.
 ///
-/// # Errors
-/// As [`speed`].
+/// # Errors As [`speed`].
 pub fn once(elevator: &ElevatorSpec, waiting: u32, count: u64, is_watched: bool) -> Result<f64, String> {
     let device = goodness_device::by_name(&format!("null:depth={DEPTH},latency=10us"), Seed(1))?;
     let outstanding = waiting.saturating_add(DEPTH);

@@ -1,4 +1,4 @@
-//! What decisions and requests cost, as rows of a table.
+//! Costs of decisions and requests, as rows of a table.
 
 use crate::bare_loop::BareLoop;
 use crate::pattern::Pattern;
@@ -7,7 +7,7 @@ use goodness::{ElevatorSpec, PolicySpec};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What decisions cost one policy at one size.
+/// Costs of one policy at one size.
 #[derive(Serialize)]
 pub struct Row {
     /// The policy as typed.
@@ -16,9 +16,9 @@ pub struct Row {
     pub tasks: usize,
     /// CPUs.
     pub cpus: usize,
-    /// What the policy's own verbs take for a decision.
+    /// Cost of the policy alone per decision, ns.
     pub decision_ns: f64,
-    /// What the whole simulator takes for one.
+    /// Cost of the whole simulator per decision, ns.
     pub end_to_end_ns: Option<f64>,
     /// The same as a rate.
     pub decisions_per_s: Option<f64>,
@@ -30,12 +30,12 @@ pub struct Row {
     pub vs_bare: Option<f64>,
     /// Elements examined for one.
     pub effort: f64,
-    /// Why there are no end-to-end figures, where there are none.
+    /// Reason the end-to-end figures are missing, if so.
     #[serde(skip)]
     pub missing: Option<Missing>,
 }
 
-/// Why a row has no end-to-end figures.
+/// Reason a row has no end-to-end figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The run would take minutes.
@@ -55,17 +55,16 @@ impl Missing {
     }
 }
 
-/// Nanoseconds per decision and decisions per second, as printed; nothing where the decisions cannot be told from the
-/// set-up, whose time is taken off.
+/// Nanoseconds per decision and decisions per second, as printed; missing if the decisions cannot be told apart from
+/// the setup, whose time is subtracted.
 fn rates(end_to_end_ns: f64) -> Result<(f64, f64), Missing> {
     let ns = round(end_to_end_ns);
     if ns > 0.0 { Ok((ns, (1e9 / ns).round())) } else { Err(Missing::TooShort) }
 }
 
-/// Times `policy` at `size`: its verbs for as long as `budget`, and a whole run of so many `decisions` of `pattern`.
+/// Times `policy` at `size`: its calls for `budget`, and a whole run of about `decisions` decisions of `pattern`.
 ///
-/// # Errors
-/// Sizes that cannot be, faults found on the way.
+/// # Errors An impossible size, or a fault.
 pub fn row(policy: &PolicySpec, size: Size, budget: Duration, decisions: u64, pattern: Pattern) -> Result<Row, String> {
     let fail = |sentence: String| format!("{policy}: {sentence}");
     let cost = verbs::cost(policy, size, budget).map_err(fail)?;
@@ -95,21 +94,21 @@ pub fn row(policy: &PolicySpec, size: Size, budget: Duration, decisions: u64, pa
     })
 }
 
-/// One digit after the point: no clock is better.
+/// Rounds to one decimal; no clock is better.
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// What requests cost one elevator with so many waiting.
+/// Costs of one elevator with this many requests waiting.
 #[derive(Serialize)]
 pub struct RequestRow {
     /// The elevator as typed.
     pub elevator: String,
     /// Requests that wait.
     pub waiting: u32,
-    /// What the elevator's own verbs take for a request.
+    /// Cost of the elevator alone per request, ns.
     pub decision_ns: f64,
-    /// What a request takes through the block layer.
+    /// Cost of the whole block layer per request, ns.
     pub end_to_end_ns: f64,
     /// The same as a rate.
     pub requests_per_s: f64,
@@ -117,10 +116,9 @@ pub struct RequestRow {
     pub watched_per_s: f64,
 }
 
-/// Times `elevator` with so many `waiting`: its verbs for as long as `budget`, and a run of so many `requests`.
+/// Times `elevator` with `waiting` requests: its calls for `budget`, and a run of `requests`.
 ///
-/// # Errors
-/// Sizes that cannot be, faults found on the way.
+/// # Errors An impossible size, or a fault.
 pub fn request_row(
     elevator: &ElevatorSpec,
     waiting: u32,

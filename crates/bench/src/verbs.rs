@@ -1,8 +1,8 @@
-//! The cost of the verbs alone.
+//! The cost of a policy's calls alone.
 //!
-//! The policy stands behind its referee, as in every host, and so does the empty policy whose cost is subtracted: driver,
-//! referee and indirect calls are in both figures and cancel. What remains is the policy's own work as far as the
-//! processor does not do it while it waits for theirs.
+//! The policy is called through its referee, as in every host, and so is the empty policy whose cost is subtracted. So
+//! driver, referee and indirect calls cancel. What remains is the policy's own work, as far as the processor does not
+//! overlap it with theirs.
 
 use crate::calibration::Null;
 use crate::clock::{Fastest, fastest};
@@ -14,11 +14,11 @@ use goodness_referee::{Choice, Move, Referee};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What was measured.
+/// Measured costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// One pick, the charge that ends the stint, one wake-up with placement, and the ticks that fall into the stint:
-    /// ns, without the driver's own.
+    /// Cost per decision in ns, without the driver: one pick, the charge at the end of the slice, one wake-up with
+    /// placement, and the ticks during the slice.
     pub decision_ns: f64,
     /// Elements examined per decision, all kinds.
     pub effort: f64,
@@ -38,11 +38,11 @@ pub fn cost(policy: &PolicySpec, size: Size, budget: Duration) -> Result<Cost, S
 }
 
 /// Drives one policy through the decisions of the pattern, without a calendar: on each CPU in turn the running task
-/// blocks, the longest sleeper wakes, and the policy picks. Wishes to reschedule go unheeded. Counts what it does; times
-/// it in batches when asked to.
+/// blocks, the longest sleeper wakes, and the policy picks. Requests to reschedule are ignored. Counts decisions; times
+/// them in batches on request.
 pub struct Driver {
     referee: Referee,
-    /// When the next tick comes on each CPU, and whether one came in the burst that has just passed.
+    /// Next tick of the CPUs, and whether one came in the last burst.
     next_tick: Time,
     is_tick_due: bool,
     /// Sleeping tasks, the longest first.
@@ -105,10 +105,9 @@ impl Driver {
         self.referee.refusal().map_or_else(String::new, |refusal| refusal.sentence.clone())
     }
 
-    /// `count` turns, one on each CPU after the other; a burst passes once all CPUs had theirs.
+    /// `count` rounds, one CPU after the other; a burst passes once all CPUs had theirs.
     ///
-    /// # Errors
-    /// An answer of the policy that cannot be.
+    /// # Errors An invalid answer of the policy.
     pub fn batch(&mut self, count: u64) -> Result<(), String> {
         for _ in 0..count {
             let cpu = CpuId(self.next_cpu as u32);
@@ -141,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Who runs on `cpu` has used up a burst, and blocks. A tick in the burst comes at its end.
+    /// The task running on `cpu` has used up a burst and blocks. A tick within the burst comes at its end.
     #[inline]
     fn end_stint(&mut self, cpu: CpuId) {
         if self.referee.current(cpu).is_none() {
@@ -156,7 +155,8 @@ impl Driver {
         self.asleep.push_back(task);
     }
 
-    /// True if somebody runs on `cpu` now. Moves that the policy proposes first are performed, as the simulator does.
+    /// Picks for `cpu`. Returns whether a task runs now. Migrations proposed first are carried out, as in the
+    /// simulator.
     #[inline]
     fn choose(&mut self, cpu: CpuId) -> Result<bool, String> {
         let mut choice = self.referee.choose(cpu);
@@ -176,7 +176,7 @@ impl Driver {
         }
     }
 
-    /// Everybody once, as far as the budget goes, so that first touches of memory are not measured.
+    /// Runs each task once, within the budget, so that first touches of memory are not measured.
     fn warm_up(&mut self, budget: Duration) -> Result<(), String> {
         let began = Instant::now();
         let mut turns = 0;

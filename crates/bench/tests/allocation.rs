@@ -19,7 +19,7 @@ fn allocations() -> usize {
     stats.allocations + stats.reallocations
 }
 
-/// Notes how often memory was asked for before the end of the warm-up and when as many switches again are over.
+/// Counts memory allocations until the end of the warm-up, and until as many switches again have passed.
 struct Count {
     observer: MetricsAndCheckers,
     switches: u64,

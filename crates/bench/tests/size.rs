@@ -17,8 +17,8 @@ fn peak_kib() -> u64 {
     line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number of kB")
 }
 
-/// Simulates the large machine long enough that every CPU takes a few decisions, in a process of its own: memory
-/// that other tests used must not count.
+/// Simulates the large machine until every CPU has made a few decisions, in a separate process so that memory of other
+/// tests does not count.
 #[test]
 fn a_million_tasks_on_4096_cpus_stay_below_two_gigabytes() {
     if std::env::var_os(CHILD).is_some() {
@@ -39,7 +39,7 @@ fn a_million_tasks_on_4096_cpus_stay_below_two_gigabytes() {
     assert!(peak < LIMIT_KIB, "{peak} KiB resident");
 }
 
-/// What one run came to, in words, so that runs can be told apart.
+/// Result of one run as text, to compare runs.
 fn story(seed: u64, policy: &str) -> String {
     let machine = machine_of(4).unwrap();
     let work = pattern::workload(64, 4, Time(5_000_000));

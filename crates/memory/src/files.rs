@@ -1,4 +1,4 @@
-//! Where the pages of a file lie on its volume: a sorted list of extents, made by a simple allocation model.
+//! Layout of a file on its volume: a sorted list of extents from a simple allocation model.
 
 use goodness_core::{Rng, SECTOR_BYTES};
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ pub const PAGE_SECTORS: u32 = (PAGE_BYTES / SECTOR_BYTES) as u32;
 pub struct Extent {
     /// First page of the file.
     pub page: u32,
-    /// How many pages.
+    /// Number of pages.
     pub pages: u32,
     /// First sector on the volume.
     pub sector: u64,
 }
 
-/// A file: its extents in the order of its pages, without holes.
+/// A file: its extents in page order, without holes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File(Vec<Extent>);
 
@@ -30,8 +30,8 @@ impl File {
         File(vec![Extent { page: 0, pages, sector }])
     }
 
-    /// `pages` pages in pieces of `piece` pages, which lie in chance order in the room from `sector` that the file
-    /// would fill `spread` times.
+    /// `pages` pages in fragments of `piece` pages, in random order from `sector` on, in `spread` times the space of
+    /// the file.
     #[must_use]
     pub fn fragmented(sector: u64, pages: u32, piece: u32, spread: u32, rng: &mut Rng) -> File {
         let pieces = pages.div_ceil(piece.max(1)).max(1);
@@ -53,14 +53,13 @@ impl File {
         File(extents.collect())
     }
 
-    /// How many pages it has.
+    /// Number of pages.
     #[must_use]
     pub fn pages(&self) -> u32 {
         self.0.last().map_or(0, |last| last.page + last.pages)
     }
 
-    /// The runs of sectors that hold `pages` pages from `first`: (sector, sectors) in the order of the pages. Pages
-    /// past the end have none.
+    /// Runs of sectors for `pages` pages from `first`: (sector, sectors) in page order. Pages past the end have none.
     pub fn runs(&self, first: u32, pages: u32) -> impl Iterator<Item = (u64, u32)> + '_ {
         let end = first.saturating_add(pages);
         let from = self.0.partition_point(|extent| extent.page + extent.pages <= first);

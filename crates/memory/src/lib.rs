@@ -1,10 +1,10 @@
-//! What a kernel keeps of files in memory: a page cache with read-ahead and write-back, and where files lie on their
-//! volume. Pure state machines: the host submits the transfers that they ask for and tells them when one is done.
+//! The kernel's file memory: a page cache with read-ahead and write-back, and the layout of files on their volume. Pure
+//! state machines: the host submits the transfers they request and reports completions.
 //!
 //! ```text
-//!  read  ─▶ read_ahead ─▶ page_cache ──Transfer(Fetch)────▶ host ─▶ block layer
-//!  write ───────────────▶ page_cache ──Transfer(WriteBack)▶ host ─▶ block layer
-//!                         page_cache ◀── done ─────────────
+//! read  ─▶ read_ahead ─▶ page_cache ──Transfer(Fetch)────▶ host ─▶ block layer
+//! write ───────────────▶ page_cache ──Transfer(WriteBack)▶ host ─▶ block layer
+//!                        page_cache ◀── done ─────────────
 //! ```
 
 mod files;

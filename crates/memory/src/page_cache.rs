@@ -1,9 +1,8 @@
-//! The page cache: which pages of files are in memory, which are dirty, and which are on their way.
+//! The page cache: cached, dirty and in-flight pages of files.
 //!
-//! Two lists, as in Linux: a page enters the inactive one and moves to the active one when it is used again, so that
-//! one long read does not push out what is used often. Dirty pages are written back by the flusher when they are more
-//! than a share of memory or older than a span, in the order of the file's pages; writers wait while they are more than
-//! a larger share.
+//! Two LRU lists, as in Linux: a page enters the inactive list and moves to the active one when used again, so that one
+//! long read does not evict frequently used pages. The flusher writes dirty pages back when they exceed a share of
+//! memory or an age, in page order. Writers wait while dirty pages exceed a larger share.
 
 use crate::transfers::{Direction, Transfer, TransferId, Transfers};
 use goodness_core::{FileId, Span, Time};
@@ -22,14 +21,14 @@ pub struct Limits {
     pub dirty: u32,
     /// The flusher writes files that have been dirty for so long (`dirty_expire_centisecs`).
     pub expire: Span,
-    /// How often the flusher looks (`dirty_writeback_centisecs`).
+    /// Period of the flusher (`dirty_writeback_centisecs`).
     pub period: Span,
     /// Largest read-ahead window in pages (`read_ahead_kb`).
     pub read_ahead: u32,
 }
 
 impl Limits {
-    /// The defaults of Linux since 2.6.22 for so much memory: 10 and 20 % dirty, 30 s, 5 s, 128 KiB ahead.
+    /// The defaults of Linux since 2.6.22 for `pages` of memory: 10 and 20 % dirty, 30 s, 5 s, 128 KiB read-ahead.
     #[must_use]
     pub const fn linux(pages: u32) -> Limits {
         Limits {
@@ -43,9 +42,9 @@ impl Limits {
     }
 }
 
-/// The largest piece that the flusher writes at a time, in pages: 1 MiB. A choice; the block layer splits and merges.
+/// Largest write of the flusher, in pages: 1 MiB. A choice; the block layer splits and merges.
 const WRITE_BACK_MAX: u32 = 256;
-/// Pages that reclaim looks at before it lets memory grow instead: everything it met was in use.
+/// Pages examined by reclaim before memory is allowed to grow, because all were in use.
 const RECLAIM_TRIES: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ fn key(file: FileId, page: u32) -> u64 {
     u64::from(file.0) << 32 | u64::from(page)
 }
 
-/// What making a file durable takes.
+/// Work needed to make a file durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synced {
     /// Transfers to wait for.
@@ -117,7 +116,7 @@ pub struct PageCache {
     files: Vec<FileState>,
     /// Files with dirty pages, by the time since when.
     dirty_files: BTreeSet<(Time, FileId)>,
-    /// Where the flusher goes on.
+    /// Position at which the flusher continues.
     cursor: u64,
     transfers: Transfers,
 }
@@ -168,8 +167,8 @@ impl PageCache {
         self.unclean() > self.limits.dirty
     }
 
-    /// `reader` reads pages `first .. end`, and pages up to `ahead` should come too. Appends the fetches to make to
-    /// `out` and says for how many fetches the reader waits: 0 if its pages are all there.
+    /// `reader` reads pages `first .. end`; pages up to `ahead` are read ahead. Appends the necessary fetches to `out`.
+    /// Returns the number of fetches the reader waits for: 0 if its pages are cached.
     pub fn read(
         &mut self,
         file: FileId,
@@ -216,8 +215,8 @@ impl PageCache {
         id
     }
 
-    /// For how many fetches of pages `first .. end` `waiter` waits, from now on: a page on its way cannot be written
-    /// over.
+    /// Number of fetches of pages `first .. end` that `waiter` must wait for, because a page being fetched cannot be
+    /// overwritten.
     pub fn wait_for_fetches(&mut self, file: FileId, first: u32, end: u32, waiter: u32) -> u32 {
         let mut waits = 0;
         for page in first..end {
@@ -229,7 +228,7 @@ impl PageCache {
         waits
     }
 
-    /// Pages `first .. end` are written over as a whole, in memory. None of them is being fetched, see
+    /// Overwrites pages `first .. end` entirely, in memory. None of them may be being fetched; see
     /// [`PageCache::wait_for_fetches`].
     pub fn write(&mut self, now: Time, file: FileId, first: u32, end: u32) {
         for page in first..end {
@@ -260,7 +259,7 @@ impl PageCache {
         self.dirty.insert(&mut self.dirty_nodes, slot, self.pages[slot as usize].key as i64, []);
     }
 
-    /// What the flusher should write now: appends at most `most` transfers to `out`.
+    /// Appends the transfers the flusher should write now to `out`, at most `most`.
     pub fn write_back(&mut self, now: Time, most: usize, out: &mut Vec<TransferId>) {
         let mut rest = most;
         while rest > 0 && self.dirty.len() as u32 > self.limits.background {
@@ -278,9 +277,8 @@ impl PageCache {
         }
     }
 
-    /// `file` is to be durable: appends the transfers to make to `out` and says for how many transfers `waiter` waits.
-    /// Where [`Synced::again`] is set, ask once more when they are done: pages that are being written were written over
-    /// since.
+    /// Starts a sync of `file`. Appends its transfers to `out` and returns the number `waiter` waits for. If
+    /// [`Synced::again`] is set, call again when they are done, because pages being written were overwritten meanwhile.
     pub fn sync(&mut self, file: FileId, waiter: u32, out: &mut Vec<TransferId>) -> Synced {
         let redirtied = |page: u32| {
             let slot = self.table[&key(file, page)];
@@ -363,7 +361,7 @@ impl PageCache {
         }
     }
 
-    /// Makes room and enters a page.
+    /// Adds a page, after making room.
     fn enter(&mut self, key: u64, state: State) -> u32 {
         if self.table.len() as u32 >= self.limits.pages {
             self.reclaim();
@@ -385,8 +383,8 @@ impl PageCache {
         slot
     }
 
-    /// Lets the clean page go that was not used for longest. If everything it meets is in use, memory grows: transfers
-    /// under way and the share of dirty pages bound by how much.
+    /// Evicts the least recently used clean page. If all examined pages are in use, memory grows; transfers in flight
+    /// and the limit of dirty pages bound it.
     fn reclaim(&mut self) {
         for _ in 0..RECLAIM_TRIES {
             if self.active.len() > self.inactive.len()

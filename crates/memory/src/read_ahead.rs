@@ -1,25 +1,25 @@
-//! Read-ahead of one open file, as Linux does it since 2.6.23: a window that doubles while reading is sequential, and
-//! is fetched when the reader meets the mark in the window before, so that the disk works while the reader does.
+//! Read-ahead of one open file, as in Linux since 2.6.23: a window that doubles while reading is sequential. The next
+//! window is fetched when the reader reaches a mark in the current one, so that disk and reader work in parallel.
 //!
-//! Source: the kernel's documented behaviour of on-demand read-ahead. Left out: context read-ahead of interleaved
-//! readers of one open file, and the shrinking of windows under memory pressure.
+//! Source: the kernel's documented on-demand read-ahead. Left out: context read-ahead for interleaved readers of one
+//! open file, and shrinking windows under memory pressure.
 
 /// The state of one open file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAhead {
     /// First page of the window fetched last.
     start: u32,
-    /// Its pages; 0: none yet.
+    /// Its pages; 0 for none yet.
     size: u32,
-    /// Meeting this page asks for the next window.
+    /// Reaching this page requests the next window.
     mark: u32,
     /// The page after the one read last.
     expected: u32,
 }
 
 impl ReadAhead {
-    /// What should be in memory when `count` pages from `first` are read, in pages `first ..` the answer, or further
-    /// on: the page after the last to look at. `max` is the largest window; the file has `pages` pages.
+    /// End of the pages that should be in memory when `count` pages from `first` are read: at least those, plus
+    /// read-ahead. `max` is the largest window; the file has `pages` pages.
     pub fn plan(&mut self, first: u32, count: u32, pages: u32, max: u32) -> u32 {
         let end = first.saturating_add(count).min(pages);
         let is_sequential = first == self.expected || first.checked_add(1) == Some(self.expected);

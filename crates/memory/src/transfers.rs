@@ -2,11 +2,11 @@
 
 use goodness_core::FileId;
 
-/// A transfer under way: a slot, used again after it is done.
+/// A transfer in flight: a slot, reused once it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferId(pub u32);
 
-/// Which way.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the volume.
@@ -18,17 +18,17 @@ pub enum Direction {
 /// Adjacent pages of a file that move together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Whose pages.
+    /// File of the pages.
     pub file: FileId,
     /// First page.
     pub first: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// Whether somebody waited for it when it was made.
+    /// True if it was waited for from the start.
     pub sync: bool,
-    /// Who waits: the caller's numbers, one entry for each wait.
+    /// Waiters by the caller's numbers, one entry per wait.
     waiters: Vec<u32>,
     active: bool,
 }
@@ -53,12 +53,12 @@ impl Transfers {
         TransferId(self.slots.len() as u32 - 1)
     }
 
-    /// One of them.
+    /// The transfer `id`.
     pub fn get(&self, id: TransferId) -> &Transfer {
         &self.slots[id.0 as usize]
     }
 
-    /// `waiter` waits for `id`. Says whether it did not yet.
+    /// Adds `waiter` to `id`. Returns false if it was waiting already.
     pub fn wait(&mut self, id: TransferId, waiter: u32) -> bool {
         let waiters = &mut self.slots[id.0 as usize].waiters;
         let is_new = !waiters.contains(&waiter);
@@ -68,7 +68,7 @@ impl Transfers {
         is_new
     }
 
-    /// What of `file` is on its way to the volume.
+    /// Writes of `file` in flight.
     pub fn writes_of(&self, file: FileId) -> impl Iterator<Item = &Transfer> {
         let moves = move |it: &&Transfer| it.active && it.file == file && it.direction == Direction::WriteBack;
         self.slots.iter().filter(moves)

@@ -1,5 +1,4 @@
-//! An open folder, so that names in it cannot be moved elsewhere between a look and a change; and who may be trusted in
-//! it.
+//! An open folder, whose files cannot be moved elsewhere between check and use; and the users to trust in it.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -16,7 +15,7 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 const PERMISSIONS: u32 = 0o777;
 
-/// Who writes, and on whose behalf.
+/// The writing user, and the user it acts for.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     /// The effective user.
@@ -44,9 +43,8 @@ impl Writer {
         (owner == self.user || owner == 0) && mode & WRITABLE_BY_OTHERS == 0
     }
 
-    /// Whether a link of user `owner` may have been planted, in a folder that belongs to `folder.0` and has mode
-    /// `folder.1`. Another user's link in a shared folder that is not sticky is followed, as the kernel does, unless we
-    /// are root.
+    /// Whether a link of user `owner` may be an attack, in a folder owned by `folder.0` with mode `folder.1`. As in the
+    /// kernel, another user's link in a shared folder without sticky bit is followed, unless we are root.
     fn distrusts_link(self, owner: u32, folder: (u32, u32)) -> bool {
         let is_trusted = owner == self.user || owner == 0;
         !is_trusted && !self.alone(folder.0, folder.1) && (self.is_root() || folder.1 & STICKY != 0)
@@ -65,10 +63,9 @@ pub fn planted_by(link: &Metadata, folder: &Path) -> Option<u32> {
     Writer::here().distrusts_link(link.uid(), (folder.uid(), folder.mode())).then(|| link.uid())
 }
 
-/// Refuses to fill a pipe or the like that somebody else may have put into `folder` for root.
+/// Refuses, as root, to write to a pipe or similar that another user may have put into `folder`.
 ///
-/// # Errors
-/// Whose it is.
+/// # Errors Names the owner.
 pub fn may_fill(special: &Path, folder: &Path) -> io::Result<()> {
     let (found, folder) = (std::fs::metadata(special)?, std::fs::metadata(folder)?);
     let is_distrusted = Writer::here().distrusts_file(found.uid(), (folder.uid(), folder.mode()));
@@ -96,10 +93,9 @@ impl Folder {
         Ok(Folder { open, writer })
     }
 
-    /// Makes the file `name`.
+    /// Creates the file `name`.
     ///
-    /// # Errors
-    /// There is something of that name, or what open(2) reports.
+    /// # Errors The name exists, or the error of open(2).
     pub fn make(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(fs::openat(&self.open, name, flags, Mode::from_raw_mode(mode))?))
@@ -113,11 +109,9 @@ impl Folder {
         }
     }
 
-    /// Whether there is a file `name` to be replaced. Refused where that is no ordinary file, or root would fill
-    /// somebody else's.
+    /// Whether a file `name` exists and would be replaced.
     ///
-    /// # Errors
-    /// Why it may not be replaced.
+    /// # Errors It is no regular file, or root would fill another user's file.
     pub fn replaces(&self, name: &OsStr) -> io::Result<bool> {
         let Some(found) = self.look(name)? else { return Ok(false) };
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -130,11 +124,10 @@ impl Folder {
         Ok(true)
     }
 
-    /// Gives `file`, which is called `temporary`, the name `name`, with mode and owner of what it replaces; a new one
-    /// belongs to who called `sudo`. It is on the disk when this returns.
+    /// Renames `file`, now called `temporary`, to `name`, with mode and owner of the file it replaces; a new file
+    /// belongs to the user who called `sudo`. Synced to disk on return.
     ///
-    /// # Errors
-    /// What the system reports, or why the name cannot be replaced.
+    /// # Errors The system's error, or the reason the name cannot be replaced.
     pub fn publish(&self, file: &File, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
         self.replaces(name)?;
         let replaced = self.look(name)?;

@@ -1,8 +1,8 @@
-//! Files that appear whole or not at all, and never in somebody else's place.
+//! Writes files atomically, and safely in shared folders.
 //!
-//! A file is written under a temporary name in its folder, put on the disk, and then renamed. What it replaces keeps
-//! its mode and its owner. As root, in a folder that others may write to, neither a link nor a file that somebody else
-//! has put there is followed or replaced; a new file belongs to whoever called `sudo`.
+//! A file is written under a temporary name in its folder, synced, and then renamed. It keeps the mode and owner of the
+//! file it replaces. As root, in a folder others may write to, links and files of other users are neither followed nor
+//! replaced; a new file belongs to the user who called `sudo`.
 
 #[cfg_attr(not(unix), path = "portable.rs")]
 mod folder;
@@ -17,12 +17,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file through `fill`. Whatever goes wrong, an older file of that name stays as it was and no half-written
-/// one is left. Links are followed, also to where there is no file yet. What is no ordinary file (a pipe, `/dev/null`)
-/// is written to and never replaced: renaming over a device would take it from every other program.
+/// Writes a file through `fill`. On any error, an older file of that name stays unchanged and no partial file is left.
+/// Links are followed, even to a file that does not exist yet. A special file (a pipe, `/dev/null`) is written to and
+/// never replaced.
 ///
-/// # Errors
-/// A sentence with the path, the reason and the remedy.
+/// # Errors A sentence with the path, the reason and the remedy.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
     if path.is_dir() {
         return Err(format!("{} is a directory; name a file in it, for example {0}/report", path.display()));
@@ -41,19 +40,17 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     written.map_err(|e| sentence(path, &e))
 }
 
-/// As [`write_with`], from bytes in memory.
+/// Like [`write_with`], from bytes in memory.
 ///
-/// # Errors
-/// As [`write_with`].
+/// # Errors As [`write_with`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     write_with(path, |out| out.write_all(bytes))
 }
 
-/// Makes an empty file, to be written to as long as it is open: a log. Links, owners and modes are minded as by
+/// Creates an empty file to write to while open, such as a log. Links, owners and modes are treated as in
 /// [`write_with`].
 ///
-/// # Errors
-/// As [`write_with`].
+/// # Errors As [`write_with`].
 pub fn create(path: &Path) -> Result<File, String> {
     let target = target(path)?;
     if is_special(path) {

@@ -8,10 +8,9 @@ use super::folder;
 /// Links followed one after another at most, as Linux does.
 const LINKS_MAX: usize = 40;
 
-/// The file that `path` means: where its links lead, whether or not a file is there yet.
+/// The target of `path` after following links, whether or not it exists.
 ///
-/// # Errors
-/// A sentence when the links lead round in a circle, or when somebody else may have put one of them there.
+/// # Errors The links form a cycle, or another user may have put one there; a sentence.
 pub fn target(path: &Path) -> Result<PathBuf, String> {
     let mut at = path.to_path_buf();
     for _ in 0..=LINKS_MAX {
@@ -36,7 +35,7 @@ pub fn target(path: &Path) -> Result<PathBuf, String> {
     Ok(fs::canonicalize(&at).unwrap_or(at))
 }
 
-/// Whether something other than a file or a folder has this name: a device, a pipe, a socket.
+/// Whether the path is a special file: a device, a pipe, a socket.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())

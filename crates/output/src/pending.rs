@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Writer};
 
-/// Who may read a file that is new. One that is replaced keeps its mode.
+/// Access to a new file. A replaced file's mode is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Those whom the user's umask lets.
+    /// As the user's umask allows.
     Usual,
     /// Its owner only.
     Private,
@@ -28,10 +28,9 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Begins the file that will be `target`, which is no link, under the name `temporary`.
+    /// Creates the file `temporary`, to be renamed to `target`, which is not a link.
     ///
-    /// # Errors
-    /// It names no file or may not be replaced, or the temporary one cannot be made.
+    /// # Errors `target` names no file or may not be replaced, or the temporary file cannot be created.
     pub fn create(target: &Path, temporary: &OsStr, access: Access) -> io::Result<Pending> {
         Pending::create_for(Writer::here(), target, temporary, access)
     }
@@ -53,16 +52,15 @@ impl Pending {
         &mut self.file
     }
 
-    /// Where it is until it is finished.
+    /// Path until it is finished.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it its name.
+    /// Renames it to its final name.
     ///
-    /// # Errors
-    /// What the system reports; an older file of that name is as it was then.
+    /// # Errors The system's error; an older file of that name stays unchanged.
     pub fn finish(mut self) -> io::Result<()> {
         self.publish()
     }
@@ -73,10 +71,9 @@ impl Pending {
         Ok(())
     }
 
-    /// Gives it its name and goes on writing to it.
+    /// Renames it to its final name and keeps it open for writing.
     ///
-    /// # Errors
-    /// As [`Pending::finish`].
+    /// # Errors As [`Pending::finish`].
     pub fn go_on(mut self) -> io::Result<File> {
         self.publish()?;
         self.file.try_clone()

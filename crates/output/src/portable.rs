@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Who writes: nobody in particular.
+/// The writing user; without meaning on this system.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer;
 
@@ -16,15 +16,14 @@ impl Writer {
     }
 }
 
-/// The user who may have planted a link: nobody.
+/// User who may have planted a link: always none here.
 pub fn planted_by(_: &Metadata, _: &Path) -> Option<u32> {
     None
 }
 
-/// Refuses to fill what somebody else may have put there: nobody.
+/// Checks a special file: always allowed here.
 ///
-/// # Errors
-/// None.
+/// # Errors None.
 pub fn may_fill(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -42,10 +41,9 @@ impl Folder {
         Ok(Folder(path.to_path_buf()))
     }
 
-    /// Makes the file `name`.
+    /// Creates the file `name`.
     ///
-    /// # Errors
-    /// There is something of that name.
+    /// # Errors The name exists.
     pub fn make(&self, name: &OsStr, _: u32) -> io::Result<File> {
         File::create_new(self.0.join(name))
     }
@@ -61,10 +59,9 @@ impl Folder {
         }
     }
 
-    /// Gives `file`, which is called `temporary`, the name `name`.
+    /// Renames `file`, now called `temporary`, to `name`.
     ///
-    /// # Errors
-    /// What the system reports.
+    /// # Errors The system's error.
     pub fn publish(&self, file: &File, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
         file.sync_all()?;
         fs::rename(self.0.join(temporary), self.0.join(name))

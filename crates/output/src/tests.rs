@@ -1,4 +1,4 @@
-//! What becomes of files, links and what others have planted.
+//! Writing of files, through links, and next to files planted by others.
 
 use super::*;
 #[cfg(unix)]
@@ -97,7 +97,8 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().mode() & 0o777
 }
 
-/// A folder as `/tmp` is, in which user 12345 has put `name`; `None`, loudly, without the right to give files away.
+/// A folder like `/tmp` in which user 12345 has put `name`; `None`, with a message, without permission to change
+/// owners.
 #[cfg(unix)]
 fn shared(name: &str, put: impl FnOnce(&Path)) -> Option<tempfile::TempDir> {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Data structures named by structure, free of scheduling words. Items are dense `u32` numbers given by the
-//! caller; links live in vectors indexed by them, so nothing allocates after `reserve`, and nothing is unsafe.
+//! General data structures, without scheduling terms. Items are dense `u32` numbers given by the caller. Links are kept
+//! in vectors indexed by item, so nothing allocates after `reserve`. No unsafe code.
 //!
 //! | structure | file | insert | remove | first |
 //! |---|---|---|---|---|
@@ -8,7 +8,7 @@
 //! | timing wheel | `wheel.rs` | O(1) | only the first | O(1) amortised |
 //! | ordered tree with subtree minima | `tree.rs` | O(log n) | O(log n) | O(1) |
 //! | sorted blocks below an ordered tree | `sorted.rs` | O(log n) | O(log n) | O(1) |
-//! | how often each value occurs | `tally.rs` | O(distinct values) | O(distinct values) | O(1) |
+//! | multiset of few distinct values | `tally.rs` | O(distinct values) | O(distinct values) | O(1) |
 
 pub mod bitmap;
 pub mod list;

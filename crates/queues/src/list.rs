@@ -114,7 +114,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes `item`, which must be on this list, off it.
+    /// Removes `item`, which must be on this list.
     #[inline]
     pub fn remove(&mut self, links: &mut Links, item: u32) {
         let Link { before, after } = links.0[item as usize];

@@ -27,7 +27,7 @@ struct Entry {
     item: u32,
 }
 
-/// What lies behind the items of a block.
+/// Filler behind the items of a block.
 const FREE: Entry = Entry { key: i64::MAX, item: 0 };
 
 /// Items in order; never empty while it is in a tree.
@@ -44,7 +44,7 @@ impl Block {
         &self.entries[..self.len as usize]
     }
 
-    /// How many of the items satisfy `comes_before`, which those at the front do: a binary search without a branch.
+    /// Number of leading items that satisfy `comes_before`: a branchless binary search.
     #[inline]
     fn count(&self, comes_before: impl Fn(i64) -> bool) -> usize {
         let mut count = 0;
@@ -73,7 +73,7 @@ impl Block {
     }
 }
 
-/// Where an item is.
+/// Location of an item.
 #[derive(Clone, Copy, Debug, Default)]
 struct Home {
     key: i64,
@@ -99,7 +99,7 @@ impl Blocks {
         }
     }
 
-    /// No more blocks than items are in use, since none is empty.
+    /// Grows to `count` blocks. There are never more blocks than items, because no block is empty.
     #[cold]
     fn grow(&mut self, count: usize) {
         self.homes.resize(count, Home::default());
@@ -135,7 +135,7 @@ impl Blocks {
     }
 }
 
-/// One order: its blocks and how many items they hold.
+/// One order: its blocks and number of items.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sorted {
     tree: Tree,
@@ -143,7 +143,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// How many items.
+    /// Number of items.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -172,7 +172,7 @@ impl Sorted {
         block.filled().last().map(|entry| entry.item)
     }
 
-    /// Adds `item`, which must be in no order of these blocks, after its equals. Answers the item before it.
+    /// Adds `item`, which must be in no order of these blocks, behind its equals. Returns its predecessor.
     #[inline]
     pub fn insert(&mut self, blocks: &mut Blocks, item: u32, key: i64) -> Option<u32> {
         let mut block = self.block_for(blocks, key);
@@ -205,7 +205,7 @@ impl Sorted {
         block
     }
 
-    /// Moves the upper half of a full block to a new one. Answers in which of both `key` belongs.
+    /// Moves the upper half of a full block to a new one. Returns the block in which `key` belongs.
     #[cold]
     fn split(&mut self, blocks: &mut Blocks, full: u32, key: i64) -> u32 {
         let new = blocks.take_unused();
@@ -224,7 +224,7 @@ impl Sorted {
         if key < least { full } else { new }
     }
 
-    /// Takes `item`, which must be in this order, out of it. Answers the item that came after it.
+    /// Removes `item`, which must be in this order. Returns its successor.
     #[inline]
     pub fn remove(&mut self, blocks: &mut Blocks, item: u32) -> Option<u32> {
         let (block, at) = blocks.find(item);
@@ -265,7 +265,7 @@ impl Sorted {
         }
     }
 
-    /// The first item whose key is `key` or larger.
+    /// The first item whose key is at least `key`.
     #[must_use]
     pub fn first_from(&self, blocks: &Blocks, key: i64) -> Option<u32> {
         let block = self.tree.last_before(&blocks.nodes, key).or(self.tree.first())?;

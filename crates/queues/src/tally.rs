@@ -11,7 +11,7 @@
 //! assert_eq!(tally.least(), Some(30));
 //! ```
 
-/// The values, ascending, each with how often it occurs.
+/// Distinct values, ascending, with their counts.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(Vec<(u64, u32)>);
 
@@ -32,10 +32,9 @@ impl Tally {
         }
     }
 
-    /// Counts `value`, which must be there, once less.
+    /// Removes one occurrence of `value`.
     ///
-    /// # Panics
-    /// `value` is not there.
+    /// # Panics `value` is not present.
     #[inline]
     pub fn remove(&mut self, value: u64) {
         let place =
@@ -46,7 +45,7 @@ impl Tally {
         }
     }
 
-    /// Where `value` is, or else belongs.
+    /// Index of `value`, or its insertion index.
     #[inline]
     fn place(&self, value: u64) -> Result<usize, usize> {
         match self.0.first() {

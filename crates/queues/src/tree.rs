@@ -17,9 +17,9 @@
 //! assert_eq!(tree.first_where(&nodes, 0, |least| least < 6).0, Some(2));
 //! ```
 
-/// The place of the sentinel: height 0, minima larger than any value. Item `i` lies at place `i + 1`.
+/// Index of the sentinel: height 0, minima above any value. Item `i` has index `i + 1`.
 const NIL: u32 = 0;
-/// Sides of a node: what lies on the left comes before it.
+/// Sides of a node: the left subtree comes before it.
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
@@ -85,8 +85,8 @@ impl<const N: usize> Nodes<N> {
         &mut self.0[place as usize]
     }
 
-    /// Recomputes height and minima of `place` from its children: how much higher the left one is, and whether
-    /// anything changed.
+    /// Recomputes height and minima of `place` from its children. Returns by how much the left child is higher, and
+    /// whether anything changed.
     #[inline]
     fn refresh(&mut self, place: u32) -> (i32, bool) {
         let node = self.at(place);
@@ -113,7 +113,7 @@ impl<const N: usize> Nodes<N> {
         }
     }
 
-    /// The item next to `item` on `SIDE`, whose opposite is `BACK`.
+    /// Neighbour of `item` on `SIDE`, whose opposite is `BACK`.
     #[inline]
     fn neighbour<const SIDE: usize, const BACK: usize>(&self, item: u32) -> Option<u32> {
         let mut child = item + 1;
@@ -144,7 +144,7 @@ impl<const N: usize> Nodes<N> {
     }
 }
 
-/// One tree: its root, its first and last item and its size.
+/// One tree: root, first and last item, size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tree {
     root: u32,
@@ -189,13 +189,13 @@ impl Tree {
         (self.root != NIL).then(|| nodes.at(self.root).least[which])
     }
 
-    /// Adds `item`, which must be in no tree of these nodes, after its equals. Answers the levels of the tree: what
-    /// a search from the root visits at most.
+    /// Adds `item`, which must be in no tree of these nodes, behind its equals. Returns the height: the most levels a
+    /// search visits.
     pub fn insert<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32, key: i64, values: [i64; N]) -> u32 {
         self.insert_ranked(nodes, item, key, 0, values)
     }
 
-    /// As [`Tree::insert`], with a rank that orders items of equal key.
+    /// Like [`Tree::insert`], with a rank that orders items of equal key.
     pub fn insert_ranked<const N: usize>(
         &mut self,
         nodes: &mut Nodes<N>,
@@ -221,8 +221,8 @@ impl Tree {
         levels
     }
 
-    /// Adds `item`, which must be in no tree of these nodes, right behind `before`, which is in this one. Its key must
-    /// lie between that of `before` and that of the item after it.
+    /// Adds `item`, which must be in no tree of these nodes, directly behind `before` in this tree. Its key must lie
+    /// between those of `before` and its successor.
     pub fn insert_behind<const N: usize>(
         &mut self,
         nodes: &mut Nodes<N>,
@@ -262,8 +262,8 @@ impl Tree {
         end
     }
 
-    /// As `find_parent`, from the root downwards. Two ways out keep the branches: a guess ahead of the comparison
-    /// is faster than waiting for it.
+    /// Like `find_parent`, from the root downwards. Two exits keep the branches: branch prediction is faster here than
+    /// waiting for the comparison.
     #[inline]
     fn descend<const N: usize>(&self, nodes: &mut Nodes<N>, new: &mut Node<N>) -> usize {
         let mut at = self.root;
@@ -285,7 +285,7 @@ impl Tree {
         }
     }
 
-    /// Takes `item`, which must be in this tree, out of it. Answers the levels visited.
+    /// Removes `item`, which must be in this tree. Returns the number of levels visited.
     pub fn remove<const N: usize>(&mut self, nodes: &mut Nodes<N>, item: u32) -> u32 {
         let place = item + 1;
         let Node { child: [left, right], parent, height, least, .. } = *nodes.at(place);
@@ -332,7 +332,7 @@ impl Tree {
         nodes.neighbour::<LEFT, RIGHT>(item)
     }
 
-    /// The first item whose key is `key` or larger.
+    /// The first item whose key is at least `key`.
     #[must_use]
     pub fn first_from<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
         let wanted = order(key, i64::MIN);
@@ -346,14 +346,14 @@ impl Tree {
         found.checked_sub(1)
     }
 
-    /// The last item whose key is smaller than `key`.
+    /// The last item whose key is below `key`.
     #[inline]
     #[must_use]
     pub fn last_before<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
         self.last_below(nodes, order(key, i64::MIN))
     }
 
-    /// The last item whose key is `key` or smaller; ranks must be below the largest.
+    /// The last item whose key is at most `key`; ranks must be below the maximum.
     #[inline]
     #[must_use]
     pub fn last_to<const N: usize>(&self, nodes: &Nodes<N>, key: i64) -> Option<u32> {
@@ -372,9 +372,9 @@ impl Tree {
         found.checked_sub(1)
     }
 
-    /// The first item in key order whose value number `which` satisfies `allowed`, and the levels visited.
+    /// The first item in key order whose value number `which` satisfies `allowed`, and the number of levels visited.
     ///
-    /// `allowed` must be monotone: what it allows, it allows for every smaller value too.
+    /// `allowed` must be monotone: true for every value below an allowed one.
     #[inline]
     #[must_use]
     pub fn first_where<const N: usize>(
@@ -444,7 +444,7 @@ impl Tree {
         }
     }
 
-    /// Repairs heights and minima from `place` upwards, as far as they change. Answers the levels visited.
+    /// Repairs heights and minima from `place` upwards while they change. Returns the number of levels visited.
     fn rebalance<const N: usize>(&mut self, nodes: &mut Nodes<N>, mut place: u32) -> u32 {
         let mut levels = 0;
         while place != NIL {
@@ -461,7 +461,7 @@ impl Tree {
         levels
     }
 
-    /// The `SIDE` of `top` is two higher: its child there, or that one's inner child, becomes the top.
+    /// Rebalances `top`, whose `SIDE` is two higher: that child, or its inner child, becomes the top.
     fn lift<const N: usize, const SIDE: usize>(&mut self, nodes: &mut Nodes<N>, top: u32) -> u32 {
         let child = nodes.at(top).child[SIDE];
         let below = nodes.at(child).child;
@@ -474,7 +474,7 @@ impl Tree {
         self.rotate::<N, SIDE>(nodes, top)
     }
 
-    /// The child of `top` on `SIDE` takes its place, which is answered, and `top` goes below it.
+    /// Rotates: the child of `top` on `SIDE` moves up and is returned, `top` moves below it.
     #[inline]
     fn rotate<const N: usize, const SIDE: usize>(&mut self, nodes: &mut Nodes<N>, top: u32) -> u32 {
         let Node { child, parent, least, .. } = *nodes.at(top);
@@ -502,7 +502,7 @@ impl Tree {
 mod tests {
     use super::*;
 
-    /// Checks links, minima and balance below `place`; returns its height.
+    /// Checks links, minima and balance below `place`. Returns its height.
     fn sound(nodes: &Nodes<1>, place: u32, parent: u32) -> u32 {
         if place == NIL {
             return 0;

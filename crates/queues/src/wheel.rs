@@ -1,11 +1,11 @@
-//! A two-level timing wheel with an overflow heap: a priority queue for keys that never go back behind the
-//! last one popped. Entries of equal time leave in order of their class, then of insertion.
+//! A two-level timing wheel with an overflow heap: a priority queue for keys that never precede the last one popped.
+//! Entries of equal time are ordered by class, then by insertion.
 //!
-//! A plain binary heap costs a cache miss per level; here a push is a list insertion and a pop finds the next
-//! slot by bitmap. Slots are singly linked in one arena, so nothing allocates once the arena is warm.
+//! A binary heap costs a cache miss per level. Here a push is a list insertion, and a pop finds the next slot by
+//! bitmap. Slots are singly linked in one arena, so nothing allocates once the arena is warm.
 //!
-//! The wheel turns only as far as it is asked to look ([`Wheel::peek_until`]): a look at an entry far away must not
-//! make the time before it the past, or what is pushed there later would be a slow exception.
+//! The wheel turns only as far as requested ([`Wheel::peek_until`]): if peeking at a distant entry turned it, pushes
+//! before that entry would take the slow path.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -19,7 +19,7 @@ const SLOTS: usize = 1 << SLOT_BITS;
 const COARSE_BITS: u32 = FINE_BITS + SLOT_BITS;
 const NONE: u32 = u32::MAX;
 
-/// When an entry leaves: time, then class, then serial number.
+/// Sort key of an entry: time, class, serial number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The time, in nanoseconds.
@@ -29,7 +29,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// The class given at the push.
+    /// Class given to the push.
     #[must_use]
     pub fn class(&self) -> u8 {
         (self.order >> 56) as u8
@@ -43,7 +43,7 @@ struct Node<T> {
     next: u32,
 }
 
-/// One ring of slots and the bitmap of those in use.
+/// One ring of slots, and the bitmap of non-empty ones.
 #[derive(Clone, Debug)]
 struct Ring {
     heads: Box<[u32; SLOTS]>,
@@ -56,7 +56,7 @@ impl Ring {
         Ring { heads: Box::new([NONE; SLOTS]), words: [0; SLOTS / 64], summary: 0 }
     }
 
-    /// Makes `node` the head of the slot's list and returns the head before it.
+    /// Makes `node` the head of the slot's list. Returns the previous head.
     #[inline]
     fn put(&mut self, slot: usize, node: u32) -> u32 {
         self.words[slot / 64 % (SLOTS / 64)] |= 1 << (slot % 64);
@@ -110,11 +110,11 @@ impl<T> Ord for Due<T> {
 /// The queue. `T` is a small copyable item.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
-    /// No entry comes before this time.
+    /// Lower bound on the time of all entries.
     not_before: u64,
     /// Entries of the slot being served that were there when serving began, latest first.
     current: Vec<Due<T>>,
-    /// Entries of the slot being served, or of the time before it, that came later.
+    /// Entries pushed later into the current slot or before it.
     late: BinaryHeap<Reverse<Due<T>>>,
     /// Entries with a time below this belong to `current` or `late`.
     current_end: u64,
@@ -170,7 +170,7 @@ impl<T: Copy> Wheel<T> {
         self.len == 0
     }
 
-    /// No entry comes before this time; `u64::MAX` when nothing waits. Costs nothing.
+    /// Lower bound on the time of all entries; `u64::MAX` if empty. Constant time.
     #[inline]
     #[must_use]
     pub fn not_before(&self) -> u64 {
@@ -232,7 +232,7 @@ impl<T: Copy> Wheel<T> {
         self.peek_until(u64::MAX)
     }
 
-    /// The key of the next entry if its time is `limit` or before. The wheel turns no further than needed to know.
+    /// Key of the next entry, if its time is at most `limit`. The wheel turns no further than necessary.
     #[inline]
     pub fn peek_until(&mut self, limit: u64) -> Option<Key> {
         if self.not_before > limit || self.len == 0 || !self.load(limit) {
@@ -254,7 +254,7 @@ impl<T: Copy> Wheel<T> {
         self.pop_until(u64::MAX)
     }
 
-    /// Takes the next entry if its time is `limit` or before, as [`Wheel::peek_until`].
+    /// Removes the next entry, if its time is at most `limit`. Turns like [`Wheel::peek_until`].
     #[inline]
     pub fn pop_until(&mut self, limit: u64) -> Option<(Key, T)> {
         if self.current.is_empty()
@@ -269,7 +269,7 @@ impl<T: Copy> Wheel<T> {
         self.pop_of_many(limit)
     }
 
-    /// As [`Wheel::pop_until`], whatever the next slot holds.
+    /// The general case of [`Wheel::pop_until`].
     #[inline(never)]
     fn pop_of_many(&mut self, limit: u64) -> Option<(Key, T)> {
         let key = self.peek_until(limit)?;
@@ -284,7 +284,7 @@ impl<T: Copy> Wheel<T> {
         Some((due.key, due.item))
     }
 
-    /// Takes the only entry of the first fine slot, which is the next of all, if its time is `limit` or before.
+    /// Removes the only entry of the first fine slot, which is the next of all, if its time is at most `limit`.
     #[inline(always)]
     fn pop_single(&mut self, slot: usize, at: u32, limit: u64) -> Option<(Key, T)> {
         let Node { key, item, .. } = self.arena[at as usize];
@@ -301,7 +301,7 @@ impl<T: Copy> Wheel<T> {
         Some((key, item))
     }
 
-    /// Where the entries after the current slot begin: not before which time, and in which structure.
+    /// Start of the entries after the current slot: a lower bound on their time, and their location.
     #[inline]
     fn next_slot(&self) -> (u64, Next) {
         if let Some(slot) = self.fine.first() {
@@ -317,7 +317,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// Makes `current` or `late` hold the next entry, if its slot begins at `limit` or before.
+    /// Loads the next entry's slot into `current` or `late`, if it starts at or before `limit`.
     #[inline]
     fn load(&mut self, limit: u64) -> bool {
         while self.current.is_empty() && self.late.is_empty() {
@@ -363,7 +363,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// Goes on to the era of `first`, the next entry of all.
+    /// Advances to the era of `first`, the next entry of all.
     fn turn_era(&mut self, first: u64) {
         self.coarse_now = first >> COARSE_BITS;
         self.current_end = self.coarse_now << COARSE_BITS;
@@ -377,7 +377,7 @@ impl<T: Copy> Wheel<T> {
     }
 }
 
-/// Where the next entries are.
+/// Location of the next entries.
 enum Next {
     Fine(usize),
     Coarse(usize),

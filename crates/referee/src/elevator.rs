@@ -14,7 +14,7 @@ const TIMERS_AT_ONCE: u32 = 1000;
 pub enum Place {
     /// There is no such request.
     Free,
-    /// The host has it, and the elevator does not know it.
+    /// The host has it; the elevator does not know it.
     Held,
     /// It waits in the elevator.
     Waiting,
@@ -36,7 +36,7 @@ impl Place {
     }
 }
 
-/// Stands between a host and an elevator. Hosts name no `E`; tests do, to look into an elevator.
+/// Checks an elevator for a host. Hosts leave `E` unnamed; tests name it to inspect the elevator.
 #[derive(Clone)]
 pub struct ElevatorReferee<E: ?Sized = dyn Elevator + Send> {
     about: &'static ElevatorAbout,
@@ -110,7 +110,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         &self.facts
     }
 
-    /// The merges that the elevator takes part in.
+    /// Merges the elevator supports.
     #[inline]
     #[must_use]
     pub fn merges(&self) -> Merges {
@@ -151,7 +151,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         &self.requests
     }
 
-    /// The requests, to be changed past the rules: a test makes them older.
+    /// The requests for modification without checks, for tests that age them.
     pub fn requests_mut(&mut self) -> &mut RequestTable {
         &mut self.requests
     }
@@ -183,14 +183,14 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.in_flight
     }
 
-    /// The request last inserted or grown, while it waits and may grow: with [`Merges::LastOnly`] no other does.
+    /// The last request inserted or grown, while it waits and may grow. With [`Merges::LastOnly`], no other may.
     #[inline]
     #[must_use]
     pub fn last(&self) -> Option<RequestId> {
         self.last
     }
 
-    /// The first answer that was refused; the run is over.
+    /// First invalid answer, which ends the run.
     #[inline]
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
@@ -205,10 +205,10 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     }
 }
 
-/// The way of a request: taken, inserted, dispatched, complete.
+/// The life of a request: taken, inserted, dispatched, completed.
 impl<E: Elevator + ?Sized> ElevatorReferee<E> {
-    /// Asks whether a slot may be taken for `io` while `used` of its share are taken. Whoever must wait is woken by a
-    /// completion, so a refusal while none is taken is no answer.
+    /// Asks whether a slot may be taken for `io` while `used` of its share are in use. A waiting submitter is woken by
+    /// a completion, so refusing while none is in use is invalid.
     #[inline]
     pub fn may_take(&mut self, io: &Io, used: u32) -> Allocate {
         let answer = self.elevator.may_allocate(context!(self), io, used);
@@ -218,7 +218,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         answer
     }
 
-    /// Takes a slot for `request`, which the host holds until it inserts, joins or issues it.
+    /// Takes a slot for `request`. The host holds it until it inserts, merges or issues it.
     #[inline]
     pub fn take(&mut self, request: Request) -> RequestId {
         let id = self.requests.take(request);
@@ -229,7 +229,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         id
     }
 
-    /// A held request begins to wait in the elevator, which says whether a plugged queue should run at once.
+    /// Inserts a held request into the elevator. Returns whether a plugged queue should run at once.
     #[inline]
     pub fn insert(&mut self, request: RequestId) -> Run {
         self.expect(request, Place::Held, "is inserted");
@@ -243,7 +243,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.elevator.insert(context!(self), request)
     }
 
-    /// Asks what `queue` of the device gets next, and gives it. `None`: nothing now, or the answer was refused.
+    /// Dispatches the next request to `queue` of the device. `None`: nothing now, or the answer was invalid.
     #[inline]
     pub fn dispatch(&mut self, queue: HwQueue) -> Option<RequestId> {
         let request = self.elevator.dispatch(context!(self), queue)?;
@@ -258,7 +258,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         Some(request)
     }
 
-    /// Gives a held request to the device, past the elevator: flushes go this way.
+    /// Issues a held request to the device without the elevator, as for flushes.
     pub fn issue(&mut self, request: RequestId, queue: HwQueue) {
         self.expect(request, Place::Held, "is issued");
         self.send(request, Place::Direct, queue);
@@ -273,10 +273,9 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         (about.issued, about.queue) = (self.now, queue);
     }
 
-    /// The device has completed `request`, which is gone afterwards. Returned is what it was.
+    /// Completes `request` in the device and returns it; its slot is free afterwards.
     ///
-    /// # Panics
-    /// When the device does not have it.
+    /// # Panics When the device does not have it.
     #[inline]
     pub fn complete(&mut self, request: RequestId) -> Request {
         let is_direct = self.place(request) == Place::Direct;
@@ -292,7 +291,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         about
     }
 
-    /// The device gives `request` back unserved: the host has it, and inserts it again.
+    /// Takes `request` back from the device unserved. The host holds it and inserts it again.
     pub fn take_back(&mut self, request: RequestId) {
         self.expect(request, Place::InFlight, "is given back by the device");
         self.in_flight -= 1;
@@ -308,7 +307,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.places[request.index()] = Place::Held;
     }
 
-    /// Panics unless `request` is at `place`: the host or the device is wrong, not the elevator.
+    /// Panics unless `request` is at `place`. The host or the device is at fault then, not the elevator.
     #[inline]
     fn expect(&self, request: RequestId, place: Place, verb: &str) {
         let found = self.place(request);
@@ -352,7 +351,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         (about.mergeable && about.op == io.op).then_some(side)
     }
 
-    /// True if the elevator lets `io` join `request`, which it touches at `side`.
+    /// True if the elevator permits merging `io` into `request` at `side`.
     #[inline]
     #[must_use]
     pub fn may_join(&self, request: RequestId, side: Side, io: &Io) -> bool {
@@ -364,7 +363,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
             && self.elevator.allows_merge(context!(self), request, io)
     }
 
-    /// True if the elevator lets `survivor` swallow `absorbed`, which begins where it ends.
+    /// True if the elevator permits merging `absorbed` into `survivor`, which ends where it starts.
     #[must_use]
     pub fn may_absorb(&self, survivor: RequestId, absorbed: RequestId) -> bool {
         let is_waiting = [survivor, absorbed].map(|request| self.place(request) == Place::Waiting);
@@ -398,7 +397,8 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.elevator.merged(context!(self), request, side, before);
     }
 
-    /// A held request joins `survivor`, which waits and ends where it begins: for the elevator the survivor has grown.
+    /// Merges a held request into the waiting `survivor`, which ends where it starts. The elevator sees the survivor
+    /// grow.
     pub fn join(&mut self, survivor: RequestId, held: RequestId) {
         self.expect(held, Place::Held, "joins another");
         self.expect(survivor, Place::Waiting, "takes in another");
@@ -408,7 +408,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.tell_grown(survivor, Side::Back, before);
     }
 
-    /// `survivor` swallows `absorbed`, which begins where it ends; both wait.
+    /// Merges `absorbed` into `survivor`, which ends where it starts. Both wait.
     pub fn absorb(&mut self, survivor: RequestId, absorbed: RequestId) {
         self.expect(absorbed, Place::Waiting, "is absorbed");
         self.expect(survivor, Place::Waiting, "absorbs another");
@@ -419,7 +419,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         self.free(absorbed);
     }
 
-    /// What `absorbed` holds goes to `survivor`, with the earlier times of both.
+    /// Moves the contents of `absorbed` to `survivor`, with the earlier of both times.
     fn unite(&mut self, survivor: RequestId, absorbed: RequestId) {
         let swallowed = self.requests[absorbed];
         let about = &mut self.requests[survivor];
@@ -432,14 +432,14 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
 
 /// Timers, and what an elevator must keep to besides.
 impl<E: Elevator + ?Sized> ElevatorReferee<E> {
-    /// Time at which [`ElevatorReferee::expire`] must be called; ask after each verb.
+    /// Time at which [`ElevatorReferee::expire`] must be called; check after each call.
     #[inline]
     #[must_use]
     pub fn next_timer(&self) -> Option<Time> {
         self.elevator.next_timer()
     }
 
-    /// Lets the elevator's timer expire if it is due, and says whether it was.
+    /// Calls the elevator's timer if it is due. Returns whether it was.
     #[inline]
     pub fn expire(&mut self) -> bool {
         if self.refusal.is_some() || self.elevator.next_timer().is_none_or(|at| at > self.now) {
@@ -454,8 +454,8 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         true
     }
 
-    /// True if something can still happen to the requests that wait: the device has one, or a timer is set. The queue
-    /// was run before. Silence while requests wait is refused.
+    /// True if progress is possible while requests wait: the device has one, or a timer is set. Call it after running
+    /// the queue. Otherwise the elevator is refused.
     pub fn goes_on(&mut self) -> bool {
         let goes_on = self.waiting == 0 || self.in_flight > 0 || self.elevator.next_timer().is_some();
         if !goes_on {
@@ -467,7 +467,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
         goes_on
     }
 
-    /// Refuses an elevator whose `has_work` does not tell whether requests wait. A test asks after each verb.
+    /// Refuses an elevator whose `has_work` is wrong. Tests call it after each call.
     pub fn verify_has_work(&mut self) {
         let (waiting, says) = (self.waiting, self.elevator.has_work());
         if says != (waiting > 0) {

@@ -6,12 +6,12 @@ use goodness_core::{
 };
 use std::fmt;
 
-/// Reason for which a policy was stopped: its answer cannot be.
+/// First invalid answer of a policy, which ends the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Time of the answer.
     pub at: Time,
-    /// A sentence that begins with the policy's name: `rr picked task 3, which does not exist`.
+    /// A sentence that starts with the policy's name: `rr picked task 3, which does not exist`.
     pub sentence: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The CPUs that a verb newly asked to reschedule, in the order in which they were asked.
+/// CPUs newly asked to reschedule by a verb, in order.
 pub type Asked = [Option<CpuId>; 2];
 
 /// The policy's choice for a CPU.
@@ -36,25 +36,25 @@ pub enum Choice {
         /// The CPU it was on before.
         from: CpuId,
     },
-    /// Nobody runs.
+    /// The CPU goes idle.
     Idle,
-    /// The policy moves a task first. Perform the move, then ask [`Referee::choose_again`].
+    /// The policy migrates a task first. Carry it out, then call [`Referee::choose_again`].
     Move(Move),
-    /// The answer was refused; see [`Referee::refusal`].
+    /// The answer was invalid; see [`Referee::refusal`].
     Refused,
 }
 
 /// A move of a task to another runqueue that the policy proposed and the rules allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// A queued task: it is on its new runqueue already, and these CPUs were newly asked to reschedule.
+    /// A queued task, already moved to its new run queue. These CPUs were newly asked to reschedule.
     Queued(Pull, Asked),
-    /// A running task. The host takes it off its CPU ([`Referee::charge`], [`Referee::take_off`]) and then enqueues it as
-    /// [`Enqueue::Migrated`].
+    /// A running task. The host takes it off its CPU ([`Referee::charge`], [`Referee::take_off`]) and then enqueues it
+    /// as [`Enqueue::Migrated`].
     Running(Pull),
 }
 
-/// One CPU, as the rules see it.
+/// The referee's state of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct CpuState {
     /// The task that runs; it is on no runqueue.
@@ -63,7 +63,7 @@ struct CpuState {
     is_asked: bool,
 }
 
-/// Stands between a host and a policy. Hosts name no `P`; tests do, to look into a policy.
+/// Checks a policy for a host. Hosts leave `P` unnamed; tests name it to inspect the policy.
 pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     policy: Box<P>,
     about: &'static About,
@@ -150,20 +150,20 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.cpus[cpu.index()].current
     }
 
-    /// True if `cpu` was asked to reschedule and has not chosen since.
+    /// True if `cpu` was asked to reschedule and has not picked since.
     #[inline]
     #[must_use]
     pub fn is_asked(&self, cpu: CpuId) -> bool {
         self.cpus[cpu.index()].is_asked
     }
 
-    /// Number of times the policy was asked for a task.
+    /// Number of picks.
     #[must_use]
     pub fn decisions(&self) -> u64 {
         self.decisions
     }
 
-    /// The first answer that was refused; the run is over.
+    /// First invalid answer, which ends the run.
     #[inline]
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
@@ -187,7 +187,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         verb(&mut self.policy, &context!(self))
     }
 
-    /// Records that the policy broke a rule; `what` follows its name. Hosts use it for rules of time, which only they know.
+    /// Records that the policy broke a rule; `what` continues its name. Hosts use it for timing rules, which only they
+    /// can check.
     #[cold]
     pub fn refuse(&mut self, what: &str) {
         if self.refusal.is_none() {
@@ -198,15 +199,14 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
 /// The life of a task.
 impl<P: CpuPolicy + ?Sized> Referee<P> {
-    /// Enters a task into the table; the policy does not know it yet.
+    /// Adds a task to the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
         self.tasks.push(Task { state: State::New, ..task })
     }
 
-    /// The task begins to exist for the policy.
+    /// Admits the task to the policy.
     ///
-    /// # Errors
-    /// The policy's admission control says no.
+    /// # Errors The policy's admission control rejects it.
     pub fn admit(&mut self, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
         self.policy.admit(&context!(self), task, parent)
     }
@@ -231,7 +231,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.tasks[task].cpu = cpu;
     }
 
-    /// Asks for a CPU for `task`; `None` after a refusal. The task stays where it is.
+    /// Has the policy choose a CPU for `task`; `None` if the answer was invalid. The task is not moved.
     #[inline(always)]
     pub fn select_cpu(&mut self, task: TaskId, why: &Enqueue) -> Option<CpuId> {
         let cpu = self.policy.select_cpu(&context!(self), task, why);
@@ -242,7 +242,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         None
     }
 
-    /// Puts a runnable task on the runqueue of `cpu`. An idle CPU is asked to reschedule.
+    /// Enqueues a runnable task on `cpu`. An idle CPU is asked to reschedule.
     #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> Asked {
         let it = &mut self.tasks[task];
@@ -262,8 +262,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.tasks[task].state = State::Blocked;
     }
 
-    /// Accounts `ran` to what runs on `cpu` as it leaves the CPU: [`Referee::requeue`] or
-    /// [`Referee::take_off`] must follow. `cpu` itself chooses anyway, so only another CPU can be newly asked.
+    /// Charges `ran` to the task running on `cpu`, which leaves the CPU: [`Referee::requeue`] or [`Referee::take_off`]
+    /// must follow. `cpu` picks anyway, so only another CPU can be newly asked.
     #[inline(always)]
     #[must_use]
     pub fn charge(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Option<CpuId> {
@@ -271,7 +271,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.heed_others(answer, cpu)
     }
 
-    /// Accounts `ran` to what runs on `cpu` and goes on running. The CPU newly asked to reschedule may be `cpu`.
+    /// Charges `ran` to the task running on `cpu`, which continues. The CPU newly asked to reschedule may be `cpu`.
     #[inline]
     #[must_use]
     pub fn tick(&mut self, cpu: CpuId, ran: Span) -> Option<CpuId> {
@@ -285,7 +285,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.policy.charge(&context!(self), cpu, task, ran, why)
     }
 
-    /// Puts the task that ran on `cpu`, and stays runnable, back on its runqueue. The host lets the CPU choose next.
+    /// Requeues the task that ran on `cpu`. The host then lets the CPU pick.
     #[inline]
     #[must_use]
     pub fn requeue(&mut self, cpu: CpuId, why: Enqueue) -> Option<CpuId> {
@@ -295,7 +295,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.heed_others(answer, cpu)
     }
 
-    /// Takes the task that ran on `cpu` off it, blocked. The host lets the CPU choose, or moves the task elsewhere.
+    /// Takes the task that ran on `cpu` off it, as blocked. The host lets the CPU pick, or moves the task.
     #[inline]
     pub fn take_off(&mut self, cpu: CpuId) -> TaskId {
         let task = self.cpus[cpu.index()].current.take().expect("a task runs where one is taken off");
@@ -313,7 +313,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
 /// Choices and moves.
 impl<P: CpuPolicy + ?Sized> Referee<P> {
-    /// Asks whom to run on `cpu`, where nothing runs. It answers every earlier wish to reschedule `cpu`.
+    /// Has the policy pick a task for `cpu`, where nothing runs. This satisfies all requests to reschedule `cpu`.
     #[inline(always)]
     pub fn choose(&mut self, cpu: CpuId) -> Choice {
         self.decisions += 1;
@@ -321,7 +321,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.choose_again(cpu)
     }
 
-    /// Goes on with [`Referee::choose`] after a move.
+    /// Continues [`Referee::choose`] after a migration.
     #[inline(always)]
     pub fn choose_again(&mut self, cpu: CpuId) -> Choice {
         match self.policy.pick_next(&context!(self), cpu) {
@@ -335,7 +335,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if self.refusal.is_none() { Choice::Idle } else { Choice::Refused }
     }
 
-    /// Verifies the pick and lets it run.
+    /// Checks the pick and marks it as running.
     #[inline(always)]
     fn run(&mut self, cpu: CpuId, pick: Pick) -> Choice {
         let task = pick.task;
@@ -363,7 +363,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         }
     }
 
-    /// Asks for a move, of a policy that balances; `None` when there is none or it was refused.
+    /// Asks a balancing policy for a migration; `None` if there is none or it was invalid.
     #[inline]
     pub fn balance(&mut self, cpu: CpuId, idle: Idle) -> Option<Move> {
         if !self.about.needs.balance {
@@ -400,7 +400,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
 /// Wishes to reschedule, and the policy's timer.
 impl<P: CpuPolicy + ?Sized> Referee<P> {
-    /// Asks `cpu` to reschedule; true if it was not asked before.
+    /// Asks `cpu` to reschedule. Returns false if it already was.
     #[inline]
     pub fn ask(&mut self, cpu: CpuId) -> bool {
         !std::mem::replace(&mut self.cpus[cpu.index()].is_asked, true)
@@ -411,21 +411,21 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.cpus[cpu.index()].is_asked = false;
     }
 
-    /// Time at which the policy wants [`Referee::timer`] to be called, if it has timers at all.
+    /// Time at which the policy wants [`Referee::timer`] to be called, if it uses timers.
     #[inline]
     #[must_use]
     pub fn next_timer(&self) -> Option<Time> {
         if self.about.needs.timer { self.policy.next_timer() } else { None }
     }
 
-    /// The time given by [`Referee::next_timer`] has come.
+    /// Calls the policy's timer at the time given by [`Referee::next_timer`].
     #[must_use]
     pub fn timer(&mut self) -> Option<CpuId> {
         let answer = self.policy.timer(&context!(self));
         self.heed(answer)
     }
 
-    /// Verifies a wish to reschedule; the CPU, if it is newly asked.
+    /// Checks a request to reschedule. Returns the CPU, if newly asked.
     #[inline(always)]
     fn heed(&mut self, answer: Resched) -> Option<CpuId> {
         let Resched::Preempt(cpu) = answer else { return None };
@@ -436,7 +436,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.ask(cpu).then_some(cpu)
     }
 
-    /// As `heed`, but `cpu` itself is about to choose anyway.
+    /// Like `heed`, but `cpu` itself is about to pick anyway.
     #[inline]
     fn heed_others(&mut self, answer: Resched, cpu: CpuId) -> Option<CpuId> {
         if answer == Resched::Preempt(cpu) { None } else { self.heed(answer) }

@@ -1,4 +1,4 @@
-//! Every rule of the verbs of CPU policies, with a policy that breaks it.
+//! Every rule of the CPU policy interface, with a policy that breaks it.
 
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, CpuSet, Dequeue, Enqueue, Idle, Machine, MadePolicy, Needs, Pick, Pull, Rejected,
@@ -19,7 +19,7 @@ const B: TaskId = TaskId(1);
 const HERE: CpuId = CpuId(0);
 const THERE: CpuId = CpuId(1);
 
-/// The next answer of each verb; what is not set is the answer that changes nothing.
+/// Next answer of each verb; the default answer changes nothing.
 #[derive(Default)]
 struct Script {
     selected: Option<CpuId>,
@@ -74,7 +74,7 @@ impl CpuPolicy for Scripted {
     }
 }
 
-/// Two CPUs; tasks A, allowed everywhere, and B, allowed on CPU 0 only; both queued on CPU 0.
+/// Two CPUs; task A, allowed everywhere, and B, allowed on CPU 0 only; both queued on CPU 0.
 fn game() -> (Referee, Rc<RefCell<Script>>) {
     let script = Rc::new(RefCell::new(Script::default()));
     let made = MadePolicy { about: &ABOUT, policy: Box::new(Scripted(Rc::clone(&script))) };

@@ -1,11 +1,11 @@
-//! Ends of bursts and slices: one time for each CPU, and the earliest of all at hand.
+//! Ends of bursts and slices: one time per CPU, with the earliest found in constant time.
 //!
-//! A tournament over the CPUs. Setting a time costs at most one comparison a level, none on one CPU, and an
-//! overtaken time leaves nothing behind, as it would in a queue. Equal times leave in the order they were set.
+//! A tournament tree over the CPUs. Setting a time costs at most one comparison per level (none on one CPU), and unlike
+//! in a queue, a replaced time leaves no stale entry. Equal times come out in the order they were set.
 
 use goodness_core::{CpuId, Time};
 
-/// One CPU's time and when it was set. Serial numbers are unique, so no two are equal.
+/// One CPU's time, and the serial number of its setting, which makes keys unique.
 type Key = (Time, u64);
 
 /// The end of a burst on each CPU.
@@ -13,13 +13,13 @@ type Key = (Time, u64);
 pub struct Bursts {
     first: (Time, CpuId),
     keys: Box<[Key]>,
-    /// Winner of the match at each inner node; node 1 is the root, the children of n are 2n and 2n + 1.
+    /// Winner at each inner node; node 1 is the root, the children of n are 2n and 2n + 1.
     winners: Box<[u32]>,
     serial: u64,
 }
 
 impl Bursts {
-    /// Nothing to come on any of `cpus` CPUs.
+    /// No times for `cpus` CPUs.
     pub fn new(cpus: usize) -> Bursts {
         let leaves = cpus.next_power_of_two();
         let mut bursts = Bursts {
@@ -34,13 +34,13 @@ impl Bursts {
         bursts
     }
 
-    /// The earliest: when and where; `Time::NEVER` when there is none.
+    /// Earliest time and its CPU; `Time::NEVER` if there is none.
     #[inline]
     pub fn first(&self) -> (Time, CpuId) {
         self.first
     }
 
-    /// The end on `cpu` is now `at`; `Time::NEVER` for none.
+    /// Sets the time of `cpu`; `Time::NEVER` for none.
     #[inline]
     pub fn set(&mut self, cpu: CpuId, at: Time) {
         if self.keys.len() == 1 {
@@ -68,7 +68,7 @@ impl Bursts {
         self.first = (self.keys[first as usize].0, CpuId(first));
     }
 
-    /// The CPU that comes up from `node`: the CPU itself, or the winner of an inner match.
+    /// The CPU that advances from `node`: the CPU itself, or the winner of an inner node.
     #[inline]
     fn contender(&self, node: usize) -> u32 {
         match node.checked_sub(self.keys.len()) {

@@ -1,4 +1,4 @@
-//! The calendar: a timing wheel of entries. The ends of bursts are not among them, see [`crate::bursts`].
+//! The event calendar: a timing wheel. The ends of bursts are kept in [`crate::bursts`].
 
 use goodness_core::{CpuId, TaskId, Time};
 use goodness_queues::Wheel;
@@ -11,7 +11,7 @@ pub mod class {
     pub const RESCHEDULE: u8 = 3;
 }
 
-/// Something that will happen. A timer's stamp tells whether it was overtaken by events.
+/// A scheduled event. A timer's stamp shows whether it is stale.
 #[derive(Clone, Copy, Debug)]
 pub enum Entry {
     /// The CPU's timer interrupt.
@@ -24,7 +24,7 @@ pub enum Entry {
     Start(TaskId),
     /// A task that existed from the beginning is woken for the first time.
     FirstWake(TaskId),
-    /// Somebody outside begins, or ends a sleep.
+    /// An outsider starts, or its sleep ends.
     Outsider(u32),
     /// A CPU learns that it should reschedule, unless it has done so since.
     Reschedule(CpuId, u32),

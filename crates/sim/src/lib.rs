@@ -1,10 +1,9 @@
-//! The deterministic discrete-event host. It owns time, tasks and CPUs, asks the policy, performs what it
-//! answers, verifies every answer, and tells the observer what happened.
+//! The deterministic discrete-event host. It owns time, tasks and CPUs, calls the policy through a referee that checks
+//! every answer, carries the answers out, and reports events to the observer.
 //!
-//! Order of what happens at one instant: first starts and timers, then policy timers and ticks, then
-//! rescheduling, then the ends of compute bursts and slices. So an interrupt that makes a better task runnable
-//! at the very instant a burst ends preempts before the burst's task takes its next step, and a task that wakes
-//! several others at one instant is preempted once, after all of them are queued.
+//! Order at one instant: starts and timers, policy timers and ticks, rescheduling, ends of bursts and slices. So an
+//! interrupt that wakes a better task at the instant a burst ends preempts before the burst's task takes its next step,
+//! and a task that wakes several others at one instant is preempted once, after all of them are queued.
 //!
 //! Omissions of the model are listed in `docs/fidelity/left-out.md`.
 
@@ -39,7 +38,7 @@ impl Default for Options {
 pub enum End {
     /// Every task exited.
     Finished,
-    /// Nobody can act any more: the rest waits for something that will not happen.
+    /// Nothing can happen any more: the remaining tasks wait for events that never come.
     Quiet,
     /// The workload's horizon.
     Horizon,
@@ -52,35 +51,34 @@ pub struct Outcome {
     pub end: Time,
     /// Reason of the end.
     pub reason: End,
-    /// Number of times the policy was asked for a task.
+    /// Number of picks.
     pub decisions: u64,
     /// Events processed.
     pub events: u64,
-    /// Waiting tasks and what they wait for, in the order of the places, when the run ended because nobody could act
-    /// any more
+    /// Waiting tasks and what they wait for, in the order of the places, if nothing could happen any more
     /// ([`End::Quiet`]); empty after any other end.
     pub waiting: Vec<(TaskId, Awaited)>,
 }
 
-/// Whose fault a fault is.
+/// Party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The policy, or an elevator, answered what cannot be.
+    /// The policy, or an elevator, gave an invalid answer.
     Policy,
-    /// The work asks for what cannot be, or never lets time pass: no policy can run it as it is.
+    /// The work requested something impossible, or never lets time pass; no policy can run it.
     Workload,
 }
 
 /// Fault that ended a run. Each is a sentence that names policy or task, CPU and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When.
+    /// Time of the fault.
     pub at: Time,
-    /// Whose fault it is.
+    /// Party at fault.
     pub blame: Blame,
-    /// Task whose programme is to be mended, where the fault is the work's.
+    /// Task whose behaviour is wrong, if the work is at fault.
     pub task: Option<TaskId>,
-    /// What: a sentence after the name of the policy or the task, `picked task 3, which does not exist`.
+    /// Description: a sentence that continues the name of the policy or task, `picked task 3, which does not exist`.
     pub sentence: String,
 }
 
@@ -96,12 +94,12 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Runs `workload` on `machine` under policy `P` until everyone is done, nobody can act, or the horizon.
+/// Runs `workload` on `machine` under policy `P` until every task has ended, nothing can happen any more, or the
+/// horizon.
 ///
-/// # Errors
-/// A [`Fault`] of the policy when it answers what cannot be (a task that is not queued, a CPU outside the
-/// affinity, …); one of the workload when admission refuses a task, when a behaviour uses what is not there, or when it
-/// never stops taking steps without time.
+/// # Errors A [`Fault`] of the policy for an invalid answer (a task that is not queued, a CPU outside the affinity, …);
+/// one of the workload if admission rejects a task, or if a behaviour uses something that does not exist or takes steps
+/// without time forever.
 pub fn simulate<P: Registered>(
     machine: &Machine,
     settings: P::Settings,
@@ -113,10 +111,9 @@ pub fn simulate<P: Registered>(
     simulate_with(machine, policy, workload, None, observer, options)
 }
 
-/// As [`simulate`], with a policy already made and the disks that the workload's storage asks for.
+/// Like [`simulate`], with a policy already made and the disks of the workload's storage.
 ///
-/// # Errors
-/// As [`simulate`].
+/// # Errors As [`simulate`].
 pub fn simulate_with(
     machine: &Machine,
     policy: MadePolicy,

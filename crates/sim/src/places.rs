@@ -56,7 +56,7 @@ impl Places {
         (lock.0 as usize) < self.locks.len()
     }
 
-    /// `task` asks to wait on `channel`.
+    /// `task` requests to wait on `channel`.
     pub fn wait(&mut self, channel: Channel, task: TaskId) -> Waiting {
         let place = &mut self.channels[channel.0 as usize];
         if place.kept > 0 {
@@ -72,7 +72,7 @@ impl Places {
         Waiting::Waits
     }
 
-    /// The task that a wake of `channel` reaches; a semaphore keeps a wake that reaches nobody.
+    /// The task woken by one wake of `channel`. A semaphore keeps a wake that finds no waiter.
     pub fn wake(&mut self, channel: Channel) -> Option<TaskId> {
         let place = &mut self.channels[channel.0 as usize];
         let first = place.waiters.pop_front(&mut self.links);
@@ -98,7 +98,7 @@ impl Places {
         false
     }
 
-    /// Waiting tasks and what they wait for: channels first, then locks, each in the order of their numbers and queues.
+    /// Waiting tasks and what they wait for: channels, then locks, by number and queue order.
     pub fn waiting(&self) -> Vec<(TaskId, Awaited)> {
         let channels = self.channels.iter().enumerate().map(|(n, c)| (Awaited::Channel(Channel(n as u32)), &c.waiters));
         let locks = self.locks.iter().enumerate().map(|(n, l)| (Awaited::Lock(LockId(n as u32)), &l.waiters));

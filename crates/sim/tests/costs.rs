@@ -1,4 +1,4 @@
-//! Costs of the host's own work: the CPU that pays, and the events that the observer is told.
+//! Costs of the host's own work: the charged CPU, and the reported events.
 
 mod lab;
 
@@ -13,7 +13,7 @@ fn machine(cpus: u32, costs: Costs) -> Machine {
     machine
 }
 
-/// Overhead of each kind, as the observer was told.
+/// Reported overhead of this kind.
 fn spent(events: &[(Time, Event)], kind: Overhead) -> Span {
     let of_kind = events.iter().filter_map(|(_, event)| match event {
         Event::Overhead { kind: told, span, .. } if *told == kind => Some(*span),

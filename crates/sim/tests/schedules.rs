@@ -1,4 +1,4 @@
-//! Small schedules, told as (who, when).
+//! Small schedules as (who, when) lists.
 
 mod lab;
 
@@ -142,7 +142,7 @@ fn a_policy_that_answers_what_cannot_be_is_to_blame_itself() {
     assert!(fault.sentence.contains("picked task 99, which does not exist"), "{fault}");
 }
 
-/// Picks a task that nobody has ever seen.
+/// A faulty policy that picks an unknown task.
 struct Inventor;
 
 impl Registered for Inventor {
@@ -245,7 +245,7 @@ impl CpuPolicy for LastFirst {
     }
 }
 
-/// `a` computes, wakes `b` after 2 ms, and computes on; `b` waits first.
+/// `a` computes, wakes `b` after 2 ms, and continues to compute; `b` waits first.
 fn waker_and_woken(after: Step) -> Workload {
     let a = task(&[Step::Compute(MS(2)), Step::Wake(Channel(0)), Step::Compute(MS(1)), after, Step::Compute(MS(3))]);
     let b = task(&[Step::Wait(Channel(0)), Step::Compute(MS(4))]);

@@ -1,4 +1,4 @@
-//! Tasks and disks on one clock: who waits, for how long, and what stays in memory.
+//! Tasks and disks on one clock: waits, their lengths, and cached pages.
 
 use goodness_block::{Disk, Queue, QueueOptions, Storage, by_name};
 use goodness_core::{
@@ -22,7 +22,7 @@ fn spec(sectors: u64) -> StorageSpec {
     }
 }
 
-/// Runs one task for each list of steps, on a disk `device` behind `elevator`; says what happened.
+/// Runs one task per list of steps, on a disk `device` behind `elevator`. Returns the outcome and events.
 fn run(device: &str, elevator: &str, programmes: Vec<Vec<Step>>) -> (Outcome, Vec<(Time, Event)>) {
     let programmes = programmes.into_iter().map(|steps| Box::new(steps.into_iter()) as Programme).collect();
     let (outcome, seen) = try_run(device, elevator, programmes);

@@ -1,9 +1,9 @@
-//! Rust text without what is not code: comments and literals are blanked, so that words in them do not count.
-//! Every byte keeps its place. Also: what is found in such text (functions, names, test modules).
+//! Rust text with comments and literals blanked out, at unchanged positions, so that words in them do not count; and a
+//! search for functions, names and test modules in it.
 
 use std::ops::Range;
 
-/// `text` with comments, strings and characters turned into blanks; line ends stay.
+/// `text` with comments, strings and characters replaced by blanks; line ends stay.
 #[must_use]
 pub fn only(text: &str) -> String {
     let bytes = text.as_bytes();
@@ -62,7 +62,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// The end of `r"…"`, `r#"…"#`, `b"…"`, `br"…"` and the like.
+/// End of `r"…"`, `r#"…"#`, `b"…"`, `br"…"` and the like.
 fn raw_string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let letters = bytes[at..].iter().take_while(|b| matches!(b, b'r' | b'b' | b'c')).count();
     let raw = bytes[at..at + letters].contains(&b'r');
@@ -110,7 +110,7 @@ pub fn places<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> +
     })
 }
 
-/// Names that follow `keyword` (`fn`, `struct`, …) in `code`, with their places.
+/// Names that follow `keyword` (`fn`, `struct`, …) in `code`, with their positions.
 pub fn names<'a>(code: &'a str, keyword: &'a str) -> impl Iterator<Item = (usize, &'a str)> + 'a {
     places(code, keyword).filter_map(move |at| {
         let rest = &code[at + keyword.len()..];

@@ -1,5 +1,5 @@
-//! House rules, as tests. Each rule is a file: a function from the tree to what breaks it, and a test that shows it
-//! a bad piece of text. `cargo test -p goodness-tidy` holds the repository against all of them.
+//! House rules as tests. Each rule is a file: a function from the tree to its findings, with a test on bad text. `cargo
+//! test -p goodness-tidy` checks the repository against all of them.
 
 pub mod code;
 pub mod modules;

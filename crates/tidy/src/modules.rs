@@ -1,4 +1,4 @@
-//! The modules of each crate, a file each, and which of them use which: from `use` and from paths in the code.
+//! The modules of each crate, one per file, and their dependencies from `use` and paths in the code.
 
 use crate::code;
 use crate::tree::{Source, Tree};
@@ -27,7 +27,7 @@ pub struct Crate<'a> {
     by_path: BTreeMap<Vec<String>, usize>,
 }
 
-/// How many imports a name is followed through.
+/// Most imports a name is followed through.
 const MOST_IMPORTS: u32 = 8;
 
 /// All crates of the tree. Modules of tests are left out: nothing imports them.
@@ -45,7 +45,7 @@ pub fn crates(tree: &Tree) -> Vec<Crate<'_>> {
     folders.into_values().map(Crate::new).collect()
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are `a::b`; programs beside the crate's own and tests are no modules.
+/// Module path of a file: `a/b.rs` and `a/b/mod.rs` are `a::b`. Binaries and tests are no modules.
 fn module_path(inside: &str) -> Option<Vec<String>> {
     let mut path: Vec<String> = inside.strip_suffix(".rs")?.split('/').map(Into::into).collect();
     let is_root = path.len() == 1 && matches!(path[0].as_str(), "lib" | "main");
@@ -61,7 +61,7 @@ impl<'a> Crate<'a> {
         Self { modules, by_path }
     }
 
-    /// The modules that `module` uses, without those it lies within.
+    /// The modules used by `module`, without its ancestors.
     #[must_use]
     pub fn used_by(&self, module: usize) -> BTreeSet<usize> {
         let own = &self.modules[module].path;
@@ -88,8 +88,7 @@ impl<'a> Crate<'a> {
         self.step(&at, rest, imports).or_else(|| self.by_path.get(&at).copied())
     }
 
-    /// As [`Crate::resolve`], for segments that begin with a name within `at`; `None` where the name is not known
-    /// there.
+    /// Like [`Crate::resolve`], for segments that start with a name within `at`; `None` if the name is unknown there.
     fn step(&self, at: &[String], segments: &[String], imports: u32) -> Option<usize> {
         let first = segments.first()?;
         let child = [at, std::slice::from_ref(first)].concat();
@@ -109,7 +108,7 @@ fn named(code: &str) -> Vec<Path> {
     free.map(|at| Path { segments: segments(&code[at..]), name: None }).filter(|path| path.segments.len() > 1).collect()
 }
 
-/// The names at the beginning of `code` that `::` joins.
+/// The names at the start of `code` joined by `::`.
 fn segments(code: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = code;
@@ -126,7 +125,7 @@ fn segments(code: &str) -> Vec<String> {
     }
 }
 
-/// What the `use` declarations of a file import.
+/// The imports of a file's `use` declarations.
 fn imports(code: &str) -> Vec<Path> {
     let mut paths = Vec::new();
     for at in code::places(code, "use") {
@@ -137,7 +136,7 @@ fn imports(code: &str) -> Vec<Path> {
     paths
 }
 
-/// Adds the leaves of a tree of imports below `prefix`: `a::{b, c as d, e::*}` has three.
+/// Adds the leaves of an import tree below `prefix`: `a::{b, c as d, e::*}` has three.
 fn add_tree(prefix: &[String], tree: &str, paths: &mut Vec<Path>) {
     let tree = tree.trim();
     let (head, rest) = tree.split_at(tree.find('{').unwrap_or(tree.len()));
@@ -156,7 +155,7 @@ fn add_tree(prefix: &[String], tree: &str, paths: &mut Vec<Path>) {
     }
 }
 
-/// `inner` divided at the commas that stand in no braces.
+/// Splits `inner` at commas outside braces.
 fn parts(inner: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut begin) = (Vec::new(), 0, 0);
     for (at, byte) in inner.bytes().enumerate() {

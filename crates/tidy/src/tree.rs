@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Folders that hold no sources.
 const SKIPPED_FOLDERS: [&str; 4] = ["target", ".git", "node_modules", "__pycache__"];
-/// Extensions of files that hold text; files without extension are looked at, too.
+/// Extensions of text files; files without extension are checked, too.
 const TEXT: [&str; 15] =
     ["rs", "md", "txt", "toml", "py", "sh", "js", "mjs", "ts", "html", "css", "c", "h", "yml", "lock"];
 /// Larger files are fixtures.
@@ -19,7 +19,7 @@ pub struct Source {
     pub path: String,
     /// Its text.
     pub text: String,
-    /// For Rust, the text with comments and literals blanked; otherwise empty.
+    /// For Rust, the text with comments and literals blanked out; else empty.
     pub code: String,
 }
 
@@ -57,7 +57,7 @@ impl Source {
 pub struct Finding {
     /// The file.
     pub path: String,
-    /// The line, from 1; 0 if it concerns the file as a whole.
+    /// Line, from 1; 0 for the file as a whole.
     pub line: usize,
     /// The defect, and the remedy.
     pub sentence: String,

@@ -46,7 +46,7 @@ fn rules_have_their_own_names_and_a_sentence() {
     assert!(RULES.iter().all(|r| is_one_sentence(r.summary)));
 }
 
-/// Endings of names that are units; the unit stands beside the name.
+/// Suffixes of names that are units, which belong in the unit field instead.
 const UNITS: [&str; 12] = ["ns", "us", "ms", "s", "sec", "secs", "seconds", "hz", "pct", "percent", "kb", "mb"];
 
 fn is_one_sentence(text: &str) -> bool {
@@ -83,10 +83,10 @@ fn wrong_with(spec: &[Tunable]) -> Vec<String> {
     wrong
 }
 
-/// What makes settings of what was typed.
+/// Parses typed settings.
 type Values = fn(&Typed) -> Result<goodness_core::tunable::Values, TunableError>;
 
-/// Tunables whose default, typed as it is shown, is refused.
+/// Tunables whose displayed default is not accepted as input.
 fn refused_defaults(spec: &[Tunable], values: Values) -> Vec<String> {
     let refused = |t: &Tunable| {
         let answer = values(&[(t.name.to_string(), t.default.clone())]).err();

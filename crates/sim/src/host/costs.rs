@@ -1,4 +1,4 @@
-//! Costs of the host's own work: the CPU that does it pays, and the observer is told.
+//! Costs of the host's own work: charges the CPU that does it and reports it to the observer.
 
 use super::Host;
 use goodness_core::{Costs, CpuId, Effort, Event, Overhead, Span, TaskId, Time};
@@ -56,8 +56,8 @@ impl Host<'_> {
         self.overhead(cpu, kind, span);
     }
 
-    /// The interrupt that ended a sleep keeps `cpu`: a burst goes on through it but cannot end within; what the CPU
-    /// does for the host is put off.
+    /// Charges the interrupt that ended a sleep to `cpu`. A running burst continues during it but cannot end within;
+    /// the CPU's host work is delayed.
     pub fn timer_cost(&mut self, cpu: CpuId) {
         let cost = self.machine.costs.timer;
         let Some(task) = self.referee.current(cpu).filter(|_| cost > Span::ZERO) else { return };
@@ -77,7 +77,7 @@ impl Host<'_> {
         self.arm(cpu, task);
     }
 
-    /// CPU time the policy's effort since the last call costs, told to the observer as overhead of `cpu`.
+    /// CPU time of the policy's effort since the last call, reported as overhead of `cpu`.
     #[inline]
     pub fn effort_cost(&mut self, cpu: CpuId) -> Span {
         if !self.charging.effort {
@@ -87,7 +87,7 @@ impl Host<'_> {
         self.effort_overhead(cpu, counts)
     }
 
-    /// Tells the observer of CPU time spent by the host, if any.
+    /// Reports CPU time spent by the host, if any, to the observer.
     #[inline]
     pub fn overhead(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
         if span > Span::ZERO {

@@ -1,4 +1,4 @@
-//! Execution: who runs where, since when, and what interrupts it.
+//! Execution: the task running on each CPU, and its interruptions.
 
 use super::Host;
 use super::tasks::TaskRun;
@@ -14,7 +14,7 @@ pub struct CpuRun {
     pub last: Option<TaskId>,
     /// Time of the pick or of the last charge.
     pub charged: Time,
-    /// Time from which the running task does its own work: before it, the CPU works for the host.
+    /// Time from which the running task does its own work; before, the CPU does host work.
     pub working: Time,
     /// End of the slice of the pick.
     pub slice_end: Time,
@@ -24,8 +24,8 @@ pub struct CpuRun {
     pub capacity: u32,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
-    /// Number of the last choice. A pending `Reschedule` entry with another number is stale: choosing for any reason
-    /// answers what was asked before.
+    /// Number of the last pick. A pending `Reschedule` entry with another number is stale, because any pick satisfies
+    /// earlier requests.
     pub ask_stamp: u32,
 }
 
@@ -61,8 +61,8 @@ impl CpuRun {
 }
 
 impl Host<'_> {
-    /// `cpu` was newly asked to reschedule. A tick's wish is heeded at once (`by` is `None`); a wake-up's after the
-    /// time it takes to interrupt another CPU, to leave the kernel, or for an idle CPU to wake up.
+    /// Schedules the reschedule of `cpu`. A tick's request takes effect at once (`by` is `None`). A wake-up's takes
+    /// effect after the time to interrupt another CPU, to leave the kernel, or for an idle CPU to wake up.
     #[inline]
     pub fn will_reschedule(&mut self, cpu: CpuId, by: Option<CpuId>) {
         let costs = &self.machine.costs;
@@ -83,7 +83,7 @@ impl Host<'_> {
         }
     }
 
-    /// These CPUs were newly asked to reschedule, by `by`.
+    /// Schedules the reschedule of these CPUs, as requested by `by`.
     #[inline]
     fn will_reschedule_all(&mut self, asked: Asked, by: CpuId) {
         if asked == [None, None] {
@@ -94,7 +94,7 @@ impl Host<'_> {
         }
     }
 
-    /// All CPUs that were asked at this instant stop what they do and choose again.
+    /// Makes all CPUs with a request at this instant stop and pick again.
     pub fn reschedule_asked(&mut self) {
         let mut index = 0;
         while index < self.asked.len() {
@@ -115,13 +115,13 @@ impl Host<'_> {
         self.arm_policy_timer();
     }
 
-    /// The running task stays runnable but gives up its CPU, which chooses again.
+    /// Takes the running task off its CPU while it stays runnable; the CPU picks again.
     pub fn stop_runnable(&mut self, cpu: CpuId, task: TaskId, stop: Stop, why: Enqueue, off: Off) {
         self.charge(cpu, stop);
         self.requeue(cpu, task, why, off);
     }
 
-    /// The task that runs on `cpu`, charged already, is queued there again, and the CPU chooses.
+    /// Requeues the task running on `cpu`, already charged, and lets the CPU pick.
     pub fn requeue(&mut self, cpu: CpuId, task: TaskId, why: Enqueue, off: Off) {
         if let Some(other) = self.referee.requeue(cpu, why) {
             self.will_reschedule(other, Some(cpu));
@@ -159,7 +159,7 @@ impl Host<'_> {
         now.since(std::mem::replace(charged, now))
     }
 
-    /// Asks the policy whom to run on `cpu`, where nothing runs, and starts it. `prev` just left in manner `off`.
+    /// Has the policy pick a task for `cpu`, where nothing runs, and starts it. `prev` just left in state `off`.
     fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         let stamp = &mut self.cpus[cpu.index()].ask_stamp;
         *stamp = stamp.wrapping_add(1);
@@ -175,7 +175,7 @@ impl Host<'_> {
         }
     }
 
-    /// There is nobody to run on `cpu`.
+    /// Makes `cpu` idle.
     fn go_idle(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         self.effort_cost(cpu);
         self.agenda.bursts.set(cpu, Time::NEVER);
@@ -184,7 +184,7 @@ impl Host<'_> {
         }
     }
 
-    /// Starts `pick` on `cpu`, which was on `from` before: costs first, then its own work.
+    /// Starts `pick` on `cpu`; it was on `from` before. Costs come first, then its own work.
     #[inline]
     fn run_on(&mut self, cpu: CpuId, pick: Pick, from: CpuId, prev: Option<TaskId>, off: Off) {
         let Pick { task, timeslice } = pick;
@@ -231,7 +231,7 @@ impl Host<'_> {
         }
     }
 
-    /// The time that `arm` set has come: the burst is done or the slice is over. Whatever follows sets a new one.
+    /// Handles the time set by `arm`: the burst or the slice has ended. Every path sets a new one.
     pub fn burst_ended(&mut self, cpu: CpuId) {
         let Some(task) = self.referee.current(cpu) else { return self.agenda.bursts.set(cpu, Time::NEVER) };
         let now = self.now();

@@ -1,14 +1,14 @@
-//! The host of one run: it advances time, serves what is due, and performs what the referee rules.
+//! The host of one run: advances time, handles due events, and carries out what the referee returns.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `cpus` | execution: who runs where, ticks, slices, moves |
+//! | `cpus` | execution: running tasks, ticks, slices, migrations |
 //! | `tasks` | the host's part of a task: starts, wake-ups, sleeps |
-//! | `steps` | steps of behaviours, performed |
+//! | `steps` | steps of behaviours |
 //! | `outside` | clients and other actors that use no CPU |
 //! | `storage` | disks, files and page cache |
 //! | `costs` | CPU time of the host's own work |
-//! | `standstill` | runs in which time stands still |
+//! | `standstill` | detection of runs in which time does not advance |
 
 mod costs;
 mod cpus;
@@ -38,13 +38,13 @@ struct Agenda {
     calendar: Calendar,
     bursts: Bursts,
     horizon: Time,
-    /// Runnable tasks plus timers and starts to come: at zero nobody can act.
+    /// Number of runnable tasks, timers and pending starts. At zero, nothing can happen any more.
     live: u64,
     /// Time at which the policy's timer is due.
     policy_timer: Time,
 }
 
-/// One run.
+/// State of one run.
 pub struct Host<'a> {
     machine: &'a Machine,
     referee: Referee,
@@ -53,7 +53,7 @@ pub struct Host<'a> {
     runs: Vec<TaskRun>,
     /// Number of each task's latest timer: an entry of the calendar with another number was overtaken by events.
     stamps: Vec<u32>,
-    /// What each task does before its next step, if its run says that there is something.
+    /// Deferred work of each task before its next step; its run shows whether there is any.
     deferred: Vec<Deferred>,
     cpus: Vec<CpuRun>,
     /// CPUs that reschedule at this instant.
@@ -138,8 +138,8 @@ impl<'a> Host<'a> {
         &self.referee.tasks()[task]
     }
 
-    /// Lets happen what comes next: entries of the calendar, at one instant followed by rescheduling and only then by
-    /// the ends of bursts. Says why the run is over if it is.
+    /// Advances to the next events: all calendar entries of one instant, then rescheduling, and only then the ends of
+    /// bursts. Returns the reason if the run is over.
     #[inline]
     fn advance(&mut self) -> Option<End> {
         let (ends, cpu) = self.agenda.bursts.first();
@@ -165,7 +165,7 @@ impl<'a> Host<'a> {
         None
     }
 
-    /// Sets the clock to the next event, unless the run is over. `Time::NEVER` stands for no event.
+    /// Sets the clock to the next event, unless the run is over. `Time::NEVER` means there is no event.
     #[inline]
     fn begin(&mut self, at: Time) -> Option<End> {
         if at >= self.agenda.horizon || self.agenda.live == 0 || self.is_at_fault() {
@@ -193,7 +193,7 @@ impl<'a> Host<'a> {
         End::Horizon
     }
 
-    /// Lets the event of an entry happen.
+    /// Handles a calendar entry.
     #[inline]
     fn serve(&mut self, entry: Entry) {
         match entry {
@@ -221,7 +221,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Asks the policy when it wants its timer, if it has one.
+    /// Schedules the policy's next timer, if it has one.
     #[inline]
     fn arm_policy_timer(&mut self) {
         if let Some(at) = self.referee.next_timer()
@@ -252,14 +252,15 @@ impl<'a> Host<'a> {
         self.fault.take()
     }
 
-    /// A policy or an elevator gave an answer that cannot be.
+    /// Ends the run because a policy or elevator gave an invalid answer.
     #[cold]
     fn refused(&mut self, refusal: &Refusal) {
         let Refusal { at, sentence } = refusal.clone();
         self.fault.get_or_insert(Fault { at, blame: Blame::Policy, task: None, sentence });
     }
 
-    /// The work asks for what cannot be: the programme of `task`, where it is known. `what` follows its name.
+    /// Ends the run because the work requested something impossible: the behaviour of `task`, if known. `what` follows
+    /// its name.
     #[cold]
     fn at_fault(&mut self, task: impl Into<Option<TaskId>>, what: String) {
         if !self.is_at_fault() {

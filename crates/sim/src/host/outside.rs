@@ -1,5 +1,5 @@
-//! Outsiders: clients, disks. They use no CPU, so no policy and no observer sees them; their
-//! wakes are interrupts. At one instant they act after the event that reached them, in the order in which it did.
+//! Outsiders, such as clients. They use no CPU, so policies and observers do not see them; their wakes are interrupts.
+//! At one instant they act after the events that reached them, in that order.
 
 use super::Host;
 use crate::calendar::Entry;
@@ -7,10 +7,10 @@ use crate::calendar::class;
 use crate::places::Waiting;
 use goodness_core::{Behaviour, Channel, Outsider, Rng, Seed, Step, StepContext, TaskId, Time};
 
-/// Steps in a row that take no time before somebody is taken for stuck.
+/// Most consecutive steps without time before an outsider counts as stuck.
 const IDLE_STEPS: u32 = 100_000;
 
-/// One of them.
+/// State of one outsider.
 struct Actor {
     name: String,
     behaviour: Box<dyn Behaviour>,
@@ -51,13 +51,13 @@ impl Host<'_> {
         }
     }
 
-    /// Somebody's sleep is over, or its time to begin has come.
+    /// Handles an outsider's start, or the end of its sleep.
     pub fn outsider_due(&mut self, index: u32) {
         self.agenda.live -= 1;
         self.outside.rouse(index);
     }
 
-    /// Lets everybody act whom this instant's events reached, until all of them wait or sleep.
+    /// Runs all outsiders reached by events of this instant, until they wait or sleep.
     #[cold]
     #[inline(never)]
     pub fn let_outsiders_act(&mut self) {
@@ -117,7 +117,7 @@ impl Host<'_> {
         false
     }
 
-    /// Makes an outsider wait; true if what it waits for was there already.
+    /// Makes an outsider wait. Returns true if the event had already happened.
     fn outsider_waits(&mut self, index: u32, me: TaskId, channel: Channel) -> bool {
         if !self.outsider_knows(index, channel) {
             return false;

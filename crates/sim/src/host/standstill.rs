@@ -1,5 +1,5 @@
-//! Runs in which time stands still: tasks that only yield, or wake each other, for ever; or a policy that keeps the
-//! host busy.
+//! Detects runs in which time does not advance: tasks that only yield or wake each other forever, or a policy that
+//! keeps the host busy.
 
 use super::Host;
 use goodness_core::{TaskId, Time};
@@ -14,7 +14,7 @@ const LOOKS_MAX: u32 = 8;
 pub struct Standstill {
     events: u64,
     events_max: u64,
-    /// Number of the event at which to look: the next multiple of [`EVENTS`], or one more than the limit.
+    /// Number of the next event to check at: the next multiple of [`EVENTS`], or one above the limit.
     look_at: u64,
     /// Time of the last look.
     at: Time,
@@ -25,7 +25,7 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// Nothing has happened yet; `events_max` events may.
+    /// The state before the first event; at most `events_max` events are allowed.
     pub fn new(events_max: u64) -> Standstill {
         let look_at = EVENTS.min(events_max.saturating_add(1));
         Standstill { events: 0, events_max, look_at, at: Time::NEVER, looks: 0, restless: None }
@@ -51,7 +51,7 @@ impl Standstill {
 }
 
 impl Host<'_> {
-    /// Ends the run if it exceeds its limit of events or if time stands still.
+    /// Ends the run if it exceeds its limit of events or if time does not advance.
     #[cold]
     pub fn look_for_standstill(&mut self) {
         let now = self.now();

@@ -11,17 +11,17 @@ use goodness_core::{
 /// Steps in a row that take no time before a task is taken for stuck.
 const IDLE_STEPS: u32 = 1_000_000;
 
-/// Tells if the task goes on with its next step.
+/// Whether the task continues with its next step.
 pub enum Then {
     /// It does.
     Next,
-    /// It left the CPU, began a burst, or the run failed.
+    /// It left the CPU, started a burst, or the run failed.
     Stop,
 }
 
 impl Host<'_> {
-    /// The task on `cpu` completed its burst: takes steps until one takes time, the task leaves the CPU, or
-    /// the CPU was asked to reschedule.
+    /// Continues the task on `cpu` after its burst: takes steps until one takes time, the task leaves the CPU, or the
+    /// CPU is asked to reschedule.
     pub fn step(&mut self, cpu: CpuId, task: TaskId) {
         for _ in 0..IDLE_STEPS {
             let then = match self.take_deferred(task) {
@@ -42,7 +42,7 @@ impl Host<'_> {
         self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
     }
 
-    /// Asks the behaviour what comes next and performs it.
+    /// Gets the next step from the behaviour and performs it.
     #[inline]
     fn next_step(&mut self, cpu: CpuId, task: TaskId) -> Then {
         if self.storage.is_some() {
@@ -67,7 +67,7 @@ impl Host<'_> {
         }
     }
 
-    /// The two steps that almost all steps are; [`Self::perform_other`] has the rest.
+    /// Performs the two most frequent kinds of step; [`Self::perform_other`] handles the rest.
     #[inline(always)]
     fn perform(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
         match step {
@@ -140,7 +140,7 @@ impl Host<'_> {
         self.fall_asleep(cpu, task, at)
     }
 
-    /// Blocks until `at`, or goes on at once if the call took longer than the sleep.
+    /// Blocks until `at`, or continues at once if that has passed.
     #[inline(always)]
     fn fall_asleep(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
         if at <= self.now() {
@@ -161,7 +161,7 @@ impl Host<'_> {
         }
     }
 
-    /// `task` wakes who waits first on `channel`; as `waker`, or as the interrupt that it stands for.
+    /// `task` wakes the first waiter of `channel`, as `waker` or as an interrupt.
     fn post(&mut self, task: TaskId, channel: Channel, waker: Option<TaskId>, sync: bool) -> Then {
         if !self.known(task, channel) {
             return Then::Stop;
@@ -177,7 +177,7 @@ impl Host<'_> {
         }
     }
 
-    /// Wakes a task, or somebody outside.
+    /// Wakes a task or an outsider.
     pub fn wake_anyone(&mut self, woken: TaskId, waker: Option<TaskId>, sync: bool) {
         match woken.index().checked_sub(self.referee.tasks().len()) {
             None => self.wake(woken, waker, sync),
@@ -255,7 +255,7 @@ impl Host<'_> {
         Then::Next
     }
 
-    /// Changes the running task: off, edited, and back on its queue; its CPU then picks again.
+    /// Changes the running task: takes it off, edits it and requeues it; its CPU picks again.
     fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut Task)) -> Then {
         self.charge(cpu, Stop::Preempted);
         self.referee.edit(task, edit);

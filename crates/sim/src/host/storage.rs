@@ -1,5 +1,5 @@
-//! Tasks' I/O: the page cache, the block layer below it, and who waits for what. Disks and flusher use no CPU; what
-//! they finish wakes tasks as interrupts do.
+//! Tasks' I/O: the page cache, the block layer below it, and the waiting tasks. Disks and the flusher use no CPU; their
+//! completions wake tasks like interrupts.
 
 use super::Host;
 use super::steps::Then;
@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 /// Pieces that the flusher has under way at most. A choice: the request pool of a queue.
 const FLUSHER_MAX: usize = 128;
 
-/// Pages that one step reads or writes at a time; the rest of the step follows when they are there. 1 MiB, what the
-/// flusher writes at a time: a choice. It bounds what is on its way for a task, and lets a large write wait amidst it.
+/// Most pages per part of a step; the rest follows when they are done. 1 MiB, the flusher's unit: a choice. It bounds a
+/// task's I/O in flight and lets a large write wait midway.
 const PART: u32 = 256;
-/// Pieces that a task asks for before the block layer sees them. A choice, far above what a queue plugs by itself.
+/// Most I/Os of a task that are collected before they are submitted. A choice, far above the plug size of a queue.
 const PLUG_MAX: usize = 1024;
 /// Steps of a task at one instant before it is taken for stuck, however often it waited among them.
 const STEPS_MAX: u32 = 1_000_000;
@@ -32,7 +32,7 @@ const FLUSH: u64 = 1 << 62;
 /// A task's I/O under way, for which it waits.
 #[derive(Default)]
 struct TaskIo {
-    /// Pieces asked for and not done.
+    /// I/Os submitted and not completed.
     under_way: u32,
     /// Pieces that wait for a slot of a request pool.
     unadmitted: u32,
@@ -40,7 +40,7 @@ struct TaskIo {
     awaits: Option<u32>,
     /// Transfers and flushes it waits for.
     transfers: u32,
-    /// File to make durable: the device is told once the transfers are done.
+    /// File to sync. The device is flushed once the transfers are done.
     sync: Option<Syncing>,
     /// The step that came when it had to wait for a slot.
     deferred: Option<Step>,
@@ -59,11 +59,12 @@ struct TaskIo {
 struct Syncing {
     file: FileId,
     cpu: CpuId,
-    /// True if the page cache is asked once more.
+    /// True if the page cache must be asked once more.
     again: bool,
 }
 
-/// The end of what is done first of `pages` pages from `page` of a file of `size` pages, and how many remain, if any.
+/// End of the first part of `pages` pages from `page`, in a file of `size` pages, and the number of pages that remain,
+/// if any.
 fn part(page: u32, pages: u32, size: u32) -> (u32, Option<u32>) {
     let all = page.saturating_add(pages).min(size);
     let end = page.saturating_add(PART).min(all);
@@ -81,7 +82,7 @@ impl TaskIo {
         &mut self.ahead[index].1
     }
 
-    /// Counts a step; says whether it is one of too many at one instant.
+    /// Counts a step. Returns whether there were too many at one instant.
     fn is_stuck(&mut self, now: Time) -> bool {
         self.steps = if self.at == now { self.steps + 1 } else { 1 };
         self.at = now;
@@ -101,7 +102,7 @@ pub struct StorageRun {
     files: Vec<(VolumeId, File)>,
     cache: PageCache,
     tasks: Vec<TaskIo>,
-    /// Pieces asked for since the last step that took time, all of one task.
+    /// I/Os collected since the last step that took time, all of one task.
     plug: Vec<(VolumeId, Io)>,
     /// Those of them for one volume.
     batch: Vec<Io>,
@@ -149,7 +150,7 @@ impl StorageRun {
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
     }
 
-    /// Submits the pieces of a transfer of the page cache, for whom `by` names and on its CPU.
+    /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU.
     fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
         let it = self.cache.transfer(id);
         let (volume, file) = &self.files[it.file.0 as usize];
@@ -304,8 +305,8 @@ impl Host<'_> {
         self.wait_for_io(cpu, task)
     }
 
-    /// The next part of a sync whose parts so far are done: the pages, those written over meanwhile, the device's own
-    /// cache. Says whether there is something more to wait for.
+    /// Starts the next part of a sync: the pages, then pages overwritten meanwhile, then the device's cache. Returns
+    /// false if nothing is left.
     fn go_on_with_sync(&mut self, task: TaskId) -> bool {
         let now = self.now();
         let storage = self.storage.as_mut().expect("a task that syncs has storage");
@@ -343,8 +344,8 @@ impl Host<'_> {
         self.heed_disks();
     }
 
-    /// Before `step`: hands over what the task asked for, unless it asks for more. If the block layer has no slot for
-    /// it, the step is put off, and the task blocks.
+    /// Submits the task's collected I/O before `step`, unless `step` adds to it. If the block layer has no slot, the
+    /// step is deferred and the task blocks.
     pub fn unplug(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Result<Step, Then> {
         let storage = self.storage.as_mut().expect("asked by the caller");
         let it = &mut storage.tasks[task.index()];
@@ -374,7 +375,7 @@ impl Host<'_> {
         self.heed_disks();
     }
 
-    /// Goes on, or blocks until what the task waits for has happened.
+    /// Continues, or blocks until the awaited I/O is done.
     fn wait_for_io(&mut self, cpu: CpuId, task: TaskId) -> Then {
         self.submit_all();
         let now = self.now();
@@ -426,7 +427,7 @@ impl Host<'_> {
         self.heed_disks();
     }
 
-    /// Lets the flusher write what it should, and looks again later if something stays dirty.
+    /// Lets the flusher write, and checks again later while pages are dirty.
     fn flush(&mut self) {
         let now = self.now();
         let by = Io::read(Submitter(self.referee.tasks().len() as u32), 0, 0);
@@ -445,7 +446,7 @@ impl Host<'_> {
         }
     }
 
-    /// Tells the observer and the tasks what the disks had to say, until they have said everything.
+    /// Passes the disks' outcomes to the observer and the tasks until there are no more.
     fn heed_disks(&mut self) {
         let now = self.now();
         loop {
@@ -539,7 +540,7 @@ impl Host<'_> {
         self.wake(task, None, false);
     }
 
-    /// Puts the next event of the disks into the calendar, and says whether they keep the run alive.
+    /// Schedules the next event of the disks. Returns whether they keep the run alive.
     fn arm_disks(&mut self) {
         let storage = self.storage.as_mut().expect("asked by storage");
         let next = storage.disks.next_event();

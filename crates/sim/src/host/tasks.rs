@@ -1,4 +1,4 @@
-//! Tasks: their private part, how they start, wake and sleep.
+//! The host's state of tasks: start, wake-up and sleep.
 
 use super::Host;
 use crate::calendar::Entry;
@@ -8,15 +8,15 @@ use goodness_core::{
     WakeSource, Workload,
 };
 
-/// The host's state of a task, which policies do not see: one cache line, which each burst touches. The rest stands in
-/// columns of the host.
+/// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of
+/// the host.
 #[repr(align(64))]
 pub struct TaskRun {
     pub behaviour: Box<dyn Behaviour>,
     pub rng: Rng,
     /// Work left of the current burst, at full speed.
     left: Span,
-    /// The CPU it last ran on, or [`TaskRun::NOWHERE`].
+    /// CPU it last ran on, or [`TaskRun::NOWHERE`].
     ran_on: u32,
     /// True if it has something to do before its next step; see [`Deferred`].
     pub is_deferred: bool,
@@ -24,10 +24,10 @@ pub struct TaskRun {
     pub is_forked: bool,
 }
 
-/// What a task does before its next step.
+/// Deferred work before a task's next step.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Deferred {
-    /// Nothing.
+    /// None.
     #[default]
     Nothing,
     /// It takes a lock.
@@ -37,7 +37,7 @@ pub enum Deferred {
 }
 
 impl TaskRun {
-    /// Stands for a CPU where the task never ran.
+    /// Marks a task that never ran.
     const NOWHERE: u32 = u32::MAX;
 
     /// The CPU it last ran on, once it has run.
@@ -169,8 +169,8 @@ impl Host<'_> {
         }
     }
 
-    /// Makes the blocked `task` runnable. `waker` runs right now on its own CPU; without one, an interrupt
-    /// on the CPU where the task last ran does it.
+    /// Makes the blocked `task` runnable. `waker` is running on its own CPU; if `None`, an interrupt on the task's last
+    /// CPU wakes it.
     #[inline(always)]
     pub fn wake(&mut self, task: TaskId, waker: Option<TaskId>, sync: bool) {
         debug_assert_eq!(self.task(task).state, State::Blocked);
@@ -196,8 +196,8 @@ impl Host<'_> {
         }
     }
 
-    /// Takes the time of a wake-up from what runs on `by`: the waker itself, or whom the interrupt disturbs. On an
-    /// idle CPU nobody is delayed.
+    /// Charges a wake-up to the task running on `by`: the waker itself, or the interrupted task. On an idle CPU nobody
+    /// is delayed.
     fn pay_for_wakeup(&mut self, by: CpuId, cost: Span, by_task: bool) {
         let disturbed = self.referee.current(by);
         if !by_task && disturbed.is_none() {
@@ -216,7 +216,7 @@ impl Host<'_> {
         self.deferred[task.index()] = what;
     }
 
-    /// What the task does before its next step.
+    /// Takes the deferred work before the task's next step.
     #[inline]
     pub fn take_deferred(&mut self, task: TaskId) -> Deferred {
         if std::mem::take(&mut self.runs[task.index()].is_deferred) {

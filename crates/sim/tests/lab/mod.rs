@@ -1,16 +1,16 @@
-//! Small runs told as (who, when).
+//! Small runs as (who, when) lists.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use goodness_core::*;
 use goodness_sim::{Options, Outcome, simulate};
 
-/// A programme: its steps in order, then exit.
+/// A behaviour: its steps in order, then exit.
 pub fn programme(steps: &[Step]) -> Box<dyn Behaviour> {
     let mut steps = std::collections::VecDeque::from(steps.to_vec());
     Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit))
 }
 
-/// A task that is there from the beginning; `a`, `b`, … in order of their list.
+/// An initial task, named `a`, `b`, … by its position in the list.
 pub fn task(steps: &[Step]) -> TaskSpec {
     TaskSpec {
         name: String::new(),
@@ -21,7 +21,7 @@ pub fn task(steps: &[Step]) -> TaskSpec {
     }
 }
 
-/// Work without an end of its own.
+/// Work without a horizon.
 pub fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
     Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
 }
@@ -33,7 +33,7 @@ pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Worklo
     (events, outcome)
 }
 
-/// Stints as text: `a 0..10  b 10..20`, in milliseconds, one word a stint; more than one CPU is named.
+/// Slices as text: `a 0..10  b 10..20`, in milliseconds, one word per slice; CPUs are named if there are several.
 pub fn schedule(events: &[(Time, Event)]) -> String {
     let mut since = std::collections::BTreeMap::new();
     let mut stints = Vec::new();
@@ -61,7 +61,7 @@ pub fn schedule(events: &[(Time, Event)]) -> String {
 
 pub const MS: fn(u64) -> Span = Span::from_ms;
 
-/// One CPU at HZ 1000, free of costs.
+/// One CPU at HZ 1000 without costs.
 pub fn one_cpu() -> Machine {
     Machine::flat(1, 1000).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The table of crates in ARCHITECTURE.md agrees with the tree, and dependencies point one way: up in that table.
+//! The crate table in ARCHITECTURE.md matches the tree, and each crate depends only on crates above it in the table.
 
 use super::Rule;
 use crate::tree::{Finding, Source, Tree};
@@ -30,7 +30,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Folders that the table's first column names, in order, with their places in the text.
+/// Folders in the table's first column, in order, with their positions.
 fn rows(page: &Source) -> Vec<(usize, &str)> {
     let mut at = 0;
     let mut rows = Vec::new();
@@ -67,7 +67,7 @@ impl<'a> Manifest<'a> {
         Some(Manifest { folder, name, dependencies })
     }
 
-    /// The row is missing, or stands above that of a crate it depends on.
+    /// The row is missing, or stands above a dependency's.
     fn misplaced(&self, page: &Source, rows: &[(usize, &str)], crates: &[Manifest]) -> Vec<Finding> {
         let place = |folder: &str| rows.iter().position(|(_, other)| *other == folder);
         let Some(own) = place(self.folder) else {

@@ -1,4 +1,4 @@
-//! Policies and simulator are pure: time, chance and memory of what happened come in through their arguments.
+//! Policies and simulator are pure: time, randomness and history come in through their arguments.
 
 use super::Rule;
 use crate::code;

@@ -1,4 +1,4 @@
-//! Names say what a thing is.
+//! Names are specific.
 
 use super::Rule;
 use crate::code;
@@ -11,9 +11,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Words that say nothing, wherever in a name they stand.
+/// Words without meaning anywhere in a name.
 const ANYWHERE: [&str; 7] = ["util", "utils", "utility", "helper", "helpers", "manager", "misc"];
-/// Words that say nothing when they are the whole name, or what kind of thing a type is.
+/// Words without meaning as a whole name, or as the last word of a type's.
 const ALONE: [&str; 3] = ["data", "info", "stuff"];
 
 fn check(tree: &Tree) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! Rust alone builds the program: no dependency compiles C, those of features that say so aside.
+//! The program builds with Rust alone: no dependency compiles C, except behind features.
 
 use super::Rule;
 use crate::tree::{Finding, Tree};
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Packages with which build scripts compile C, or find libraries of it.
 const TOOLS: [&str; 5] = ["autotools", "bindgen", "cc", "cmake", "pkg-config"];
-/// Dependencies that may, in features only: they are `optional` wherever they are wanted.
+/// Dependencies allowed behind features only; they must be `optional` everywhere.
 const BEHIND_FEATURES: [&str; 1] = ["libbpf-rs"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
@@ -35,7 +35,7 @@ fn unconditional(path: &str, text: &str) -> Vec<Finding> {
     lines.map(|(at, _)| Finding { path: path.into(), line: at + 1, sentence: sentence() }).collect()
 }
 
-/// From each package of this repository to the tools that compile C: `ours → theirs → cc`, the first way to each.
+/// For each package of this repository, the shortest path to each tool that compiles C: `ours → theirs → cc`.
 fn ways_to_tools(lock: &str) -> Vec<String> {
     let packages = packages(lock);
     let own = packages.iter().filter(|(_, package)| package.is_own).map(|(name, _)| *name);
@@ -60,7 +60,7 @@ struct Package<'a> {
     dependencies: Vec<&'a str>,
 }
 
-/// The packages of a lock file by name; of several versions, the dependencies of all.
+/// The packages of a lock file by name, with the dependencies of all their versions.
 fn packages(lock: &str) -> BTreeMap<&str, Package<'_>> {
     let mut packages: BTreeMap<&str, Package<'_>> = BTreeMap::new();
     for part in lock.split("[[package]]").skip(1) {

@@ -1,5 +1,4 @@
-//! Citations can be looked up: `specs section 2.4` is a heading of a fact sheet, and `T-DL-1` is a number that one
-//! states.
+//! Citations exist: `specs section 2.4` is a heading of a fact sheet, and `T-DL-1` a number stated in one.
 
 use super::Rule;
 use crate::tree::{Finding, Source, Tree};
@@ -73,7 +72,7 @@ fn unknown_labels(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The labels in `text`, such as `T-DL-1`, and where they are.
+/// The labels in `text`, such as `T-DL-1`, with their positions.
 fn labels(text: &str) -> Vec<(usize, &str)> {
     let begins = |at: usize| at == 0 || !text.as_bytes()[at - 1].is_ascii_alphanumeric();
     text.match_indices("T-")
@@ -82,7 +81,7 @@ fn labels(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// The label that `text`, which begins with `T-`, begins with: a subject in capitals, and a number.
+/// The label at the start of `text`, after `T-`: a subject in capitals, and a number.
 fn label(text: &str) -> Option<&str> {
     let subject = 2 + text[2..].find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit())?;
     let number = text[subject..].strip_prefix('-')?;
@@ -95,7 +94,7 @@ fn number_of(heading: &str) -> Option<&str> {
     number(heading.trim_start_matches('#').trim_start()).map(|(section, _)| section)
 }
 
-/// The numbers at the start of `text`, joined as in `5.1, 5.2 and 7`.
+/// The section numbers at the start of `text`, joined as in `5.1, 5.2 and 7`.
 fn sections(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = number(text);

@@ -1,4 +1,4 @@
-//! Text fits a window: two files beside each other, or one and its changes.
+//! Lines have at most 120 columns.
 
 use super::Rule;
 use crate::tree::{Finding, Source, Tree};
@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const MOST_COLUMNS: usize = 120;
-/// Extensions of text that people write; the rest is written by programs, or is a fixture.
+/// Extensions of files written by hand; others are generated, or fixtures.
 const WRITTEN: [&str; 10] = ["rs", "md", "toml", "py", "sh", "js", "mjs", "css", "c", "h"];
-/// What still has longer lines. Take a folder out as soon as it has none; nothing is ever put in.
+/// Exempt folders and files. Remove an entry once it has no long lines; never add one.
 const NOT_YET: [&str; 2] = ["CHANGELOG.md", "crates/"];
 
 fn check(tree: &Tree) -> Vec<Finding> {

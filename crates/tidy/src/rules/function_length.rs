@@ -9,7 +9,7 @@ pub(super) const RULE: Rule =
 
 const MOST_LINES: usize = 50;
 
-/// Functions that may be longer: file, name, reason. An entry that is not needed is a finding itself.
+/// Exceptions: file, name, reason. An unnecessary entry is a finding.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 fn check(tree: &Tree) -> Vec<Finding> {

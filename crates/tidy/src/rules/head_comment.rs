@@ -1,4 +1,4 @@
-//! A file says first what it is.
+//! Each file starts with a description.
 
 use super::Rule;
 use crate::tree::{Finding, Tree};

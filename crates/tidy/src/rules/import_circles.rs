@@ -1,4 +1,4 @@
-//! A file can be understood after those it uses: no file is used by what it uses, a parent and its children aside.
+//! Imports form no cycle, except between a parent module and its children.
 
 use super::Rule;
 use crate::modules::{Crate, crates};

@@ -1,4 +1,4 @@
-//! Open work stands in an issue, not in the text.
+//! Open work belongs in issues, not in the text.
 
 use super::Rule;
 use crate::code;

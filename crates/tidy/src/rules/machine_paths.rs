@@ -1,4 +1,4 @@
-//! Nothing in the repository depends on where somebody's disk has what.
+//! The repository contains no paths of a particular machine.
 
 use super::Rule;
 use crate::tree::{Finding, Tree};
@@ -6,7 +6,7 @@ use crate::tree::{Finding, Tree};
 pub(super) const RULE: Rule =
     Rule { name: "machine_paths", summary: "No file names a path of somebody's own machine.", check };
 
-/// Folders that hold somebody's own files. `/home/someone/` is nobody's, and fit for examples.
+/// Home folders of users. `/home/someone/` is allowed in examples.
 const PRIVATE: [&str; 3] = ["/home/", "/root/", "/Users/"];
 
 fn check(tree: &Tree) -> Vec<Finding> {

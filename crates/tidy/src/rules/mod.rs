@@ -27,7 +27,7 @@ use crate::tree::{Finding, Tree};
 pub struct Rule {
     /// Name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Finds what breaks the rule.
     pub check: fn(&Tree) -> Vec<Finding>,
@@ -53,7 +53,7 @@ pub const RULES: &[Rule] = &[
     c_builds::RULE,
 ];
 
-/// Findings of a rule in one file, as `line: sentence`, for the tests of rules.
+/// Findings of a rule in one file, as `line: sentence`, for the rules' tests.
 #[cfg(test)]
 fn found(rule: &Rule, path: &str, text: &str) -> Vec<String> {
     (rule.check)(&Tree::of(&[(path, text)])).iter().map(|f| format!("{}: {}", f.line, f.sentence)).collect()

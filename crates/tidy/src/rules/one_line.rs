@@ -1,4 +1,4 @@
-//! A policy or an elevator is one file and one line: nothing outside its crate knows it by its module.
+//! A policy or elevator is one file and one line: nothing outside its crate refers to its module.
 
 use super::Rule;
 use crate::code;

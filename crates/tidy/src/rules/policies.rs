@@ -31,15 +31,15 @@ const ELEVATOR: Kind = Kind {
     companions: &[("docs/elevators/", ".md", "page (idea, source, what is inferred, weakness)")],
 };
 
-/// Policies that a file declares but the registry does not list, those that share a file, and registered ones without a
-/// page or a golden schedule. `registered` are the names in the registry.
+/// Policies declared in a file but missing in the registry, several in one file, and registered ones without page or
+/// golden schedule. `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_policies(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
     POLICY.incomplete(tree, registered)
 }
 
-/// Elevators that a file declares but the registry does not list, those that share a file, and registered ones without
-/// a page. `registered` are the names in the registry.
+/// Elevators declared in a file but missing in the registry, several in one file, and registered ones without page.
+/// `registered` are the names in the registry.
 #[must_use]
 pub fn incomplete_elevators(tree: &Tree, registered: &[&str]) -> Vec<Finding> {
     ELEVATOR.incomplete(tree, registered)
@@ -70,7 +70,7 @@ impl Kind {
         findings
     }
 
-    /// The names that a file's `About { name: "…", … }` give, tests aside, with their places.
+    /// The names declared by `About { name: "…", … }` outside a file's tests, with their positions.
     fn declared_names<'a>(&self, file: &'a Source) -> Vec<(usize, &'a str)> {
         let code = code::without_tests(&file.code);
         let length = self.declaration.len();
@@ -83,7 +83,7 @@ impl Kind {
         named.collect()
     }
 
-    /// One file, one policy or elevator: what a file declares besides its first.
+    /// Policies or elevators a file declares besides its first.
     fn declared_together(&self, file: &Source) -> Vec<Finding> {
         let Kind { what, .. } = self;
         let others = self.declared_names(file).into_iter().skip(1);
