@@ -1,4 +1,4 @@
-//! Behaviours: a behaviour answers, step by step, what its task wants next. Hosts perform the steps.
+//! Behaviours: a behaviour gives the next step of its task on request; hosts perform the steps.
 
 use crate::rng::Rng;
 use crate::storage::IoStep;
@@ -12,15 +12,15 @@ pub struct Channel(pub u32);
 /// Kind of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
-    /// A counting semaphore: a wake that finds nobody waiting is kept for the next who waits.
+    /// A counting semaphore: a wake without a waiter is kept for the next waiter.
     Semaphore,
-    /// A condition: a wake that finds nobody waiting is lost.
+    /// A condition: a wake without a waiter is lost.
     Condition,
     /// A barrier: waiting ends for all when this many wait.
     Barrier(u32),
 }
 
-/// A mutual-exclusion lock, numbered by the workload; first come, first served.
+/// A mutex with a FIFO queue, numbered by the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LockId(pub u32);
 
@@ -43,15 +43,15 @@ pub enum Step {
     WaitUninterruptible(Channel),
     /// Wake one waiter of a channel.
     Wake(Channel),
-    /// Wake one waiter and say that the waker sleeps soon.
+    /// Wake one waiter, as a sync wake-up: the waker sleeps soon.
     WakeSync(Channel),
     /// Wake all waiters of a channel.
     WakeAll(Channel),
-    /// A wake by an interrupt: as [`Step::Wake`], but no task is named as waker.
+    /// Wake by an interrupt: like [`Step::Wake`], but without a waker.
     Interrupt(Channel),
     /// Take a lock, waiting in turn.
     Lock(LockId),
-    /// Give a lock to the next who waits for it. The task must hold it.
+    /// Release a lock, which the task must hold, to the next waiter.
     Unlock(LockId),
     /// Release the lock and wait on the channel in one step; take the lock again when woken.
     WaitUnlocked(Channel, LockId),
@@ -65,26 +65,26 @@ pub enum Step {
     SetClass(Class, u8),
     /// Change one's own affinity.
     SetAffinity(CpuSet),
-    /// Report a finished request that arrived at the given time; takes no time.
+    /// Report a completed request that arrived at the given time; takes no time.
     Served(Time),
-    /// Read, write, or wait for what was asked for.
+    /// Read, write, or wait for submitted I/O.
     Io(IoStep),
     /// End.
     Exit,
 }
 
-/// The view of a behaviour that is asked for its next step.
+/// Context of a behaviour's next step.
 pub struct StepContext<'a> {
     /// Time at which the previous step was complete.
     pub now: Time,
-    /// Whose step it is.
+    /// The task.
     pub task: TaskId,
-    /// The task's own stream of chance.
+    /// The task's random stream.
     pub rng: &'a mut Rng,
 }
 
-/// Answers what its task does next. Called when the previous step is complete. A bounded number of steps in
-/// a row may take no time; a host stops a task that exceeds the bound with an error naming it.
+/// Gives the next step of its task, once the previous one is complete. Only a limited number of consecutive steps may
+/// take no time; a host fails a task that exceeds the limit.
 pub trait Behaviour: Send {
     /// The next step.
     fn next(&mut self, cx: &mut StepContext) -> Step;

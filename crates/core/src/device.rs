@@ -1,4 +1,4 @@
-//! The device: takes requests, and completes them when its mechanism is done.
+//! Devices: take requests and complete them later.
 
 use crate::request::{Operation, Request, RequestId};
 use crate::time::{Span, Time};
@@ -20,10 +20,10 @@ pub struct DeviceFacts {
     pub volatile_cache: bool,
 }
 
-/// A request that was seen, and the time it took in the device.
+/// A measured request with its service time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// What.
+    /// Operation.
     pub op: Operation,
     /// Its size in sectors.
     pub sectors: u32,
@@ -33,35 +33,34 @@ pub struct Service {
     pub span: Span,
 }
 
-/// A device's behaviour as it was measured: enough for a model that takes as long.
+/// Measured behaviour of a device, from which a model is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSample {
-    /// Facts that the model gives of itself.
+    /// Facts of the model.
     pub facts: DeviceFacts,
-    /// Commands it serves at a time. With 1 the times are times of service; with the depth at which they were seen they
-    /// include waiting in the device.
+    /// Commands served at a time. With 1, the times are pure service times; with the measured queue depth, they include
+    /// waiting in the device.
     pub servers: u32,
     /// Service times by operation.
     pub services: Vec<Service>,
 }
 
-/// A model of a device. Like a policy it is a state machine without a clock: the block layer tells the time.
+/// A model of a device: like a policy, a state machine without a clock, to which the block layer supplies the time.
 ///
-/// Every request that was started completes exactly once. A device may complete in another order than it was given.
+/// Every started request completes exactly once. Completions may be out of order.
 pub trait Device: Send {
     /// Its facts; they never change.
     fn facts(&self) -> DeviceFacts;
 
-    /// The device gets a request. There are fewer than [`DeviceFacts::depth`] in it already. It must not complete
-    /// within this call, but may at the same instant.
+    /// Starts a request. Fewer than [`DeviceFacts::depth`] are in the device already. It must not complete within this
+    /// call, but may at the same instant.
     fn start(&mut self, now: Time, id: RequestId, request: &Request);
 
-    /// Time at which [`Device::advance`] must be called next: the next completion, or a change inside. [`Time::NEVER`]
-    /// if nothing
-    /// is under way.
+    /// Time at which [`Device::advance`] must be called next, for a completion or an internal event. [`Time::NEVER`] if
+    /// nothing is in flight.
     fn next_event(&self) -> Time;
 
-    /// The time given by [`Device::next_event`] has come: appends what is complete at `now` to `done`, in order.
+    /// Advances to the time given by [`Device::next_event`]. Appends completions to `done`, in order.
     fn advance(&mut self, now: Time, done: &mut Vec<RequestId>);
 }
 

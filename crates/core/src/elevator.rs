@@ -6,7 +6,7 @@ use crate::rng::Seed;
 use crate::time::Time;
 use crate::tunable::{Tunable, TunableError, Tunables, Values};
 
-/// An elevator's view during one call. Nothing else exists for it.
+/// An elevator's view of the system during one call.
 #[derive(Clone, Copy)]
 pub struct IoContext<'a> {
     /// The time of the event.
@@ -19,20 +19,20 @@ pub struct IoContext<'a> {
     pub in_flight: u32,
 }
 
-/// Decides what a device gets next.
+/// An I/O elevator: chooses the next request for a device.
 ///
-/// The block layer calls the verbs in this order for one request:
+/// Order of calls for one request:
 ///
 /// ```text
 ///  may_allocate ─▶ insert ─▶ (waiting) ─▶ dispatch ─▶ (in flight) ─▶ complete
-///                    allows_merge, merged ↺   └ absorbed: another request swallowed it; it is gone
+///                    allows_merge, merged ↺   └ absorbed: merged into another request; it is gone
 /// ```
 ///
-/// The layer finds requests that a piece of I/O could join (by their ends and starts), checks place, direction and
-/// size, and asks; the elevator never searches for merges. After `insert`, `complete` and `timer` the layer calls
-/// `dispatch` as long as the device takes more and the answer is not `None`, unless the queue is plugged.
+/// The block layer finds merge candidates by their ends and starts, checks sector, direction and size, and asks; the
+/// elevator never searches. After `insert`, `complete` and `timer` the layer calls `dispatch` until the device is full
+/// or the result is `None`, unless the queue is plugged.
 pub trait Elevator {
-    /// Merges it takes part in.
+    /// Merges it supports.
     fn merges(&self) -> Merges {
         Merges::All
     }
@@ -43,15 +43,14 @@ pub trait Elevator {
         true
     }
 
-    /// True if `survivor` may swallow `absorbed`, which begins where it ends; both wait here. Unless an elevator says
-    /// otherwise: where a piece of I/O like each may join the other.
+    /// True if `absorbed` may be merged into `survivor`, which ends where it starts; both wait here. Default: true if
+    /// an I/O like each may be merged into the other.
     fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         self.allows_merge(cx, survivor, &cx.requests[absorbed].as_io())
             && self.allows_merge(cx, absorbed, &cx.requests[survivor].as_io())
     }
 
-    /// `request`, which waits here, has grown at `side`. At [`Side::Front`] its first sector is another one now:
-    /// `before` is what it was.
+    /// `request`, which waits here, has grown at `side`. At [`Side::Front`] its first sector has changed from `before`.
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, before: u64) {
         let _ = (cx, request, side, before);
     }
@@ -66,20 +65,18 @@ pub trait Elevator {
     /// Takes a waiting request off every list.
     fn remove(&mut self, cx: &IoContext, request: RequestId);
 
-    /// Tells if a slot may be taken for `io` while `used` are: of its direction in the single-queue layer, of its
-    /// hardware
-    /// queue in blk-mq. The layer's own limit is [`QueueFacts::requests_each`].
+    /// Whether a slot may be taken for `io` while `used` are in use: of its direction in the single-queue layer, of its
+    /// hardware queue in blk-mq. The layer's own limit is [`QueueFacts::requests_each`].
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
         let _ = (cx, io, used);
         Allocate::AsUsual
     }
 
-    /// A request begins to wait here; it is never a flush, which passes by every elevator. The answer says whether a
-    /// plugged queue should run at once.
+    /// Adds a request (never a flush, which bypasses elevators). Returns whether a plugged queue should run at once.
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run;
 
-    /// Chooses what `queue` of the device gets next and takes it off the lists. `None`: nothing waits, or it is better
-    /// to wait; then `next_timer` must say until when, unless a completion or an arrival ends the waiting.
+    /// Chooses and removes the next request for `queue` of the device. `None`: nothing waits, or waiting is better;
+    /// then `next_timer` must limit the wait, unless a completion or an arrival ends it.
     fn dispatch(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId>;
 
     /// The device has completed a request that `dispatch` returned. `cx.in_flight` no longer counts it.
@@ -87,12 +84,12 @@ pub trait Elevator {
         let _ = (cx, request);
     }
 
-    /// Time at which [`Elevator::timer`] should be called next, if ever. Asked after each call that may change it.
+    /// Time of the next call of [`Elevator::timer`], if any. Checked after each call that may change it.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time given by [`Elevator::next_timer`] has come.
+    /// Called at the time given by [`Elevator::next_timer`].
     fn timer(&mut self, cx: &IoContext) {
         let _ = cx;
     }
@@ -106,11 +103,11 @@ pub trait Elevator {
     fn has_work(&self) -> bool;
 }
 
-/// The merges that an elevator takes part in.
+/// Merges that an elevator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merges {
-    /// A piece of I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`]
-    /// knows; two requests never unite.
+    /// An I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] determines;
+    /// two requests never merge.
     Newest,
     /// Only behind the request that was last merged or inserted.
     LastOnly,
@@ -129,7 +126,7 @@ pub enum Side {
     Back,
 }
 
-/// The answer to a request for a slot.
+/// Answer to a request for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocate {
     /// The layer's own limit decides.
@@ -140,7 +137,7 @@ pub enum Allocate {
     Wait,
 }
 
-/// The answer to an insertion: run a plugged queue now, or later.
+/// Result of an insertion: run a plugged queue now, or later.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
@@ -159,12 +156,12 @@ pub enum Layer {
     MultiQueue,
 }
 
-/// An elevator's entry in the list: name, summary, source, layer.
+/// Description of an elevator: name, summary, source, layer.
 #[derive(Clone, Copy, Debug)]
 pub struct ElevatorAbout {
     /// The registered name: the file's name with `-` for `_`.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Paper, kernel version or specification section.
     pub source: &'static str,
@@ -208,19 +205,19 @@ pub struct ElevatorEntry {
     pub make: fn(QueueFacts, Option<u32>, &Typed, Seed) -> Result<MadeElevator, TunableError>,
 }
 
-/// An elevator ready to run: the trait object, what it says of itself, and its queue.
+/// An elevator ready to run: trait object, description, and queue attributes.
 pub struct MadeElevator {
     /// Its entry in the list.
     pub about: &'static ElevatorAbout,
-    /// The queue, with as many requests as the elevator asks for.
+    /// Queue attributes, with the elevator's number of requests.
     pub facts: QueueFacts,
     /// The state machine.
     pub elevator: Box<dyn Elevator + Send>,
 }
 
 impl MadeElevator {
-    /// Elevator `E` for a queue. `facts.requests` is the layer's default, `requests` what the user fixed it to; where
-    /// it is `None`, the elevator decides.
+    /// Elevator `E` for a queue. `facts.requests` is the layer's default; `requests` is the user's setting, or `None`
+    /// to let the elevator decide.
     #[must_use]
     pub fn of<E: RegisteredElevator>(
         mut facts: QueueFacts,

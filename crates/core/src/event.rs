@@ -1,5 +1,5 @@
-//! The one stream of events. Simulator, live host and trace readers emit it; metrics, checkers, trace
-//! writers and reports read it, so a simulated and a real run are measured by the same code.
+//! The event stream. Simulator, live host and trace readers emit it; metrics, checkers, trace writers and reports read
+//! it. So simulated and real runs are measured by the same code.
 
 use crate::effort::Effort;
 use crate::machine::CpuId;
@@ -19,7 +19,7 @@ pub enum WakeSource {
 /// Reason for which a task left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Off {
-    /// Still runnable: preempted, slice over.
+    /// Still runnable: preempted, or slice over.
     Preempted,
     /// Still runnable: it yielded.
     Yielded,
@@ -39,7 +39,7 @@ impl Off {
     }
 }
 
-/// CPU time that no task asked for.
+/// CPU time spent by the host itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
     /// Searching the next task.
@@ -108,8 +108,8 @@ impl From<Effort> for Overhead {
 /// A station on the way of block I/O. `Queued` and `Done` are of a piece of I/O, the others of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IoStage {
-    /// A piece of I/O reached the block layer. What it becomes part of, one of the next three says at the same instant,
-    /// or later if it waits for a slot.
+    /// An I/O reached the block layer. One of the next three stages follows at the same instant, or later if it waits
+    /// for a slot.
     Queued,
     /// It joined a waiting request behind its last sector.
     BackMerged,
@@ -130,25 +130,25 @@ pub enum IoStage {
 /// Something that happened to block I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoEvent {
-    /// Where.
+    /// Disk.
     pub disk: DiskId,
     /// Stage that the request reached.
     pub stage: IoStage,
     /// The operation.
     pub op: Operation,
-    /// True if somebody waits for it.
+    /// True if it is synchronous.
     pub sync: bool,
     /// The request; meaningless for [`IoStage::Queued`].
     pub request: RequestId,
-    /// For [`IoStage::Absorbed`] the request that swallowed it and ended where it begins; otherwise the request itself.
+    /// For [`IoStage::Absorbed`], the request it was merged into, which ended where it starts; else the request itself.
     pub survivor: RequestId,
     /// The submitter.
     pub submitter: Submitter,
-    /// First sector, of the piece of I/O for `Queued`, the merges and `Done`, of the request otherwise.
+    /// First sector: of the I/O for `Queued`, the merges and `Done`, else of the request.
     pub sector: u64,
     /// Number of sectors, likewise.
     pub sectors: u32,
-    /// As the stage says; zero elsewhere.
+    /// Duration defined by the stage; zero for others.
     pub span: Span,
 }
 
@@ -157,7 +157,7 @@ pub struct IoEvent {
 pub enum Event {
     /// A task began to exist; it is not runnable yet.
     Fork {
-        /// The task that created it, where that is known.
+        /// The parent, if known.
         parent: Option<TaskId>,
         /// The new task.
         child: TaskId,
@@ -166,16 +166,16 @@ pub enum Event {
     Wakeup {
         /// The task that became runnable.
         task: TaskId,
-        /// The task that caused it; `None` for interrupts, timers, and the start of a run.
+        /// The waker; `None` for interrupts, timers, and the start of a run.
         waker: Option<TaskId>,
-        /// On whose runqueue it goes.
+        /// CPU whose run queue it joins.
         cpu: CpuId,
         /// The context of the waker.
         from: WakeSource,
     },
     /// A CPU went from one task (or idle) to another (or idle). Never emitted when `prev == next`.
     Switch {
-        /// Where.
+        /// CPU.
         cpu: CpuId,
         /// The task that ran; `None` for idle.
         prev: Option<TaskId>,
@@ -186,7 +186,7 @@ pub enum Event {
     },
     /// A task changed its CPU while runnable or at its wake-up.
     Migrate {
-        /// Who.
+        /// Task.
         task: TaskId,
         /// From where.
         from: CpuId,
@@ -195,19 +195,19 @@ pub enum Event {
     },
     /// The host spent CPU time of `cpu` on its own account.
     Overhead {
-        /// Where.
+        /// CPU.
         cpu: CpuId,
         /// For what.
         kind: Overhead,
         /// Duration.
         span: Span,
     },
-    /// A task ended. A `Switch` with [`Off::Exited`] comes at the same instant, after it.
+    /// A task ended. A `Switch` with [`Off::Exited`] follows at the same instant.
     Exit {
-        /// Who.
+        /// Task.
         task: TaskId,
     },
-    /// One request of a modelled service was served, or one cycle of a task's programme is complete.
+    /// A modelled service completed a request, or a task completed a cycle of its program.
     Served {
         /// The task that was served.
         task: TaskId,
@@ -220,7 +220,7 @@ pub enum Event {
 
 /// Watches a run; never changes it.
 pub trait Observer {
-    /// One event; `at` never goes backwards.
+    /// Handles one event; `at` never goes backwards.
     fn observe(&mut self, at: Time, event: &Event);
 
     /// Several events in a row, as hosts hand them over.

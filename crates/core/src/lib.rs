@@ -1,5 +1,5 @@
-//! The vocabulary that everything else speaks: time, task, machine, policy, behaviour, event, tunables,
-//! registry and randomness. No I/O, no clock, no floats.
+//! Shared types and interfaces: time, task, machine, policy, behaviour, event, tunables, registry and randomness. No
+//! I/O, no clock, no floats.
 //!
 //! # Life of a task, as a policy sees it
 //!
@@ -11,11 +11,11 @@
 //!
 //! Four rules hold for every host:
 //!
-//! 1. A running task is not on the runqueue. A policy that weighs the running task keeps it itself.
-//! 2. `charge(Tick)` leaves the task running; every other reason takes it off the CPU before the call.
-//! 3. A preemption is always `charge(Preempted)`, `enqueue(Preempted)`, `pick_next`; the pick may be the same
-//!    task again, which is then not a context switch.
-//! 4. Changes of nice, class or affinity need no verb: a queued task is dequeued with `Change`, edited and
+//! 1. A running task is not on the run queue. A policy that includes the running task in its weights tracks it itself.
+//! 2. `charge(Tick)` leaves the task running; with every other reason it has left the CPU before the call.
+//! 3. A preemption is always `charge(Preempted)`, `enqueue(Preempted)`, `pick_next`. If the same task is picked again,
+//!    it is not a context switch.
+//! 4. Changes of nice, class or affinity have no call of their own: a queued task is dequeued with `Change`, edited and
 //!    enqueued with `Restored`; a running one is charged as `Preempted`, edited and enqueued with `Restored`.
 //!
 //! # Glossary
@@ -23,9 +23,9 @@
 //! | word | meaning |
 //! |---|---|
 //! | timeslice | CPU time a task may use before its policy decides again |
-//! | wake-up latency | from the (first) waking to the switch-in that follows |
-//! | effort | elements a policy looked at to decide; the machine turns it into time |
-//! | stint | one stay on a CPU: from a switch-in to the next switch-out |
+//! | wake-up latency | time from runnable to running: from the first waking of a wait to the next switch-in |
+//! | effort | elements a policy examined for a decision; the machine converts it to time |
+//! | slice | uninterrupted time of a task on a CPU: from a switch-in to the next switch-out |
 
 pub mod behaviour;
 pub mod device;

@@ -1,4 +1,4 @@
-//! The machine: topology, tick and what things cost.
+//! The machine: topology, tick and costs.
 
 use crate::time::{Span, Time};
 use std::fmt;
@@ -61,18 +61,18 @@ pub struct Costs {
     pub address_space: Span,
     /// Waking a task, CPU time of the waker.
     pub wakeup: Span,
-    /// One timer interrupt, CPU time of the CPU it interrupts.
+    /// CPU time of a timer tick, on the CPU it interrupts.
     pub tick: Span,
     /// From a wake-up or preemption request on another CPU until that CPU reacts.
     pub interrupt: Span,
-    /// From a wake-up that preempts the task running on the same CPU until that task has left the kernel and is
-    /// switched out; it goes on with its own work until then.
+    /// Delay from a wake-up that preempts on the same CPU until the preempted task is switched out; it continues its
+    /// own work until then.
     pub preempt: Span,
     /// From a task's call to sleep for a time until it is switched out, CPU time of the task. The timer runs already.
     /// Extra cost of blocking; the rest is part of `switch`.
     pub sleep: Span,
-    /// The interrupt that ends a sleep, CPU time of who runs there and, as clocks count it, part of its burst: a burst
-    /// goes on meanwhile but ends no sooner than the interrupt, and other work of the host waits.
+    /// CPU time of the interrupt that ends a sleep, on the CPU it interrupts. It counts as part of the running burst,
+    /// which continues meanwhile but ends no sooner than the interrupt; other host work waits.
     pub timer: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
@@ -87,7 +87,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// True if a switch costs nothing: neither itself, nor by the caches the next task finds.
+    /// True if a switch costs nothing, neither directly nor through cold caches.
     #[must_use]
     pub fn switching_is_free(&self) -> bool {
         self.switch == Span::ZERO
@@ -97,7 +97,7 @@ impl Costs {
     }
 }
 
-/// CPUs, their neighbourhoods, the tick and the costs.
+/// A machine: CPUs, topology, tick and costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Name of the preset or file.
@@ -115,10 +115,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine of the given CPUs. Neighbourhoods nest: CPUs of one core share a cache, and so on.
+    /// A machine with these CPUs. Topology levels nest: CPUs of one core share a cache, and so on.
     ///
-    /// # Errors
-    /// A sentence when there is no CPU, more than 65 536, or no tick.
+    /// # Errors No CPU, more than 65 536, or no tick, as a sentence.
     pub fn new(name: &str, cpus: Vec<Cpu>, hz: u32) -> Result<Machine, String> {
         if cpus.is_empty() {
             return Err("a machine needs at least one CPU; write for example cpus = 1".into());
@@ -144,10 +143,9 @@ impl Machine {
         Ok(machine)
     }
 
-    /// `count` equal CPUs that share one cache, no SMT, ideal costs.
+    /// `count` equal CPUs that share one cache, without SMT and without costs.
     ///
-    /// # Errors
-    /// As [`Machine::new`].
+    /// # Errors As [`Machine::new`].
     pub fn flat(count: u32, hz: u32) -> Result<Machine, String> {
         let cpus = (0..count.min(65_537)).map(|i| Cpu { core: i, cache: 0, node: 0, capacity: 1024 }).collect();
         Machine::new("flat", cpus, hz)
@@ -193,7 +191,7 @@ impl Machine {
         &self.cpus[cpu.index()]
     }
 
-    /// The CPUs that share `level` with `cpu`, itself included, ascending.
+    /// The CPUs that share `level` with `cpu`, including itself, ascending.
     #[inline]
     #[must_use]
     pub fn group(&self, cpu: CpuId, level: Level) -> &[CpuId] {

@@ -6,7 +6,7 @@ use crate::machine::{CpuId, Machine};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
 
-/// A policy's view during one call. Nothing else exists for it.
+/// A policy's view of the system during one call.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The time of the event.
@@ -27,15 +27,14 @@ impl Context<'_> {
     }
 }
 
-/// Decides who runs where and when.
+/// A CPU scheduling policy.
 ///
-/// The order of calls is drawn in the crate's documentation. Every verb may report effort. No verb may
-/// allocate once the tasks are admitted.
+/// The crate's documentation shows the order of calls. Any method may report effort. None may allocate once the tasks
+/// are admitted.
 pub trait CpuPolicy {
-    /// A task begins to exist. Called once per task, before any other verb names it; make room for it here.
+    /// Adds a task. Called once per task, before any other method names it; allocate for it here.
     ///
-    /// # Errors
-    /// [`Rejected`] when the policy's admission control refuses it; the task then never runs.
+    /// # Errors [`Rejected`] if admission control rejects the task; it then never runs.
     fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected>;
 
     /// A task ceased to exist. It is neither queued nor running. Its number is not used again.
@@ -43,45 +42,43 @@ pub trait CpuPolicy {
         let _ = (cx, task);
     }
 
-    /// Chooses a CPU for a task that becomes runnable (`Fork`, `Wakeup`) or lost its CPU by an affinity
-    /// change. The answer must lie in the task's affinity. By default: where it last ran if that is
-    /// allowed, else the first CPU allowed.
+    /// Chooses a CPU for a task that becomes runnable (`Fork`, `Wakeup`) or lost its CPU by an affinity change. The CPU
+    /// must be in the task's affinity. Default: its last CPU if allowed, else the first allowed CPU.
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
         let _ = why;
         previous_cpu(cx, task)
     }
 
-    /// `task` joins the runqueue of `cpu`. Already true: it is neither queued nor running, and `cpu` is in its
-    /// affinity. The answer says whether a CPU should reschedule; an idle CPU does so by itself.
+    /// Adds `task` to the run queue of `cpu`. Given: it is neither queued nor running, and `cpu` is in its affinity.
+    /// Returns the CPU that should reschedule, if any; an idle CPU reschedules anyway.
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched;
 
     /// A queued task leaves the runqueue of `cpu` for another reason than running.
     fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue);
 
-    /// Chooses what `cpu` runs next and takes it off the runqueue. Already true: nothing runs on `cpu`; what
-    /// ran before was charged and, if still runnable, enqueued. `None` leaves the CPU idle.
+    /// Chooses the next task of `cpu` and removes it from the run queue. Given: nothing runs on `cpu`, and the previous
+    /// task was charged and, if still runnable, enqueued. `None` leaves the CPU idle.
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick>;
 
-    /// Accounts `ran` (time since the pick or the last charge, scheduling costs included) to `task`.
-    /// With [`Stop::Tick`] the task goes on running unless the answer preempts its CPU; with every other
-    /// reason it has left the CPU already, and an `enqueue` follows if it is still runnable.
+    /// Charges `ran` (time since the pick or the last charge, including scheduling costs) to `task`. With
+    /// [`Stop::Tick`] the task continues, unless the result preempts its CPU. With any other reason it has left the CPU
+    /// already, and `enqueue` follows if it is still runnable.
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched;
 
-    /// Proposes to move one task. Asked when `cpu` found nothing to run (repeated until it has something or
-    /// the answer is `None`) and on its ticks. The host moves; the policy sees `dequeue(Migrate)` and
-    /// `enqueue(Migrated)`. A running task may be named: it is charged as `Preempted` and then enqueued.
+    /// Proposes a migration. Called when `cpu` found nothing to run (repeatedly, until it has a task or the result is
+    /// `None`) and on its ticks. The host migrates: the policy gets `dequeue(Migrate)` and `enqueue(Migrated)`. A
+    /// running task may be proposed; it is charged as `Preempted` and then enqueued.
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
         None
     }
 
-    /// Time at which [`CpuPolicy::timer`] should be called next, if ever. Asked after each event that concerned the
-    /// policy.
+    /// Time of the next call of [`CpuPolicy::timer`], if any. Checked after each event that concerned the policy.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time given by [`CpuPolicy::next_timer`] has come.
+    /// Called at the time given by [`CpuPolicy::next_timer`].
     fn timer(&mut self, cx: &Context) -> Resched {
         let _ = cx;
         Resched::Keep
@@ -151,7 +148,7 @@ pub enum Stop {
     Tick,
     /// The timeslice of its [`Pick`] ended.
     SliceEnd,
-    /// A preemption asked for by the policy, or a change of nice, class or affinity.
+    /// A preemption requested by the policy, or a change of nice, class or affinity.
     Preempted,
     /// It called `sched_yield`.
     Yielded,
@@ -178,7 +175,7 @@ pub enum Idle {
 pub struct Pick {
     /// The task to run.
     pub task: TaskId,
-    /// CPU time until the host stops it with `SliceEnd`; `None`: the policy counts ticks or does not care.
+    /// CPU time until the host stops it with `SliceEnd`; `None` for policies that count ticks or have no limit.
     pub timeslice: Option<Span>,
 }
 
@@ -193,19 +190,19 @@ pub struct Pull {
     pub to: CpuId,
 }
 
-/// The answer to an event: the CPU that must choose again, if any.
+/// The CPU that must pick again after an event, if any.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resched {
-    /// Nothing changes.
+    /// None.
     Keep,
     /// This CPU must stop its task and pick again.
     Preempt(CpuId),
 }
 
-/// Admission control said no.
+/// A rejection by admission control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// One sentence that says why.
+    /// Reason in one sentence.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Policies by name: a table of what is registered, and how each is made as a trait object.
+//! The registry: policies by name, and functions that make them as trait objects.
 
 use crate::machine::Machine;
 use crate::policy::CpuPolicy;
@@ -6,13 +6,12 @@ use crate::rng::Seed;
 use crate::time::Span;
 use crate::tunable::{Tunable, TunableError, Tunables, Values};
 
-/// A policy's entry in the list: name, summary, source, needs.
+/// Description of a policy: name, summary, source, needs.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The registered name: the file's name with `-` for `_`, or with a version behind it where one file holds
-    /// several policies.
+    /// Registered name: the file name with `-` for `_`, or with a version appended if a file contains several policies.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Paper, kernel version or specification section.
     pub source: &'static str,
@@ -20,16 +19,16 @@ pub struct About {
     pub needs: Needs,
 }
 
-/// A policy's needs of its host beyond the verbs.
+/// Optional services a policy needs from its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// `charge(Tick)` at the machine's HZ while a task runs.
     pub tick: bool,
-    /// `timer` at the time given by `next_timer`.
+    /// Calls of `timer` at the time given by `next_timer`.
     pub timer: bool,
-    /// `balance` on newly idle CPUs and, with `tick`, on ticks.
+    /// Calls of `balance` on newly idle CPUs and, with `tick`, on ticks.
     pub balance: bool,
-    /// One lock guards all runqueues, so that decisions of different CPUs exclude each other.
+    /// One lock guards all run queues, so that decisions of different CPUs exclude each other.
     pub global_lock: bool,
 }
 
@@ -40,8 +39,8 @@ pub type Typed = [(String, String)];
 pub trait Registered: CpuPolicy + Sized + 'static {
     /// Its entry in the list.
     const ABOUT: About;
-    /// A kernel that throws this policy out when a task was runnable for longer than this and did not run. Hosts report
-    /// it; the schedule goes on.
+    /// Time a task may be runnable without running before the kernel's watchdog unloads the policy. Hosts report it;
+    /// the schedule continues.
     const WATCHDOG: Option<Span> = None;
     /// Its tunables.
     type Settings: Tunables;
@@ -63,17 +62,17 @@ pub trait Registered: CpuPolicy + Sized + 'static {
 pub struct PolicyEntry {
     /// The policy's entry in the list.
     pub about: &'static About,
-    /// As [`Registered::WATCHDOG`].
+    /// See [`Registered::WATCHDOG`].
     pub watchdog: Option<Span>,
     /// Its tunables.
     pub tunables: fn() -> &'static [Tunable],
     /// All tunables with their values, once the settings typed are made.
     pub values: fn(&Typed) -> Result<Values, TunableError>,
-    /// Makes the policy for a machine, with settings as typed, in a run with this seed.
+    /// Makes the policy for a machine, with settings as typed, and the run's seed.
     pub make: fn(&Machine, &Typed, Seed) -> Result<MadePolicy, TunableError>,
 }
 
-/// A policy ready to run: the trait object, and what it says of itself.
+/// A policy ready to run: trait object and description.
 pub struct MadePolicy {
     /// Its entry in the list.
     pub about: &'static About,
@@ -90,11 +89,14 @@ impl MadePolicy {
     }
 }
 
-/// Declares a registry of CPU policies: the modules, `ALL`, and `entry`, which finds a line by its name.
-/// A module may hold several policies that share one implementation.
+/// Declares a registry of CPU policies: the modules, `ALL`, and `entry`, which looks up a name. A module may contain
+/// several policies that share an implementation.
 ///
 /// ```text
-/// cpu_policies! { fifo::Fifo, linux::{Linux20, Linux22}, }
+/// cpu_policies! {
+///     fifo::Fifo,
+///     linux::{Linux20, Linux22},
+/// }
 /// ```
 #[macro_export]
 macro_rules! cpu_policies {
@@ -103,7 +105,7 @@ macro_rules! cpu_policies {
     };
 }
 
-/// Declares a registry of elevators: the modules, `ALL`, and `entry`. Written as `cpu_policies!` is.
+/// Declares a registry of elevators: the modules, `ALL`, and `entry`, in the form of `cpu_policies!`.
 #[macro_export]
 macro_rules! elevators {
     ($($list:tt)*) => {

@@ -1,4 +1,4 @@
-//! Block I/O: what tasks ask for, and the requests that a block layer makes of it.
+//! Block I/O of tasks, and the requests a block layer makes of it.
 
 use crate::time::{Span, Time};
 
@@ -9,12 +9,12 @@ pub const SECTOR_BYTES: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiskId(pub u16);
 
-/// A request of one disk's queue: a slot of its [`RequestTable`], used again after the request completed.
+/// A request of one disk's queue: a slot of its [`RequestTable`], reused after completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u32);
 
 impl RequestId {
-    /// As an index of tables by request.
+    /// Index into tables by request.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -27,7 +27,7 @@ impl RequestId {
 pub struct Submitter(pub u32);
 
 impl Submitter {
-    /// As an index of tables by submitter.
+    /// Index into tables by submitter.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -40,7 +40,7 @@ impl Submitter {
 pub struct HwQueue(pub u16);
 
 impl HwQueue {
-    /// As an index of tables by hardware queue.
+    /// Index into tables by hardware queue.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -57,12 +57,12 @@ pub enum Operation {
     Write,
     /// The sectors' contents are no longer needed.
     Discard,
-    /// Make acknowledged writes durable; has no sectors.
+    /// Make completed writes durable; has no sectors.
     Flush,
 }
 
 impl Operation {
-    /// Index of the direction where reads are kept apart from all others: 0 for reads, 1 for what changes the medium.
+    /// Direction as an index: 0 for reads, 1 for operations that change the medium.
     #[inline]
     #[must_use]
     pub const fn direction(self) -> usize {
@@ -91,7 +91,7 @@ pub enum IoClass {
     RealTime,
     /// The usual one.
     BestEffort,
-    /// Only when nobody else asks.
+    /// Only when nothing else is waiting.
     Idle,
 }
 
@@ -115,16 +115,16 @@ impl IoPriority {
     }
 }
 
-/// A piece of I/O as somebody asks for it: what Linux calls a bio.
+/// One I/O as submitted: a bio in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// What.
+    /// Operation.
     pub op: Operation,
     /// First sector.
     pub sector: u64,
     /// Number of sectors; 0 for flushes only.
     pub sectors: u32,
-    /// True if somebody waits for it: reads, and writes flagged synchronous.
+    /// True if it is synchronous: reads, and writes flagged so.
     pub sync: bool,
     /// Durable when it completes, past any write cache (FUA).
     pub durable: bool,
@@ -136,7 +136,7 @@ pub struct Io {
     pub priority: IoPriority,
     /// The CPU on which it was submitted: it chooses the software queue.
     pub cpu: u16,
-    /// The asker's own number for it, given back when it is done.
+    /// The submitter's number for it, returned on completion.
     pub tag: u64,
 }
 
@@ -158,13 +158,13 @@ impl Io {
         }
     }
 
-    /// An asynchronous write, as write-back makes it.
+    /// An asynchronous write, as in write-back.
     #[must_use]
     pub const fn write(submitter: Submitter, sector: u64, sectors: u32) -> Io {
         Io { op: Operation::Write, sync: false, ..Io::read(submitter, sector, sectors) }
     }
 
-    /// A write that somebody waits for.
+    /// A synchronous write.
     #[must_use]
     pub const fn sync_write(submitter: Submitter, sector: u64, sectors: u32) -> Io {
         Io { sync: true, ..Io::write(submitter, sector, sectors) }
@@ -177,16 +177,15 @@ impl Io {
         self.sector + self.sectors as u64
     }
 
-    /// True if the kernel counts it as synchronous: every read, and what is flagged so.
+    /// True if the kernel counts it as synchronous: every read, and writes flagged so.
     #[inline]
     #[must_use]
     pub const fn counts_as_sync(&self) -> bool {
         self.sync || matches!(self.op, Operation::Read)
     }
 
-    /// True if it can be asked of a device with `sectors` sectors: a flush has none of its own, everything else some,
-    /// all of
-    /// them there.
+    /// True if it is valid for a device with `sectors` sectors: a flush has none, everything else at least one, all
+    /// within the device.
     #[must_use]
     pub fn fits(&self, sectors: u64) -> bool {
         let end = self.sector.checked_add(u64::from(self.sectors));
@@ -197,10 +196,10 @@ impl Io {
     }
 }
 
-/// One request: one or more adjacent pieces of I/O on their way to the device.
+/// One request: one or more adjacent I/Os on their way to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What.
+    /// Operation.
     pub op: Operation,
     /// First sector.
     pub sector: u64,
@@ -208,7 +207,7 @@ pub struct Request {
     pub sectors: u32,
     /// Number of pieces of memory it gathers: one for each piece of I/O.
     pub segments: u16,
-    /// True if somebody waits for it.
+    /// True if it is synchronous.
     pub sync: bool,
     /// Durable when it completes.
     pub durable: bool,
@@ -226,7 +225,7 @@ pub struct Request {
     pub allocated: Time,
     /// Time the elevator got it. After a merge of two requests the survivor has the earlier of both.
     pub inserted: Time,
-    /// Time the device got it; [`Time::NEVER`] before.
+    /// Time it was issued to the device; [`Time::NEVER`] before.
     pub issued: Time,
 }
 
@@ -260,7 +259,7 @@ impl Request {
         self.sector + self.sectors as u64
     }
 
-    /// As the piece of I/O that an elevator is asked about.
+    /// The request in the form of an I/O, for an elevator's merge decision.
     #[must_use]
     pub const fn as_io(&self) -> Io {
         Io {
@@ -277,7 +276,7 @@ impl Request {
         }
     }
 
-    /// True if the kernel counts it as synchronous: every read, and what is flagged so.
+    /// True if the kernel counts it as synchronous: every read, and writes flagged so.
     #[inline]
     #[must_use]
     pub const fn counts_as_sync(&self) -> bool {
@@ -306,7 +305,7 @@ impl RequestTable {
         RequestTable { slots: Vec::with_capacity(count), free: Vec::with_capacity(count) }
     }
 
-    /// Takes a slot for `request`: the one given back last, or a new one.
+    /// Takes a slot for `request`: the one freed last, or a new one.
     pub fn take(&mut self, request: Request) -> RequestId {
         if let Some(id) = self.free.pop() {
             self.slots[id.index()] = request;
@@ -317,7 +316,7 @@ impl RequestTable {
         id
     }
 
-    /// Gives a slot back. The host does so when the request completed or was absorbed by another.
+    /// Frees a slot. The host calls it when the request has completed or was merged into another.
     pub fn give_back(&mut self, id: RequestId) {
         self.free.push(id);
     }
@@ -371,13 +370,13 @@ pub struct QueueFacts {
     pub rotational: bool,
     /// Capacity in sectors.
     pub sectors: u64,
-    /// Requests that may wait and be under way: for each direction in the single-queue layer; in blk-mq the sum over
-    /// the hardware queues, which share it evenly.
+    /// Size of the request pool: per direction in the single-queue layer; in blk-mq the sum over the hardware queues,
+    /// which share it evenly.
     pub requests: u32,
 }
 
 impl QueueFacts {
-    /// The share of [`QueueFacts::requests`] of one hardware queue: at least 1. In the single-queue layer all of them.
+    /// Share of [`QueueFacts::requests`] per hardware queue, at least 1. In the single-queue layer all of them.
     #[inline]
     #[must_use]
     pub const fn requests_each(&self) -> u32 {
@@ -392,15 +391,14 @@ impl QueueFacts {
         Span(1_000_000_000 / self.hz as u64)
     }
 
-    /// `span` in whole jiffies, rounded up, as the kernel turns milliseconds into timers: only no time at all is 0
-    /// jiffies.
+    /// `span` in whole jiffies, rounded up, as the kernel converts milliseconds for timers: only zero is 0 jiffies.
     #[inline]
     #[must_use]
     pub const fn jiffies_up(&self, span: Span) -> u64 {
         span.0.saturating_mul(self.hz as u64).div_ceil(1_000_000_000)
     }
 
-    /// The number of the jiffy in which `at` lies.
+    /// Jiffy that contains `at`.
     #[inline]
     #[must_use]
     pub const fn jiffies(&self, at: Time) -> u64 {

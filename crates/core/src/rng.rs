@@ -1,4 +1,4 @@
-//! The only randomness of the project: named, seeded streams of Xoshiro256++.
+//! The only source of randomness: named, seeded streams of Xoshiro256++.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
@@ -28,7 +28,7 @@ impl Seed {
     }
 }
 
-/// A stream of chance.
+/// A random stream.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
@@ -65,8 +65,8 @@ impl Rng {
         }
     }
 
-    /// An exponential draw of this mean, in whole numbers and without logarithms (von Neumann 1951): a run of falling
-    /// draws that began with u has odd length with probability e^-u.
+    /// An exponentially distributed integer with this mean, without logarithms (von Neumann 1951): a run of falling
+    /// draws that starts with u has odd length with probability e^-u.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         let mut whole: u64 = 0;
         loop {

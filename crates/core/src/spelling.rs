@@ -1,12 +1,12 @@
 //! The name that a misspelled one was meant to be, for errors about unknown names.
 
-/// Longer words are compared with no name: nobody means one of them, and comparing takes their product of steps.
+/// Longest word to compare. Longer ones match no name, and the comparison takes quadratic time.
 const WORD_MAX: usize = 64;
 /// More names than this are not listed in a sentence.
 const LISTED_MAX: usize = 25;
 
-/// The entry of `names` that `wanted` is most likely meant to be; `None` when none is spelled much like it. Up to one
-/// letter in four may differ, letter case does not count, and a part of three letters or more stands for the whole.
+/// The entry of `names` most similar to `wanted`; `None` if none is. Up to one letter in four may differ, case is
+/// ignored, and a part of at least three letters matches the whole.
 #[must_use]
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
@@ -24,8 +24,7 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     names.into_iter().filter_map(effort).min_by_key(|(is_part, distance, _)| (*is_part, *distance)).map(|found| found.2)
 }
 
-/// Ending of a sentence about an unknown name: the nearest name, or all of them where none is near and they are
-/// few.
+/// End of a sentence about an unknown name: the nearest name, or all names if none is near and they are few.
 #[must_use]
 pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
@@ -37,7 +36,7 @@ pub fn suggest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> St
     }
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (restricted Damerau).
+/// Restricted Damerau distance: insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];

@@ -1,7 +1,6 @@
-//! Storage of a workload's machine: disks, volumes made of them, files, and memory for their pages.
+//! Storage of a workload: disks, volumes, files, and memory for their pages.
 //!
-//! Plain data: whoever runs the workload builds the devices and the block layer, under the elevator that is being
-//! judged.
+//! Plain data: the runner builds the devices and the block layer, with the elevator under test.
 
 use crate::device::DeviceSample;
 use crate::request::{DiskId, IoPriority, Operation, SECTOR_BYTES};
@@ -10,7 +9,7 @@ use std::sync::Arc;
 /// The most sectors of a device or volume: their bytes are a 64-bit number.
 pub const SECTORS_MAX: u64 = u64::MAX / SECTOR_BYTES;
 
-/// A volume: a disk, or disks put together.
+/// A volume: a disk, or several disks combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VolumeId(pub u16);
 
@@ -25,9 +24,9 @@ pub struct DiskSpec {
     pub name: String,
     /// The device by its registered name, with settings: `atlas-10k:depth=4`.
     pub device: String,
-    /// Measured service times, where the device takes as long as that; `device` is then a name for people.
+    /// Measured service times, if the device is modelled by them; `device` is then only a label.
     pub sample: Option<Arc<DeviceSample>>,
-    /// Its elevator, with settings, where the work fixes it; `None`: the one that is being judged.
+    /// Its elevator with settings, if fixed by the work; `None` for the elevator under test.
     pub elevator: Option<String>,
 }
 
@@ -45,16 +44,16 @@ pub struct Piece {
 /// Layout of a volume's pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One after the other: a partition, or LVM's default.
+    /// Concatenated: a partition, or LVM's default.
     Linear,
-    /// Chunks of so many sectors in turns: striped LVM, RAID 0. All pieces count as long as the shortest.
+    /// Striped in chunks of this many sectors: striped LVM, RAID 0. All pieces count with the length of the shortest.
     Striped {
         /// Sectors of a chunk.
         chunk: u32,
     },
     /// The same on all: RAID 1.
     Mirrored,
-    /// Chunks in turns with a chunk of parity in each row: RAID 5, left-symmetric.
+    /// Striped, with a parity chunk in each row: RAID 5, left-symmetric.
     Parity {
         /// Sectors of a chunk.
         chunk: u32,
@@ -73,7 +72,7 @@ pub struct VolumeSpec {
 }
 
 impl VolumeSpec {
-    /// Number of its sectors, if [`VolumeSpec::check`] allows it. Sums that are too large stay at the largest number.
+    /// Number of sectors, if [`VolumeSpec::check`] accepts it; saturating.
     #[must_use]
     pub fn sectors(&self) -> u64 {
         let all = || self.pieces.iter().map(|piece| piece.sectors);
@@ -87,10 +86,9 @@ impl VolumeSpec {
         }
     }
 
-    /// Checks that the pieces can make the volume.
+    /// Checks that the pieces form a valid volume.
     ///
-    /// # Errors
-    /// A sentence that says what is missing.
+    /// # Errors What is missing, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         let (least, what) = match self.layout {
             Layout::Linear => (1, "a volume"),
@@ -129,19 +127,19 @@ impl VolumeSpec {
     }
 }
 
-/// One file, allocated when the run begins. Sizes are in pages of 4 KiB.
+/// One file, allocated at the start of the run. Sizes are in pages of 4 KiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSpec {
     /// Name for people.
     pub name: String,
     /// On which volume.
     pub volume: VolumeId,
-    /// First sector of the room in which it lies.
+    /// First sector of its area.
     pub sector: u64,
     /// Length in pages.
     pub pages: u32,
-    /// The pages of a piece, and how many times the file's size the room is in which the pieces lie in chance order;
-    /// `None`: in one piece.
+    /// Pages per fragment, and the size of the area relative to the file, in which fragments lie in random order;
+    /// `None` for a contiguous file.
     pub fragments: Option<(u32, u32)>,
 }
 
@@ -161,21 +159,21 @@ pub struct StorageSpec {
 /// A step of a task that concerns storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoStep {
-    /// Ask for sectors of a volume, past the page cache, and go on. Pieces asked for in a row, without a step between
-    /// them that takes time, are plugged together.
+    /// Submit I/O to sectors of a volume, bypassing the page cache, without waiting. Consecutive submissions, without a
+    /// step between them that takes time, are plugged together.
     Submit {
         /// The volume.
         volume: VolumeId,
-        /// What.
+        /// Operation.
         op: Operation,
         /// First sector of the volume.
         sector: u64,
         /// Number of sectors.
         sectors: u32,
-        /// True if a write counts as one that somebody waits for. Reads always do.
+        /// True if a write is synchronous. Reads always are.
         sync: bool,
     },
-    /// Wait uninterruptibly until at most so many of the pieces that this task asked for are under way.
+    /// Wait uninterruptibly until at most this many of the task's own I/Os are in flight.
     Await {
         /// Number that may remain.
         at_most: u32,
@@ -203,7 +201,7 @@ pub enum IoStep {
         /// The file.
         file: FileId,
     },
-    /// Change one's own I/O priority (ionice); `None`: as it follows from nice.
+    /// Change the task's I/O priority (ionice); `None` derives it from nice.
     SetPriority(Option<IoPriority>),
 }
 

@@ -1,4 +1,4 @@
-//! Tasks as policies see them: identity, class, nice, affinity, and where they last ran.
+//! Tasks as policies see them: number, class, nice, affinity, last CPU.
 
 use crate::machine::CpuId;
 use crate::request::IoPriority;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-/// A task's dense number, given by the host from 0 upwards.
+/// Number of a task, assigned by the host, dense from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub u32);
 
@@ -33,7 +33,7 @@ impl Nice {
     /// The default.
     pub const ZERO: Nice = Nice(0);
 
-    /// `value` when it lies in −20..=19.
+    /// `value`, if in −20..=19.
     #[must_use]
     pub const fn new(value: i64) -> Option<Nice> {
         if value >= -20 && value <= 19 { Some(Nice(value as i8)) } else { None }
@@ -52,7 +52,7 @@ impl Nice {
     }
 }
 
-/// The scheduling class asked for, by its Linux name.
+/// Requested scheduling class, by its Linux name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Class {
     /// SCHED_OTHER.
@@ -92,7 +92,7 @@ pub enum State {
     Running,
     /// Waiting for something other than a CPU.
     Blocked,
-    /// Gone.
+    /// Exited.
     Exited,
 }
 
@@ -133,7 +133,7 @@ impl CpuSet {
     }
 }
 
-/// A reservation of CPU time: `runtime` within `deadline` of each release, one release in `period`.
+/// A reservation of CPU time: `runtime` within `deadline` of each release, one release per `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// CPU time of one job.
@@ -146,32 +146,33 @@ pub struct Reservation {
 
 /// A policy's view of a task.
 ///
-/// What each decision reads comes first and shares a cache line: with many tasks, lines are what a decision costs.
+/// Fields read at each decision come first and share a cache line, because with many tasks, cache misses dominate the
+/// cost of a decision.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Task {
     /// Its state; written by the host alone.
     pub state: State,
-    /// Class asked for.
+    /// Requested class.
     pub class: Class,
     /// Nice; meaningful in the non-real-time classes.
     pub nice: Nice,
-    /// 1..=99 in the real-time classes, larger is more urgent; otherwise 0.
+    /// 1..=99 in the real-time classes, larger is more urgent; else 0.
     pub rt_priority: u8,
-    /// The CPU it runs, waits or last ran on; written by the host alone.
+    /// CPU it runs, waits or last ran on; written by the host only.
     pub cpu: CpuId,
     /// CPUs it may use.
     pub affinity: CpuSet,
     /// Tasks with equal numbers share an address space; `None` for kernel threads.
     pub address_space: Option<u32>,
-    /// Share of a proportional-share policy in tickets; `None`: derived from nice.
+    /// Tickets for proportional-share policies; `None`: derived from nice.
     pub tickets: Option<u32>,
-    /// Priority on the scale of the policy's own system where that is not nice (Be and Haiku 1..=120, NT 1..=31),
-    /// larger is more urgent; `None`: the policy derives it from class and nice.
+    /// Priority on the policy's own scale, for systems without nice (Be and Haiku 1..=120, NT 1..=31), larger is more
+    /// urgent; `None`: derived from class and nice.
     pub priority: Option<u8>,
-    /// Its I/O priority; `None`: it follows from nice.
+    /// I/O priority; `None`: derived from nice.
     pub io_priority: Option<IoPriority>,
-    /// The slice the task asked for (`sched_attr.sched_runtime`), where its policy has such a thing.
+    /// Requested slice (`sched_attr.sched_runtime`), for policies that support it.
     pub slice: Option<Span>,
     /// Reservation that the deadline policies keep for the task.
     pub reservation: Option<Reservation>,
@@ -238,7 +239,7 @@ impl<T> Default for PerTask<T> {
 }
 
 impl<T: Default> PerTask<T> {
-    /// Makes sure `task` has a value; call it in `admit`, so that no later verb allocates.
+    /// Adds a value for `task`. Call it in `admit`, so that no later call allocates.
     pub fn admit(&mut self, task: TaskId) -> &mut T {
         if task.index() >= self.0.len() {
             self.0.resize_with(task.index() + 1, T::default);

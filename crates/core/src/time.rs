@@ -1,4 +1,4 @@
-//! Integer nanoseconds: an instant ([`Time`]) and a length ([`Span`]), which do not mix by accident.
+//! Integer nanoseconds: an instant ([`Time`]) and a duration ([`Span`]) as distinct types.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub, SubAssign};
@@ -11,7 +11,7 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
-/// Units that [`Span::parse`] reads, for messages; `m` is short for `min`.
+/// Units accepted by [`Span::parse`], for messages; `m` is short for `min`.
 pub const UNITS: &str = "ns, us, ms, s, min, h";
 
 impl Time {
@@ -26,7 +26,7 @@ impl Time {
         self.0
     }
 
-    /// Time passed since `earlier`; zero if `earlier` lies in the future.
+    /// Time since `earlier`; zero if `earlier` is in the future.
     #[must_use]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -34,7 +34,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Span = Span(0);
     /// Longer than anything measured.
     pub const MAX: Span = Span(u64::MAX);
@@ -75,11 +75,10 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
-    /// Reads a length such as `250us`, `1.5ms`, `10 s` or `0`; exact to the nanosecond.
+    /// Parses a duration such as `250us`, `1.5ms`, `10 s` or `0`; exact to the nanosecond.
     ///
-    /// # Errors
-    /// A sentence that says what was expected: no number, a missing or unknown unit, more digits than a
-    /// nanosecond holds, a negative or an overflowing length.
+    /// # Errors What was expected, as a sentence: no number, a missing or unknown unit, a fraction of a nanosecond, a
+    /// negative or an overflowing duration.
     pub fn parse(text: &str) -> Result<Span, String> {
         let trimmed = text.trim();
         let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());

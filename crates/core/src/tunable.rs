@@ -1,24 +1,24 @@
-//! Tunables as records: declared once, they give the typed struct, its defaults, parsing with errors that
-//! name the remedy, and the list that help, docs, JSON and sweeps are printed from.
+//! Tunables as records. One declaration yields the typed struct, its defaults, a parser with helpful errors, and the
+//! list for help, docs, JSON and sweeps.
 
 use crate::spelling::suggest;
 use crate::time::Span;
 use std::fmt;
 
-/// One tunable, as shown to people.
+/// Description of one tunable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {
     /// Name, without a unit.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub doc: &'static str,
     /// `span`, `integer`, `switch` or `choice`.
     pub kind: &'static str,
     /// Unit of the value, empty where it has none.
     pub unit: &'static str,
-    /// Default, as it would be typed; `auto` where the version profile decides.
+    /// Default, as typed; `auto` if it depends on the version.
     pub default: String,
-    /// Values allowed, in words: `100us ..= 10ms`, or the choices.
+    /// Allowed values in words: `100us ..= 10ms`, or the choices.
     pub range: String,
 }
 
@@ -27,19 +27,17 @@ pub type Values = Vec<(&'static str, String)>;
 
 /// Settings of a policy: a struct made by [`tunables!`](crate::tunables).
 pub trait Tunables: Clone + Default + fmt::Debug {
-    /// The tunables, in order of declaration; the version profile first.
+    /// The tunables in order of declaration; the version first.
     fn spec() -> &'static [Tunable];
     /// Sets one tunable from text.
     ///
-    /// # Errors
-    /// Unknown name (the nearest is named), wrong kind, or out of range.
+    /// # Errors Unknown name (the nearest is named), wrong kind, or out of range.
     fn set(&mut self, name: &str, value: &str) -> Result<(), TunableError>;
     /// The current values by name, as they would be typed.
     fn values(&self) -> Vec<(&'static str, String)>;
-    /// The defaults with the settings `typed`, names and values, made.
+    /// The defaults overridden by `typed`, pairs of name and value.
     ///
-    /// # Errors
-    /// The first setting that cannot be made.
+    /// # Errors The first invalid setting.
     fn made(typed: &[(String, String)]) -> Result<Self, TunableError> {
         let mut settings = Self::default();
         typed.iter().try_for_each(|(key, value)| settings.set(key, value))?;
@@ -66,10 +64,9 @@ pub fn unknown(name: &str, spec: &[Tunable]) -> TunableError {
     TunableError(format!("there is no tunable \"{name}\"; {}", suggest(name, names)))
 }
 
-/// Reads settings as typed behind a name: `key=value,key=value`. Blanks around keys, values and commas do not count.
+/// Parses settings as typed after a name: `key=value,key=value`. Blanks around keys, values and commas are ignored.
 ///
-/// # Errors
-/// A sentence about a word that is no setting, or about a key given twice.
+/// # Errors A word that is no setting, or a duplicate key, as a sentence.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, TunableError> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
@@ -92,10 +89,9 @@ pub trait TunableValue: Sized + Clone {
     const KIND: &'static str;
     /// Unit, empty where there is none.
     const UNIT: &'static str;
-    /// Reads the value as typed.
+    /// Parses the value as typed.
     ///
-    /// # Errors
-    /// A sentence that says what was expected.
+    /// # Errors What was expected, as a sentence.
     fn read(text: &str) -> Result<Self, String>;
     /// Writes the value as it would be typed.
     fn show(&self) -> String;
@@ -162,7 +158,7 @@ impl<T: TunableValue> TunableValue for Option<T> {
 
 /// Range check used by [`tunables!`](crate::tunables).
 pub trait WithinRange<B> {
-    /// True if the value lies in `low..=high`.
+    /// True if the value is in `low..=high`.
     fn within(&self, low: &B, high: &B) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! A workload: tasks, what each does, and the places where they wait for each other.
+//! A workload: tasks, their behaviours, and the channels and locks between them.
 
 use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
 use crate::rng::Seed;
@@ -6,8 +6,8 @@ use crate::storage::StorageSpec;
 use crate::task::{Task, TaskId};
 use crate::time::{Span, Time};
 
-/// The longest run of a workload from outside: a day. A choice: it is far from where 64-bit nanoseconds end (584
-/// years), and even a scheduler's every tick of it can be simulated in minutes.
+/// Longest run of a workload: a day. A choice: far below the end of 64-bit nanoseconds (584 years), and short enough
+/// that even all ticks of it are simulated in minutes.
 pub const HORIZON_MAX: Span = Span::from_s(24 * 3600);
 
 /// An event that a task waits for, besides a timer.
@@ -24,9 +24,9 @@ pub enum Awaited {
 pub enum Start {
     /// The host creates it at this time. Tasks of equal time start in the order of the list.
     At(Time),
-    /// It exists, blocked, from the beginning and is woken at this time: no fork, hence no fork placement.
+    /// Exists blocked from the start, and is woken at this time. Not a fork, so without fork placement.
     WokenAt(Time),
-    /// Another task forks it with `Step::Fork`.
+    /// Forked by another task with `Step::Fork`.
     Forked,
 }
 
@@ -36,7 +36,7 @@ pub struct TaskSpec {
     pub name: String,
     /// Its beginning.
     pub start: Start,
-    /// Class, nice, affinity and so on. `task.cpu` is where it counts as having run last.
+    /// Class, nice, affinity and so on. `task.cpu` is its initial last CPU.
     pub task: Task,
     /// Its behaviour.
     pub behaviour: Box<dyn Behaviour>,
@@ -44,25 +44,24 @@ pub struct TaskSpec {
     pub judged: bool,
 }
 
-/// Somebody outside the machine: a client on the network, a disk. It acts at once and uses none of the machine's CPUs.
+/// An actor outside the machine, such as a client on the network. It acts at once and uses no CPU of the machine.
 pub struct Outsider {
     /// Name for people; need not be unique.
     pub name: String,
     /// Its beginning.
     pub start: Time,
     /// Its behaviour. It may sleep, wait on channels, wake (tasks see an interrupt) and exit; anything else ends the
-    /// run
-    /// with an error.
+    /// run with an error.
     pub behaviour: Box<dyn Behaviour>,
 }
 
-/// Says in sentences how the work went, such as how far a replay was from what was recorded.
+/// Remarks on the finished run as sentences, for example how far a replay was from the recording.
 pub type Remarks = Box<dyn FnOnce() -> Vec<String> + Send>;
 
 /// All that one run needs besides machine and policy.
 #[derive(Default)]
 pub struct Workload {
-    /// The tasks; a [`BehaviourId`](crate::BehaviourId) is an index in this list.
+    /// The tasks; a [`BehaviourId`](crate::BehaviourId) is an index into this list.
     pub tasks: Vec<TaskSpec>,
     /// Outsiders: actors that are not on the machine.
     pub outside: Vec<Outsider>,
@@ -77,28 +76,28 @@ pub struct Workload {
     /// By how much the timers of tasks outside the real-time classes may be late, 0 for exact ones. Linux wakes a
     /// sleeper after its slack, unless another timer or the tick interrupts its CPU at the very instant.
     pub timer_slack: Span,
-    /// Disks, volumes and files; empty where nobody does I/O.
+    /// Disks, volumes and files; empty without I/O.
     pub storage: StorageSpec,
     /// Remarks of the work once the run has ended, for the report.
     pub remarks: Option<Remarks>,
 }
 
-/// Something that can be run again and again: a trace, an experiment, a model.
+/// Repeatable work: a trace, an experiment, a model.
 pub trait WorkloadSource: Sync {
     /// Name for reports.
     fn name(&self) -> &str;
-    /// One sentence on how replications differ, for the report.
+    /// How replications differ, in one sentence, for the report.
     fn what_varies(&self) -> &str;
     /// The work of replication `replication` (0, 1, …); equal arguments give equal work.
     fn build(&self, seed: Seed, replication: u32) -> Workload;
 
-    /// The number by which people know a task: its thread id where it was recorded, else its number from 1 (in
-    /// traces, thread 0 is the idle task).
+    /// Displayed number of a task: its recorded thread id, else its number from 1 (in traces, thread 0 is the idle
+    /// task).
     fn id_of(&self, task: TaskId) -> u64 {
         u64::from(task.0) + 1
     }
 
-    /// Place in a file where a task is written down, for messages: `x.toml, line 3`. `None` where it is not in a file.
+    /// Place of a task in its file, for messages: `x.toml, line 3`. `None` if it is in no file.
     fn place_of(&self, task: TaskId) -> Option<String> {
         let _ = task;
         None
@@ -109,19 +108,19 @@ pub trait WorkloadSource: Sync {
         None
     }
 
-    /// The name that the file gives to what a task waits for; `None` where it has none.
+    /// Name in the file of what a task waits for; `None` without one.
     fn name_of(&self, awaited: Awaited) -> Option<String> {
         let _ = awaited;
         None
     }
 
-    /// True if it has a disk whose elevator it leaves open.
+    /// True if it has a disk whose elevator is left open.
     fn asks_for_elevator(&self) -> bool {
         false
     }
 
-    /// True if tasks may still wait when nobody can act any more. A recording may end before what
-    /// its tasks waited for; work that someone wrote should not.
+    /// True if tasks may still wait when nothing can happen any more. A recording may end before the awaited events;
+    /// written work should not.
     fn may_end_waiting(&self) -> bool {
         false
     }
