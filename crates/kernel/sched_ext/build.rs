@@ -4,9 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where it is in the tree.
+/// Path of the source file.
 const SHIM: &str = "src/shim.bpf.c";
-/// What to do when anything is missing.
+/// Remedy if a build tool is missing.
 const REMEDY: &str = "the feature `sched_ext` needs clang 14 or later and the headers of libbpf, libelf and zlib. \
     On Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev. Without the feature everything but \
     `goodness live` is built.";

@@ -1,11 +1,10 @@
-//! The cgroups of a run: one for the servers and one for the clients, so that everything they started can be stopped at
-//! once, its CPU time told, and weights given.
+//! Cgroups of a run: one for servers, one for clients, to stop all processes at once, measure CPU time and set weights.
 //!
-//! With cgroup version 2 (also beside version 1, as `unified`) `cgroup.kill` stops all at once. Weights need the cpu
-//! controller, of version 2 or 1. The groups are made below the root of their hierarchy, anew for each run.
+//! In cgroup version 2 (also if mounted as `unified` beside version 1), `cgroup.kill` stops all at once. Weights need
+//! the cpu controller of version 2 or 1. The groups are created below the root of their hierarchy, anew for each run.
 //!
-//! A group of the cpu controller is scheduled as one entity, and autogroups act only outside of such groups. So a race
-//! makes groups in version 1's cpu hierarchy only when one of its arms sets a weight, and then for all its arms.
+//! A group of the cpu controller is scheduled as one entity, and autogroups only act outside of such groups. So groups
+//! in version 1's cpu hierarchy are created only if an arm sets a weight, and then for all arms.
 
 use crate::role::Role;
 use goodness_restore::{Action, MARK, Restore, Undo};
@@ -13,7 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where cgroups can be made on this machine.
+/// Cgroup hierarchies in which groups can be created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchies {
     /// The root of version 2.
@@ -23,7 +22,7 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// Those of this machine that this user may make groups in.
+    /// The hierarchies of this machine that this user may use.
     #[must_use]
     pub fn find() -> Hierarchies {
         let found = Hierarchies::of(&fs::read_to_string("/proc/self/mounts").unwrap_or_default());
@@ -46,13 +45,13 @@ impl Hierarchies {
         found
     }
 
-    /// Whether groups of version 2 are groups of the cpu controller without being asked to.
+    /// Whether the cpu controller is enabled for groups of version 2 already.
     #[must_use]
     pub fn unified_has_cpu(&self) -> bool {
         self.unified.as_deref().is_some_and(|root| lists(&root.join("cgroup.subtree_control"), "cpu"))
     }
 
-    /// Where weights can be given; `None` when nowhere.
+    /// The hierarchy for weights; `None` if there is none.
     #[must_use]
     pub fn weights(&self) -> Option<Weights> {
         match (&self.unified, &self.cpu) {
@@ -62,7 +61,7 @@ impl Hierarchies {
         }
     }
 
-    /// One sentence for `doctor` and for the head of a race.
+    /// Description in one sentence, for `doctor` and the start of a race.
     #[must_use]
     pub fn describe(&self) -> String {
         match (&self.unified, self.weights()) {
@@ -78,7 +77,7 @@ impl Hierarchies {
     }
 }
 
-/// Which version gives weights.
+/// Cgroup version that supports weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// `cpu.weight`.
@@ -91,7 +90,7 @@ fn lists(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|listed| listed == word))
 }
 
-/// The cgroups of one role in one run; removed, with all that runs in them, when dropped.
+/// The cgroups of one role in one run. Dropping it kills their processes and removes them.
 #[derive(Debug)]
 pub struct RoleCgroups {
     // In this order: what runs is stopped through the first.
@@ -101,10 +100,9 @@ pub struct RoleCgroups {
 }
 
 impl RoleCgroups {
-    /// Makes the groups of `role`; with `weights` also those of the cpu controller.
+    /// Creates the groups of `role`; with `weights` also those of the cpu controller.
     ///
-    /// # Errors
-    /// What the kernel refused, with the folder.
+    /// # Errors The kernel's error, with the folder.
     pub fn make(at: &Hierarchies, role: Role, weights: bool, restore: &Restore) -> io::Result<RoleCgroups> {
         let mut made = RoleCgroups { undo: Vec::new(), groups: Vec::new(), weighed: None };
         let name = format!("{MARK}{}-{}", std::process::id(), role.name());
@@ -144,13 +142,13 @@ impl RoleCgroups {
         &self.groups
     }
 
-    /// The folder whose weight counts.
+    /// Folder of the group that has the weight.
     #[must_use]
     pub fn weighed(&self) -> Option<&Path> {
         self.weighed.as_deref()
     }
 
-    /// CPU time that its processes have used, in ns; `None` where no group tells.
+    /// CPU time of its processes in ns; `None` if no group reports it.
     #[must_use]
     pub fn used_ns(&self) -> Option<u64> {
         self.groups.iter().find_map(|group| {

@@ -1,4 +1,4 @@
-//! What works on this machine, and what to do where it does not: one finding for each thing that some command needs.
+//! Checks what works on this machine: one finding, with a remedy if necessary, for each requirement of a command.
 
 use crate::cgroup::Hierarchies;
 use crate::load;
@@ -9,13 +9,13 @@ use std::path::Path;
 const CLANG: load::Program = load::Program { name: "clang", package: "clang" };
 const QEMU: load::Program = load::Program { name: "qemu-system-x86_64", package: "qemu-system-x86" };
 
-/// One thing.
+/// One finding.
 pub struct Finding {
-    /// What it is.
+    /// Name of the requirement.
     pub name: String,
-    /// Which commands need it.
+    /// Commands that need it.
     pub needed_for: &'static str,
-    /// What was found, or `Err`: what to do.
+    /// What was found, or `Err` with the remedy.
     pub found: Result<String, String>,
 }
 

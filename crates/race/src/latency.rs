@@ -1,10 +1,10 @@
-//! Latencies as measures, under the names the simulator uses, and what the article of 2005 makes of them.
+//! Latency measures, named as in the simulator, and those of the article of 2005.
 
 use crate::measure::{Better, Measure};
 use goodness_observe::Histogram;
 
-/// Mean, percentiles and extremes of what is called `name`; with the smallest also *max − min* and *major − min*, where
-/// *major* is the 95th percentile (M. Santosa, 2005).
+/// Mean, percentiles and extremes of `name`. With `smallest`, also *max − min* and *major − min*, where *major* is the
+/// 95th percentile (M. Santosa, 2005).
 pub(crate) fn latencies(name: &str, seen: &Histogram, smallest: Option<u64>) -> Vec<Measure> {
     let Some(mean) = seen.mean() else { return Vec::new() };
     let measure = |part: &str, value: f64| Measure::new(&format!("{name}_{part}"), "ns", Better::Lower, value);

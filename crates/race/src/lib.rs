@@ -1,8 +1,9 @@
-//! Races: real servers under what the kernel of this machine offers, run in pairs, interleaved, and restored.
+//! Races: compares real servers under different kernel settings, in interleaved, paired runs, and restores all
+//! settings.
 //!
-//! A *load* ([`load::Load`]) is a server with its clients, or a benchmark; an *arm* is what the kernel is set to while
-//! a load runs. The load knows nothing of arms: it starts every process through its [`workspace::Workspace`], which
-//! puts the process under the arm that is being run.
+//! A *load* ([`load::Load`]) is a server with its clients, or a benchmark. An *arm* is a set of kernel settings during
+//! a load. The load does not know the arms: it starts every process through its [`workspace::Workspace`], which applies
+//! the current arm.
 
 pub mod arm;
 pub mod benchmarks;

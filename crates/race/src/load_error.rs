@@ -1,6 +1,6 @@
-//! Why a load could not be prepared or run.
+//! Error of preparing or running a load.
 
-/// Why a load could not be prepared or run.
+/// Error of preparing or running a load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub String);

@@ -12,11 +12,11 @@ pub enum Better {
 /// One figure of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
-    /// The field's name, without unit: `throughput`, `request_latency_p99`.
+    /// Standard name without unit: `throughput`, `request_latency_p99`.
     pub name: String,
     /// Its unit: `1/s`, `ns`.
     pub unit: &'static str,
-    /// Which way is better.
+    /// Direction of improvement.
     pub better: Better,
     /// The figure.
     pub value: f64,

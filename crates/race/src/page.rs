@@ -1,4 +1,4 @@
-//! What a race found, as one page that loads nothing.
+//! The results of a race as a self-contained HTML page.
 
 use crate::engine::{Measured, Outcome};
 use crate::sweep::swept_name;
@@ -52,7 +52,8 @@ pub fn render(found: &Outcome) -> String {
     page
 }
 
-/// A chart for each measure that was taken at several numbers of connections, threads or contexts; bars reach over all blocks.
+/// A chart for each measure taken at several numbers of connections, threads or contexts. Bars show the range over all
+/// blocks.
 fn sweeps(found: &Outcome, first: &[Measured], page: &mut String) {
     let mut bases: Vec<&str> =
         first.iter().filter_map(|measured| swept_name(&measured.name)).map(|(base, _)| base).collect();
@@ -123,7 +124,7 @@ fn table(found: &Outcome, of: &Measured, page: &mut String) {
     page.push_str("</table></div>\n");
 }
 
-/// What the ends of the drawings stand for; nothing where nothing was measured.
+/// Text for the ends of a drawing's axis; empty if nothing was measured.
 fn span(of: &Measured, low: f64, high: f64) -> String {
     let [low, high] = [low, high].map(|end| end.is_finite().then(|| figure::show(Some(end), of.shown_unit())));
     low.zip(high).map_or_else(String::new, |(low, high)| format!(", {low} to {high}"))

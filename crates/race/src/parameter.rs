@@ -3,7 +3,7 @@
 use goodness_core::tunable::TunableValue;
 use std::path::PathBuf;
 
-/// A file of the user's; empty where none is given.
+/// A user's file; empty if none is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePath(pub PathBuf);
 
@@ -20,7 +20,7 @@ impl TunableValue for FilePath {
     }
 }
 
-/// Numbers to be taken one after the other, ascending; typed `4 8 16`. Empty where nothing is swept.
+/// Numbers to test in turn, ascending, typed as `4 8 16`. Empty without a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub Vec<u64>);
 

@@ -1,11 +1,11 @@
 //! The role of a process in a load: server or client.
 
-/// What a process is to the load. An arm applies to the servers unless it says otherwise.
+/// Role of a process in a load. An arm applies to the servers by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What is being scheduled.
+    /// Work under test.
     Server,
-    /// What drives and measures it.
+    /// Load generator and measurement.
     Client,
 }
 

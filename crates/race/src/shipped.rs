@@ -17,7 +17,7 @@ pub fn find(name: &str) -> Option<&'static str> {
     RACES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// What a race file says first: the first sentence of the comment at its head.
+/// Summary of a race file: the first sentence of its head comment.
 #[must_use]
 pub fn summary(text: &str) -> String {
     let head: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();

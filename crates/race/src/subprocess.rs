@@ -1,7 +1,7 @@
-//! Subprocesses: load generator and built-in benchmarks run as processes, under an arm like any other program.
+//! Subprocesses: load generator and built-in benchmarks as processes, under an arm like any other program.
 //!
-//! A subprocess is this program started again with the subprocess's name and its settings as `key=value` words. It
-//! prints its measures, one line each: name, unit, which way is better, value.
+//! A subprocess is this program, started again with the subprocess's name and its settings as `key=value` words. It
+//! prints its measures, one per line: name, unit, direction of improvement, value.
 
 use crate::load_error::LoadError;
 use crate::measure::{Better, Measure};
@@ -9,7 +9,7 @@ use goodness_core::{TunableError, Tunables};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// How subprocesses are started: a program and the words before the subprocess's name.
+/// How to start subprocesses: a program, and the words before the subprocess's name.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,
@@ -20,10 +20,9 @@ impl Launcher {
     /// The hidden command of `goodness` that runs a subprocess.
     pub const COMMAND: &'static str = "race-subprocess";
 
-    /// The program that is running, which passes the words behind [`Launcher::COMMAND`] to [`main`].
+    /// The running program, which passes the words behind [`Launcher::COMMAND`] to [`main`].
     ///
-    /// # Errors
-    /// When the system cannot name this program.
+    /// # Errors The system cannot name this program.
     pub fn of_this_program() -> std::io::Result<Launcher> {
         Ok(Launcher { program: std::env::current_exe()?, words: vec![Launcher::COMMAND.into()] })
     }

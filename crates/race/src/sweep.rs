@@ -1,14 +1,14 @@
-//! Sweeps: a load at several numbers of connections, one after the other, and how it scales (M. Santosa, 2005).
+//! Sweeps: a load at several numbers of connections in turn, and its scalability (M. Santosa, 2005).
 
 use crate::load_error::LoadError;
 use crate::measure::{Better, Measure};
 use crate::parameter::Counts;
 
-/// The number that scalability is held against, as in the article: from there on its runtimes grow.
+/// Reference number of the scalability, as in the article: from there on its runtimes grow.
 const BASE: u64 = 16;
 
-/// What `run` measures at each of `counts`, with the number behind each name, and the scalability from 16 to each
-/// larger number; at `alone` without any suffix where nothing is swept.
+/// Measures of `run` at each of `counts`, with the number appended to each name, and the scalability from 16 to each
+/// larger number. Without a sweep, measures at `alone` without suffix.
 pub(crate) fn swept(
     counts: &Counts,
     alone: u64,
@@ -45,7 +45,7 @@ fn scalabilities(counts: &Counts, all: &[Measure]) -> Vec<Measure> {
     scaled.collect()
 }
 
-/// Runtimes at two numbers of threads: their ratio, over that of the numbers. Less is better.
+/// Scalability: ratio of the runtimes at two numbers of threads, divided by the ratio of the numbers. Less is better.
 fn scalability((a, time_a): (u64, f64), (b, time_b): (u64, f64)) -> f64 {
     (time_b / time_a) / (b as f64 / a as f64)
 }

@@ -1,4 +1,4 @@
-//! The workspace of a run: a private folder, and the conditions under which its processes start.
+//! The workspace of a run: a private folder, and the attributes of started processes.
 
 use crate::role::Role;
 use goodness_restore::{Action, Restore, Undo, process_start};
@@ -15,13 +15,13 @@ pub struct Workspace {
     disks: RefCell<Vec<String>>,
     server: Conditions,
     client: Conditions,
-    /// Where there are no cgroups, what is started is noted one by one.
+    /// Without cgroups, each started process is recorded here.
     restore: Option<Restore>,
     started: RefCell<Vec<Undo>>,
 }
 
 impl Workspace {
-    /// A workspace whose files live in `folder`.
+    /// A workspace with its files in `folder`.
     #[must_use]
     pub fn new(folder: PathBuf) -> Workspace {
         Workspace {
@@ -34,13 +34,13 @@ impl Workspace {
         }
     }
 
-    /// The private folder: configuration, data, sockets and logs of the load all live here.
+    /// The private folder, for the load's configuration, data, sockets and logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Says that `device` (as in `loop64`) was made by the load for this race, so that arms may set its I/O scheduler.
+    /// Registers `device` (such as `loop64`) as made by the load for this race, so that arms may set its I/O scheduler.
     pub fn add_disk(&self, device: &str) {
         self.disks.borrow_mut().push(device.to_string());
     }

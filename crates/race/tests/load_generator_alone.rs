@@ -1,4 +1,4 @@
-//! The client against a server of a few lines whose behaviour is planted: what it reports must be that.
+//! The load generator against a minimal server with known behaviour.
 
 use goodness_core::Span;
 use goodness_race::load_generator::{Pattern, Settings, run};
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A server that answers each connection in a thread of its own, after what `wait` does with the number of the request.
+/// A server with a thread per connection, which replies after `wait`, called with the number of the request.
 fn server(answer: &'static [u8], wait: impl Fn(u64) + Send + Sync + 'static) -> u64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();

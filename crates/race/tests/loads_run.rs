@@ -1,4 +1,4 @@
-//! Every load runs for real, for about a second, where its programs are installed.
+//! Runs every load for about a second, if its programs are installed.
 
 use goodness_core::Seed;
 use goodness_race::load;
@@ -12,7 +12,7 @@ fn launcher() -> Launcher {
     Launcher::of(env!("CARGO_BIN_EXE_goodness-race-subprocess").into())
 }
 
-/// Runs a load as `name:key=value,…` asks; `None`, loudly, where a program is missing.
+/// Runs the load `name:key=value,…`; `None`, with a message, if a program is missing.
 fn run(asked: &str) -> Option<Vec<Measure>> {
     let (name, typed) = asked.split_once(':').unwrap_or((asked, ""));
     let about = load::ALL.iter().find(|about| about.name == name).expect("registered");

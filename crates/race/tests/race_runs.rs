@@ -1,5 +1,5 @@
-//! Races on this machine with the load that needs nothing: equals stay equal, a planted difference is found, and a race
-//! that is killed anywhere leaves the machine as it was.
+//! Races on this machine with the load that needs no installation: equal arms are found equal, a planted difference is
+//! found, and a race killed at any point leaves the machine as it was.
 
 use goodness_race::cgroup::Hierarchies;
 use goodness_race::config;
@@ -97,7 +97,7 @@ fn a_weight_of_ten_against_a_hundred_takes_share_away() {
     assert_eq!(verdict(&outcome), Verdict::Worse, "{:?}", outcome.arms[1].measures);
 }
 
-/// What a race of process `pid` may leave: settings, cgroups, folders, journals, processes.
+/// Possible leftovers of a race of process `pid`: settings, cgroups, folders, journals, processes.
 fn state(pid: u32) -> BTreeMap<String, String> {
     let mut state = BTreeMap::new();
     let settings = fs::read_dir("/proc/sys/kernel").into_iter().flatten().flatten();
@@ -125,7 +125,7 @@ fn state(pid: u32) -> BTreeMap<String, String> {
     state
 }
 
-/// Units of work that no other test asks for.
+/// Units of work that no other test uses.
 const WORK: u64 = 3;
 
 /// Not a test of anything: what the test below starts and kills. Does nothing when run among the others.
@@ -158,7 +158,7 @@ fn be_a_victim_when_told_to() {
     std::process::exit(7);
 }
 
-/// Starts a race in a process of its own.
+/// Starts a race in a separate process.
 fn victim(order: &str) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "be_a_victim_when_told_to", "--nocapture"])
@@ -169,7 +169,8 @@ fn victim(order: &str) -> Child {
         .expect("starts")
 }
 
-/// Runs a race that is killed when it notes its change `number`; its id, or `None` when it has fewer changes.
+/// Runs a race that is killed when it records its change `number`. Returns its process id, or `None` if it makes fewer
+/// changes.
 fn killed_at(number: u64, guard: &str) -> Option<u32> {
     let mut child = victim(&format!("{number}|{guard}"));
     let status = child.wait().expect("ends");

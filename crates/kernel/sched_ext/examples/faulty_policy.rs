@@ -1,7 +1,7 @@
-//! A policy of one's own on the running kernel: round robin, until after a hundred decisions it panics, hangs, or takes
-//! memory without end. The tests in guests see by it that the machine is given back on each of these ways out.
+//! A custom policy on the running kernel: round robin that panics, hangs, or allocates without end after a hundred
+//! decisions. Tests in guests use it to check that the kernel's scheduler takes over in each case.
 //!
-//!     faulty_policy panic|hang|memory COMMAND…
+//! faulty_policy panic|hang|memory COMMAND…
 
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed,
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 /// Decisions before the fault.
 const GOOD: u32 = 100;
-/// Which fault it is.
+/// Selected fault.
 static FAULT: OnceLock<Fault> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug)]

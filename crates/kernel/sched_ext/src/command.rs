@@ -1,14 +1,14 @@
-//! What the kernel's half is told to do.
+//! Commands to the BPF shim.
 
 use goodness_core::Span;
 use std::fmt;
 
-/// What is to happen.
+/// Kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Run the task on the CPU, for that long if nothing else ends its turn.
     Grant {
-        /// CPU time until the kernel ends the turn; `None`: it does not.
+        /// CPU time until the kernel ends the turn; `None` for no limit.
         slice: Option<Span>,
     },
     /// End the turn of the task, which was granted the CPU.
@@ -18,13 +18,13 @@ pub enum Order {
 /// An order concerning one task and one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What is to happen.
+    /// Command.
     pub order: Order,
     /// The shim's number of the task.
     pub key: u32,
     /// Its thread id.
     pub pid: u32,
-    /// The last that was known of the task when this was decided; the shim drops what is outdated.
+    /// The task's last known turn at the time of the decision; the shim drops outdated commands.
     pub turn: u32,
     /// The kernel's number of the CPU.
     pub cpu: u16,

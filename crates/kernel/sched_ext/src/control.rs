@@ -1,4 +1,4 @@
-//! How `live status` and `live stop` reach the daemon: a socket that answers one word with one line of JSON.
+//! The daemon's control socket, for `live status` and `live stop`: one word in, one line of JSON out.
 
 use super::error::LiveError;
 use super::outcome::Status;
@@ -9,17 +9,17 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the daemon listens.
+/// Path of the socket.
 pub const SOCKET: &str = "/run/goodness/live.sock";
-/// How long either side waits for the other.
+/// Time limit for either side to wait for the other.
 const TIMEOUT: Duration = Duration::from_millis(500);
-/// Longest answer read: far above what ten thousand tasks take.
+/// Longest reply read: far above the size for ten thousand tasks.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// What is asked for.
+/// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// What is going on.
+    /// Return the status.
     Status,
     /// End.
     Stop,
@@ -33,10 +33,9 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens at `path`. What a killed daemon left there is removed.
+    /// Listens at `path`. Removes the socket of a killed daemon.
     ///
-    /// # Errors
-    /// When another daemon listens there, or the place is not writable.
+    /// # Errors Another daemon listens there, or the path is not writable.
     pub fn listen(path: &Path) -> Result<Control, LiveError> {
         if UnixStream::connect(path).is_ok() {
             return Err(super::kernel::busy());
@@ -56,12 +55,12 @@ impl Control {
         Ok(Control { listener, path: path.into() })
     }
 
-    /// Readable when somebody asks.
+    /// Becomes readable on a request.
     pub fn descriptor(&self) -> RawFd {
         self.listener.as_raw_fd()
     }
 
-    /// Answers whoever asks; `answer` tells what is going on. The last thing that was asked for, if anything was.
+    /// Replies to pending requests with the status from `answer`. Returns the last request, if any.
     pub fn serve(&self, answer: &mut dyn FnMut() -> Status) -> Option<Request> {
         let mut asked = None;
         while let Ok((stream, _)) = self.listener.accept() {
@@ -71,7 +70,7 @@ impl Control {
     }
 }
 
-/// A client that does not speak at once is left alone: decisions do not wait for it.
+/// Replies to one client. One that does not write at once is dropped, because decisions must not wait.
 fn respond(mut stream: UnixStream, answer: &mut dyn FnMut() -> Status) -> Option<Request> {
     stream.set_read_timeout(Some(Duration::from_millis(20))).ok()?;
     stream.set_write_timeout(Some(Duration::from_millis(100))).ok()?;
@@ -94,11 +93,10 @@ impl Drop for Control {
     }
 }
 
-/// Asks the daemon at `path`; its answer is what is going on. After [`Request::Stop`] it returns when the daemon is
-/// gone.
+/// Sends a request to the daemon at `path` and returns its status. After [`Request::Stop`] it returns when the daemon
+/// has ended.
 ///
-/// # Errors
-/// [`LiveError::NothingLive`] when nobody listens.
+/// # Errors [`LiveError::NothingLive`] if no daemon listens.
 pub fn ask(path: &Path, request: Request) -> Result<Status, LiveError> {
     let failed = |source| LiveError::System { what: "asking the daemon", source };
     let mut stream = match UnixStream::connect(path) {

@@ -1,5 +1,5 @@
-//! The daemon: between the kernel's half and the policy until something ends it. Whatever that is, the kernel's half is
-//! gone afterwards: its link is closed with this process, and the kernel's watchdog ends it should this process hang.
+//! The daemon: connects the BPF shim and the policy until something ends it. The shim is always unloaded then: its link
+//! closes with this process, and if the process hangs, the kernel's watchdog ends it.
 
 use super::control::{Control, Request};
 use super::error::LiveError;
@@ -18,27 +18,25 @@ use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-/// How often the daemon looks around when nothing happens.
+/// Longest time between two checks when nothing happens.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the kernel may take to say why it ended a policy.
+/// Time limit for the kernel to report why it ended a policy.
 const PARTING: Duration = Duration::from_secs(2);
-/// How often it looks whether the command has started.
+/// Interval of checks whether the command has started.
 const STARTING: Duration = Duration::from_millis(1);
 
-/// Runs a policy until its command ends, its time is over, or somebody stops it. `begun` is called when it is loaded.
+/// Runs a policy until its command ends, its time is over, or it is stopped. Calls `begun` once it is loaded.
 ///
-/// # Errors
-/// See [`LiveError`].
+/// # Errors See [`LiveError`].
 pub fn live(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     let entry = goodness_policies::entry(&options.policy)
         .ok_or_else(|| LiveError::Policy(format!("there is no policy \"{}\"", options.policy)))?;
     live_with(entry, options, begun)
 }
 
-/// As [`live`], with a policy that need not be registered: `options.policy` is not looked at.
+/// Like [`live`], with a policy that need not be registered; `options.policy` is ignored.
 ///
-/// # Errors
-/// See [`LiveError`].
+/// # Errors See [`LiveError`].
 pub fn live_with(entry: &PolicyEntry, options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     let about = entry.about;
     let wrong = |why: TunableError| LiveError::Policy(format!("policy {}: {why}", about.name));
@@ -98,7 +96,7 @@ fn take_its_cpu(cpu: u32, polls: bool) -> Result<i32, LiveError> {
     Ok(nice)
 }
 
-/// The kernel schedules by itself again: what becomes of the command, and the answer.
+/// Ends the run after the kernel's own scheduler has taken over: handles the command and returns the outcome.
 fn finish(
     ended: Result<Option<End>, LiveError>,
     command: Option<Running>,
@@ -137,7 +135,7 @@ struct Daemon {
 }
 
 impl Daemon {
-    /// Starts the command. That takes until it executes, and it executes only if it is served.
+    /// Starts the command and serves it until it has executed.
     fn start(&mut self, command: Vec<OsString>, nice: i32) -> Result<Running, LiveError> {
         let cpus: Vec<u32> = self.places.policy.iter().map(|cpu| u32::from(*cpu)).collect();
         let starter = std::thread::spawn(move || work::start(&command, &cpus, nice));
@@ -175,14 +173,14 @@ impl Daemon {
         }
     }
 
-    /// How long to sleep at most.
+    /// Longest sleep.
     fn timeout(&self) -> Duration {
         let longest = self.poll.unwrap_or(LOOK).min(LOOK);
         let Some(at) = self.session.next_timer() else { return longest };
         Duration::from_nanos(at.since(Time(sys::monotonic_ns())).0).min(longest)
     }
 
-    /// Takes in what the kernel told and hands over what the policy decides of it.
+    /// Handles the kernel's events and sends the policy's commands.
     fn serve_kernel(&mut self) -> Result<(), LiveError> {
         self.watchdog.beat();
         let mut events = std::mem::take(&mut self.events);
@@ -228,7 +226,7 @@ impl Daemon {
         Ok((asked == Some(Request::Stop)).then_some(Some(End::Stopped)))
     }
 
-    /// Tasks that the kernel took back may end before it says why it did.
+    /// Fails if the kernel ended the policy. Waits for the reason, which may come after its tasks have ended.
     fn ended_in_time(&self) -> Result<(), LiveError> {
         let begun = Instant::now();
         while !kernel::is_enabled() && begun.elapsed() < PARTING {

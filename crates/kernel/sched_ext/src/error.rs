@@ -1,9 +1,9 @@
-//! Why a policy does not run live, as sentences with a remedy.
+//! Errors of `goodness live`, as sentences with a remedy.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a live run did not begin or did not end well. The machine has its own scheduler back by then.
+/// Error of a live run. The kernel's own scheduler runs again by then.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The programme was built without what this needs.
@@ -34,23 +34,23 @@ pub enum LiveError {
     Busy {
         /// Its name.
         name: String,
-        /// How to end it, where that is known.
+        /// How to stop it, if known.
         how: &'static str,
     },
     /// A CPU that cannot be the policy's.
     #[error("CPU {cpu} {why}. Choose others with --cpus.")]
     Cpu {
-        /// The CPU asked for.
+        /// The requested CPU.
         cpu: u32,
-        /// What is wrong with it.
+        /// Problem with it.
         why: String,
     },
-    /// The policy needs what this kernel does not give.
+    /// The policy needs a feature this kernel lacks.
     #[error("{policy} cannot run live here: {why}")]
     Needs {
         /// Its name.
         policy: &'static str,
-        /// What is missing, and a remedy.
+        /// The missing feature, and a remedy.
         why: String,
     },
     /// The policy's name or settings are wrong.
@@ -59,9 +59,9 @@ pub enum LiveError {
     /// The kernel refused the shim.
     #[error("{doing} failed: {why}")]
     Refused {
-        /// What was tried.
+        /// The attempted action.
         doing: &'static str,
-        /// What kernel and libbpf said.
+        /// The error of kernel and libbpf.
         why: String,
     },
     /// Events were lost.
@@ -71,7 +71,7 @@ pub enum LiveError {
          machine has its own scheduler back. Give the daemon a CPU of its own (--cpus without it)"
     )]
     Lost {
-        /// How many.
+        /// Number of events.
         events: u64,
     },
     /// The policy decided what cannot be.
@@ -80,19 +80,19 @@ pub enum LiveError {
     /// The kernel ended it.
     #[error("the kernel ended the policy and schedules by itself again: {reason}{message}{remedy}")]
     Ejected {
-        /// Why, in the kernel's words.
+        /// The kernel's reason.
         reason: String,
-        /// What it was about.
+        /// The kernel's message.
         message: String,
-        /// What to do about it.
+        /// What the user can do.
         remedy: &'static str,
     },
     /// The command or a process could not be started or taken over.
     #[error("{what}: {source}")]
     Work {
-        /// What was tried.
+        /// The attempted action.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The log cannot be written or read.
@@ -100,18 +100,18 @@ pub enum LiveError {
     Log {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// Nobody answers.
+    /// No daemon is running.
     #[error("no policy runs live. Start one: goodness live rr -- COMMAND")]
     NothingLive,
     /// Another system call failed.
     #[error("{what} failed: {source}")]
     System {
-        /// What was tried.
+        /// The attempted action.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

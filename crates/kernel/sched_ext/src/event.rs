@@ -1,12 +1,12 @@
-//! What the kernel's half tells: one event for each thing that happens to a task of ours.
+//! Events from the BPF shim, one per change of one of our tasks.
 
 use goodness_core::Time;
 
-/// What happened. The numbers are the shim's.
+/// Kind of event, with the shim's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A task came under the policy: it was forked, or asked to.
+    /// A task came under the policy: it was forked, or switched to the class.
     Created = 1,
     /// It became runnable, or is runnable again after a change.
     Ready = 2,
@@ -75,7 +75,7 @@ pub mod flag {
     pub const YIELDED: u16 = 8;
     /// `Left`: it was executing.
     pub const WAS_RUNNING: u16 = 16;
-    /// `Left`: it sleeps; otherwise it is only changed.
+    /// `Left`: it sleeps; otherwise its attributes change.
     pub const TO_SLEEP: u16 = 32;
     /// `Left`: it ended.
     pub const DEAD: u16 = 64;
@@ -83,12 +83,12 @@ pub mod flag {
     pub const UNINTERRUPTIBLE: u16 = 128;
 }
 
-/// One event. CPUs are the kernel's numbers.
+/// One event. CPU numbers are the kernel's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelEvent {
-    /// What happened.
+    /// Kind.
     pub kind: Kind,
-    /// When, on the kernel's monotonic clock.
+    /// Time on the kernel's monotonic clock.
     pub at: Time,
     /// CPU time of the task so far, in ns.
     pub ran: u64,
@@ -100,9 +100,9 @@ pub struct KernelEvent {
     pub pid: u32,
     /// Process id.
     pub tgid: u32,
-    /// What user space was told of the task, counted; commands repeat it.
+    /// Number of events about the task so far; commands repeat it.
     pub turn: u32,
-    /// `Created`: the creator's key plus one; `Ready`: the waker's; 0 when it is none of ours.
+    /// `Created`: the parent's key plus one; `Ready`: the waker's; 0 if it is none of our tasks.
     pub other: u32,
     /// The CPU of the task.
     pub cpu: u16,
@@ -159,12 +159,12 @@ impl KernelEvent {
     }
 }
 
-/// What the adapter is told.
+/// Input of the adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Something happened in the kernel.
     Kernel(KernelEvent),
-    /// The time the policy asked for has come.
+    /// The policy's timer is due.
     Timer(Time),
 }
 

@@ -1,5 +1,5 @@
-//! The adapter between a running kernel and a policy: events in, verbs to the policy, commands out. It calls no
-//! operating system, so a log of its input gives the same decisions anywhere.
+//! The adapter between a running kernel and a policy: converts events to calls of the policy, and its answers to
+//! commands. It makes no system calls, so a log of its input gives the same decisions anywhere.
 //!
 //! ```text
 //!  kernel ──KernelEvent──▶ ┌──────┐ ──verbs──▶ ┌────────┐
@@ -8,13 +8,13 @@
 //!                             └──Event──▶ observer: metrics, checkers
 //! ```
 //!
-//! Two things are kept apart. *Turns* are the policy's: a task is granted a CPU (`Grant`) and holds it until it leaves,
-//! yields, uses its slice up or is preempted. *Stints* are physical: within one turn other classes may take the CPU and
-//! give it back. Verbs follow turns; the observer sees stints.
+//! *Turns* and slices differ. A turn is logical: a task is granted a CPU (`Grant`) and holds it until it leaves, yields,
+//! uses up its slice or is preempted. A slice is physical: within one turn, other classes may take the CPU and return
+//! it. The policy sees turns, the observer sees slices.
 //!
-//! Decisions reach the kernel late. A command therefore repeats the task's `turn`, and the shim drops it when the task
-//! has moved on; the event that says so is on its way and puts this side right. The referee (`goodness-referee`) keeps
-//! the rules of the verbs and verifies every answer, as for the simulator.
+//! Decisions reach the kernel with a delay. So a command repeats the task's `turn`, and the shim drops it if the task
+//! has moved on; the event about that is on its way and corrects this side. As in the simulator, the referee
+//! (`goodness-referee`) checks every answer.
 
 mod turns;
 
@@ -28,20 +28,20 @@ use goodness_referee::policy::Asked;
 use goodness_referee::{Referee, Refusal};
 use turns::{Fate, Turn};
 
-/// How far a thread's number may be ahead of the threads there were: the shim counts them, and they are told of nearly
-/// in order. It bounds what a log that is no log can make of one number.
+/// Largest lead of a thread's number over the number of threads seen. The shim counts threads and reports them nearly
+/// in order. The limit bounds memory for corrupt logs.
 const KEYS_AHEAD: usize = 1 << 20;
 
-/// What the adapter knows of a task and the policy does not.
+/// The adapter's state of a task, hidden from the policy.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     /// The shim's number.
     key: u32,
     /// Thread id.
     pid: u32,
-    /// The last turn the kernel told of.
+    /// The last turn reported by the kernel.
     turn: u32,
-    /// CPU time up to which the policy was charged, on the task's own clock, in ns.
+    /// CPU time up to which the task was charged, on its own clock, in ns.
     charged: u64,
     /// Taken off to be changed, and not put to sleep.
     is_changing: bool,
@@ -51,16 +51,16 @@ struct Life {
     has_executed: bool,
 }
 
-/// What a live run is about, fixed from its beginning.
+/// Fixed parameters of a live run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The CPUs the policy has, as it sees them.
+    /// The policy's CPUs, as it sees them.
     pub machine: Machine,
     /// The kernel's number of each of them, ascending.
     pub cpus: Vec<u16>,
-    /// When the run began, on the kernel's monotonic clock: the policy's time zero.
+    /// Start of the run on the kernel's monotonic clock: the policy's time zero.
     pub epoch: Time,
-    /// Where the policy's chance begins.
+    /// Random seed of the policy.
     pub seed: Seed,
 }
 
@@ -82,7 +82,7 @@ pub struct Host {
     referee: Referee,
     lives: Vec<Life>,
     turns: Vec<Turn>,
-    /// CPUs asked to choose again by this input.
+    /// CPUs asked to pick again by this input.
     asked: Vec<CpuId>,
     commands: Vec<Command>,
     /// Events of this input, for the observer.
@@ -109,10 +109,9 @@ impl Host {
         }
     }
 
-    /// Takes one input in; the answer is what the kernel is to do.
+    /// Handles one input and returns the commands for the kernel.
     ///
-    /// # Errors
-    /// The [`Refusal`] that ends the run: the policy answered what cannot be, or does not admit a task.
+    /// # Errors The [`Refusal`] that ends the run: the policy gave an invalid answer, or rejected a task.
     pub fn take(&mut self, input: &Input, observer: &mut dyn Observer) -> Result<&[Command], Refusal> {
         self.commands.clear();
         let at = match input {
@@ -140,7 +139,7 @@ impl Host {
         }
     }
 
-    /// When the policy wants [`Input::Timer`], on the kernel's clock.
+    /// Time on the kernel's clock at which the policy wants [`Input::Timer`].
     #[must_use]
     pub fn next_timer(&self) -> Option<Time> {
         self.referee
@@ -149,7 +148,7 @@ impl Host {
             .map(|at| Time(at.0.saturating_add(self.setting.epoch.0)))
     }
 
-    /// What the run is about.
+    /// Parameters of the run.
     #[must_use]
     pub fn setting(&self) -> &Setting {
         &self.setting
@@ -161,13 +160,13 @@ impl Host {
         self.referee.about().name
     }
 
-    /// How often the policy was asked whom to run.
+    /// Number of picks.
     #[must_use]
     pub fn decisions(&self) -> u64 {
         self.referee.decisions()
     }
 
-    /// Events that did not fit what was known of their task; they were passed over or mended.
+    /// Events inconsistent with the known state of their task; ignored or corrected.
     #[must_use]
     pub fn strays(&self) -> u64 {
         self.strays
@@ -238,8 +237,8 @@ impl Host {
         self.events.push(Event::Fork { parent, child: task });
     }
 
-    /// What an event says of nice and affinity. The policy's CPUs only; a task that has none of them never gets here
-    /// runnable.
+    /// Reads nice and affinity from an event, limited to the policy's CPUs. A task that may use none of them never
+    /// becomes runnable here.
     fn read_attributes(&self, it: &mut Task, event: &KernelEvent) {
         it.nice = Nice::new(i64::from(event.nice)).unwrap_or(Nice::ZERO);
         let allowed = |kernel: &&u16| event.mask >> **kernel & 1 == 1;
@@ -375,7 +374,7 @@ impl Host {
         self.will_choose(asked);
     }
 
-    /// These CPUs were newly asked to choose again.
+    /// Records CPUs newly asked to pick again.
     fn will_choose(&mut self, asked: Asked) {
         self.asked.extend(asked.into_iter().flatten());
     }
@@ -437,7 +436,7 @@ impl Host {
         self.events.push(Event::Exit { task });
     }
 
-    /// The task left the policy: it ended without a word, or changed its class.
+    /// The task left the policy: it ended without notice, or changed its class.
     fn gone(&mut self, task: TaskId, event: &KernelEvent) {
         match self.task(task).state {
             State::Exited => return,
@@ -455,7 +454,7 @@ impl Host {
         self.release_hold(task);
     }
 
-    /// Ends a change that never came to an end: the task rejoins its queue, as after every change, and leaves it for
+    /// Completes a change that never ended: the task rejoins its queue, as after every change, and then leaves for
     /// good.
     fn give_back_and_kill(&mut self, task: TaskId) {
         let cpu = self.task(task).cpu;

@@ -8,16 +8,15 @@ use goodness_sys::cpu_list::CpuList;
 use goodness_sys::topology;
 use std::path::Path;
 
-/// Where sched_ext tells of itself.
+/// Folder with the state of sched_ext.
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 
 /// CPUs above it have no place in the shim's masks.
 const CPU_MAX: u32 = 63;
 
-/// Whether user, kernel and the scheduler loaded allow a policy.
+/// Checks that user, kernel and loaded scheduler allow a policy.
 ///
-/// # Errors
-/// What stands in the way, with the remedy.
+/// # Errors The obstacle, with the remedy.
 pub fn ready() -> Result<(), LiveError> {
     let uid = sys::effective_user();
     if uid != 0 {
@@ -70,11 +69,10 @@ pub struct Places {
     pub daemon: u32,
 }
 
-/// Divides the CPUs `online`: the policy has those `asked` for, by default all but the first; the daemon has the first
-/// that is left, or shares the first.
+/// Divides the `online` CPUs. The policy gets those in `asked`, by default all but the first; the daemon gets the first
+/// of the rest, or shares the first.
 ///
-/// # Errors
-/// A CPU asked for that is not online or above 63.
+/// # Errors A requested CPU that is not online or above 63.
 pub fn places(online: &[u32], asked: Option<&[u32]>) -> Result<Places, LiveError> {
     let default: Vec<u32> =
         online.iter().skip(usize::from(online.len() > 1)).copied().filter(|c| *c <= CPU_MAX).collect();
@@ -97,10 +95,9 @@ pub fn places(online: &[u32], asked: Option<&[u32]>) -> Result<Places, LiveError
     Ok(Places { policy: policy.into_iter().map(|cpu| cpu as u16).collect(), daemon })
 }
 
-/// The machine that a policy on `cpus` sees.
+/// The machine as seen by a policy on `cpus`.
 ///
-/// # Errors
-/// When the kernel does not tell its tick and the policy needs it.
+/// # Errors The kernel does not report its tick and the policy needs it.
 pub fn setting(policy: &'static str, needs: Needs, cpus: &[u16], seed: u64) -> Result<Setting, LiveError> {
     let hz = match sys::tick_ns().map(|ns| 1_000_000_000 / ns) {
         Some(hz) => hz as u32,
@@ -128,7 +125,7 @@ pub fn setting(policy: &'static str, needs: Needs, cpus: &[u16], seed: u64) -> R
     Ok(Setting { machine, cpus: cpus.to_vec(), epoch: Time(sys::monotonic_ns()), seed: Seed(seed) })
 }
 
-/// A CPU of `cpus` whose tick the kernel stops.
+/// A CPU of `cpus` whose tick the kernel can stop.
 fn tickless(cpus: &[u16]) -> Option<u32> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/nohz_full").ok()?;
     let CpuList(stopped) = list.parse().ok()?;

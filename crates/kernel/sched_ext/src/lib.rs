@@ -1,8 +1,8 @@
-//! Live policies: a registered policy, unchanged, decides for real threads through sched_ext.
+//! Runs a registered policy, unchanged, for real threads through sched_ext.
 //!
-//! [`Host`] turns what the kernel tells into the policy's verbs and its answers into commands; it is pure, so that a
-//! run's log, replayed, must give the same decisions. What loads the kernel's half and carries events and commands
-//! to and fro needs the cargo feature `sched_ext`; without it, part of the rest has nobody who calls it.
+//! [`Host`] converts kernel events to calls of the policy and its answers to commands. It is pure, so replaying a run's
+//! log must give the same decisions. Loading the BPF shim and transporting events and commands needs the cargo feature
+//! `sched_ext`; without it, some of the rest is unused.
 
 mod command;
 #[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
@@ -44,10 +44,9 @@ pub use outcome::{End, Outcome, Status};
 pub use replay::{Replayed, replay, replay_log};
 pub use tally::{Latency, TaskTally, share, shown};
 
-/// Runs a policy live: this build cannot.
+/// Always fails: this build has no sched_ext.
 ///
-/// # Errors
-/// Always [`LiveError::NotBuilt`].
+/// # Errors Always [`LiveError::NotBuilt`].
 #[cfg(not(feature = "sched_ext"))]
 pub fn live(_: &Options, _: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     Err(LiveError::NotBuilt)

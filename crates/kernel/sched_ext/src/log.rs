@@ -1,9 +1,9 @@
-//! The log of a live run: everything the adapter was told and what it decided, so that the same policy, told the same,
-//! must decide the same.
+//! The log of a live run: all input of the adapter and all its decisions. Replaying the input with the same policy must
+//! give the same decisions.
 //!
-//! The first line is JSON ([`Header`]) and names the records that follow it. A record is its number, one byte, and its
-//! fields as LEB128 numbers; times are differences to the one before, zigzag-coded as the clocks of CPUs may overtake
-//! each other. What was decided on an input follows it. A log that was cut off is read as far as it goes.
+//! The first line is JSON ([`Header`]) and names the kinds of record. A record is its number in one byte, then its
+//! fields as LEB128 numbers. Times are differences to the previous one, zigzag-encoded because CPU clocks may be
+//! slightly out of order. The decisions on an input follow it. A truncated log is read up to its end.
 
 use super::command::{Command, Order};
 use super::error::LiveError;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// What the format is called; the number changes with it.
+/// Name and version of the format.
 pub const FORMAT: &str = "goodness.live-log/1";
 const TIMER: u8 = 0x10;
 const GRANT: u8 = 0x20;
@@ -81,16 +81,15 @@ impl Header {
         }
     }
 
-    /// When the run began, on the kernel's clock, in ns.
+    /// Start of the run on the kernel's clock, in ns.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// What the run was about.
+    /// Parameters of the run.
     ///
-    /// # Errors
-    /// A machine that cannot be.
+    /// # Errors An impossible machine.
     pub fn setting(&self) -> Result<Setting, String> {
         let cpu = |c: &LoggedCpu| Cpu { core: c.core, cache: c.cache, node: c.node, capacity: c.capacity };
         let machine = Machine::new("live", self.cpus.iter().map(cpu).collect(), self.hz)?;
@@ -102,7 +101,7 @@ impl Header {
     }
 }
 
-/// Writes a log; the file is written by a thread of its own, so that decisions do not wait for it.
+/// Writes a log in a thread of its own, so that decisions do not wait for the file.
 pub struct LogWriter {
     path: PathBuf,
     block: Vec<u8>,
@@ -216,9 +215,9 @@ fn write_command(to: &mut Vec<u8>, command: &Command) {
 /// A record of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// What the adapter was told.
+    /// Input of the adapter.
     Input(Input),
-    /// What it decided on the input before.
+    /// Decision on the previous input.
     Decided(Command),
 }
 

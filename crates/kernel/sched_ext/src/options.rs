@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to run.
+/// Options of a live run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The registered name.
@@ -13,7 +13,7 @@ pub struct Options {
     pub settings: Vec<(String, String)>,
     /// The policy's CPUs; by default all but the daemon's.
     pub cpus: Option<Vec<u32>>,
-    /// Where the policy's chance begins.
+    /// Random seed of the policy.
     pub seed: u64,
     /// The command to put under the policy; the run ends with it.
     pub command: Vec<OsString>,
@@ -23,7 +23,7 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// Look for events at least so often, and not only when the kernel wakes the daemon.
     pub poll: Option<Duration>,
-    /// Where to write what happened and was decided.
+    /// Path of the log, if wanted.
     pub log: Option<PathBuf>,
     /// The socket for `status` and `stop`.
     pub socket: PathBuf,

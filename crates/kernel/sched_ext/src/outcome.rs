@@ -4,7 +4,7 @@ use super::tally::{Latency, TaskTally};
 use goodness_sys::Exit;
 use serde::{Deserialize, Serialize};
 
-/// Why a live run ended well.
+/// Reason a live run ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Its command ended.
@@ -17,7 +17,7 @@ pub enum End {
     Signal(i32),
 }
 
-/// What is, or was, going on.
+/// Status of a live run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// The policy's registered name.
@@ -32,25 +32,25 @@ pub struct Status {
     pub cpus: Vec<u16>,
     /// Since the policy was loaded, in ns.
     pub elapsed_ns: u64,
-    /// How often the policy was asked whom to run.
+    /// Number of picks.
     pub decisions: u64,
-    /// Events the kernel told.
+    /// Number of kernel events.
     pub events: u64,
     /// From the kernel's event until what the policy decided is done in the kernel; absent before the first decision.
     pub decision_latency: Option<Latency>,
     /// Commands the kernel dropped because the task had moved on meanwhile.
     pub outdated: u64,
-    /// Events that did not fit what was known of their task.
+    /// Events inconsistent with the known state of their task.
     pub strays: u64,
     /// The tasks.
     pub tasks: Vec<TaskTally>,
 }
 
-/// What a live run leaves.
+/// Result of a live run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Why it ended.
+    /// Reason it ended.
     pub end: End,
-    /// What it amounts to.
+    /// Final status.
     pub status: Status,
 }

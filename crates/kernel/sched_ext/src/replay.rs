@@ -1,5 +1,5 @@
-//! Does what was decided in the kernel follow from the policy? A log's input, through a fresh policy, must give the
-//! decisions of the log, all of them.
+//! Checks that the decisions of a live run follow from the policy: the input of its log, run through a fresh policy,
+//! must give all decisions in the log.
 
 use super::command::Command;
 use super::error::LiveError;
@@ -9,7 +9,7 @@ use super::log::{Header, Log, Record};
 use goodness_core::{Observer, Time};
 use std::path::Path;
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replayed {
     /// The policy's registered name.
@@ -24,19 +24,17 @@ pub struct Replayed {
     pub is_cut: bool,
 }
 
-/// Replays the log at `path`; `observer` sees the events of the run, its time beginning with it.
+/// Replays the log at `path`. `observer` gets the events, with times from the start of the run.
 ///
-/// # Errors
-/// When the file is no log, or names a policy or a setting that this version does not have.
+/// # Errors The file is no log, or names a policy or setting that this version lacks.
 pub fn replay(path: &Path, observer: &mut dyn Observer) -> Result<Replayed, LiveError> {
     let log = Log::read(path)?;
     replay_log(&log, observer).map_err(|why| LiveError::Log { path: path.into(), why })
 }
 
-/// As [`replay`], of a log in memory.
+/// Like [`replay`], for a log in memory.
 ///
-/// # Errors
-/// As [`replay`], without the file's name.
+/// # Errors As [`replay`], without the file's name.
 pub fn replay_log(log: &Log, observer: &mut dyn Observer) -> Result<Replayed, String> {
     let Header { policy, settings, .. } = &log.header;
     let entry = goodness_policies::entry(policy)

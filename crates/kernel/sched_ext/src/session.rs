@@ -1,4 +1,4 @@
-//! One policy at work: the adapter, what it amounts to, and the log.
+//! A running policy: adapter, totals and log.
 
 use super::command::Command;
 use super::error::LiveError;
@@ -21,19 +21,17 @@ impl Session {
         Session { host: Host::new(setting, policy), tally: Tally::default(), log }
     }
 
-    /// What the kernel is to do about an event.
+    /// Handles an event and returns the commands for the kernel.
     ///
-    /// # Errors
-    /// When the policy's answer cannot be, or the log cannot be written.
+    /// # Errors An invalid answer of the policy, or a log that cannot be written.
     pub fn happened(&mut self, event: &KernelEvent) -> Result<&[Command], LiveError> {
         self.tally.count(event);
         self.take(Input::Kernel(*event))
     }
 
-    /// What the kernel is to do now that the policy's time has come.
+    /// Calls the policy's timer and returns the commands for the kernel.
     ///
-    /// # Errors
-    /// As [`Session::happened`].
+    /// # Errors As [`Session::happened`].
     pub fn timer(&mut self, now: Time) -> Result<&[Command], LiveError> {
         self.take(Input::Timer(now))
     }
@@ -54,7 +52,7 @@ impl Session {
         self.log.take().map_or(Ok(()), LogWriter::finish)
     }
 
-    /// When the policy wants [`Session::timer`].
+    /// Time at which the policy wants [`Session::timer`].
     pub fn next_timer(&self) -> Option<Time> {
         self.host.next_timer()
     }
@@ -64,7 +62,7 @@ impl Session {
         &self.host
     }
 
-    /// What it amounts to.
+    /// Totals.
     pub fn tally(&mut self) -> &mut Tally {
         &mut self.tally
     }

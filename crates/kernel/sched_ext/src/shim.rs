@@ -1,5 +1,5 @@
-//! The kernel's half, loaded: carries events out of the kernel and commands into it. Dropped, it gives the machine
-//! back.
+//! The loaded BPF shim: carries events out of the kernel and commands into it. Dropping it returns all tasks to the
+//! kernel's own scheduler.
 
 use super::command::Command;
 use super::error::LiveError;
@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim.bpf.o"));
 /// Commands the kernel's half takes at once.
 const COMMANDS: usize = 64;
-/// How often loading is tried, and how long apart.
+/// Number of attempts to load, and the pause between them.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long the kernel may take to take the policy into service once it has it.
+/// Time limit for the kernel to enable the loaded policy.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What both halves see; `shim.h` has the same.
+/// Memory shared with the BPF program; same layout as in `shim.h`.
 #[repr(C)]
 struct Shared {
     managed: u64,
@@ -43,7 +43,7 @@ struct Shared {
     commands: [[u8; Command::BYTES]; COMMANDS],
 }
 
-/// One field of what both halves see. The kernel writes to it at any time, hence the volatile access.
+/// Reads a field of the shared memory. Volatile, because the kernel writes it at any time.
 macro_rules! read {
     ($shim:expr, $field:ident) => {
         // SAFETY: the mapping has the size of `Shared` (checked when it was found) and lives as long as the object.
@@ -57,7 +57,7 @@ macro_rules! write {
     };
 }
 
-/// What a policy is loaded with.
+/// Parameters of loading.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// The policy's name.
@@ -68,13 +68,13 @@ pub struct Load<'a> {
     pub ticks: bool,
 }
 
-/// The loaded half. Fields are dropped in this order: from the first on the kernel schedules by itself.
+/// The loaded shim. Fields drop in this order; after the first, the kernel's own scheduler runs.
 pub struct Shim {
     _link: Link,
     ring: RingBuffer<'static>,
     drained: Rc<RefCell<Drained>>,
     shared: NonNull<Shared>,
-    /// Of the programme that takes commands in, and of the ring buffer; both are the object's.
+    /// Descriptors of the program that takes commands, and of the ring buffer; both belong to the object.
     apply: RawFd,
     events: RawFd,
     _object: Object,
@@ -88,10 +88,9 @@ struct Drained {
 }
 
 impl Shim {
-    /// Loads and verifies the kernel's half and gives it the tasks that asked for `SCHED_EXT`.
+    /// Loads and verifies the shim, and takes over the tasks in class `SCHED_EXT`.
     ///
-    /// # Errors
-    /// What the kernel refuses.
+    /// # Errors The kernel's error.
     pub fn load(load: &Load) -> Result<Shim, LiveError> {
         hear();
         for _ in 1..TRIES {
@@ -105,9 +104,9 @@ impl Shim {
         Shim::attach(load)
     }
 
-    /// Whether the kernel gave up at once because a task got no room for what the shim keeps of it. It says that it has
-    /// no memory also where another task was interrupted on the same CPU while it was given room, or gave it back:
-    /// about once in fifty loads right after an unload, and not the next time.
+    /// Whether the kernel unloaded the shim at once because storage for a task could not be allocated. This also
+    /// happens, about once in fifty loads directly after an unload, if another task's allocation on the same CPU was
+    /// interrupted; a second attempt succeeds.
     fn found_no_room(&self) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < TIMEOUT {
@@ -165,10 +164,9 @@ impl Shim {
         Ok(())
     }
 
-    /// Has the kernel do what `commands` say; the time at which it had.
+    /// Sends `commands` to the kernel. Returns the time at which they had taken effect.
     ///
-    /// # Errors
-    /// When the kernel refuses to run the shim's programme.
+    /// # Errors The kernel refuses to run the shim's program.
     pub fn apply(&mut self, commands: &[Command]) -> Result<Time, LiveError> {
         for part in commands.chunks(COMMANDS) {
             for (index, command) in part.iter().enumerate() {
@@ -188,7 +186,7 @@ impl Shim {
         read!(self, outdated)
     }
 
-    /// Why the kernel ended the policy, if it did: reason and message.
+    /// Reason and message if the kernel ended the policy.
     pub fn ended(&self) -> Option<(String, String)> {
         if read!(self, exit_kind) == 0 {
             return None;
@@ -217,7 +215,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..length]).into_owned()
 }
 
-/// Writes the policy's name where the kernel shows it; it takes letters, digits, `_` and `.` only.
+/// Sets the policy's name shown by the kernel, which allows letters, digits, `_` and `.` only.
 fn set_name(open: &mut OpenObject, name: &str) {
     const PLACEHOLDER: &[u8] = b"goodness\0";
     let mut ops = open.maps_mut().find(|map| map.name() == "goodness").expect("the shim has struct_ops");
@@ -230,7 +228,7 @@ fn set_name(open: &mut OpenObject, name: &str) {
     }
 }
 
-/// Where the memory that both halves see is mapped.
+/// Finds the mapping of the shared memory.
 fn find_shared(object: &Object) -> Option<NonNull<Shared>> {
     let map = object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"))?;
     let mut size = 0;
@@ -260,9 +258,9 @@ fn ring_of(object: &Object, drained: Rc<RefCell<Drained>>) -> Result<RingBuffer<
     builder.build()
 }
 
-/// What libbpf said last, for the sentence of a failure.
+/// Last message of libbpf, for errors.
 static SAID: Mutex<String> = Mutex::new(String::new());
-/// So much of it is kept: the verifier's log of a refused programme is long, and its end tells why.
+/// Bytes of it to keep: the verifier's log of a rejected program is long, and its end has the reason.
 const SAID_MAX: usize = 4000;
 
 fn hear() {

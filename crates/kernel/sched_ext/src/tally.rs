@@ -1,14 +1,14 @@
-//! What a live run amounts to: time and turns of each task, and how long decisions took to reach the kernel.
+//! Totals of a live run: CPU time and turns of each task, and decision latency.
 
 use super::event::{KernelEvent, Kind, flag};
 use goodness_core::{Span, Time};
 use goodness_observe::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// One task, as shown to people.
+/// Totals of one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskTally {
-    /// The name of the thread when it was last seen.
+    /// Name of the thread when last seen.
     pub name: String,
     /// Thread id.
     pub pid: u32,
@@ -20,13 +20,13 @@ pub struct TaskTally {
     pub cpu_time_ns: u64,
     /// Turns it was granted and began.
     pub turns: u64,
-    /// How often it was woken.
+    /// Number of wake-ups.
     pub wakeups: u64,
     /// Whether it has ended or left the policy.
     pub is_gone: bool,
 }
 
-/// How long decisions took.
+/// Decision latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Half of them took no longer, in ns.
@@ -83,7 +83,7 @@ impl Tally {
         self.latency.record(to.since(from).0);
     }
 
-    /// How long decisions took; `None` before the first.
+    /// Decision latency; `None` before the first decision.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Some(Latency {

@@ -1,15 +1,15 @@
-//! Ends a daemon that hangs or was stopped, so that the kernel schedules by itself again.
+//! Kills a daemon that hangs or was stopped (SIGSTOP), so that the kernel's own scheduler takes over.
 //!
-//! The kernel's own watchdog cannot tell a hung daemon from a policy that lets a task wait: both look like a task that
-//! is runnable and does not run. Staircase lets nice 19 wait for 4 s beside one hog, on purpose. So the kernel's limit
-//! is as long as it may be, and a small process looks whether the daemon still goes round.
+//! The kernel's watchdog cannot tell a hung daemon from a policy that lets a task wait: in both cases a runnable task
+//! does not run. (Staircase lets nice 19 wait for 4 s beside one hog, by design.) So the kernel's limit is set as long
+//! as possible, and a small process checks that the daemon's main loop still runs.
 
 use goodness_sys as sys;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often the process looks.
+/// Interval of checks.
 const LOOK_NS: libc::c_long = 250_000_000;
 /// So many looks without a beat end the daemon: 3 s.
 const SILENT_MAX: u32 = 12;
@@ -22,10 +22,9 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the process. To be called before the shim is loaded, whose descriptors it must not hold.
+    /// Starts the process. Call it before loading the shim, whose descriptors it must not hold.
     ///
-    /// # Errors
-    /// What mmap(2) or fork(2) report.
+    /// # Errors The error of mmap(2) or fork(2).
     pub fn start() -> io::Result<Watchdog> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
@@ -64,10 +63,9 @@ impl Drop for Watchdog {
     }
 }
 
-/// The child's whole life.
+/// Main function of the child.
 ///
-/// # Safety
-/// Only in a freshly forked child: nothing here allocates, locks or unwinds.
+/// # Safety Only in a freshly forked child: nothing here allocates, locks or unwinds.
 unsafe fn watch(beats: &AtomicU64, daemon: libc::pid_t) -> ! {
     // SAFETY: async-signal-safe calls with valid arguments.
     unsafe {

@@ -1,4 +1,4 @@
-//! The tasks a policy schedules: a command started under it, and processes put under it.
+//! Tasks of a live policy: a command started under it, and processes moved to it.
 
 use super::error::LiveError;
 use goodness_sys::{self as sys, Running};
@@ -19,15 +19,14 @@ pub fn start(command: &[OsString], cpus: &[u32], nice: i32) -> Result<Running, L
     made.spawn().map(Running::of).map_err(|source| LiveError::Work { what: format!("cannot start `{name}`"), source })
 }
 
-/// Threads that were put under the policy; dropped, they are given back their class.
+/// Threads moved to the policy. Dropping it restores their class.
 #[derive(Debug, Default)]
 pub struct Adopted(Vec<(i32, i32)>);
 
 impl Adopted {
-    /// Puts all threads of the processes `pids` under the policy. Threads of a real-time class keep theirs.
+    /// Moves all threads of the processes `pids` to the policy, except real-time threads.
     ///
-    /// # Errors
-    /// A process that does not exist, or whose threads cannot be changed.
+    /// # Errors A process that does not exist, or whose threads cannot be changed.
     pub fn adopt(pids: &[u32]) -> Result<Adopted, LiveError> {
         let mut adopted = Adopted::default();
         for pid in pids {

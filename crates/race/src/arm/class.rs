@@ -14,7 +14,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const NAMES: [&str; 5] = ["other", "batch", "idle", "fifo", "rr"];
-/// Where groups of version 1 have real-time budgets, a new group's is 0 and refuses every real-time process.
+/// Real-time budget of a cgroup (version 1). A new group's budget is 0, which refuses every real-time process.
 const BUDGET: &str = "cpu.rt_runtime_us";
 
 #[derive(Debug)]

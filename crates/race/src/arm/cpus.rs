@@ -1,5 +1,5 @@
-//! `cpus`: the CPUs that processes may use. A live policy leaves the first CPU to its daemon; a fair race gives the
-//! other arms the same CPUs with this.
+//! `cpus`: the CPUs processes may use. A live policy leaves the first CPU to its daemon; for a fair race, use this to
+//! give the other arms the same CPUs.
 
 use super::{Kind, Setting, Value};
 use crate::cgroup::Hierarchies;

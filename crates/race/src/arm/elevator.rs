@@ -1,5 +1,4 @@
-//! `elevator`: the I/O scheduler of a disk that the load made for the race, or that the race file names, with its
-//! tunables.
+//! `elevator`: I/O scheduler and tunables of a disk made by the load for the race, or named in the race file.
 
 use super::{Kind, MachineChanges, Setting, Value, below, writable};
 use crate::cgroup::Hierarchies;

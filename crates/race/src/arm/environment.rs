@@ -1,4 +1,4 @@
-//! `env`: variables of the environment, for what a program itself can be told about memory, threads or scheduling.
+//! `env`: environment variables, for programs configured by them (memory, threads, scheduling).
 
 use super::{Kind, Setting, Value};
 use crate::cgroup::Hierarchies;

@@ -1,4 +1,4 @@
-//! Settings of the whole scheduler, each a file of the kernel: `autogroup`, `base_slice`, `preempt`.
+//! System-wide scheduler settings, each a kernel file: `autogroup`, `base_slice`, `preempt`.
 
 use super::{Kind, MachineChanges, Setting, Value, writable};
 use crate::cgroup::Hierarchies;
@@ -35,7 +35,7 @@ const DEBUGFS: &str = "the kernel lacks it, or debugfs is not mounted (mount -t 
 struct Knob {
     file: &'static str,
     value: String,
-    /// What it means when the file is missing.
+    /// Meaning of a missing file.
     missing: &'static str,
     /// Whether the file lists what it takes.
     lists: bool,

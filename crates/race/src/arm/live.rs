@@ -1,9 +1,9 @@
 //! `live`: a policy of this project on the running kernel, through sched_ext and `goodness live`.
 //!
-//! The policy is loaded for the run only, for the processes that ask for it: all that the load starts, servers and
-//! clients, begin in the class `SCHED_EXT`; everything else stays with the kernel's own scheduler. All of them, since
-//! the kernel runs that class only while its fair class has nothing for a CPU: a client that computes would keep the
-//! servers from running until the kernel throws the policy out.
+//! The policy is loaded for the run only. All processes of the load, servers and clients, start in the class
+//! `SCHED_EXT`; everything else stays with the kernel's own scheduler. Clients are included because the kernel runs
+//! this class only on CPUs without fair tasks: a computing client would block the servers until the kernel unloads the
+//! policy.
 
 use super::{Kind, MachineChanges, Setting, Value};
 use crate::cgroup::Hierarchies;
@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const STATE: &str = "/sys/kernel/sched_ext/state";
-/// How long loading or unloading may take.
+/// Time limit for loading and unloading.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The process that holds the policy. Ended when dropped; the kernel then takes its tasks back.

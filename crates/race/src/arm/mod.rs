@@ -1,7 +1,7 @@
-//! Arms: what the kernel is set to while a load runs. One kind of setting a file; the list is here.
+//! Arms: kernel settings during a load. One kind of setting per file; the list is here.
 //!
-//! Settings of processes are applied between fork and exec, so that all the load starts inherits them. Settings of the
-//! machine are written before each run and written back after it.
+//! Settings of processes are applied between fork and exec, so that all child processes inherit them. System-wide
+//! settings are written before each run and restored after it.
 
 mod class;
 mod cpus;
@@ -35,7 +35,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// As it would be typed, without quotes.
+    /// As typed, without quotes.
     #[must_use]
     pub fn typed(&self) -> String {
         match self {
@@ -50,16 +50,16 @@ impl Value {
     }
 }
 
-/// Changes that an arm makes to the machine for one run. Undone in reverse order when dropped.
+/// Changes of an arm to the machine for one run. Undone in reverse order on drop.
 #[derive(Debug)]
 pub struct MachineChanges<'a> {
-    /// Notes how changes are undone.
+    /// Journal for undoing changes.
     pub restore: &'a Restore,
     /// Disks made for the race.
     pub disks: Vec<String>,
-    /// Files of a cgroup that are written once it is there: name in version 2, in version 1, value for each.
+    /// Files of a cgroup to write once it exists: name in version 2, name in version 1, value.
     pub group: Vec<GroupFile>,
-    /// What has to be undone after the run.
+    /// Changes to undo after the run.
     pub undo: Vec<Undo>,
     /// Daemons that hold a policy in the kernel during the run.
     pub daemons: Vec<live::LiveDaemon>,
@@ -81,10 +81,9 @@ impl<'a> MachineChanges<'a> {
         MachineChanges { restore, disks, group: Vec::new(), undo: Vec::new(), daemons: Vec::new() }
     }
 
-    /// Writes `value` to a file of the kernel until the run is over, and makes sure that the kernel took it.
+    /// Writes `value` to a kernel file until the end of the run, and verifies it.
     ///
-    /// # Errors
-    /// A sentence with the file.
+    /// # Errors A sentence with the file.
     pub fn put(&mut self, file: &Path, value: &str) -> Result<(), String> {
         let refused = |why: &dyn fmt::Display| format!("{} does not take \"{value}\": {why}", file.display());
         self.undo.push(self.restore.put(file, value).map_err(|why| match why.kind() {
@@ -107,24 +106,22 @@ impl Drop for MachineChanges<'_> {
     }
 }
 
-/// One thing that an arm sets.
+/// One setting of an arm.
 pub trait Setting: fmt::Debug {
-    /// What it does, as a sentence without a full stop: `nice 10`, `write 0 to /proc/sys/…`.
+    /// Description as a sentence without a full stop: `nice 10`, `write 0 to /proc/sys/…`.
     fn describe(&self) -> String;
 
-    /// Whether it can be set on this machine, as far as can be told without setting it.
+    /// Checks that it can be set on this machine, as far as possible without setting it.
     ///
-    /// # Errors
-    /// Why not, and what to do about it.
+    /// # Errors Reason and remedy.
     fn check(&self, at: &Hierarchies) -> Result<(), String>;
 
-    /// What it asks for each process, if it is a setting of processes.
+    /// Adds its attribute of processes, if it is one.
     fn condition(&self, conditions: &mut Conditions) {
         let _ = conditions;
     }
 
-    /// The policy that decides during the run, if it brings one. That governs all processes of the load, whomever the
-    /// arm is to.
+    /// The policy it loads, if any. That schedules all processes of the load, whatever the arm applies to.
     fn policy(&self) -> Option<&str> {
         None
     }
@@ -154,9 +151,9 @@ pub trait Setting: fmt::Debug {
 pub struct Kind {
     /// The key.
     pub key: &'static str,
-    /// What it is, in one sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
-    /// How it is written.
+    /// Example of its syntax.
     pub example: &'static str,
     /// Reads its value.
     read: fn(&Value) -> Result<Box<dyn Setting>, String>,
@@ -178,7 +175,7 @@ pub const ALL: &[Kind] = &[
     group::WEIGHT,
 ];
 
-/// To whom an arm applies.
+/// Processes an arm applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum To {
     /// The servers.
@@ -206,14 +203,14 @@ impl To {
 pub struct Arm {
     /// Its name.
     pub name: String,
-    /// To whom it applies.
+    /// Processes it applies to.
     pub to: To,
-    /// What it sets, in alphabetical order of the keys.
+    /// Settings in alphabetical order of their keys.
     pub settings: Vec<Box<dyn Setting>>,
 }
 
 impl Arm {
-    /// What it sets, as one sentence.
+    /// Its settings as one sentence.
     #[must_use]
     pub fn describe(&self) -> String {
         if self.settings.is_empty() {
@@ -259,7 +256,7 @@ impl Arm {
         self.settings.iter().find_map(|setting| setting.policy())
     }
 
-    /// What it asks for processes of `role`.
+    /// Attributes for processes of `role`.
     #[must_use]
     pub fn conditions(&self, role: Role) -> Conditions {
         let mut asked = Conditions::default();
@@ -268,10 +265,9 @@ impl Arm {
         asked
     }
 
-    /// Makes its changes to the machine, noted in `changes`.
+    /// Applies its changes to the machine and records them in `changes`.
     ///
-    /// # Errors
-    /// What the kernel refused, with the arm's name.
+    /// # Errors The kernel's error, with the arm's name.
     pub fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
         for setting in &self.settings {
             setting.apply(changes).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
@@ -292,10 +288,9 @@ pub fn read(key: &str, value: &Value) -> Result<Box<dyn Setting>, String> {
     (kind.read)(value).map_err(|why| format!("{key} = {}: {why}; write for example {}", value.typed(), kind.example))
 }
 
-/// Whether a setting of the kernel can be written; `missing` says what it means when it is not there.
+/// Checks that a kernel setting can be written; `missing` explains a missing file.
 ///
-/// # Errors
-/// Why not.
+/// # Errors Reason.
 pub fn writable(file: &Path, missing: &str) -> Result<(), String> {
     match std::fs::OpenOptions::new().write(true).open(file) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Many contexts of one benchmark: threads, or processes made by fork.
+//! The contexts of a benchmark: threads, or forked processes.
 
 use crate::load_error::LoadError;
 use goodness_core::choices;
@@ -7,21 +7,20 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{PipeWriter, Read, Write};
 
 choices! {
-    /// What the contexts are: processes have an address space each, threads share one.
+    /// Kind of context: processes with an address space each, or threads sharing one.
     pub enum Contexts { Processes = "processes", Threads = "threads" }
 }
 
-/// What one context does; the counts that it ends with.
+/// Work of one context; returns its counts.
 pub(super) type Body<'a> = Box<dyn FnOnce() -> Result<Vec<u64>, LoadError> + Send + 'a>;
 
-/// Memory for the stack of a thread: its bodies are small, and there may be thousands.
+/// Stack of a thread: the work is small, and there may be thousands.
 const STACK: usize = 128 * 1024;
 
-/// Runs all `bodies` at the same time to their ends; their counts, in no particular order. While they run, `meanwhile`
-/// does.
+/// Runs all `bodies` concurrently to their ends, and `meanwhile` beside them. Returns their counts in no particular
+/// order.
 ///
-/// # Errors
-/// Contexts that cannot be made, or what one of them reports.
+/// # Errors Contexts cannot be created, or an error of one of them.
 pub(super) fn run(
     contexts: Contexts,
     bodies: Vec<Body<'_>>,
@@ -50,7 +49,7 @@ fn threads(
     })
 }
 
-/// Ends this process, whose contexts wait for each other and could not end otherwise.
+/// Exits this process, whose contexts wait for each other and could not end otherwise.
 fn give_up(why: &str) -> ! {
     eprintln!("error: {why}");
     std::process::exit(1)
@@ -80,7 +79,7 @@ fn processes(
     text.lines().map(counts).collect()
 }
 
-/// One line, short enough to be written at once.
+/// Writes one line, short enough for an atomic write.
 fn write(body: Body<'_>, mut report: &PipeWriter) {
     let counts = body().unwrap_or_else(|why| panic!("{why}"));
     let words: Vec<String> = counts.iter().map(u64::to_string).collect();
@@ -92,7 +91,7 @@ fn counts(line: &str) -> Result<Vec<u64>, LoadError> {
     read.map_err(|_| LoadError(format!("a process of the benchmark reported \"{line}\"")))
 }
 
-/// Lets this process have as many files open as it may.
+/// Raises this process's limit of open files to the maximum.
 pub(super) fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

@@ -1,7 +1,7 @@
-//! hackbench: groups of senders and receivers who pass small messages through pipes or sockets, until all have passed.
+//! hackbench: groups of senders and receivers exchange small messages through pipes or sockets.
 //!
-//! When all are ready they start together; every sender writes `loops` messages to every receiver of its group. The
-//! time from the start to the last end is `completion_time`, what hackbench prints.
+//! All start together once ready; every sender writes `loops` messages to every receiver of its group.
+//! `completion_time` is the time from the start to the last end, as printed by hackbench.
 
 use super::contexts::{self, Body, Contexts};
 use super::now;
@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 choices! {
-    /// What carries the messages.
+    /// Transport of the messages.
     pub enum Transport { Socket = "socket", Pipe = "pipe" }
 }
 
@@ -64,7 +64,7 @@ impl Line {
     }
 }
 
-/// Where everybody waits for everybody, also across processes.
+/// A barrier that also works across processes.
 struct Gate {
     ready: (PipeReader, PipeWriter),
     go: (PipeReader, PipeWriter),
@@ -80,7 +80,7 @@ impl Gate {
         (&mut &self.go.0).read_exact(&mut [0])
     }
 
-    /// Waits for `members` and lets them go; when.
+    /// Waits for `members` and releases them. Returns the time.
     fn open(&self, members: u64) -> io::Result<u64> {
         let mut bytes = vec![0; members as usize];
         (&mut &self.ready.0).read_exact(&mut bytes)?;

@@ -1,9 +1,9 @@
-//! schbench: workers who are woken by a message thread, sleep for a moment, compute, and ask to be woken again.
+//! schbench: workers are woken by a message thread, sleep briefly, compute, and ask to be woken again.
 //!
-//! `wakeup_latency` is from the message thread's decision to wake a worker to the worker's running; `request_latency`
-//! from then to the end of the work, as in the tool. Unlike there a request computes for a given CPU time, so that it
-//! does not depend on caches and clock rate, no lock guards a CPU, and requests per second are not spread in bursts:
-//! workers ask for the next one themselves.
+//! `wakeup_latency` is the time from the message thread's decision to wake a worker until the worker runs;
+//! `request_latency` from then to the end of the work, as in the original tool. Differences: a request computes for a
+//! given CPU time, independent of caches and clock rate; no per-CPU lock; requests per second do not come in bursts,
+//! because workers ask for the next one themselves.
 
 use super::{cpu_time, now};
 use crate::latency::latencies;
@@ -34,11 +34,11 @@ tunables! {
     }
 }
 
-/// A worker, as its message thread sees it.
+/// Data shared by a worker and its message thread.
 #[derive(Default)]
 struct Desk {
     thread: OnceLock<Thread>,
-    /// When it was woken; 0 while it waits.
+    /// Time it was woken; 0 while it waits.
     woken: AtomicU64,
 }
 
@@ -55,7 +55,7 @@ impl Office {
     }
 }
 
-/// What one worker saw.
+/// Measurements of one worker.
 #[derive(Default)]
 struct Seen {
     wakeups: Histogram,
@@ -127,7 +127,7 @@ fn open(settings: &Settings, from: u64, until: u64) -> std::io::Result<Staff> {
     Ok((office, boss, workers))
 }
 
-/// The message thread: wakes whoever posted, until told to stop.
+/// The message thread: wakes posted workers until told to stop.
 fn answer(office: &Office) {
     let mut taken = Vec::new();
     while !office.stop.load(Ordering::Acquire) {
@@ -145,7 +145,7 @@ fn answer(office: &Office) {
     }
 }
 
-/// Posts and waits to be woken; when the message thread woke this worker, and when it ran.
+/// Posts and waits. Returns the time of the wake-up call and the time this worker ran.
 fn ask(office: &Office, desk: usize, boss: &Thread) -> (u64, u64) {
     let woken = &office.desks[desk].woken;
     woken.store(0, Ordering::Release);

@@ -1,4 +1,4 @@
-//! A fixed amount of work, timed, and hogs that want the same CPUs.
+//! A fixed amount of work, timed, with hogs on the same CPUs.
 
 use crate::load_error::LoadError;
 use crate::measure::{Better, Measure};
@@ -15,13 +15,13 @@ tunables! {
     }
 }
 
-/// Steps of a generator that make a unit: about a millisecond at 1 ns a step.
+/// Generator steps per unit of work: about a millisecond at 1 ns per step.
 const STEPS: u64 = 1_000_000;
 
-/// More work than was asked for, in percent: how the race's own power is tested.
+/// Extra work in percent, to test the statistical power of a race.
 pub const SLOW_DOWN: &str = "GOODNESS_SPIN_SLOW_DOWN";
 
-/// Does the work: how long it took, how long it computed, and how much of a CPU it had meanwhile.
+/// Does the work. Measures elapsed time, CPU time, and the share of a CPU it got.
 pub fn work(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let more: u64 = match std::env::var(SLOW_DOWN) {
         Ok(percent) => percent.parse().map_err(|_| LoadError(format!("{SLOW_DOWN} is a whole number of percent")))?,

@@ -1,8 +1,8 @@
-//! Gregory Travis's benchmark of 1998: contexts that only yield, or a parent that creates contexts which end at once.
+//! Gregory Travis's benchmark of 1998: contexts that only yield, or a parent that creates contexts that exit at once.
 //!
-//! All contexts share one CPU unless `pinned` is off. `yield_time` is what the original prints: elapsed time by the
-//! number of yields of all contexts together. A kernel may let the yielder go on; `switch_time` counts the switches
-//! there were.
+//! All contexts share one CPU unless `pinned` is off. `yield_time` is the figure of the original: elapsed time divided
+//! by the yields of all contexts. The kernel may let the yielding task continue; `switch_time` divides by actual
+//! switches.
 
 use super::contexts::{self, Body, Contexts};
 use super::now;
@@ -16,16 +16,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::time::Duration;
 
 choices! {
-    /// What is timed: yields, the creation of contexts that end at once, or one after the other.
+    /// Timed operation: yields, creation of contexts that exit at once, or both in turn.
     pub enum Timed { Yield = "yield", Create = "create", Both = "both" }
 }
 
 tunables! {
     /// What is timed, of how many.
     pub struct Settings {
-        /// How many contexts there are; those created are created one by one, then waited for.
+        /// Number of contexts. For creation: created one by one, then waited for.
         tasks: u64 = 40, in 1 => 10_000;
-        /// Numbers of contexts taken one after the other, instead of one; measures get the number behind their names.
+        /// Numbers of contexts to test in turn, instead of one; they are appended to the names of the measures.
         sweep: Counts = Counts::default();
         /// Processes or threads.
         contexts: Contexts = Contexts::Processes;
@@ -33,7 +33,7 @@ tunables! {
         timed: Timed = Timed::Yield;
         /// Whether all contexts share one CPU, the last that this program may use.
         pinned: bool = true;
-        /// How long yields or creations are counted.
+        /// Time for which yields or creations are counted.
         duration: Span = Span::from_s(1), in Span::from_ms(1) => Span::from_s(600);
     }
 }
@@ -82,7 +82,7 @@ fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     Ok(all)
 }
 
-/// Yields until the time comes; how often, and how often another context got the CPU.
+/// Yields until the deadline. Returns the yields, and the switches to another context.
 fn yield_between(from: u64, until: u64) -> Vec<u64> {
     std::thread::sleep(Duration::from_nanos(from.saturating_sub(now())));
     let (mut yields, before) = (0, switches());
@@ -93,14 +93,14 @@ fn yield_between(from: u64, until: u64) -> Vec<u64> {
     vec![yields, switches().saturating_sub(before)]
 }
 
-/// How often this thread was switched out so far.
+/// Context switches of this thread so far.
 fn switches() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let counts = status.lines().filter_map(|line| line.split_once("ctxt_switches:"));
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-/// Confines this thread, and so all contexts it makes, to the last CPU that it may use.
+/// Pins this thread, and so all contexts it creates, to its last allowed CPU.
 fn pin() -> Result<(), LoadError> {
     let failed = |why: rustix::io::Errno| LoadError(format!("the contexts could not be put on one CPU: {why}"));
     let allowed = sched_getaffinity(None).map_err(failed)?;

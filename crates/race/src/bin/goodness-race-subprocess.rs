@@ -1,5 +1,4 @@
-//! Subprocesses of loads, for tests and for programs that embed this crate; `goodness` has the same as a
-//! hidden command.
+//! Subprocesses of loads, for tests and for programs that embed this crate. In `goodness` this is a hidden command.
 
 use std::process::ExitCode;
 

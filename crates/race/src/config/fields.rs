@@ -1,4 +1,4 @@
-//! A table of a race file whose keys are taken one by one; what nobody took is unknown.
+//! A table of a race file, whose keys are taken one by one; remaining keys are unknown.
 
 use crate::arm::Value;
 use goodness_core::spelling::suggest;
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong, and at which byte of the file.
+/// An error and its byte position in the file.
 #[derive(Debug)]
 pub(super) struct Fault {
     at: usize,
@@ -25,7 +25,7 @@ impl Fault {
     }
 }
 
-/// A key's place, the key, and its value.
+/// Position of a key, the key, and its value.
 type Entry<'a> = (usize, String, Spanned<DeValue<'a>>);
 
 /// A table.
@@ -114,7 +114,7 @@ impl<'a> Fields<'a> {
         list.into_iter().map(table).collect()
     }
 
-    /// All that nobody took.
+    /// All keys not taken yet.
     pub(super) fn take_rest(self) -> Result<Vec<(usize, String, Value)>, Fault> {
         let read = |(at, key, value): Entry| Ok((at, key, plain(at, value.into_inner())?));
         self.0.into_iter().map(read).collect()
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Refuses keys that are none of `known`, taken or not.
+    /// Rejects keys that are not in `known`, taken or not.
     pub(super) fn refuse_others<'k>(&self, known: impl Iterator<Item = &'k str> + Clone) -> Result<(), Fault> {
         match self.0.iter().find(|(_, key, _)| !known.clone().any(|name| name == key)) {
             None => Ok(()),

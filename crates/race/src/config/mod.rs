@@ -1,6 +1,6 @@
-//! Race files: TOML, read strictly. What is wrong is said with file, line and the nearest name.
+//! Parses race files: strict TOML. Errors give file, line and the nearest valid name.
 //!
-//! `docs/race.md` is the reference; `examples/races` has files to start from.
+//! `docs/race.md` is the reference; `examples/races` has examples.
 
 mod fields;
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A race file, read.
 #[derive(Debug)]
 pub struct RaceFile {
-    /// What is raced, and how.
+    /// Plan of the race.
     pub plan: Plan,
     /// The load's registered name.
     pub load: String,
@@ -24,7 +24,7 @@ pub struct RaceFile {
     pub settings: Vec<(String, String)>,
 }
 
-/// Keys at the top, and what they mean: help and documentation are made of these.
+/// Top-level keys and their descriptions, for help and documentation.
 pub const KEYS: &[(&str, &str)] = &[
     ("blocks", "blocks at most, each of which runs every arm once (20); `runs` is another word for it"),
     ("duration", "no block begins after this time"),
@@ -109,7 +109,7 @@ fn read_top(mut top: Fields, arms: Vec<(usize, Arm)>, load: &str, file: &str) ->
     })
 }
 
-/// Where private folders are made: on a disk that outlives a reboot, so that data of servers has room.
+/// Parent of private folders: on a disk, so that servers have room for data.
 fn folder() -> PathBuf {
     let lasting = PathBuf::from("/var/tmp");
     if lasting.is_dir() { lasting } else { std::env::temp_dir() }
@@ -148,7 +148,7 @@ fn measures(top: &mut Fields, load: &str) -> Result<Vec<String>, Fault> {
     }
 }
 
-/// The arms, once it is certain that each has a name of its own.
+/// Checks that all arms have different names.
 fn named(arms: Vec<(usize, Arm)>) -> Result<Vec<Arm>, Fault> {
     if let [] | [_] = arms[..] {
         let at = arms.first().map_or(0, |(at, _)| *at);

@@ -1,5 +1,5 @@
-//! Signals that end a race: what runs is stopped, everything is restored, and then the program ends. A second one ends
-//! it at once, and the guard restores.
+//! Handles signals during a race: stops everything, restores all settings, then exits. A second signal exits at once,
+//! and the guard restores.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -55,7 +55,7 @@ impl Interrupt {
     }
 }
 
-/// What cannot be stopped at once is waited for.
+/// Stops the groups; waits for processes that cannot be killed at once.
 fn stop(groups: &Mutex<Vec<PathBuf>>) {
     for group in groups.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let _ = fs::write(group.join("cgroup.kill"), "1");

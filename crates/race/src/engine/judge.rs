@@ -1,4 +1,4 @@
-//! What the blocks run so far say: each arm against the reference, in each measure.
+//! Evaluates the blocks so far: each arm against the reference, in each measure.
 
 use crate::measure::Better;
 use goodness_stats::compare::{Comparison, Direction, Settings, Verdict, compare};
@@ -13,36 +13,36 @@ pub struct Series {
     pub name: String,
     /// Its unit.
     pub unit: &'static str,
-    /// Which way is better.
+    /// Direction of improvement.
     pub better: Better,
-    /// Whether the race is about it: it is judged, and the race ends early only when it is decided.
+    /// Whether the measure gets a verdict. The race ends early only when all of these are decided.
     pub decides: bool,
-    /// Of each arm, one value a block; `None` where it was not measured.
+    /// One value per block for each arm; `None` if not measured.
     pub values: Vec<Vec<Option<f64>>>,
 }
 
-/// One arm in one measure.
+/// Comparison of one arm in one measure.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// Which arm.
+    /// Index of the arm.
     pub arm: usize,
-    /// Which series.
+    /// Index of the series.
     pub series: usize,
-    /// Against the reference. Of a measure that does not decide, ratio and interval only are meant.
+    /// Comparison with the reference. For a measure without verdict, only ratio and interval are valid.
     pub comparison: Comparison,
 }
 
 impl Judged {
-    /// Whether the runs do not tell.
+    /// Whether the verdict is still open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.comparison.verdict == Verdict::Inconclusive
     }
 }
 
-/// Judges all arms but `reference`. Those measures that decide share `level` by Holm's procedure, over arms and
-/// measures together; the others get intervals of that level and no correction. Differences below `margin` (0.01 is 1
-/// %) do not matter.
+/// Compares all arms with `reference`. Measures with verdicts share `level` by Holm's procedure, over arms and measures
+/// together; the others get uncorrected intervals of that level. Differences below `margin` (0.01 is 1 %) count as
+/// equal.
 #[must_use]
 pub fn judge(all: &[Series], reference: usize, margin: f64, level: Confidence) -> Vec<Judged> {
     let arms = all.first().map_or(0, |series| series.values.len());
@@ -81,14 +81,13 @@ mod tests {
     use goodness_core::{Rng, Seed};
     use goodness_stats::sequential::Looks;
 
-    /// About normal, mean 0, standard deviation 1: the sum of twelve even draws (its tails are lighter than the
-    /// normal's).
+    /// Approximately normal with mean 0 and standard deviation 1: the sum of twelve uniform draws (with lighter tails).
     fn noise(rng: &mut Rng) -> f64 {
         (0..12).map(|_| rng.below(1 << 32) as f64 / (1u64 << 32) as f64).sum::<f64>() - 6.0
     }
 
-    /// Values as of a real machine: blocks differ by 10 %, runs within a block by 3 %, and one run in twenty is half as
-    /// long again, because something else ran. Arms after the first take `factor` times as long.
+    /// Values like those of a real machine: blocks differ by 10 %, runs within a block by 3 %, and one run in twenty
+    /// takes half as long again because of other work. Arms after the first take `factor` times as long.
     fn block(arms: usize, factor: f64, rng: &mut Rng) -> Vec<f64> {
         let level = (0.10 * noise(rng)).exp();
         let run = |arm: usize| {
@@ -98,7 +97,7 @@ mod tests {
         (0..arms).map(run).collect()
     }
 
-    /// A race as the engine runs it, on drawn values: the verdicts at its end, and after how many blocks that was.
+    /// A race on random values. Returns the final verdicts, and the number of blocks.
     fn raced(seed: u64, arms: usize, measures: usize, factor: f64) -> (Vec<Verdict>, usize) {
         let mut rng = Seed(seed).rng();
         let looks = Looks::plan(5, 30, Confidence::P95);

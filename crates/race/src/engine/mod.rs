@@ -1,8 +1,9 @@
-//! The race itself: arms in random order within blocks, checked for outside load, ended early when the answer is clear.
+//! The race engine: runs arms in random order within blocks, checks for outside load, and ends early when the answer is
+//! clear.
 //!
-//! A block runs every arm once, in an order drawn anew, so that what changes slowly on the machine touches all arms
-//! alike; the runs of a block are compared with each other. The first blocks are dropped as warm-up. `docs/race.md`
-//! tells how it decides.
+//! A block runs every arm once, in a new random order, so that slow changes of the machine affect all arms alike. The
+//! runs of a block are compared with each other. The first blocks are dropped as warm-up. `docs/race.md` explains the
+//! statistics.
 
 mod interrupt;
 mod judge;
@@ -31,50 +32,50 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Blocks before the first look: with fewer, Student's interval is too wide to decide anything.
+/// Blocks before the first interim look. With fewer, Student's interval is too wide for a decision.
 pub const FIRST_LOOK: u32 = 5;
 
-/// What is raced, and how.
+/// Plan of a race.
 #[derive(Debug)]
 pub struct Plan {
     /// The name of the race.
     pub name: String,
     /// The arms; at least two.
     pub arms: Vec<Arm>,
-    /// Which of them the others are compared with.
+    /// Index of the reference arm.
     pub reference: usize,
     /// Blocks at most, warm-up aside.
     pub blocks: u32,
     /// Blocks that are dropped first.
     pub warmup: u32,
-    /// What order and load are drawn from.
+    /// Random seed of order and load.
     pub seed: Seed,
-    /// No block begins after this time.
+    /// Time after which no block starts.
     pub duration: Option<Duration>,
-    /// Whether the race ends when the answer is clear.
+    /// Whether the race ends early when the answer is clear.
     pub ends_early: bool,
     /// Differences below this part do not matter.
     pub margin: f64,
     /// A run during which others used more than this part of the machine is repeated.
     pub outside: f64,
-    /// How often at most.
+    /// Most repetitions of a disturbed run.
     pub repeats: u32,
     /// The measures that decide.
     pub measures: Vec<String>,
-    /// Where the private folder is made.
+    /// Parent of the private folder.
     pub below: PathBuf,
 }
 
-/// What a race tells while it runs.
+/// Progress messages of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// Something that a killed command had left was undone.
+    /// A leftover of a killed command was undone.
     CleanedUp(String),
     /// The load is being prepared.
     Preparing,
     /// A run begins.
     Running {
-        /// The block, from 0; warm-up blocks come first.
+        /// Block number, from 0; warm-up blocks come first.
         block: u32,
         /// Blocks at most, warm-up included.
         of: u32,
@@ -85,10 +86,10 @@ pub enum Progress {
     Repeated {
         /// The arm.
         arm: usize,
-        /// What was there.
+        /// The outside load.
         outside: OutsideLoad,
     },
-    /// A setting that somebody else has changed during the race, and that therefore was not restored.
+    /// A setting was not restored, because someone else changed it during the race.
     LeftAlone(String),
     /// The race was looked at.
     Looked {
@@ -99,10 +100,10 @@ pub enum Progress {
     },
 }
 
-/// Why there is no outcome. Everything is restored by then.
+/// Reason there is no outcome. All settings are restored by then.
 #[derive(Debug, thiserror::Error)]
 pub enum RaceError {
-    /// It cannot be run on this machine, or not like this.
+    /// It cannot be run on this machine, or not with these settings.
     #[error("{0}")]
     Refused(String),
     /// Something failed on the way.
@@ -134,8 +135,7 @@ struct RunningRace<'a> {
 
 /// Runs the race.
 ///
-/// # Errors
-/// [`RaceError`]: an arm that this machine does not have, a load that fails, a signal.
+/// # Errors [`RaceError`]: an arm this machine does not support, a load that fails, a signal.
 pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
     check(plan)?;
     for leftover in goodness_restore::find() {
@@ -151,7 +151,7 @@ pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) ->
     outcome
 }
 
-/// When the race is looked at.
+/// Interim looks of the race.
 #[must_use]
 pub fn looks(plan: &Plan) -> Looks {
     let most = plan.blocks.max(1) as usize;
@@ -162,7 +162,7 @@ pub fn looks(plan: &Plan) -> Looks {
     }
 }
 
-/// Judges what was run; the flag says whether it decides.
+/// Evaluates the runs so far. Returns whether all verdicts are decided.
 fn look(plan: &Plan, runs: &[Run], looks: &Looks, looked: &mut Vec<usize>, counted: usize) -> Vec<(Judged, bool)> {
     let series = run::series(plan, runs);
     let Some(level) = looks.level(looked.last().copied().unwrap_or(0), counted) else { return Vec::new() };
@@ -171,10 +171,9 @@ fn look(plan: &Plan, runs: &[Run], looks: &Looks, looked: &mut Vec<usize>, count
     judged.into_iter().map(|one| (one.clone(), series[one.series].decides)).collect()
 }
 
-/// Whether the plan can be run on this machine, before anything is changed.
+/// Checks that the plan can run on this machine, without changing anything.
 ///
-/// # Errors
-/// [`RaceError::Refused`] with the arm and the reason.
+/// # Errors [`RaceError::Refused`] with the arm and the reason.
 pub fn check(plan: &Plan) -> Result<(), RaceError> {
     if plan.arms.len() < 2 || plan.reference >= plan.arms.len() {
         return Err(RaceError::Refused(
@@ -190,8 +189,8 @@ fn needs_weights(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.needs_weights())
 }
 
-/// Sessions of their own, for every process and in all arms, only where an arm is about them: with autogroups, nice
-/// values count within a session only.
+/// Whether every process, in all arms, needs its own session: only if an arm depends on it, because with autogroups,
+/// nice values count within a session only.
 fn needs_sessions(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.is_of_sessions())
 }
@@ -219,7 +218,8 @@ impl<'a> RunningRace<'a> {
         Ok(RunningRace { plan, workspace, hierarchies, weights, sessions, _folder: undo, restore, interrupt, cpus })
     }
 
-    /// Prepares the load and runs the blocks. The load is gone when this returns, before the private folder is removed.
+    /// Prepares the load and runs the blocks. The load has ended when this returns, before the private folder is
+    /// removed.
     fn race(&mut self, mut load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
         let plan = self.plan;
         tell(Progress::Preparing);
@@ -271,7 +271,7 @@ impl<'a> RunningRace<'a> {
         Ok(())
     }
 
-    /// A run, repeated while others use too much of the machine; of all tries, the one with the least outside load.
+    /// One run, repeated while outside load is high. Returns the try with the least outside load.
     fn quiet_run(
         &mut self,
         block: u32,
@@ -297,7 +297,7 @@ impl<'a> RunningRace<'a> {
     }
 }
 
-/// A folder that others may pass through but not list: servers give up root and must still reach their pages.
+/// Creates a folder that others may enter but not list, because servers that drop root must reach their pages.
 fn make(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().mode(0o711).create(folder)
 }

@@ -2,7 +2,7 @@
 
 use goodness_core::Seed;
 
-/// The order within block `block`: all arms once, each order as likely as any other.
+/// Random order of the arms in block `block`.
 #[must_use]
 pub fn order(seed: Seed, block: u32, arms: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..arms).collect();
@@ -10,7 +10,7 @@ pub fn order(seed: Seed, block: u32, arms: usize) -> Vec<usize> {
     order
 }
 
-/// The seed of all runs of block `block`: its arms are asked for the same work.
+/// Seed of all runs of block `block`, which get the same work.
 #[must_use]
 pub fn seed_of(seed: Seed, block: u32) -> Seed {
     seed.stream("run", u64::from(block))

@@ -1,4 +1,4 @@
-//! What a race found, in the shape of the schema `goodness.race/1`.
+//! Results of a race, in the schema `goodness.race/1`.
 
 use super::outside_load::OutsideLoad;
 use super::run::{self, Run};
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Name and version of the schema. Fields are added, never renamed.
 pub const SCHEMA: &str = "goodness.race/1";
 
-/// Why a race ended.
+/// Reason a race ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stopped {
@@ -34,9 +34,9 @@ pub struct Outcome {
     pub race: String,
     /// The kernel's release.
     pub kernel: String,
-    /// What groups the processes ran in.
+    /// Cgroups used.
     pub cgroups: String,
-    /// Where order and work were drawn from.
+    /// Random seed of order and work.
     pub seed: u64,
     /// Blocks that were counted.
     pub blocks: usize,
@@ -44,7 +44,7 @@ pub struct Outcome {
     pub blocks_at_most: u32,
     /// Blocks dropped before.
     pub warmup: u32,
-    /// Why it ended.
+    /// Reason it ended.
     pub stopped: Stopped,
     /// After how many blocks it was looked at.
     pub looks: Vec<usize>,
@@ -62,16 +62,16 @@ pub struct Outcome {
     pub runs: Vec<RunOutcome>,
 }
 
-/// One arm.
+/// Results of one arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArmOutcome {
     /// Its name.
     pub name: String,
-    /// What it set.
+    /// Its settings.
     pub sets: String,
     /// Whether the others are held against it.
     pub is_reference: bool,
-    /// What was measured.
+    /// Measurements.
     pub measures: Vec<Measured>,
 }
 
@@ -88,21 +88,21 @@ pub struct Measured {
     pub decides: bool,
     /// The mean of the counted runs.
     pub mean: Option<f64>,
-    /// One value a block.
+    /// One value per block.
     pub values: Vec<Option<f64>>,
     /// Against the reference; `None` for the reference itself.
     pub vs_reference: Option<Versus>,
 }
 
 impl Measured {
-    /// The unit as figures know it.
+    /// Unit in the form used by figures.
     #[must_use]
     pub fn shown_unit(&self) -> &'static str {
         if self.unit == "1" { "ratio" } else { self.unit }
     }
 }
 
-/// One measure of one arm against the reference.
+/// One measure of one arm, compared with the reference.
 #[derive(Clone, Debug, Serialize)]
 pub struct Versus {
     /// This arm's values over the reference's: the geometric mean of the blocks' ratios.
@@ -115,26 +115,27 @@ pub struct Versus {
     pub p_value: Option<f64>,
     /// Mean difference over standard deviation of the differences.
     pub effect: Option<f64>,
-    /// How much more often this arm's value is the larger, -1 to 1 (Cliff's delta).
+    /// Cliff's delta, -1 to 1: fraction of pairs in which this arm's value is larger, minus the fraction in which it is
+    /// smaller.
     pub cliffs_delta: Option<f64>,
-    /// The answer; `None` where the race is not about this measure.
+    /// Verdict; `None` for measures without one.
     pub verdict: Option<Verdict>,
 }
 
 /// One run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunOutcome {
-    /// Its block, from 0; the first ones are warm-up.
+    /// Block number, from 0; the first ones are warm-up.
     pub block: u32,
     /// Its arm's name.
     pub arm: String,
-    /// How long it took with starting and stopping, in ns.
+    /// Duration in ns, including start and stop of servers.
     pub took_ns: u64,
-    /// What others computed meanwhile, as a part of the machine; `None` where that is not known.
+    /// CPU use by other processes, as a fraction of the machine; `None` if unknown.
     pub others: Option<f64>,
-    /// What the hypervisor took.
+    /// CPU time stolen by the hypervisor, as a fraction of the machine.
     pub stolen: f64,
-    /// How often it was repeated.
+    /// Number of repetitions.
     pub repeated: u32,
     /// Whether others used too much all the same.
     pub disturbed: bool,

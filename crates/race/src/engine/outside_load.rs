@@ -5,20 +5,20 @@ use std::fs;
 /// Time of all CPUs since boot, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// Spent computing, for users and in the kernel; interrupts are not counted to anybody.
+    /// User and kernel time. Interrupts are not attributed to anyone.
     busy: u64,
     /// Taken by the hypervisor for others.
     stolen: u64,
     /// All of it.
     total: u64,
-    /// Of it, what this process computed itself.
+    /// Part of it used by this process.
     own: u64,
 }
 
 /// Outside load of a run, as shares of all CPU time there was.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutsideLoad {
-    /// Computed by processes that do not belong to the race; `None` where no cgroup tells what the race's own used.
+    /// CPU use of processes outside the race; `None` if no cgroup reports the race's own use.
     pub others: Option<f64>,
     /// Taken by the hypervisor.
     pub stolen: f64,
@@ -33,8 +33,8 @@ impl CpuTimes {
         CpuTimes { own: own_ticks(&own).unwrap_or(0), ..CpuTimes::read(&stat) }
     }
 
-    /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, and guests, which user
-    /// holds.
+    /// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, and guest times,
+    /// which are part of user.
     fn read(stat: &str) -> CpuTimes {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
         let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();
@@ -42,7 +42,7 @@ impl CpuTimes {
         CpuTimes { busy: at(0) + at(1) + at(2), stolen: at(7), total: ticks.iter().sum(), own: 0 }
     }
 
-    /// What happened between `self` and `later`, when the race's processes used `used_ns` of `capacity_ns`.
+    /// Outside load between `self` and `later`, when the race's processes used `used_ns` of `capacity_ns`.
     #[must_use]
     pub fn until(self, later: CpuTimes, used_ns: Option<u64>, capacity_ns: u64) -> OutsideLoad {
         let total = later.total.saturating_sub(self.total).max(1) as f64;
@@ -61,7 +61,7 @@ impl OutsideLoad {
     }
 }
 
-/// User and system time of a process, threads included, from its `/proc/PID/stat`.
+/// User and system time of a process with its threads, from its `/proc/PID/stat`.
 fn own_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);

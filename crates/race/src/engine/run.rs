@@ -15,24 +15,24 @@ use std::time::{Duration, Instant};
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Its block, from 0; warm-up blocks come first.
+    /// Block number, from 0; warm-up blocks come first.
     pub block: u32,
     /// Its arm.
     pub arm: usize,
-    /// What it measured.
+    /// Measurements.
     pub measures: Vec<Measure>,
-    /// How long it took, starting and stopping the servers included.
+    /// Duration, including start and stop of servers.
     pub took: Duration,
-    /// Who else used the machine.
+    /// Load by other processes.
     pub outside: OutsideLoad,
-    /// How often it was repeated because of that.
+    /// Number of repetitions because of that.
     pub repeated: u32,
     /// True if there was too much outside load all the same.
     pub disturbed: bool,
 }
 
 impl RunningRace<'_> {
-    /// Prepares the load; what it starts runs in cgroups, under no arm.
+    /// Prepares the load. Its processes run in cgroups, but without an arm's settings.
     pub(super) fn prepare(&mut self, load: &mut dyn Load) -> Result<(), RaceError> {
         let cgroups = self.cgroups()?;
         self.assign(&cgroups, |_| Conditions::default());
@@ -72,7 +72,7 @@ impl RunningRace<'_> {
         Ok(cgroups)
     }
 
-    /// Writes what the arm asks for into the files of a cgroup.
+    /// Writes the arm's settings to the files of a cgroup.
     fn weigh(&self, group: &RoleCgroups, changes: &mut MachineChanges) -> Result<(), RaceError> {
         let version2 = self.hierarchies.weights() == Some(Weights::Version2);
         for file in std::mem::take(&mut changes.group) {
@@ -84,7 +84,7 @@ impl RunningRace<'_> {
         Ok(())
     }
 
-    /// Servers and clients start in their cgroups, under the conditions that are `asked` for them.
+    /// Makes servers and clients start in their cgroups, with their attributes from `asked`.
     fn assign(&mut self, cgroups: &[RoleCgroups], asked: impl Fn(Role) -> Conditions) {
         for (role, group) in Role::ALL.into_iter().zip(cgroups) {
             let asked = asked(role);
@@ -101,7 +101,7 @@ impl RunningRace<'_> {
     }
 }
 
-/// Refuses measures that are to decide and that the load does not give; its runs show which it gives.
+/// Checks that the load provides all measures that need a verdict.
 pub(super) fn all_are_measured(plan: &Plan, runs: &[Run]) -> Result<(), String> {
     let given: BTreeSet<&str> = runs.iter().flat_map(|run| &run.measures).map(|it| it.name.as_str()).collect();
     match plan.measures.iter().find(|name| !given.contains(name.as_str())) {
@@ -110,7 +110,7 @@ pub(super) fn all_are_measured(plan: &Plan, runs: &[Run]) -> Result<(), String> 
     }
 }
 
-/// The measures of the counted runs, in the order in which they were first seen.
+/// The measures of the counted runs, in order of first appearance.
 pub(super) fn series(plan: &Plan, runs: &[Run]) -> Vec<Series> {
     let counted = || runs.iter().filter(|run| run.block >= plan.warmup);
     let blocks = counted().map(|run| run.block + 1 - plan.warmup).max().unwrap_or(0) as usize;

@@ -1,7 +1,6 @@
-//! ApacheBench: run, and what it prints read.
+//! ApacheBench: runs it and parses its output.
 //!
-//! Percentiles come from its file of percentages, in microseconds; the largest time it gives in whole milliseconds
-//! only.
+//! Percentiles come from its percentage file, in microseconds; it prints the maximum in whole milliseconds only.
 
 use super::Program;
 use super::process::Process;
@@ -17,7 +16,7 @@ use std::time::Duration;
 /// The program.
 pub(super) const AB: Program = Program { name: "ab", package: "apache2-utils" };
 
-/// What it is to do.
+/// Parameters of a run.
 pub(super) struct Plan {
     pub(super) connections: u64,
     pub(super) requests: u64,
@@ -50,7 +49,8 @@ fn start(workspace: &Workspace, address: &str, plan: &Plan, requests: u64) -> Re
     Process::start(workspace, Role::Client, "ab", command.arg(address), None)
 }
 
-/// The figures of the article of 2005: time to finish, per request, per request across concurrent ones, and the rest.
+/// The figures of the article of 2005: time to finish, time per request, time per request across concurrent ones, and
+/// the rest.
 fn measures(printed: &str, percentages: &str) -> Result<Vec<Measure>, LoadError> {
     let time = |label: &str, unit: &str, ns: f64| figure(printed, label, unit).map(|figure| figure * ns);
     let mut all = Vec::new();
@@ -87,7 +87,7 @@ fn figure(printed: &str, label: &str, unit: &str) -> Result<f64, LoadError> {
         .ok_or_else(|| LoadError(format!("ab printed no \"{label} NUMBER {unit}\"; is it ApacheBench 2.3?")))
 }
 
-/// The last column of the row `Total:`, in ms.
+/// Last column of the row `Total:`, in ms.
 fn largest(printed: &str) -> Result<f64, LoadError> {
     let row = printed.lines().find_map(|line| line.strip_prefix("Total:"));
     let columns: Option<Vec<f64>> = row.and_then(|row| row.split_whitespace().map(|word| word.parse().ok()).collect());

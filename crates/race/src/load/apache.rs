@@ -1,7 +1,7 @@
-//! Apache 2.4, prefork and event, under the built-in load generator or `ab`.
+//! Apache 2.4, prefork and event, with the built-in load generator or `ab`.
 //!
-//! The server has a configuration of its own, four modules, one page, no access log; enough processes run from the
-//! start that none is started during a run. Started as root it serves as `nobody`, as it insists on another user.
+//! The server has its own configuration with four modules, one page, no access log, and enough processes that none is
+//! started during a run. Started as root, it serves as `nobody`.
 
 use super::ab;
 use super::process::Process;
@@ -25,23 +25,23 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 choices! {
-    /// Who asks.
+    /// Client program.
     pub enum Client { BuiltIn = "built-in", Ab = "ab" }
 }
 
 tunables! {
     pub struct Settings {
-        /// Who asks: the built-in load generator, or ApacheBench.
+        /// Client: the built-in load generator, or ApacheBench.
         client: Client = Client::BuiltIn;
         /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop);
         /// built-in load generator.
         pattern: load_generator::Pattern = load_generator::Pattern::Closed;
         /// Connections at a time.
         connections: u64 = 8, in 1 => 1024;
-        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind
-        /// their names.
+        /// Numbers of connections to test in turn in each run, instead of one; they are appended to the names of the
+        /// measures.
         sweep: Counts = Counts::default();
-        /// Mean time between an answer and the next request of the connection; built-in load generator, closed loop.
+        /// Mean time between a reply and the next request of the connection; built-in load generator, closed loop.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Requests that arrive per second; built-in load generator, open loop.
         rate: u64 = 1000, in 1 => 1_000_000;
@@ -51,18 +51,18 @@ tunables! {
         warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);
         /// Time that is counted; built-in load generator.
         duration: Span = Span::from_s(5), in Span::from_ms(10) => Span::from_s(600);
-        /// Requests of a run, after a tenth as many to warm up; ab.
+        /// Requests per run, after a tenth as many to warm up; ab.
         requests: u64 = 10_000, in 1 => 10_000_000;
         /// Bytes of the page.
         size: u64 = 4096, in 0 => 16_777_216;
-        /// Connections that the server takes care of at a time: processes of prefork, threads of event.
+        /// Connections served at a time: processes of prefork, threads of event.
         workers: u64 = 256, in 1 => 1024;
     }
 }
 
 pub(super) const APACHE: Program = Program { name: "apache2", package: "apache2" };
 const MODULES: &str = "/usr/lib/apache2/modules";
-/// How long the server may take to answer at first, and `ab` for a run.
+/// Time limit for the server's first reply, and for a run of `ab`.
 const START: Duration = Duration::from_secs(20);
 const RUN: Duration = Duration::from_secs(900);
 /// Threads of a process of event, as distributions have it.
@@ -192,7 +192,7 @@ impl Apache {
         })
     }
 
-    /// Starts the server for so many `connections`, does `what`, and stops it.
+    /// Starts the server for this many `connections`, runs `what`, and stops it.
     pub(super) fn during<T>(
         &mut self,
         workspace: &Workspace,
@@ -284,7 +284,7 @@ fn page(bytes: usize) -> Vec<u8> {
     b"A page of the race, as plain as can be.\n".iter().copied().cycle().take(bytes).collect()
 }
 
-/// Lets the user that the server becomes reach `pages`: opens our own folders, and asks that those above are open.
+/// Lets the server's user reach `pages`: opens our own folders, and checks that those above are open.
 fn let_everybody_in(folder: &Path, pages: &Path) -> Result<(), LoadError> {
     for own in [folder, pages] {
         let opened = fs::set_permissions(own, fs::Permissions::from_mode(0o711));
@@ -300,7 +300,7 @@ fn let_everybody_in(folder: &Path, pages: &Path) -> Result<(), LoadError> {
     }
 }
 
-/// A port of 127.0.0.1 that nobody listens on, below those that the kernel gives to clients.
+/// A free port of 127.0.0.1 below the ephemeral ports.
 fn free_port() -> Result<u16, LoadError> {
     // Two that look at the same time must not find the same.
     static LOOKED_AT: AtomicU16 = AtomicU16::new(0);

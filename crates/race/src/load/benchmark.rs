@@ -1,4 +1,4 @@
-//! The built-in benchmarks as loads: each is one subprocess, which is the server.
+//! The built-in benchmarks as loads: each is one subprocess, which counts as the server.
 
 use super::process::Process;
 use super::{About, Load, Registered};
@@ -21,10 +21,10 @@ pub struct BenchmarkLoad<S> {
     launcher: Launcher,
 }
 
-/// What the benchmark of these settings is.
+/// The benchmark with these settings.
 trait Benchmark: Tunables + 'static {
     const ABOUT: About;
-    /// How long it is to take, as far as it is known.
+    /// Expected duration, as far as known.
     fn length(&self) -> Duration;
 }
 

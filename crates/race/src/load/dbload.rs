@@ -1,10 +1,10 @@
-//! A bulk load of a database, after H. Kuehnemund (2006): 34 files by 5 loaders, on a loop device before which arms put
-//! I/O schedulers.
+//! A bulk load of a database, after H. Kuehnemund (2006): 34 files by 5 loaders, on a loop device whose I/O scheduler
+//! the arms set.
 //!
-//! The tables lie on the raw device, as InnoDB's system tablespace, without a file system between; the log of
-//! transactions lies in the race's folder, as the original's had a volume of its own. Departures: MariaDB's `LOAD DATA`
-//! in place of R3load, megabytes in place of 73 GB, and pages are written back when memory is short and at the server's
-//! end, which is part of the time, where the original wrote all after each table.
+//! The tables are on the raw device, as InnoDB's system tablespace, without a file system; the transaction log is in
+//! the race's folder, as the original had a separate volume for it. Departures: MariaDB's `LOAD DATA` instead of
+//! R3load, megabytes instead of 73 GB, and write-back when memory is short and at server shutdown (included in the
+//! time), instead of after each table.
 
 use super::mariadb_server::{DATABASE, Home, INSTALL, SERVER};
 use super::process::Process;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 tunables! {
     pub struct Settings {
-        /// Files, one for each table; their sizes fall with the rank.
+        /// Number of files, one per table; sizes fall with the rank.
         files: u64 = 34, in 1 => 100;
         /// Loaders, each of which takes one file after the other.
         loaders: u64 = 5, in 1 => 64;
@@ -32,13 +32,13 @@ tunables! {
         rows: u64 = 200_000, in 1000 => 100_000_000;
         /// Size of the loop device in MiB.
         size: u64 = 512, in 64 => 1_048_576;
-        /// Memory for pages of tables, in MiB; less than the data, so that pages are written and read during the load.
+        /// Memory for table pages in MiB; less than the data, so that pages are written and read during the load.
         buffer_pool: u64 = 16, in 5 => 1_048_576;
     }
 }
 
 const IMPORT: Program = Program { name: "mariadb-import", package: "mariadb-client" };
-/// How long a load may take.
+/// Time limit of a load.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The database, its device and its files.
@@ -132,7 +132,7 @@ impl DbLoad {
     }
 }
 
-/// Statements that make the tables, empty, one a line.
+/// Statements that create the empty tables, one per line.
 fn tables(settings: &Settings) -> String {
     let mut text = format!("DROP DATABASE IF EXISTS {DATABASE};\nCREATE DATABASE {DATABASE};\n");
     for table in 0..settings.files {
@@ -149,7 +149,7 @@ fn file_name(file: u64) -> String {
     format!("t{file}.txt")
 }
 
-/// Rows of a file: they fall with its rank, as the model of the same name has it.
+/// Rows of a file, falling with its rank as in the model of the same name.
 fn rows_of(file: u64, settings: &Settings) -> u64 {
     let harmonic: f64 = (1..=settings.files).map(|rank| 1.0 / rank as f64).sum();
     ((settings.rows as f64 / harmonic / (file + 1) as f64) as u64).max(1)
@@ -177,7 +177,7 @@ fn rows(count: u64, rng: &mut Rng) -> String {
     text
 }
 
-/// Bytes written to `device` since it exists; the seventh figure of its `stat`, in sectors of 512.
+/// Bytes written to `device` since its creation, from the seventh figure of its `stat`, in sectors of 512.
 fn written(device: &Path) -> u64 {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     let stat = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap_or_default();

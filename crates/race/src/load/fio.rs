@@ -1,4 +1,4 @@
-//! fio: a job file of the user's on a loop device of the race's own, or on files in its folder.
+//! fio: a user's job file on a private loop device, or on files in the race's folder.
 
 use super::fio_job;
 use super::process::Process;
@@ -17,19 +17,19 @@ use std::process::Command;
 use std::time::Duration;
 
 choices! {
-    /// Where the I/O goes.
+    /// Target of the I/O.
     pub enum On { Folder = "folder", Loop = "loop" }
 }
 
 tunables! {
     pub struct Settings {
-        /// The job file; it says nothing of where the I/O goes.
+        /// The job file, without a target for the I/O.
         job: FilePath = FilePath::default();
-        /// A loop device of the race's own, before which arms put I/O schedulers, or files in the race's folder.
+        /// Target: a private loop device, whose I/O scheduler arms can set, or files in the race's folder.
         on: On = On::Loop;
         /// Size of the loop device in MiB.
         size: u64 = 1024, in 16 => 1_048_576;
-        /// How long the job may take.
+        /// Time limit of the job.
         limit: Span = Span::from_s(600), in Span::from_s(1) => Span::from_s(36_000);
     }
 }
@@ -104,7 +104,7 @@ impl Load for Fio {
     }
 }
 
-/// What the jobs did together, then each job by its name.
+/// Totals of all jobs, then each job by name.
 fn measures(text: &str) -> Result<Vec<Measure>, LoadError> {
     // Warnings come before the object.
     let object = text.find('{').map_or("", |start| &text[start..]);
@@ -138,7 +138,7 @@ fn lacks(what: &str) -> LoadError {
     LoadError(format!("fio's output has no {what}; is it fio 3?"))
 }
 
-/// What all jobs did.
+/// Totals of all jobs.
 #[derive(Default)]
 struct Sums {
     iops: f64,
@@ -148,7 +148,7 @@ struct Sums {
     done: f64,
 }
 
-/// What a job did in one direction; nothing where it did nothing.
+/// Measures of a job in one direction; empty if it did no I/O.
 fn one_way(job: &Value, prefix: &str, sums: &mut Sums) -> Result<Vec<Measure>, LoadError> {
     let figure = |path: &str| job.pointer(path).and_then(Value::as_f64);
     let must = |path: &str| figure(path).ok_or_else(|| lacks(&format!("{prefix}{path}")));
@@ -195,8 +195,8 @@ fn numbered(each: Vec<Measure>) -> Vec<Measure> {
 mod tests {
     use super::*;
 
-    /// In the form of `fio --output-format=json`, 3.33: a job of random reads and two copies of one that writes, with
-    /// the keys that are read, and round figures so that sums can be seen.
+    /// In the format of `fio --output-format=json`, 3.33: a job of random reads and two copies of one that writes, with
+    /// the parsed keys and round figures, so that sums can be checked.
     const OUTPUT: &str = include_str!("../../tests/recorded/fio.json");
 
     fn value(all: &[Measure], name: &str) -> f64 {

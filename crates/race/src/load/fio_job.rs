@@ -1,7 +1,7 @@
-//! A fio job file of the user's, made safe: the race decides where the I/O goes.
+//! Makes a user's fio job file safe: the race decides the target of the I/O.
 //!
-//! What could lead it elsewhere is refused: values that name a path or a variable, commands before and after a job, and
-//! I/O engines that are not of this machine's own block layer.
+//! Rejects everything that could redirect it: values with a path or a variable, commands before and after a job, and
+//! I/O engines that bypass this machine's block layer.
 
 use crate::load_error::LoadError;
 
@@ -23,10 +23,9 @@ const ENGINES: [&str; 10] =
 /// Larger job files are none.
 const LONGEST: usize = 1 << 20;
 
-/// The job file `text`, called `file`, with `place` (as in `directory=…`) before it all.
+/// The job file `text`, called `file`, with `place` (such as `directory=…`) prepended.
 ///
-/// # Errors
-/// The first line that could lead elsewhere, and what to do about it.
+/// # Errors The first line that could redirect the I/O, with a remedy.
 pub(super) fn placed(file: &str, text: &str, place: &str) -> Result<String, LoadError> {
     if text.len() > LONGEST {
         return Err(LoadError(format!("{file} is longer than a job file of fio can be ({LONGEST} bytes)")));

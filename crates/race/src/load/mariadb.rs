@@ -1,7 +1,7 @@
 //! MariaDB under sysbench's OLTP test.
 //!
-//! The tables are made once a race and live on from run to run, as the article of 2005 had it; each run starts the
-//! server on them, warms it up and measures.
+//! The tables are created once per race and kept from run to run, as in the article of 2005. Each run starts the
+//! server, warms it up and measures.
 
 use super::mariadb_server::{Home, INSTALL, SERVER};
 use super::sysbench::{self, End, SYSBENCH, Test};
@@ -15,31 +15,31 @@ use crate::workspace::Workspace;
 use goodness_core::{Seed, Span, choices, tunables};
 
 choices! {
-    /// What a transaction does.
+    /// Kind of transaction.
     pub enum Script { ReadWrite = "read-write", ReadOnly = "read-only", PointSelect = "point-select", WriteOnly = "write-only" }
 }
 
 choices! {
-    /// When the log of transactions goes to the disk.
+    /// Time at which the transaction log is flushed to disk.
     pub enum Flush { Commit = "commit", Second = "second" }
 }
 
 tunables! {
     pub struct Settings {
-        /// What a transaction does: sysbench's test oltp_read_write and its like.
+        /// Kind of transaction: sysbench's test oltp_read_write and the like.
         script: Script = Script::ReadWrite;
-        /// Connections that make transactions, one after the other.
+        /// Connections, each making one transaction after the other.
         threads: u64 = 8, in 1 => 1024;
-        /// Numbers of connections taken one after the other in each run, instead of one; measures get the number behind
-        /// their names.
+        /// Numbers of connections to test in turn in each run, instead of one; they are appended to the names of the
+        /// measures.
         sweep: Counts = Counts::default();
         /// Tables.
         tables: u64 = 1, in 1 => 100;
         /// Rows of a table.
         rows: u64 = 10_000, in 100 => 100_000_000;
-        /// Transactions of a run; auto: as many as the duration allows.
+        /// Transactions per run; auto: as many as the duration allows.
         requests: Option<u64> = None, in 1 => 100_000_000;
-        /// Time that is counted, in whole seconds, where the requests are not given.
+        /// Measured time in whole seconds, if `requests` is not given.
         duration: Span = Span::from_s(5), in Span::from_s(1) => Span::from_s(3600);
         /// Time before anything is counted, in whole seconds.
         warmup: Span = Span::from_s(1), in Span::from_s(1) => Span::from_s(600);

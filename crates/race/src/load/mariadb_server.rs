@@ -1,4 +1,4 @@
-//! A private MariaDB server: data in the private folder, a socket there, no network, no file of an installed server.
+//! A private MariaDB server: data and socket in the private folder, no network, no files of an installed server.
 
 use super::Program;
 use super::process::Process;
@@ -16,12 +16,12 @@ pub(super) const SERVER: Program = Program { name: "mariadbd", package: "mariadb
 pub(super) const INSTALL: Program = Program { name: "mariadb-install-db", package: "mariadb-server" };
 /// The database that is there.
 pub(super) const DATABASE: &str = "race";
-/// How long making the data and starting on it may take; recovery after a kill included.
+/// Time limit for creating the data and starting the server, including recovery after a kill.
 const START: Duration = Duration::from_secs(120);
 /// Longer paths of sockets the system does not take (`sockaddr_un`).
 const SOCKET_MAX: usize = 107;
 
-/// Where a server lives, and its settings.
+/// Folder and settings of a server.
 #[derive(Debug)]
 pub(super) struct Home {
     pub(super) data: PathBuf,
@@ -43,7 +43,7 @@ impl Home {
         Ok(Home { data, socket, options })
     }
 
-    /// Makes empty data. What was there goes.
+    /// Creates empty data, replacing old data.
     pub(super) fn install(&self, workspace: &Workspace) -> Result<(), LoadError> {
         let _ = fs::remove_dir_all(&self.data);
         let mut command = Command::new(INSTALL.find()?);
@@ -55,12 +55,12 @@ impl Home {
         install.finish(START).map(|_| ())
     }
 
-    /// Starts the server with an empty database, or the one that is there, and waits until it greets.
+    /// Starts the server with its database and waits for its greeting.
     pub(super) fn start(&self, workspace: &Workspace) -> Result<Process, LoadError> {
         self.start_with(workspace, &format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"))
     }
 
-    /// Starts the server, which does `statements` first, one a line, and waits until it greets.
+    /// Starts the server, which executes `statements` first (one per line), and waits for its greeting.
     pub(super) fn start_with(&self, workspace: &Workspace, statements: &str) -> Result<Process, LoadError> {
         let (folder, log) = (workspace.folder(), workspace.folder().join("mariadb.log"));
         let (_, _) = (fs::remove_file(&log), fs::remove_file(&self.socket));
@@ -86,12 +86,12 @@ impl Home {
     }
 }
 
-/// It refuses to run as root unless told to.
+/// The user to run as: it refuses to run as root unless told to.
 fn user() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }
 
-/// Whether a server says first what such servers say: a packet that begins with version 10 of the protocol.
+/// Whether a server sends a greeting of protocol version 10.
 fn greets(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else { return false };
     let mut first = [0; 5];

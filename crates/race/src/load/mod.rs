@@ -1,7 +1,7 @@
-//! Loads: real servers with clients, and benchmarks, by name.
+//! Loads by name: real servers with clients, and benchmarks.
 //!
-//! A load brings everything it needs into the private folder of its workspace: configuration, data, sockets, logs. It reads
-//! nothing of the servers' own installation but programs and modules, and listens on 127.0.0.1 or in that folder only.
+//! A load keeps everything it needs in the private folder of its workspace: configuration, data, sockets, logs. It uses
+//! only programs and modules of installed servers, and listens on 127.0.0.1 or in that folder only.
 
 mod ab;
 mod apache;
@@ -30,33 +30,29 @@ use goodness_core::{Seed, Tunable, TunableError, Tunables};
 
 /// Something real that can be run again and again on this machine.
 pub trait Load {
-    /// Whether this machine and this user can run it, programs that every use of it needs aside. Nothing has been made
+    /// Checks that this machine and user can run it, apart from the programs it always needs. Nothing has been created
     /// yet.
     ///
-    /// # Errors
-    /// What is missing, and the remedy.
+    /// # Errors What is missing, and the remedy.
     fn check(&self) -> Result<(), LoadError> {
         Ok(())
     }
 
-    /// Makes what every run needs (data, configuration). Called once a race, before the first run.
+    /// Creates what every run needs (data, configuration). Called once per race, before the first run.
     ///
-    /// # Errors
-    /// A program that is missing (named with its package), or what making the data reports.
+    /// # Errors A missing program (named with its package), or an error of creating the data.
     fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError>;
 
-    /// One run: starts the servers through `workspace`, waits until they answer, warms them up, drives and measures them,
-    /// and stops them. Nothing of it runs afterwards, also when it fails.
+    /// One run: starts the servers through `workspace`, waits for them, warms them up, measures, and stops them.
+    /// Nothing keeps running afterwards, even after an error.
     ///
-    /// # Errors
-    /// Servers that do not start or answer, clients that fail; each with what the program itself printed last.
+    /// # Errors Servers that do not start or reply, clients that fail; with the last output of the program.
     fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError>;
 }
 
-/// Whether `load`, made by the name `name`, can be run here: its programs are installed, and the user may.
+/// Checks that `load`, made as `name`, can run here: programs are installed and the user is permitted.
 ///
-/// # Errors
-/// A sentence with the remedy.
+/// # Errors A sentence with the remedy.
 pub fn possible(name: &str, load: &dyn Load) -> Result<(), LoadError> {
     let about = ALL.iter().find(|about| about.name == name);
     about.map_or(&[][..], |about| about.needs).iter().try_for_each(|program| program.find().map(drop))?;
@@ -71,22 +67,22 @@ fn for_root(what: &str) -> Result<(), LoadError> {
     }
 }
 
-/// What a load says of itself.
+/// Description of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// The registered name.
     pub name: &'static str,
-    /// One sentence.
+    /// Summary in one sentence.
     pub summary: &'static str,
     /// Programs that must be installed.
     pub needs: &'static [Program],
-    /// The measures that say most; a run gives more.
+    /// Main measures; a run gives more.
     pub measures: &'static [&'static str],
 }
 
 /// A load that can be made by name.
 trait Registered: Load + Sized + 'static {
-    /// What it says of itself.
+    /// Description.
     const ABOUT: About;
     /// Its parameters.
     type Settings: Tunables;
@@ -98,7 +94,7 @@ trait Registered: Load + Sized + 'static {
     fn new(settings: Self::Settings, launcher: Launcher) -> Result<Self, LoadError>;
 }
 
-/// Declares the registry: everything registered, and how to make it by name.
+/// Declares the registry of loads by name.
 macro_rules! loads {
     ($($Load:ty),+ $(,)?) => {
         /// Everything registered, in the order of the registry.
@@ -113,18 +109,16 @@ macro_rules! loads {
             None
         }
 
-        /// Whether the load called `name` takes the parameters `typed`.
+        /// Checks that the load called `name` accepts the parameters `typed`.
         ///
-        /// # Errors
-        /// As for [`make`].
+        /// # Errors As for [`make`].
         pub fn check(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<(), LoadError> {
             make(name, typed, launcher).map(|_| ())
         }
 
-        /// The load called `name` with the parameters `typed`; `launcher` starts its subprocesses.
+        /// Makes the load called `name` with the parameters `typed`. `launcher` starts its subprocesses.
         ///
-        /// # Errors
-        /// Unknown names (the nearest is named), values out of range, or settings that do not go together.
+        /// # Errors Unknown names (the nearest is named), values out of range, or settings that exclude each other.
         pub fn make(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<Box<dyn Load>, LoadError> {
             $(if name == <$Load as Registered>::ABOUT.name {
                 let settings = <$Load as Registered>::Settings::made(typed);

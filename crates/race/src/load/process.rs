@@ -1,4 +1,4 @@
-//! Processes of a load: started through the workspace, never waited for without a bound, gone when the load is.
+//! Processes of a load: started through the workspace, waited for with time limits, and killed when the load ends.
 
 use crate::load_error::LoadError;
 use crate::role::Role;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a server may take to end when asked to.
+/// Time limit for a server to end after SIGTERM.
 const ENDING: Duration = Duration::from_secs(20);
-/// Of what a program printed, so much is repeated.
+/// Lines of a program's output repeated in errors.
 const REPEATED: usize = 5;
 
-/// A process that is running, with all it starts: killed when dropped.
+/// A running process with its children; killed on drop.
 #[derive(Debug)]
 pub(crate) struct Process {
     name: String,
@@ -25,8 +25,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `command`, called `name`, as the leader of its own group. What it prints goes to the files `NAME.out` and
-    /// `NAME.err` in the workspace's folder; `log` is where it tells what went wrong, where that is elsewhere.
+    /// Starts `command`, called `name`, as the leader of its own process group. Output goes to `NAME.out` and
+    /// `NAME.err` in the workspace's folder; `log` is the file with its error messages, if that is another one.
     pub(crate) fn start(
         workspace: &Workspace,
         role: Role,
@@ -44,10 +44,9 @@ impl Process {
         Ok(Process { name: name.into(), child, logs: log.into_iter().chain([file("err"), file("out")]).collect() })
     }
 
-    /// Waits until `answers`, trying again and again; false while it does not.
+    /// Polls `answers` until it is true.
     ///
-    /// # Errors
-    /// When it ends before that, or does not answer within `timeout`.
+    /// # Errors The process ended before that, or `timeout` passed.
     pub(crate) fn wait_until(&mut self, timeout: Duration, mut answers: impl FnMut() -> bool) -> Result<(), LoadError> {
         let begun = Instant::now();
         loop {
@@ -63,25 +62,23 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and kills what has not ended then.
+    /// Sends SIGTERM, then kills what is left.
     pub(crate) fn stop(mut self) {
         let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
         let _ = self.ends_within(ENDING);
     }
 
-    /// Asks it to end in order, which is part of its work.
+    /// Sends SIGTERM and waits for an orderly end, which is part of its work.
     ///
-    /// # Errors
-    /// When it takes longer than `timeout`, or reports a failure.
+    /// # Errors It takes longer than `timeout`, or fails.
     pub(crate) fn stop_within(self, timeout: Duration) -> Result<(), LoadError> {
         let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
         self.finish(timeout).map(|_| ())
     }
 
-    /// Waits until it has ended by itself; what it wrote to standard output.
+    /// Waits until it ends by itself. Returns its standard output.
     ///
-    /// # Errors
-    /// When it takes longer than `timeout` or reports a failure.
+    /// # Errors It takes longer than `timeout`, or fails.
     pub(crate) fn finish(mut self, timeout: Duration) -> Result<String, LoadError> {
         if !self.ends_within(timeout)? {
             return Err(self.error(&format!("was not done after {} s", timeout.as_secs())));
@@ -134,7 +131,7 @@ impl Drop for Process {
     }
 }
 
-/// The last lines of a log, in one; empty where there is none.
+/// The last lines of a log, joined; empty if there is none.
 fn last_lines(log: &Path) -> String {
     let text = tail(log, 4096).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -1,9 +1,9 @@
-//! Where the CPUs' time goes, sampled by perf, and how many tasks are runnable meanwhile.
+//! CPU time by function, sampled with perf, and the number of runnable tasks meanwhile.
 //!
-//! The kernel's own counters do not tell: `/proc/schedstat` counts calls and waiting times but no CPU time of the
-//! scheduler, and tracing every function of it costs more than the functions. Samples are taken by a timer, also in
-//! virtual machines that have no counters; a timer's interrupt waits while interrupts are off, so time in the heart of
-//! a switch is charged to the function that turns them on again, itself one of the scheduler's.
+//! The kernel has no counters for this: `/proc/schedstat` has calls and waiting times but no CPU time of the scheduler,
+//! and tracing its functions costs more than they do. Samples are taken by a timer, which also works in virtual
+//! machines without counters. A timer interrupt is delayed while interrupts are off, so time inside a switch is charged
+//! to the function that enables them again, itself part of the scheduler.
 
 use super::Program;
 use super::process::Process;
@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 pub(super) const PERF: Program = Program { name: "perf", package: "linux-perf" };
 /// Samples a second of each CPU; no divisor of the kernel's own tick rates.
 const RATE: &str = "499";
-/// How long perf may take to start, write and report.
+/// Time limit for perf to start, write and report.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Time between two looks at the number of runnable tasks.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How functions of the scheduler begin: choosing, queueing, waking, placing and switching.
+/// Name prefixes of scheduler functions: picking, queueing, waking, placing and switching.
 const SCHEDULER: [&str; 46] = [
     "__calc_delta",
     "__dequeue_",
@@ -72,11 +72,11 @@ const SCHEDULER: [&str; 46] = [
     "vruntime_eligible",
     "wakeup_preempt",
 ];
-/// Where a CPU rests.
+/// Functions in which a CPU idles.
 const RESTING: [&str; 7] =
     ["acpi_idle", "cpuidle_", "default_idle", "intel_idle", "mwait_idle", "native_safe_halt", "pv_native_safe_halt"];
 
-/// What was sampled.
+/// Sampled shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     /// CPU time in the scheduler over busy CPU time.
@@ -136,8 +136,7 @@ fn shares(report: &str) -> Result<Shares, LoadError> {
     Ok(Shares { scheduler: scheduler as f64 / busy as f64, idle: idle as f64 / all as f64 })
 }
 
-/// Mean number of runnable tasks, running ones included, for `length` from after `warmup` on; without the one that
-/// asks.
+/// Mean number of runnable tasks, including running ones but not the caller, for `length` after `warmup`.
 pub(super) fn runnable(warmup: Span, length: Span) -> f64 {
     std::thread::sleep(Duration::from_nanos(warmup.ns()));
     let (begun, mut sum, mut looks) = (Instant::now(), 0u64, 0u64);

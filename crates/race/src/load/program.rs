@@ -1,4 +1,4 @@
-//! Programs of others that loads need: where they are, and what to install where they are not.
+//! External programs that loads need: their paths, and what to install if missing.
 
 use crate::load_error::LoadError;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,13 @@ pub struct Program {
     pub package: &'static str,
 }
 
-/// Where servers live that are on no ordinary user's path.
+/// Folders of servers that are not on ordinary users' paths.
 const MORE_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 impl Program {
-    /// Where it is.
+    /// Finds the program.
     ///
-    /// # Errors
-    /// That it is not installed, and how to install it.
+    /// # Errors It is not installed, and how to install it.
     pub fn find(&self) -> Result<PathBuf, LoadError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(MORE_FOLDERS.iter().map(PathBuf::from));

@@ -1,5 +1,5 @@
-//! How much of the CPUs the scheduler takes, by how many tasks are runnable: P. Ezolt's question of 1999, asked of this
-//! machine's kernel. Apache serves more and more connections while a profile is taken.
+//! CPU share of the scheduler by number of runnable tasks: P. Ezolt's question of 1999, for this machine's kernel.
+//! Apache serves increasing numbers of connections while a profile is taken.
 
 use super::apache::{self, Apache};
 use super::profile::{self, PERF, Profile};
@@ -14,9 +14,9 @@ use goodness_core::{Seed, Span, tunables};
 
 tunables! {
     pub struct Settings {
-        /// Numbers of connections, taken one after the other in each run; measures get the number behind their names.
+        /// Numbers of connections to test in turn in each run; they are appended to the names of the measures.
         sweep: Counts = Counts(vec![4, 32, 128]);
-        /// Mean time between an answer and the next request of a connection.
+        /// Mean time between a reply and the next request of a connection.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Time before anything is counted.
         warmup: Span = Span::from_s(1), in Span::from_ms(10) => Span::from_s(600);

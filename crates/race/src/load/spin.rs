@@ -1,4 +1,4 @@
-//! A load that needs nothing installed: a fixed amount of work, timed, while hogs want the same CPUs.
+//! A load without installed programs: a fixed amount of work, timed, with hogs on the same CPUs.
 
 use super::process::Process;
 use super::{About, Load, Registered};

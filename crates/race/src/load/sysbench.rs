@@ -1,4 +1,4 @@
-//! sysbench 1.0: run, and what it prints read.
+//! sysbench 1.0: runs it and parses its output.
 
 use super::Program;
 use super::process::Process;
@@ -14,10 +14,10 @@ use std::time::Duration;
 
 /// The program.
 pub(super) const SYSBENCH: Program = Program { name: "sysbench", package: "sysbench" };
-/// How long making a table or finishing a given number of transactions may take.
+/// Time limit for creating a table or finishing a given number of transactions.
 const TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// Which test on which tables.
+/// The test and its tables.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
     pub(super) script: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct Test {
     pub(super) threads: u64,
 }
 
-/// When a run ends.
+/// End condition of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum End {
     After(Span),
@@ -43,7 +43,7 @@ impl Test {
         Ok(command)
     }
 
-    /// Makes the tables.
+    /// Creates the tables.
     pub(super) fn prepare(&self, workspace: &Workspace, socket: &Path) -> Result<(), LoadError> {
         let mut command = self.command(socket, &[], "prepare")?;
         Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(TIMEOUT).map(|_| ())
@@ -75,7 +75,7 @@ impl Test {
     }
 }
 
-/// Tps, the total time, AvTr, and the latencies of transactions.
+/// Transactions per second, total time, mean time per transaction, and latencies.
 pub(super) fn measures(printed: &str) -> Result<Vec<Measure>, LoadError> {
     let count = behind(printed, "total number of events:")?;
     let total = behind(printed, "total time:")?;

@@ -1,4 +1,4 @@
-//! One connection of the client: it connects, sends and receives without ever blocking.
+//! One connection of the client, non-blocking.
 
 use super::http::{Answer, Progress};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -7,14 +7,14 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, so
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What became of a request.
+/// State of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The answer is on its way.
+    /// The reply is pending.
     Pending,
-    /// The whole answer is here.
+    /// The reply is complete.
     Answered,
-    /// No answer will come.
+    /// The request failed.
     Failed,
 }
 
@@ -25,13 +25,13 @@ pub(super) struct Connection {
     /// Bytes of the request sent so far.
     sent: usize,
     answer: Answer,
-    /// The socket has carried an answer before.
+    /// The socket has carried a reply before.
     is_reused: bool,
-    /// The answer is complete; only the end of the connection is still to come.
+    /// The reply is complete; only the close is pending.
     awaits_end: bool,
 }
 
-/// What all connections of a client have in common.
+/// Data common to all connections of a client.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) epoll: OwnedFd,
@@ -51,7 +51,7 @@ impl Connection {
         self.go_on(peer, token)
     }
 
-    /// Goes on after an event of the socket.
+    /// Continues after an event of the socket.
     pub(super) fn go_on(&mut self, peer: &Peer, token: u64) -> Outcome {
         match self.step(peer) {
             // A server may close an idle connection just when it is used again; such a request is repeated once.

@@ -15,9 +15,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
-/// How long answers are waited for after the last request.
+/// Time to wait for replies after the last request.
 const TIMEOUT: Span = Span::from_s(5);
-/// A connection whose request failed rests this long, so that a dead server is not asked without pause.
+/// Pause of a connection after a failed request, so that a dead server is not retried in a busy loop.
 const REST: Span = Span::from_ms(1);
 /// The token of the timer; connections have their own number.
 const TIMER: u64 = u64::MAX;
@@ -26,15 +26,15 @@ const TIMER: u64 = u64::MAX;
 #[derive(Debug, Default)]
 struct Lane {
     connection: Connection,
-    /// When the request that is under way was due.
+    /// Due time of the pending request.
     due: Option<u64>,
 }
 
-/// What makes requests.
+/// Source of requests.
 enum Source {
     /// Connections that are to ask, by when. The thinking time's mean.
     Closed { next: BinaryHeap<Reverse<(u64, usize)>>, think: Span },
-    /// When the next request arrives, the mean gap, those that wait for a connection, and connections without one.
+    /// Time of the next arrival, mean gap, requests waiting for a connection, and idle connections.
     Open { arrival: u64, gap: u64, waiting: VecDeque<u64>, idle: Vec<usize> },
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Driver {
     spent: u64,
     /// Requests under way.
     busy: u64,
-    /// When the timer will fire.
+    /// Time for which the timer is armed.
     armed: u64,
 }
 
@@ -91,7 +91,7 @@ impl Driver {
         Ok(Driver { peer, timer, lanes, source, rng, tally, started, spent, busy: 0, armed: 0 })
     }
 
-    /// Runs to the end of the time that is counted, and on until the last answers are here.
+    /// Runs until the end of the measurement, then until the last replies have come.
     pub(super) fn run(mut self) -> Result<Tally, Errno> {
         let mut events = Vec::with_capacity(256);
         loop {
@@ -129,7 +129,7 @@ impl Driver {
         }
     }
 
-    /// Begins all requests that are due; when the next one is, or the end.
+    /// Starts all due requests. Returns the next due time, or the end.
     fn begin_what_is_due(&mut self) -> u64 {
         loop {
             let moment = now();

@@ -1,6 +1,6 @@
-//! As much of HTTP/1.1 as a load generator needs: one request, and where its answer ends.
+//! A minimal HTTP/1.1 client: one request, and the end of its reply.
 
-/// A longer head of an answer is taken for none.
+/// Longest accepted reply head.
 const HEAD_MAX: usize = 16 * 1024;
 
 /// The request for `path`.
@@ -9,27 +9,27 @@ pub(super) fn request(host: &str, path: &str, keep_alive: bool) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: {connection}\r\n\r\n").into_bytes()
 }
 
-/// How far an answer has come.
+/// State of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// More is to come.
     Partial,
     /// It is complete; whether the server keeps the connection.
     Complete { keeps: bool },
-    /// It is none that we take: not HTTP, not `200`, or of unknown length.
+    /// Not acceptable: not HTTP, not `200`, or of unknown length.
     Bad,
 }
 
-/// An answer that is being received.
+/// A reply being received.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     head: Vec<u8>,
-    /// Once the head is complete: bytes of the body still to come, and whether the server keeps the connection.
+    /// Once the head is complete: remaining bytes of the body, and whether the server keeps the connection.
     body: Option<(u64, bool)>,
 }
 
 impl Answer {
-    /// Forgets what came, for the next answer.
+    /// Resets for the next reply.
     pub(super) fn clear(&mut self) {
         self.head.clear();
         self.body = None;
@@ -70,7 +70,7 @@ impl Answer {
     }
 }
 
-/// Length of the body and whether the connection stays, of an answer that says `200`.
+/// Body length, and whether the connection stays open, from the head of a `200` reply.
 fn read_head(head: &[u8]) -> Option<(u64, bool)> {
     let text = std::str::from_utf8(head).ok()?;
     let mut lines = text.split("\r\n");

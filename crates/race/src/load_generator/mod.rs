@@ -1,14 +1,12 @@
-//! The client of web servers: closed loop or open loop, one thread, never blocked, with `CLOCK_MONOTONIC` in ns.
+//! A load generator for web servers: closed or open loop, one non-blocking thread, with `CLOCK_MONOTONIC` in ns.
 //!
-//! *Closed loop*: each connection asks, waits for the answer, thinks, and asks again; a slow server gets fewer
-//! requests.
-//! *Open loop*: requests arrive at a rate whatever the server does, in exponentially distributed gaps. A request that
-//! finds all connections busy waits for one, and its latency counts from when it *arrived*, not from when it was sent:
-//! otherwise a server that stalls would hide all but one request of the stall (coordinated omission).
+//! *Closed loop*: each connection sends a request, waits for the reply, thinks, and repeats; a slow server gets fewer
+//! requests. *Open loop*: requests arrive at a given rate, whatever the server does, with exponentially distributed
+//! gaps. A request that finds all connections busy waits for one, and its latency counts from its *arrival*, not from
+//! when it was sent. Otherwise a stalled server would hide all but one request of the stall (coordinated omission).
 //!
-//! What the client itself adds is in its figures: how late it noticed that a request was due (`client_delay_p99`) and
-//! the share of one CPU that it used (`client_cpu_share`). Against a server that answers from memory see
-//! `tests/client_alone.rs`.
+//! The client's own influence is measured, too: how late it noticed due requests (`client_delay_p99`), and its share of
+//! one CPU (`client_cpu_share`). See `tests/client_alone.rs` for a test against a server that replies from memory.
 
 mod connection;
 mod driver;
@@ -21,12 +19,12 @@ use goodness_core::{Span, choices, tunables};
 use std::net::SocketAddrV4;
 
 choices! {
-    /// What decides when a request is made.
+    /// Arrival of requests: closed or open loop.
     pub enum Pattern { Closed = "closed", Open = "open" }
 }
 
 tunables! {
-    /// What the client does.
+    /// Settings of the load generator.
     pub struct Settings {
         /// Port of the server on 127.0.0.1.
         port: u64 = 80, in 1 => 65_535;
@@ -34,7 +32,7 @@ tunables! {
         pattern: Pattern = Pattern::Closed;
         /// Connections at most.
         connections: u64 = 8, in 1 => 1024;
-        /// Mean time between an answer and the next request of the connection, exponentially distributed; closed loop.
+        /// Mean time between a reply and the next request of the connection, exponentially distributed; closed loop.
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Requests that arrive per second; open loop.
         rate: u64 = 1000, in 1 => 1_000_000;
@@ -49,13 +47,12 @@ tunables! {
     }
 }
 
-/// What is asked for; the page that our servers serve.
+/// Path of the page our servers serve.
 pub(crate) const PATH: &str = "/page";
 
 /// Drives the server and measures it.
 ///
-/// # Errors
-/// A server that never answers, or fails more often than one time in ten.
+/// # Errors A server that never replies, or fails in more than one request of ten.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let port = u16::try_from(settings.port).map_err(|_| LoadError(format!("{} is no port", settings.port)))?;
     let address = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);

@@ -1,4 +1,4 @@
-//! What the client counts.
+//! Counters of the load generator.
 
 use crate::latency::latencies;
 use crate::load_error::LoadError;
@@ -18,7 +18,7 @@ pub(super) struct Tally {
     failed: u64,
     /// CPU time of the client over its own duration.
     pub(super) cpu_share: f64,
-    /// Requests that had no answer when the client gave up waiting.
+    /// Requests without a reply when the client stopped waiting.
     pub(super) unanswered: u64,
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use simulation::{Question, predict, service_times};
 use std::path::Path;
 
-/// One measure of one arm as predicted and as measured, or why nothing is predicted for the arm.
+/// One measure of one arm as predicted and as measured, or the reason there is no prediction.
 #[derive(Debug, Serialize)]
 pub struct PredictedMeasure {
     /// The arm.
@@ -23,17 +23,17 @@ pub struct PredictedMeasure {
     pub measure: String,
     /// Its unit.
     pub unit: &'static str,
-    /// What the simulator says.
+    /// Predicted value.
     pub predicted: Option<f64>,
-    /// What the race says: the mean of its runs.
+    /// Measured value: the mean of the runs.
     pub measured: Option<f64>,
     /// Measured by predicted.
     pub ratio: Option<f64>,
-    /// This arm by the reference, as predicted: what other load of the machine disturbs least.
+    /// Predicted ratio of this arm to the reference, which is least affected by other load.
     pub predicted_vs_reference: Option<f64>,
     /// The same as measured.
     pub measured_vs_reference: Option<f64>,
-    /// Why there is no prediction.
+    /// Reason there is no prediction.
     pub why_not: Option<String>,
 }
 
@@ -44,11 +44,10 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// Takes the machine `typed`, or measures this machine where that is empty. What asks the load for its service time has the
-    /// folder `private`.
+    /// Reads the machine `typed`, or measures this machine if empty. Measuring the load's service time uses the folder
+    /// `private`.
     ///
-    /// # Errors
-    /// A machine that is wrong or cannot be measured; a load that fails when asked for its service time.
+    /// # Errors A machine that is invalid or cannot be measured, or a load that fails during the measurement.
     pub fn prepare(typed: &str, file: &RaceFile, launcher: &Launcher, private: &Path) -> Result<Predictor, Refusal> {
         let machine = match typed {
             "" => calibrate::this_machine()?,

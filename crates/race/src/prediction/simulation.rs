@@ -24,15 +24,14 @@ use goodness_sys::process::{self, Conditions};
 use goodness_work::experiment::Experiment;
 use goodness_work::models::BuiltIn;
 
-/// The policy that stands for this kernel's fair class.
+/// The policy that models this kernel's fair class.
 pub const POLICY: &str = "eevdf";
-/// Replications, which differ in the phase of the tick and in chance.
+/// Number of replications, with different tick phases and random seeds.
 const RUNS: u32 = 5;
 
-/// What a load says of its own service time when asked before the race: a `yield` that is alone. Measures by name.
+/// Service times of the load, measured before the race (for `yield`: a single context). Measures by name.
 ///
-/// # Errors
-/// What running it reports.
+/// # Errors The error of running it.
 pub fn service_times(
     load: &str,
     launcher: &Launcher,
@@ -51,7 +50,7 @@ pub fn service_times(
 /// The time of a yield without a switch.
 const ALONE: &str = "yield_time_alone";
 
-/// What is to be predicted.
+/// Parameters of a prediction.
 pub struct Question<'a> {
     /// The registered name of the load.
     pub load: &'a str,
@@ -59,11 +58,11 @@ pub struct Question<'a> {
     pub settings: &'a [(String, String)],
     /// The arm.
     pub arm: &'a Arm,
-    /// On what.
+    /// Machine.
     pub machine: &'a Machine,
-    /// Where chance begins.
+    /// Random seed.
     pub seed: Seed,
-    /// What was measured under the reference arm (medians by name), and [`service_times`].
+    /// Medians measured under the reference arm, by name, and [`service_times`].
     pub reference: &'a dyn Fn(&str) -> Option<f64>,
 }
 
@@ -77,14 +76,14 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// How many times the predicted value was measured.
+    /// Measured value divided by the predicted one.
     #[must_use]
     pub fn ratio(&self, measured: f64) -> f64 {
         measured / self.value
     }
 }
 
-/// A load as the simulator sees it.
+/// Simulation model of a load.
 struct Model {
     work: Box<dyn WorkloadSource>,
     /// All tasks on one CPU, the last.
@@ -102,10 +101,9 @@ enum Source {
     TimeOfSwitch,
 }
 
-/// What the simulator says.
+/// Simulates and returns the predictions.
 ///
-/// # Errors
-/// Why it cannot say anything of this load or arm, or what went wrong in the simulation.
+/// # Errors The reason this load or arm cannot be predicted, or an error of the simulation.
 pub fn predict(question: &Question) -> Result<Vec<Prediction>, String> {
     let model = model(question)?;
     refuse_what_has_no_model(question.arm)?;
@@ -157,7 +155,8 @@ fn refuse_what_has_no_model(arm: &Arm) -> Result<(), String> {
     without.map_or(Ok(()), |setting| Err(format!("the simulator has no model of \"{}\"", setting.describe())))
 }
 
-/// What the arm sets for processes of `role`. Under a loaded policy they are kept off the first CPU, which its daemon has.
+/// The arm's attributes for processes of `role`. Under a loaded policy they may not use the first CPU, which its daemon
+/// has.
 fn conditions(question: &Question, role: Role) -> Conditions {
     let mut asked = question.arm.conditions(role);
     if question.arm.policy().is_some() {
@@ -167,7 +166,7 @@ fn conditions(question: &Question, role: Role) -> Conditions {
     asked
 }
 
-/// Gives all tasks what the arm sets; hogs are the clients of a load, everything else is a server.
+/// Applies the arm's attributes to all tasks; hogs are the clients of a load, everything else is a server.
 fn arrange(work: &mut Workload, machine: &Machine, model: &Model, server: &Conditions, client: &Conditions) {
     for spec in &mut work.tasks {
         let chosen = if spec.name.starts_with("hog") { client } else { server };

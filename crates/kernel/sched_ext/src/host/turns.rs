@@ -1,4 +1,4 @@
-//! Whose turn it is on each CPU: choices, preemptions and moves, made into commands.
+//! The turn on each CPU: converts picks, preemptions and migrations into commands.
 
 use super::Host;
 use crate::command::Order;
@@ -6,10 +6,10 @@ use goodness_core::{CpuId, Event, Idle, Pick, Pull, TaskId};
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
 
-/// What was decided of a turn that goes on in the kernel.
+/// Decision about a turn that continues in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// Nothing: it ends by itself.
+    /// None: it ends by itself.
     #[default]
     Stays,
     /// A preemption is on its way.
@@ -21,20 +21,20 @@ pub enum Fate {
 /// The turn on one CPU of the policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
-    /// What becomes of it.
+    /// Decision about it.
     pub fate: Fate,
-    /// The task that ran here and is being changed by the kernel, which leaves it running: the choice waits for it.
+    /// The task that ran here and is being changed by the kernel while it runs; the pick waits for it.
     pub held_for: Option<TaskId>,
 }
 
 impl Host {
-    /// The CPU whose turn `task` has.
+    /// The CPU on which `task` has the turn.
     pub(super) fn cpu_of_turn(&self, task: TaskId) -> Option<CpuId> {
         let cpu = self.task(task).cpu;
         (cpu.index() < self.turns.len() && self.referee.current(cpu) == Some(task)).then_some(cpu)
     }
 
-    /// All CPUs that were asked choose again; where somebody has the turn, the kernel is told to end it first.
+    /// Makes all CPUs with a request pick again; if a task has the turn, the kernel is told to end it first.
     pub(super) fn reschedule_asked(&mut self) {
         while !self.asked.is_empty() && self.referee.refusal().is_none() {
             let cpu = self.asked.remove(0);
@@ -58,7 +58,7 @@ impl Host {
         }
     }
 
-    /// Asks the policy whom to run on `cpu`, where it is nobody's turn, and grants it.
+    /// Has the policy pick a task for `cpu`, where no task has the turn, and grants it.
     pub(super) fn schedule(&mut self, cpu: CpuId) {
         let is_held = self.turns[cpu.index()].held_for.is_some();
         if is_held || self.referee.current(cpu).is_some() || self.referee.refusal().is_some() {

@@ -1,4 +1,4 @@
-//! A kernel of a few lines: it obeys commands at once and tells the adapter what happens to its tasks.
+//! A minimal fake kernel: obeys commands at once and reports events of its tasks.
 
 use goodness_core::{Span, Time};
 use goodness_sched_ext::{Command, Host, Input, KernelEvent, Kind, Order, Setting, flag};
@@ -6,7 +6,7 @@ use goodness_sched_ext::{Command, Host, Input, KernelEvent, Kind, Order, Setting
 const TICK: u64 = 4_000_000;
 const STEP: u64 = 1_000_000;
 
-/// What a task does: it computes for `burst` and sleeps for `sleep`, again and again.
+/// Behaviour of a task: computes for `burst` and sleeps for `sleep`, repeatedly.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     pub nice: i8,
@@ -150,7 +150,7 @@ impl FakeKernel {
         self.tell(Kind::TurnEnded, turn.key, cpu, flags);
     }
 
-    /// Who has the turn on a CPU.
+    /// The task with the turn on a CPU.
     pub fn running(&self, cpu: usize) -> Option<u32> {
         self.cpus[cpu].map(|turn| turn.key)
     }

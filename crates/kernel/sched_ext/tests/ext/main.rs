@@ -1,4 +1,4 @@
-//! The adapter for live policies, against a kernel of a few lines: no root, no sched_ext.
+//! Tests of the adapter for live policies against a fake kernel, without root and sched_ext.
 
 mod fake_kernel;
 
@@ -82,7 +82,8 @@ fn every_registered_policy_runs_and_decides_the_same_again() {
     }
 }
 
-/// The running task goes over to another class; the others go on. What it ran after that, and all else.
+/// The running task changes its class while the others continue. Returns its CPU time after that, and that of all
+/// others.
 fn deserted(policy: &str) -> [u64; 2] {
     let mut kernel = FakeKernel::new(policy, 1, &[Work::HOG; 3]);
     kernel.run(Span::from_ms(100));
@@ -103,7 +104,7 @@ fn a_running_task_that_goes_over_to_another_class_is_forgotten_by_every_policy()
     }
 }
 
-/// As in a log that is none: room is not made for four thousand million threads.
+/// A corrupt log with an impossible thread number does not allocate room for four thousand million threads.
 #[test]
 fn a_thread_of_an_impossible_number_ends_the_run() {
     let mut kernel = FakeKernel::new("rr", 1, &[Work::HOG]);
