@@ -8,6 +8,7 @@ mod common;
 #[cfg(feature = "live")]
 mod elevate;
 mod examples;
+mod help;
 mod hostile_input;
 #[cfg(not(feature = "live"))]
 mod not_built;
