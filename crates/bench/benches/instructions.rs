@@ -95,5 +95,8 @@ fn simulated_second(policy: &str) -> u64 {
     end_to_end::once(&policy, SIZE, 100_000).expect("the run is sound").decisions
 }
 
-library_benchmark_group!(name = counts; benchmarks = thousand_decisions, thousand_requests, thousand_pops_and_pushes, simulated_second);
+library_benchmark_group!(
+    name = counts;
+    benchmarks = thousand_decisions, thousand_requests, thousand_pops_and_pushes, simulated_second
+);
 main!(library_benchmark_groups = counts);

@@ -1,8 +1,8 @@
 //! Measures the cost of decisions. Two measurements of a policy, both with the pattern of [`pattern`]:
 //!
 //! - [`verbs`] calls the policy alone, without event queue and observers: the cost of the policy.
-//! - [`end_to_end`] runs the simulator with metrics and checkers: the time a user waits. Alternately, [`bare_loop`] runs
-//!   the same work without a simulator.
+//! - [`end_to_end`] runs the simulator with metrics and checkers: the time a user waits. Alternately, [`bare_loop`]
+//!   runs the same work without a simulator.
 //!
 //! And two of an elevator, both with random requests:
 //!

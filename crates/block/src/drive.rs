@@ -123,8 +123,7 @@ impl<'a> Drive<'a> {
             if !fits {
                 return Err(Fault(format!(
                     "a {} of {} sectors at sector {} arrives at {}; volume {} has {sectors} sectors, and only a flush \
-                        has \
-                     none",
+                     has none",
                     io.op.name(),
                     io.sectors,
                     io.sector,
@@ -173,8 +172,7 @@ impl<'a> Drive<'a> {
         Err(Fault(match stalled {
             Some((number, disk)) => format!(
                 "{} stalls at {}: {} requests wait at disk {number}, {} are in the device, and neither the elevator \
-                    nor the \
-                 device says when it will act",
+                 nor the device says when it will act",
                 disk.elevator(),
                 self.now,
                 disk.waiting(),

@@ -134,7 +134,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_sector_asked_for_is_transferred_once_and_every_piece_is_done_once(seed: u64, small: bool, hz in 0..3usize) {
+    fn every_sector_asked_for_is_transferred_once_and_every_piece_is_done_once(
+        seed: u64, small: bool, hz in 0..3usize,
+    ) {
         for about in goodness_elevators::ALL {
             let requests = small.then_some(6);
             let options = QueueOptions { requests, cpus: 4, hz: [100, 250, 1000][hz], ..QueueOptions::default() };

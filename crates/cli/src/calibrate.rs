@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Measure this machine, for --machine FILE: switching, waking and moving tasks, sleeps, caches, tick and topology.
 ///
-/// It needs no root and takes two or three seconds. The figures are medians; other work makes them too high, so measure a
-/// quiet machine. What cannot be measured here is named and left out. docs/machines.md says how each is measured.
+/// It needs no root and takes two or three seconds. The figures are medians; other work makes them too high, so measure
+/// a quiet machine. What cannot be measured here is named and left out. docs/machines.md says how each is measured.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -19,9 +19,9 @@ use std::process::{Command, Output};
 ///
 /// The same file is simulated and played by real threads: shares of CPU time, context switches and wake-up latencies
 /// stand side by side, task by task. Without -p it is the running kernel's own scheduler against its model; with --live
-/// any policy, loaded into the kernel by `goodness live`, against itself in the simulator. The simulated machine has the
-/// play's number of CPUs, the kernel's HZ and no costs unless --machine says more (`goodness calibrate`); under a loaded
-/// policy a switch costs the middle of what its decisions took.
+/// any policy, loaded into the kernel by `goodness live`, against itself in the simulator. The simulated machine has
+/// the play's number of CPUs, the kernel's HZ and no costs unless --machine says more (`goodness calibrate`); under a
+/// loaded policy a switch costs the middle of what its decisions took.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,7 +29,8 @@ Examples:
   sudo goodness conform examples/02-nice.toml -p o1 --live          the O(1) scheduler, simulated and alive
   scripts/conformance                                               the table of docs/fidelity.md, in guests
 An idle machine is needed: what else runs takes CPU time that the simulator knows nothing of.
-Exit codes: 0 all agrees within the bounds printed, 1 not all, 2 it cannot be played here (the sentence says what to do).")]
+Exit codes: 0 all agrees within the bounds printed, 1 not all, 2 it cannot be played here (the sentence says \
+what to do).")]
 pub struct Conform {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload.
     input: String,
@@ -45,8 +46,8 @@ pub struct Conform {
     /// The simulated machine, if it is to have costs: a file from `goodness calibrate`. CPUs and HZ are the play's.
     #[arg(long)]
     machine: Option<String>,
-    /// Simulations, each with the tick at another phase and the tasks beginning in another order, within 100 µs, and on other
-    /// CPUs, which a play leaves to chance; the play is held against their range.
+    /// Simulations, each with the tick at another phase and the tasks beginning in another order, within 100 µs, and on
+    /// other CPUs, which a play leaves to chance; the play is held against their range.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Random seed.
@@ -179,7 +180,8 @@ impl Conform {
         output::align_right(&mut table, 1..10);
         say!("{table}");
         say!(
-            "sim: simulated, the mean or the range of the runs; real: played; ✗: further from the range than the bounds below.\n\
+            "sim: simulated, the mean or the range of the runs; real: played; ✗: further from the range than the \
+             bounds below.\n\
              Latencies: from waking to running."
         );
         for line in agreement.sentences() {

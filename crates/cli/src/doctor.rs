@@ -53,7 +53,8 @@ impl Doctor {
     }
 }
 
-/// A row for each; who needs it stands where it is missing, in the same cell: a column for it would leave none enough room.
+/// A row for each; who needs it stands where it is missing, in the same cell: a column for it would leave none enough
+/// room.
 fn table(findings: &[Finding]) -> Table {
     let mut table = output::table();
     for finding in findings {

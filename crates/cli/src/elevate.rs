@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 /// Put an elevator before a disk: a block device whose queue it is, over a file or a block device (root; ublk).
 ///
-/// The same elevator that the simulator runs orders the requests of real programs: file systems, databases, fio. Flushes and
-/// durable writes (FUA) are honoured, and a server that is killed can be followed by another one without a loss. It runs
-/// until Ctrl-C or `goodness elevate stop`; then it says what was done and what it cost.
+/// The same elevator that the simulator runs orders the requests of real programs: file systems, databases, fio.
+/// Flushes and durable writes (FUA) are honoured, and a server that is killed can be followed by another one without a
+/// loss. It runs until Ctrl-C or `goodness elevate stop`; then it says what was done and what it cost.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -26,7 +26,8 @@ Examples:
   sudo goodness elevate stop 0
 
 An elevator reorders only what waits: requests beyond --depth wait in it. `goodness list elevators` names them all.
-Exit codes: 0 stopped as asked, 1 the kernel refused a step, 2 it cannot be done here (the sentence says what to do), 4 the server
+Exit codes: 0 stopped as asked, 1 the kernel refused a step, 2 it cannot be done here (the sentence says \
+what to do), 4 the server
 ended before it should; requests wait for another one."
 )]
 pub struct Elevate {

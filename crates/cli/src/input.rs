@@ -23,8 +23,8 @@ pub struct InputOptions {
     /// Policy that made the recording, where its kernel version does not tell.
     #[arg(long, value_name = "POLICY")]
     pub recorded_by: Option<String>,
-    /// The disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). By default a trace's own
-    /// service times, or sata-7200-4tb where it has none; nvme for fio.
+    /// The disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). By default a trace's
+    /// own service times, or sata-7200-4tb where it has none; nvme for fio.
     #[arg(long, value_name = "DEVICE[:KEY=VAL,…]")]
     pub device: Option<String>,
     /// Events of a block I/O trace to replay.

@@ -7,7 +7,8 @@ use goodness::catalogue;
 use goodness_core::spelling::suggest;
 use serde_json::{Value, json};
 
-/// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats, studies.
+/// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats,
+/// studies.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

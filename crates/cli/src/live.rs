@@ -30,7 +30,8 @@ Examples:
   sudo goodness live status                                  another terminal: shares and decision latency
   sudo goodness live stop
 
-Exit codes: the command's own with a command; else 0 ended as asked, 1 the policy failed or decides otherwise than its log,
+Exit codes: the command's own with a command; else 0 ended as asked, 1 the policy failed or decides otherwise than \
+its log,
 2 it cannot run live here (the sentence says what to do), or nothing runs live.
 What a policy sees of a kernel, and what differs from the simulator: docs/live.md"
 )]

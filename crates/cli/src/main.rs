@@ -72,7 +72,8 @@ First steps:
   goodness doctor                           what works here, and what to install
   goodness study panasyuk-2009              a published table beside what the mechanism gives
 
-Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, 4 a checker was violated.";
+Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, \
+4 a checker was violated.";
 
 #[derive(Subcommand)]
 enum Command {

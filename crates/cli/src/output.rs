@@ -72,7 +72,8 @@ impl Outputs {
     }
 }
 
-/// Refuses files that cannot be written, one file for two options, and a file that is the input, before any work is done.
+/// Refuses files that cannot be written, one file for two options, and a file that is the input, before any work is
+/// done.
 ///
 /// # Errors
 /// A sentence naming the file.

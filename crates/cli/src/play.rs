@@ -28,7 +28,8 @@ Examples:
   taskset -c 1 goodness play hogs:tasks=4 -d 3s              a built-in workload on CPU 1
 Lower nice and real-time classes need root. Disks cannot be played. Ctrl-C ends it and still prints what was measured.
 What differs from the simulator: docs/guest.md.
-Exit codes: 0 played, 2 it cannot be played here (the sentence says what to do), 128 + a signal's number that ended it early.")]
+Exit codes: 0 played, 2 it cannot be played here (the sentence says what to do), 128 + a signal's number that \
+ended it early.")]
 pub struct Play {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
     input: String,
@@ -148,7 +149,8 @@ fn remarks(played: &Played, input: &Work) -> Vec<String> {
     }
     if !played.watched_in_time {
         all.push(
-            "without root the measuring thread competes with the tasks; figures may be from some milliseconds past the end"
+            "without root the measuring thread competes with the tasks; figures may be from some milliseconds past the \
+                end"
                 .into(),
         );
     }

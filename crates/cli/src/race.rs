@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Race real servers under what this machine's kernel offers: nice, classes, slices, weights, I/O schedulers.
 ///
-/// A race file names a load and two arms or more: what the kernel is set to while the load runs. Every block runs each arm
-/// once, in random order; the runs of a block are compared; the race ends when the answer is clear. Everything is private
-/// and on 127.0.0.1, servers that run already are left alone, and what is changed is restored on every way out.
+/// A race file names a load and two arms or more: what the kernel is set to while the load runs. Every block runs each
+/// arm once, in random order; the runs of a block are compared; the race ends when the answer is clear. Everything is
+/// private and on 127.0.0.1, servers that run already are left alone, and what is changed is restored on every way out.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct Race {
@@ -55,9 +55,9 @@ fn line(name: &str, what: &str) -> String {
 
 fn after_help() -> String {
     let mut help = String::from(
-        "A race file:\n  name = \"nice\"\n  blocks = 20\n\n  [load]\n  use = \"apache-prefork\"\n  connections = 8\n\n  \
-         [[arm]]\n  name = \"as it is\"\n\n  [[arm]]\n  name = \"nice 10\"\n  nice = 10\n  to = \"server\"      # or \
-         \"client\", \"all\"\n\nKeys at the top:\n",
+        "A race file:\n  name = \"nice\"\n  blocks = 20\n\n  [load]\n  use = \"apache-prefork\"\n  connections = 8\n\n\
+         \x20 [[arm]]\n  name = \"as it is\"\n\n  [[arm]]\n  name = \"nice 10\"\n  nice = 10\n  to = \"server\"      # \
+         or \"client\", \"all\"\n\nKeys at the top:\n",
     );
     config::KEYS.iter().for_each(|(key, what)| help.push_str(&line(key, what)));
     help.push_str("\nSettings of an arm:\n");
@@ -68,8 +68,8 @@ fn after_help() -> String {
     load::ALL.iter().for_each(|about| help.push_str(&line(about.name, about.summary)));
     help.push_str(
         "\nExamples:\n  goodness race list\n  goodness race spin-nice\n  goodness race spin-nice --dry-run\n  \
-         sudo goodness race my.toml --json my.json --html my.html\n\nExit codes: 0 every comparison is decided, 3 some are \
-         not, 2 the race cannot be run here, 1 something failed.",
+         sudo goodness race my.toml --json my.json --html my.html\n\nExit codes: 0 every comparison is decided, 3 some \
+         are not, 2 the race cannot be run here, 1 something failed.",
     );
     help
 }

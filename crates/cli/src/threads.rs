@@ -34,8 +34,7 @@ fn wanted(asked: Option<&str>, cores: usize) -> Result<usize, String> {
         Ok(number) if number <= most => Ok(number),
         _ => Err(format!(
             "{VARIABLE}={text}: a whole number in 0 ..= {most} is needed on these {cores} cores; unset it for one \
-                thread \
-             a core"
+             thread a core"
         )),
     }
 }

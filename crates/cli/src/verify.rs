@@ -21,7 +21,8 @@ Examples:
   goodness verify my.ftrace.gz            your own
   goodness verify my.ftrace.gz --strict   for scripts: fail if a bound is missed
 
-Exit codes: 0 verified, 2 bad input; with --strict 1 if a metric misses its bound, 3 if none does but one was not measured.")]
+Exit codes: 0 verified, 2 bad input; with --strict 1 if a metric misses its bound, 3 if none does but one was not \
+measured.")]
 pub struct Verify {
     /// Recordings; all shipped ones by default.
     traces: Vec<String>,

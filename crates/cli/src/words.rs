@@ -3,8 +3,8 @@
 use crate::failure::{Failure, exit};
 use goodness::{Again, Kind, Refusal, See};
 
-/// A refusal on the command line: with the list to look into, and with the command that shows it again, where the words after
-/// `goodness run` that name the input are known.
+/// A refusal on the command line: with the list to look into, and with the command that shows it again, where the words
+/// after `goodness run` that name the input are known.
 pub fn failure(refusal: &Refusal, input: &str) -> Failure {
     let code = match refusal.kind {
         Kind::Usage => exit::USAGE,

@@ -4,7 +4,7 @@
 //! # Life of a task, as a policy sees it
 //!
 //! ```text
-//!  admit ─▶ select_cpu ─▶ enqueue ─▶ (queued) ─▶ pick_next ─▶ (running) ─▶ charge ─┬─▶ enqueue(Preempted | SliceEnd | Yielded)
+//!  admit ─▶ select_cpu ─▶ enqueue ─▶ (queued) ─▶ pick_next ─▶ (running) ─▶ charge ─┬─▶ enqueue(Preempted | …)
 //!              ▲                        │ dequeue(Migrate | Change | Kill)         ├─▶ blocked ─▶ select_cpu …
 //!              └────────────────────────┘                                          └─▶ exit
 //! ```

@@ -6,7 +6,7 @@
 //! ```text
 //! read   queue ─▶ controller ─▶ LUN (sensing) ─▶ channel ─▶ interface ─▶ done
 //! write  queue ─▶ controller ─▶ interface ─▶ buffer ─▶ done            (early completion)
-//!                                              └─▶ channel ─▶ LUN (programming) ─▶ done   (otherwise, and durable writes)
+//!                                              └─▶ channel ─▶ LUN (programming) ─▶ done   (otherwise, and if durable)
 //! ```
 //!
 //! Channels and interface serve in order of readiness; a LUN can sense its next page while the last one is on the

@@ -4,7 +4,16 @@ use serde_json::{Value, json};
 
 fn tunables(spec: &[goodness_core::Tunable]) -> Value {
     spec.iter()
-        .map(|t| json!({"name": t.name, "doc": t.doc, "type": t.kind, "unit": t.unit, "default": t.default, "range": t.range}))
+        .map(|t| {
+            json!({
+                "name": t.name,
+                "doc": t.doc,
+                "type": t.kind,
+                "unit": t.unit,
+                "default": t.default,
+                "range": t.range,
+            })
+        })
         .collect()
 }
 
@@ -22,7 +31,13 @@ pub fn policies() -> Vec<Value> {
         .iter()
         .filter_map(|(needed, name)| needed.then_some(*name))
         .collect();
-        json!({"name": about.name, "summary": about.summary, "source": about.source, "needs": needs, "tunables": tunables(spec)})
+        json!({
+            "name": about.name,
+            "summary": about.summary,
+            "source": about.source,
+            "needs": needs,
+            "tunables": tunables(spec),
+        })
     };
     goodness_policies::ALL.iter().map(entry).collect()
 }
@@ -36,7 +51,13 @@ pub fn elevators() -> Vec<Value> {
             goodness_core::Layer::Legacy => "single queue",
             goodness_core::Layer::MultiQueue => "blk-mq",
         };
-        json!({"name": about.name, "summary": about.summary, "source": about.source, "layer": layer, "tunables": tunables(spec)})
+        json!({
+            "name": about.name,
+            "summary": about.summary,
+            "source": about.source,
+            "layer": layer,
+            "tunables": tunables(spec),
+        })
     };
     goodness_elevators::ALL.iter().map(entry).collect()
 }
@@ -44,7 +65,10 @@ pub fn elevators() -> Vec<Value> {
 /// The device models, with their settings.
 #[must_use]
 pub fn devices() -> Vec<Value> {
-    let entry = |kind: &goodness_device::DeviceKind| json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables(&(kind.tunables)())});
+    let entry = |kind: &goodness_device::DeviceKind| {
+        let tunables = tunables(&(kind.tunables)());
+        json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables})
+    };
     goodness_device::DEVICES.iter().map(entry).collect()
 }
 
@@ -59,22 +83,44 @@ pub fn metrics() -> Vec<Value> {
 /// The built-in workloads, with their settings.
 #[must_use]
 pub fn workloads() -> Vec<Value> {
-    let entry = |model: &goodness_work::models::Model| json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables((model.tunables)())});
+    let entry = |model: &goodness_work::models::Model| {
+        let tunables = tunables((model.tunables)());
+        json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables})
+    };
     goodness_work::models::WORKLOADS.iter().map(entry).collect()
 }
 
 /// Named machines.
 #[must_use]
 pub fn machines() -> Vec<Value> {
-    let entry = |preset: &goodness_work::machine::Preset| json!({"name": preset.name, "summary": preset.summary, "source": preset.source, "definition": preset.text});
+    let entry = |preset: &goodness_work::machine::Preset| {
+        json!({
+            "name": preset.name,
+            "summary": preset.summary,
+            "source": preset.source,
+            "definition": preset.text,
+        })
+    };
     goodness_work::machine::PRESETS.iter().map(entry).collect()
 }
 
 /// The trace formats, and how each is recorded.
 #[must_use]
 pub fn formats() -> Vec<Value> {
-    let entry = |format: &goodness_trace::Format| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
-    let block = |format: &goodness_trace::block::BlockFormat| json!({"name": format.name, "summary": format.summary, "how": format.how_to_record});
+    let entry = |format: &goodness_trace::Format| {
+        json!({
+            "name": format.name,
+            "summary": format.summary,
+            "how": format.how_to_record,
+        })
+    };
+    let block = |format: &goodness_trace::block::BlockFormat| {
+        json!({
+            "name": format.name,
+            "summary": format.summary,
+            "how": format.how_to_record,
+        })
+    };
     goodness_trace::FORMATS.iter().map(entry).chain(goodness_trace::block::BLOCK_FORMATS.iter().map(block)).collect()
 }
 

@@ -6,7 +6,7 @@
 //!
 //! | step | does |
 //! |---|---|
-//! | [`open`] | reads a recording, an experiment, a fio or rt-app file, or finds a built-in workload, and reports errors in it |
+//! | [`open`] | reads a recording, an experiment, a fio or rt-app file, or finds a built-in workload |
 //! | [`Work`] | the work, its machine, and its description |
 //! | [`Plan`] | contenders, number of runs and seed; [`Plan::run`] simulates on all cores |
 //! | [`Runs`] | the values of all runs, the first of each contender in full, and the stated error of a replay |
@@ -25,8 +25,9 @@
 //! # }
 //! ```
 //!
-//! The library prints nothing, never exits the process and has no global state. Errors are a [`Refusal`], which a caller
-//! can match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of threads.
+//! The library prints nothing, never exits the process and has no global state. Errors are a [`Refusal`], which a
+//! caller can match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of
+//! threads.
 
 mod again;
 #[cfg(feature = "live")]

@@ -198,8 +198,7 @@ impl Page {
         let Page { title, first, command, .. } = self;
         let mut out = format!(
             "# {title}\n\n{first}\n\n```sh\n{command}\n```\n\nThis page is written from the list that the command \
-                prints \
-             (`BLESS=1 cargo test -p goodness --test reference`).\n\n"
+             prints (`BLESS=1 cargo test -p goodness --test reference`).\n\n"
         );
         self.entries.iter().for_each(|entry| entry.write(&mut out));
         out.truncate(out.trim_end().len());

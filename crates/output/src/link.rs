@@ -21,8 +21,7 @@ pub fn target(path: &Path) -> Result<PathBuf, String> {
         if let Some(user) = folder::planted_by(&link, folder) {
             return Err(format!(
                 "{} is a link that user {user} has put into a folder that others may write to; name the file itself, \
-                    or \
-                 one in a folder of your own",
+                 or one in a folder of your own",
                 at.display()
             ));
         }

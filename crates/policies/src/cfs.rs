@@ -524,7 +524,8 @@ mod tests {
     /// Specs section 5.1, table of defaults and their scaling.
     #[test]
     fn defaults_are_the_kernels_and_grow_with_the_cpus() {
-        let of = |r: Rules| (r.latency / 1_000, r.min_granularity / 1_000, r.wakeup_granularity / 1_000, r.latency_tasks);
+        let us = |ns: u64| ns / 1_000;
+        let of = |r: Rules| (us(r.latency), us(r.min_granularity), us(r.wakeup_granularity), r.latency_tasks);
         assert_eq!(of(rules(Kernel::V2_6_24, 1)), (20_000, 4_000, 10_000, 5));
         assert_eq!(of(rules(Kernel::V6_1, 1)), (6_000, 750, 1_000, 8));
         assert_eq!(of(rules(Kernel::V6_1, 8)), (24_000, 3_000, 4_000, 8));

@@ -7,8 +7,10 @@ use goodness_report::figure;
 use goodness_stats::compare::Verdict;
 use std::fmt::Write as _;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;background:var(--paper);color:var(--ink)}\
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
+background:var(--paper);color:var(--ink)}\
+table{border-collapse:collapse;margin:1rem 0}\
+td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\
 .text{text-align:left;white-space:normal}.wide{overflow-x:auto}.better{color:var(--good)}.worse{color:var(--bad)}.runs{width:12rem;display:block}\
 summary{cursor:pointer;margin:1rem 0}";
 
@@ -16,9 +18,9 @@ summary{cursor:pointer;margin:1rem 0}";
 #[must_use]
 pub fn render(found: &Outcome) -> String {
     let mut page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>{0} – goodness race</title><style>{1}{STYLE}</style><h1>{0}</h1>\n",
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'\"><title>{0} – goodness race</title><style>{1}{STYLE}</style><h1>{0}</h1>\n",
         escape(&found.race),
         chart::STYLE
     );
@@ -43,7 +45,8 @@ pub fn render(found: &Outcome) -> String {
     let _ = writeln!(
         page,
         "<p>Intervals are corrected for {} looks and all comparisons, 95 % for the race as a whole; \
-         differences below {} do not count. {} runs were repeated because of outside load, {} count in spite of it.</p></html>",
+         differences below {} do not count. {} runs were repeated because of outside load, {} count in spite of \
+         it.</p></html>",
         found.looks.len(),
         figure::percent(Some(found.margin)),
         found.repeated,
@@ -100,8 +103,9 @@ fn table(found: &Outcome, of: &Measured, page: &mut String) {
     let judged = if of.decides { "" } else { " (not judged)" };
     let _ = writeln!(
         page,
-        "<h2>{}{judged}</h2><div class=\"wide\"><table><tr><th class=\"text\">arm<th class=\"text\">sets<th>mean<th>against\
-         <th>interval<th>effect<th class=\"text\">verdict<th class=\"text\">blocks{}</tr>",
+        "<h2>{}{judged}</h2><div class=\"wide\"><table><tr><th class=\"text\">arm<th \
+         class=\"text\">sets<th>mean<th>against<th>interval<th>effect<th class=\"text\">verdict<th \
+         class=\"text\">blocks{}</tr>",
         escape(&of.name),
         span(of, low, high)
     );

@@ -6,10 +6,10 @@
 //! peers in the order in which they become ready, as with `epoll`:
 //!
 //! 1. The loop addresses a peer again that has replied: a new turn, because of that reply; unless
-//! 2. the loop slept while that reply was there, or served a later reply before it. Then it was not waiting for it: it acts
-//!    on its own initiative (for example a new request to an idle worker), and its current turn continues.
-//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another reply for what
-//!    the loop does next.
+//! 2. the loop slept while that reply was there, or served a later reply before it. Then it was not waiting for it: it
+//!    acts on its own initiative (for example a new request to an idle worker), and its current turn continues.
+//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another reply for
+//!    what the loop does next.
 //!
 //! Turns of one peer stay in order, because each has its own reply. [`super::answers`] decides which tasks are event
 //! loops.

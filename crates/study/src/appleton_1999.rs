@@ -29,8 +29,7 @@ pub const STUDY: Study<'static> = Study {
             low: 1.8,
             high: 2.2,
             because: "From 395.8 switches a second: each burst ends with one, an eighth more preempt, and 0.714 s of \
-                bursts fit \
-                      into a second.",
+                      bursts fit into a second.",
         },
         Parameter {
             name: "programmes",
@@ -96,16 +95,13 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         ),
     ];
     let conclusion = "The benchmark keeps forty tasks runnable at every switch; the site had two or three. A search \
-        that is \
-        linear in runnable tasks costs little where few are runnable, however many there are.";
+        that is linear in runnable tasks costs little where few are runnable, however many there are.";
     Ok(Findings { rows, charts: vec![chart(&runs)], conclusion: conclusion.into() })
 }
 
 const RECALCULATIONS: &str = "Ticks are recalculated when all who are runnable have spent theirs. Short requests \
-    hardly ever \
-    do; with long programmes on half of the CPU it is one in a few hundred (see the parameter), so the site seems to \
-    have run \
-    some.";
+    hardly ever do; with long programmes on half of the CPU it is one in a few hundred (see the parameter), so the \
+    site seems to have run some.";
 
 /// The site as the parameters describe it.
 fn serve(lab: &Lab) -> Result<Vec<Run>, String> {

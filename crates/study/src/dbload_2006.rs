@@ -33,8 +33,7 @@ const PARAMETERS: &[Parameter] = &[
         low: 1000.0,
         high: 12_000.0,
         because: "Input: with it the whole load takes the 25 908 s that cfq took. It is 0.26 ms for each of 40 rows, \
-            to convert, send \
-                  and insert with its indexes.",
+                  to convert, send and insert with its indexes.",
     },
     Parameter {
         name: "create",
@@ -68,8 +67,7 @@ const PARAMETERS: &[Parameter] = &[
         low: 1.0,
         high: 128.0,
         because: "MaxDB 7.6's default of DATA_IO_BLOCK_COUNT; 1 is what its default SIMULATE_VECTORIO makes of volumes \
-            that are opened \
-                  past the page cache, which by default they are not.",
+                  that are opened past the page cache, which by default they are not.",
     },
     Parameter {
         name: "log",
@@ -206,16 +204,12 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
 }
 
 const CONCLUSION: &str = "With cfq's time as the one input, the loads of as and deadline take 8 and 14 % less than \
-    published: most of \
-    the time of a table is CPU time, so the elevator moves the load by a few per cent, as in the article, but in \
-    another order. Pagers \
-    write runs of pages with two threads a volume, each run waited for, to disks that take 64 commands; who holds \
-    nothing back is \
-    first (deadline, noop, cfq version 2, as without anticipation), as loses a per cent by letting out one run at a \
-    time, and cfq with \
-    slices five by waiting for a thread while others' runs are there. Where less is CPU time or one thread writes, the \
-    differences are \
-    larger; the search for what verdicts hang on lists where the whole order holds, if anywhere.";
+    published: most of the time of a table is CPU time, so the elevator moves the load by a few per cent, as in the \
+    article, but in another order. Pagers write runs of pages with two threads a volume, each run waited for, to disks \
+    that take 64 commands; who holds nothing back is first (deadline, noop, cfq version 2, as without anticipation), \
+    as loses a per cent by letting out one run at a time, and cfq with slices five by waiting for a thread while \
+    others' runs are there. Where less is CPU time or one thread writes, the differences are larger; the search for \
+    what verdicts hang on lists where the whole order holds, if anywhere.";
 
 /// T-SAP-1 to T-SAP-3.
 fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {

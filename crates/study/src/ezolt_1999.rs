@@ -22,8 +22,9 @@ pub const STUDY: Study<'static> = Study {
             value: 1.495,
             low: 1.0,
             high: 2.1,
-            because: "Profile: 0.181 s of schedule() a second, of which 96.1 % in the six places of the walk, by 4809 switches by \
-                      24.2 runnable; the rows of vmstat alone give 1.03 (regression) to 2.1 (shortest and longest queue).",
+            because: "Profile: 0.181 s of schedule() a second, of which 96.1 % in the six places of the walk, by 4809 \
+                      switches by 24.2 runnable; the rows of vmstat alone give 1.03 (regression) to 2.1 (shortest and \
+                      longest queue).",
         },
         Parameter {
             name: "work",
@@ -39,8 +40,8 @@ pub const STUDY: Study<'static> = Study {
             value: 55.0,
             low: 49.0,
             high: 61.0,
-            because: "vmstat row r 26, b 23: 49 processes with a request, and about 6 that wait for the network, which vmstat \
-                      shows in neither column.",
+            because: "vmstat row r 26, b 23: 49 processes with a request, and about 6 that wait for the network, which \
+                      vmstat shows in neither column.",
         },
         Parameter {
             name: "disk",
@@ -48,8 +49,8 @@ pub const STUDY: Study<'static> = Study {
             value: 32.0,
             low: 20.0,
             high: 40.0,
-            because: "Little's law in that row: 23 blocked by 716 reads a second. The wait is a delay: whether it was queueing \
-                      or service was not published.",
+            because: "Little's law in that row: 23 blocked by 716 reads a second. The wait is a delay: whether it was \
+                      queueing or service was not published.",
         },
         Parameter {
             name: "missed",
@@ -114,11 +115,13 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         at_a_rate(lab, &machine, &mut findings.rows)?;
         findings.charts.push(cost_by_length(lab, &machine)?);
     }
-    findings.conclusion = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of the machine, and \
-        the more it takes, the longer the queue. With static goodness the search is gone and its share goes to requests."
-        .into();
+    findings.conclusion = CONCLUSION.into();
     Ok(findings)
 }
+
+const CONCLUSION: &str = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of \
+    the machine, and the more it takes, the longer the queue. With static goodness the search is gone and its share \
+    goes to requests.";
 
 /// SPECweb96's clients keep a fixed rate, which was not published. It is derived from the switches, which are an input
 /// here.
@@ -135,9 +138,9 @@ fn at_a_rate(lab: &Lab, machine: &Machine, rows: &mut Vec<Row>) -> Result<(), St
 
 /// The longest queue of vmstat and who was blocked then: at least so many requests were under way.
 const CONNECTIONS: u32 = 112;
-const AT_A_RATE: &str = "Requests arrive at the rate that the published switches imply, over 112 connections. At this rate the server is \
-                         bistable: the mean mixes a state with short queues and a fifth idle with one in which the search \
-                         fills the CPU.";
+const AT_A_RATE: &str = "Requests arrive at the rate that the published switches imply, over 112 connections. At this \
+                         rate the server is bistable: the mean mixes a state with short queues and a fifth idle with \
+                         one in which the search fills the CPU.";
 
 fn machine(lab: &Lab) -> Result<Machine, String> {
     let mut machine = parse_machine("alpha-1999")?;

@@ -19,7 +19,8 @@ use rayon::prelude::*;
 /// The study.
 pub const STUDY: Study<'static> = Study {
     name: "fio-mixed",
-    question: "Fitted to a real device without an elevator, does the simulator foretell what the elevators of Linux do to it?",
+    question: "Fitted to a real device without an elevator, does the simulator foretell what the elevators of Linux do \
+        to it?",
     source: "measured by scripts/measure-fio-mixed: Linux 6.18, November 2026",
     published: concat!(
         include_str!("../../../studies/fio-mixed/guest.toml"),
@@ -79,7 +80,8 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
             &format!("{place}: times of the device, by those that were seen"),
             "ratio",
             Some(&Estimate::exact(model.factor)),
-            "What makes four busy tags give the total and the shares under none: what sleeping for a free tag costs is in it.",
+            "What makes four busy tags give the total and the shares under none: what sleeping for a free tag costs is \
+                in it.",
         ));
     }
     Ok(findings)
@@ -114,15 +116,17 @@ fn orders(lab: &Lab, place: &str, seen: &[Seen], rows: &mut Vec<Row>) -> Result<
     Ok(())
 }
 
-const CONCLUSION: &str = "Where requests wait for one of four tags, the elevators differ by up to three times in the slowest reads, and a simulation that \
-    was told nothing but what happens under none foretells totals, shares and p99 of mq-deadline, kyber and bfq on both devices, and every \
-    order that all rounds agreed on. On the loop device p99 hangs on how much of the slow times the model was told: a model of \
-    percentiles has no stalls in it and underestimates it by up to a half.";
+const CONCLUSION: &str = "Where requests wait for one of four tags, the elevators differ by up to three times in the \
+    slowest reads, and a simulation that was told nothing but what happens under none foretells totals, shares and p99 \
+    of mq-deadline, kyber and bfq on both devices, and every order that all rounds agreed on. On the loop device p99 \
+    hangs on how much of the slow times the model was told: a model of percentiles has no stalls in it and \
+    underestimates it by up to a half.";
 
 fn note(place: &str, elevator: &str) -> &'static str {
     match (place, elevator) {
         (_, "none") => {
-            "Total and shares are inputs. On the kernel a thread that comes just then takes a tag before who sleeps for it."
+            "Total and shares are inputs. On the kernel a thread that comes just then takes a tag before who sleeps \
+                for it."
         }
         (_, "mq-deadline") => "Reads go first, two batches of them for each of writes.",
         (_, "kyber") => "Turns of 16 reads and 8 writes, while its tokens do not limit.",

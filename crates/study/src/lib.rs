@@ -88,7 +88,12 @@ impl Study<'_> {
     pub fn document(&self, found: &Findings, sensitivity: Option<&Sensitivity>, seed: u64, runs: u32) -> Value {
         let parameter = |it: &Parameter| {
             json!({
-                "name": it.name, "unit": it.unit, "value": it.value, "low": it.low, "high": it.high, "because": it.because
+                "name": it.name,
+                "unit": it.unit,
+                "value": it.value,
+                "low": it.low,
+                "high": it.high,
+                "because": it.because,
             })
         };
         json!({

@@ -56,10 +56,9 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     findings.rows.extend(overhead(lab)?);
     findings.charts = vec![chart(lab, &original, &fair)?];
     findings.conclusion = "Haiku's rule lets the first and the last thread of a level run and rarely looks below it, \
-        so 20 threads at p20 \
-        took 96 % of the CPU from 980 others. Electing a level by its threads, halved for each level above, keeps the \
-        order of priorities and \
-        starves nobody; it costs a few steps for each occupied level, however many threads there are."
+        so 20 threads at p20 took 96 % of the CPU from 980 others. Electing a level by its threads, halved for each \
+        level above, keeps the order of priorities and starves nobody; it costs a few steps for each occupied level, \
+        however many threads there are."
         .into();
     Ok(findings)
 }

@@ -23,8 +23,7 @@ pub const STUDY: Study<'static> = Study {
             low: 5_000.0,
             high: 20_000.0,
             because: "Lost; 10 000 is what the article's sysbench run had (see santosa-2005-mysql). Their cost \
-                together is \
-                      the published 16.423 s, whatever their number.",
+                      together is the published 16.423 s, whatever their number.",
         },
         Parameter {
             name: "clients",
@@ -33,10 +32,9 @@ pub const STUDY: Study<'static> = Study {
             low: 8.0,
             high: 512.0,
             because: "Lost. Of the tested thread counts, 2 to 256, the one at which O(1)'s max - min is seconds, as \
-                published \
-                      (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is seconds in some runs with \
-                      ab_share \
-                      0.2, and never with 0.15 or 0.3. The sysbench run had 8; the text speaks of 512 once.",
+                      published (5417 ms), in every run and whatever ab's share: 3.2 s. At 32 it is seconds in some \
+                      runs with ab_share 0.2, and never with 0.15 or 0.3. The sysbench run had 8; the text speaks of \
+                      512 once.",
         },
         Parameter {
             name: "spare",
@@ -45,8 +43,7 @@ pub const STUDY: Study<'static> = Study {
             low: 0.0,
             high: 20.0,
             because: "Idle server processes beyond those with a connection: Apache 2.0 keeps 5 to 10, distributions \
-                kept up \
-                      to 20 and started 8 (general knowledge).",
+                      kept up to 20 and started 8 (general knowledge).",
         },
         Parameter {
             name: "cold",
@@ -55,9 +52,8 @@ pub const STUDY: Study<'static> = Study {
             low: 0.0,
             high: 1.0,
             because: "From a half on, Apache has just been started, with 5 processes, and starts more in the first \
-                seconds. The \
-                      article repeated its runs, and Apache ends one idle process a second, so most runs found them \
-                      all.",
+                      seconds. The article repeated its runs, and Apache ends one idle process a second, so most runs \
+                      found them all.",
         },
         Parameter {
             name: "pause",
@@ -66,8 +62,7 @@ pub const STUDY: Study<'static> = Study {
             low: 0.0,
             high: 140.0,
             because: "From the end of a run to the beginning of the next, in which Apache ends one idle process a \
-                second until 10 \
-                      are left (MaxSpareServers). A script makes no pause, a person some.",
+                      second until 10 are left (MaxSpareServers). A script makes no pause, a person some.",
         },
         Parameter {
             name: "max_clients",
@@ -76,8 +71,7 @@ pub const STUDY: Study<'static> = Study {
             low: 150.0,
             high: 256.0,
             because: "Server processes at most: 150 is what httpd.conf of Apache 1.3 and 2.0 says as shipped, 256 the \
-                limit that \
-                      is compiled in and what Red Hat's packages say.",
+                      limit that is compiled in and what Red Hat's packages say.",
         },
         Parameter {
             name: "ab_share",
@@ -86,8 +80,8 @@ pub const STUDY: Study<'static> = Study {
             low: 0.1,
             high: 0.35,
             because: "Part of the CPU time that ab takes, system calls included: 0.20 in the recordings \
-                apache-ab-c4-1cpu and \
-                      apache-ab-c32-1cpu, whose pages are compressed; what the article's page took is lost.",
+                      apache-ab-c4-1cpu and apache-ab-c32-1cpu, whose pages are compressed; what the article's page \
+                      took is lost.",
         },
         CACHE_REFILL,
     ],
@@ -131,18 +125,15 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     findings.rows.extend(scalability_rows(lab, &scaling)?);
     findings.charts.push(scaling.chart("Apache: runtime by number of connections"));
     findings.conclusion =
-        "A closed loop of equal requests on one busy CPU takes the same time under any scheduler, up \
-        to \
-        what it switches and what the network drops. With 256 connections Apache's 150 processes leave 106 of them in \
-        a \
+        "A closed loop of equal requests on one busy CPU takes the same time under any scheduler, up to what it \
+        switches and what the network drops. With 256 connections Apache's 150 processes leave 106 of them in a \
         backlog of 128, and a scheduler that lets ab work undisturbed lets it open more than the rest of the backlog \
         takes: Linux drops them, and they come again after 3 s, 6 s more, 12 s more. Under O(1) that happens when ab \
         begins and still counts as interactive; in compute mode, which delays preemption by 10 ms, it happens all the \
         time, and the last connections come again to an idle CPU: the worst case is very bad, and the run takes \
-        longest. \
-        Under staircase a process that wakes preempts ab, so nothing is dropped and the worst case is a round. The \
-        article's 3.7 s for staircase need a connection dropped there too. 95 % of the requests wait a round under \
-        either, so who has the lowest 95 % - min is decided by a percent of the shortest one."
+        longest. Under staircase a process that wakes preempts ab, so nothing is dropped and the worst case is a \
+        round. The article's 3.7 s for staircase need a connection dropped there too. 95 % of the requests wait a \
+        round under either, so who has the lowest 95 % - min is decided by a percent of the shortest one."
             .into();
     Ok(findings)
 }
@@ -187,8 +178,7 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
             "tprcr.sign",
             &by(off, o1, total),
             "While those that O(1) dropped are away, fewer wait and processes wait for work: a few more switches. With \
-                32 \
-             connections O(1) is faster in some runs (see there).",
+             32 connections O(1) is faster in some runs (see there).",
         )?,
         lab.row(
             "modes.interactive",
@@ -199,8 +189,7 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
             "modes.compute",
             &by(compute, off, total),
             "What ab opens in a stint of 10 ms that nobody preempts overruns the backlog; who is dropped comes again \
-                after 3, 9 \
-             or 21 s, the last ones to an idle CPU.",
+             after 3, 9 or 21 s, the last ones to an idle CPU.",
         )?,
     ];
     for (runs, name) in [(o1, "O(1)"), (off, "staircase (off, off)"), (compute, "staircase (off, on)")] {
@@ -223,29 +212,25 @@ fn latency(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
             "worst.sign",
             &by(off, o1, worst),
             "O(1) lets ab, which begins as an interactive task, open more than the backlog takes; under staircase who \
-                wakes \
-             preempts it.",
+             wakes preempts it.",
         )?,
         lab.row(
             "worst.o1",
             &each(o1, worst),
             "An input: it says that connections were dropped, so that there were 256. One that comes again after 3 s; \
-                some that \
-             needed 9 s would make the published mean.",
+             some that needed 9 s would make the published mean.",
         )?,
         lab.row(
             "worst.off",
             &each(off, worst),
             "One round of all connections. With 30 s between two runs Apache has ended so many processes that \
-                staircase \
-             drops some too, and it is 3.2 s.",
+             staircase drops some too, and it is 3.2 s.",
         )?,
         lab.row(
             "major.sign",
             &by(off, o1, major),
             "All requests are alike and 95 % of them wait one round under either; the shortest is a little shorter \
-                under \
-             O(1), while some are away.",
+             under O(1), while some are away.",
         )?,
         lab.row(
             "major.compute",
@@ -275,8 +260,7 @@ fn fewer(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
     let (o1, off) = (of(SOME, O1)?, of(SOME, OFF_OFF)?);
     let (few, few_off, few_compute) = (of(FEW, O1)?, of(FEW, OFF_OFF)?, of(FEW, OFF_ON)?);
     let expired = "In some runs ab and the processes stop counting as interactive, and somebody waits in the expired \
-        array for \
-                   seconds; with ab at 15 % or 30 % of the CPU never.";
+                   array for seconds; with ab at 15 % or 30 % of the CPU never.";
     let one = Estimate::of(&each(&o1, worst));
     Ok(vec![
         Row::unpublished("maximum - minimum with 32 connections, O(1)", "ms", one.as_ref(), expired),
@@ -311,8 +295,7 @@ fn scalability_rows(lab: &Lab, scaling: &Scaling) -> Result<Vec<Row>, String> {
             "scale.rises",
             &scaling.ratio((OFF_OFF, 256), (OFF_OFF, 16)),
             "With 256 connections 150 processes never wait for work, which saves switches; what grows with processes \
-                on a real \
-             machine, memory and cache misses, is not in the model.",
+             on a real machine, memory and cache misses, is not in the model.",
         )?,
         lab.row("scale.64", &scaling.ratio((OFF_OFF, 64), (O1, 64)), same)?,
         lab.row("scale.128", &scaling.scalability_ratio(128, OFF_OFF, O1), same)?,

@@ -22,8 +22,7 @@ pub const STUDY: Study<'static> = Study {
             low: 0.0,
             high: 50.0,
             because: "Point queries and writes that read a page from disk. A quarter of sysbench's accesses go to all \
-                of a \
-                      million rows (some 250 MB); a tenth of these missing memory makes 25, none 0, a fifth 50.",
+                      of a million rows (some 250 MB); a tenth of these missing memory makes 25, none 0, a fifth 50.",
         },
         Parameter {
             name: "flush",
@@ -40,8 +39,7 @@ pub const STUDY: Study<'static> = Study {
             low: 0.07,
             high: 0.35,
             because: "Part of the CPU time that sysbench takes: 0.29 in the recording mariadb-sysbench-16 and 0.34 \
-                with 64 \
-                      threads. The sysbench of 2005 had no interpreter and may have taken less.",
+                      with 64 threads. The sysbench of 2005 had no interpreter and may have taken less.",
         },
         Parameter {
             name: "range",
@@ -88,15 +86,12 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     findings.charts.push(scaling.chart("MySQL: runtime of 2 000 transactions by number of threads"));
     findings.conclusion = "Server threads that answer one query after another look like hogs to both schedulers. O(1) \
         serves them in slices of 100 ms, so most transactions run through at once and 95 % are quick; but a thread \
-        that \
-        waited for the disk counts as interactive and goes back to the active array at the end of its slice, while \
-        those \
-        in the expired array wait. Staircase sends everybody down the same stairs: more transactions are interrupted, \
-        and the longest wait is shorter. That order of the two worst cases needs the disk to take part, and some \
-        threads \
-        more than others: with hardly any misses nobody is interactive, with many everybody is, and it is gone (see \
-        sensitivity). Compute mode makes stairs and slices ten times as long, and a thread can wait longer than MySQL \
-        gives a client to connect."
+        that waited for the disk counts as interactive and goes back to the active array at the end of its slice, \
+        while those in the expired array wait. Staircase sends everybody down the same stairs: more transactions are \
+        interrupted, and the longest wait is shorter. That order of the two worst cases needs the disk to take part, \
+        and some threads more than others: with hardly any misses nobody is interactive, with many everybody is, and \
+        it is gone (see sensitivity). Compute mode makes stairs and slices ten times as long, and a thread can wait \
+        longer than MySQL gives a client to connect."
         .into();
     Ok(findings)
 }
@@ -128,8 +123,7 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
     let Schedulers { o1, on, off, compute } = all;
     let waited: Result<Vec<f64>, String> = compute.iter().map(|run| Ok(run.get("wakeup_latency_max")? / 1e9)).collect();
     let busy = "Both keep the CPU busy, so only switches and the wait for the disk differ: equal, as the article \
-        concludes, but a \
-                hundredth of its 2.4 %.";
+                concludes, but a hundredth of its 2.4 %.";
     Ok(vec![
         lab.row("total.o1", &each(o1, total), "An input: it says what a transaction costs.")?,
         lab.row("total.size", &by(on, o1, total), busy)?,
@@ -177,8 +171,7 @@ fn latency(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
             "worst.o1",
             &each(o1, worst),
             "Up to O(1)'s limit for the expired array, 1.02 s for each runnable task; without disk reads it is 1 to 2 \
-                s, as \
-             published, but then staircase's is longer.",
+             s, as published, but then staircase's is longer.",
         )?,
         lab.row(
             "worst.off",

@@ -135,10 +135,8 @@ mod tests {
                 "  {name}-12 [000] ..... 1.000000: sched_waking: comm={name} pid=5 prio=1 target_cpu=0"
             ));
             assert_eq!(raw.current, Some(12), "{name}");
-            assert!(
-                matches!(raw.content, Content::Sched(LineEvent::Waking(Wake { task, .. })) if task.comm == Comm::new(name.as_bytes())),
-                "{name}"
-            );
+            let Content::Sched(LineEvent::Waking(Wake { task, .. })) = raw.content else { panic!("{name}") };
+            assert_eq!(task.comm, Comm::new(name.as_bytes()));
         }
     }
 
@@ -153,8 +151,9 @@ mod tests {
         let mut about = Metadata::default();
         line(b"# entries-in-buffer/entries-written: 20/2020   #P:4", &mut about);
         assert_eq!((about.entries_in_buffer, about.entries_written, about.cpus), (Some(20), Some(2020), 4));
-        let json = br#"# goodness: {"recording": {"version":1,"kernel":{"release":"6.12","hz":250,"config":null},"members":[4]}}"#;
-        assert_eq!(line(json, &mut about), Parsed::Nothing);
+        let kernel = r#"{"release":"6.12","hz":250,"config":null}"#;
+        let json = format!(r#"# goodness: {{"recording": {{"version":1,"kernel":{kernel},"members":[4]}}}}"#);
+        assert_eq!(line(json.as_bytes(), &mut about), Parsed::Nothing);
         assert_eq!((about.hz(), about.members()), (Some(250), &[4][..]));
         line(br#"# goodness: {"task": {"pid":4,"comm":"ab","nice":-5,"affinity":null}}"#, &mut about);
         assert_eq!(about.attributes_of(4).and_then(|a| a.nice), Some(-5));

@@ -1,14 +1,14 @@
 //! Trace formats, each read and, where sensible, written.
 //!
 //! ```text
-//!  file or pipe ─▶ compress ─▶ lines ─▶ format ─▶ reorder ─▶ repair ─▶ Sink (streaming) or Recording (in memory)
+//!  file or pipe ─▶ compress ─▶ lines ─▶ format ─▶ reorder ─▶ repair ─▶ RecordConsumer (streaming) or Recording
 //!                                       EventLine                     Record
 //!                                                                     Recording ─▶ observe ─▶ Observer
 //! ```
 //!
 //! One enum says what happened, [`SchedEvent`]: in an `EventLine` tasks are named as written, in a [`Record`] by
-//! number. A [`Sink`] sees one record after the other, in memory that does not grow with the trace. A [`Recording`]
-//! keeps them: 40 bytes an event, at most 90 while it grows. Metrics read it as the events of a run
+//! number. A [`RecordConsumer`] sees one record after the other, in memory that does not grow with the trace. A
+//! [`Recording`] keeps them: 40 bytes an event, at most 90 while it grows. Metrics read it as the events of a run
 //! ([`Recording::observe`]), replay reads the records themselves.
 //!
 //! Real traces are imperfect. What can be repaired is repaired and counted ([`Repairs`]); what cannot be used
@@ -36,12 +36,12 @@ mod place_repairs;
 mod prefix;
 mod prev_state;
 mod read;
+mod record_consumer;
 mod recording;
 mod reorder;
 mod repair;
 mod repairs;
 mod scan;
-mod sink;
 mod summary;
 mod tasks;
 mod trace_cmd;
@@ -58,8 +58,8 @@ pub use metadata::{
 };
 pub use prev_state::PrevState;
 pub use read::{TraceFacts, load, load_input, read};
+pub use record_consumer::RecordConsumer;
 pub use recording::Recording;
 pub use repairs::{Count, Repair, Repairs};
-pub use sink::Sink;
 pub use summary::{Summary, summarise};
 pub use tasks::{Comm, Entry, PID_MAX, Tasks};

@@ -16,10 +16,10 @@ struct Follow {
 impl Recording {
     /// Passes the recording to `observer` as the events of a run, in order of time.
     ///
-    /// - `Wakeup`: once per wait, at its first waking. Hard and soft interrupts count as interrupts; in traces without a
-    ///   flags column, the task running on the CPU is the waker.
-    /// - `Switch`: as recorded or repaired. Tasks running when the trace began are switched in at its start. A trace does not
-    ///   distinguish yielding from preemption: both are `Off::Preempted`.
+    /// - `Wakeup`: once per wait, at its first waking. Hard and soft interrupts count as interrupts; in traces without
+    ///   a flags column, the task running on the CPU is the waker.
+    /// - `Switch`: as recorded or repaired. Tasks running when the trace began are switched in at its start. A trace
+    ///   does not distinguish yielding from preemption: both are `Off::Preempted`.
     /// - `Migrate`: as recorded, or before a switch on another CPU than the task's last.
     /// - `Exit`: at the last switch of a task that ended.
     ///

@@ -158,10 +158,8 @@ mod tests {
             assert!(recognises(text.as_bytes()), "{text}");
             let raw = event(&text);
             assert_eq!((raw.cpu, raw.current, raw.tgid, raw.at), (1, pid, tgid, at), "{text}");
-            assert!(
-                matches!(raw.content, Content::Sched(LineEvent::Switch { next: Some(next), .. }) if next.comm == Comm::new(b"my ab")),
-                "{text}"
-            );
+            let Content::Sched(LineEvent::Switch { next: Some(next), .. }) = raw.content else { panic!("{text}") };
+            assert_eq!(next.comm, Comm::new(b"my ab"), "{text}");
         }
         let pretty = event("ab 840 [001] 1.000000: sched:sched_switch: ab:840 [120] S ==> swapper/1:0 [120]");
         assert!(

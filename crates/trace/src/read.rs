@@ -9,11 +9,11 @@ use crate::line::{Content, EventLine, LineEvent, Parsed};
 use crate::lines::{Line, Lines};
 use crate::metadata::Metadata;
 use crate::place_repairs::place_repairs;
+use crate::record_consumer::RecordConsumer;
 use crate::recording::Recording;
 use crate::reorder::{Reorder, WINDOW};
 use crate::repair::Repairer;
 use crate::repairs::{Repair, Repairs};
-use crate::sink::Sink;
 use crate::tasks::Tasks;
 use std::io;
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub struct TraceFacts {
     pub bytes: u64,
 }
 
-/// The stages between the text and the sink.
+/// The stages between the text and the consumer.
 struct Reading<'a> {
     name: String,
     format: &'static Format,
@@ -63,7 +63,7 @@ struct Reading<'a> {
 /// Reads a trace in memory that grows with the number of tasks but not of events.
 ///
 /// # Errors See [`TraceError`]. Only a trace without any usable part fails.
-pub fn read(input: Input, sink: &mut impl Sink) -> Result<TraceFacts, TraceError> {
+pub fn read(input: Input, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {
     let name = input.name.clone();
     let mut lines = Lines::new(input);
     let head = match lines.peek(HEAD) {
@@ -93,13 +93,13 @@ pub fn read(input: Input, sink: &mut impl Sink) -> Result<TraceFacts, TraceError
         cut: None,
         lines,
     };
-    reading.run(sink);
-    reading.finish(sink)
+    reading.run(consumer);
+    reading.finish(consumer)
 }
 
 impl Reading<'_> {
     /// All lines, up to the end or to the first that cannot be read at all.
-    fn run(&mut self, sink: &mut impl Sink) {
+    fn run(&mut self, consumer: &mut impl RecordConsumer) {
         loop {
             let number = self.lines.count + 1;
             let (parsed, is_last) = match self.lines.next() {
@@ -113,7 +113,7 @@ impl Reading<'_> {
                 }
             };
             match parsed {
-                Parsed::Event(line) => self.event(line, number, sink),
+                Parsed::Event(line) => self.event(line, number, consumer),
                 Parsed::Nothing => {}
                 Parsed::Unreadable(_) if is_last => self.repairs.add(Repair::TruncatedEnd, 1, number),
                 Parsed::Unreadable(kind) => self.repairs.add(kind, 1, number),
@@ -132,7 +132,7 @@ impl Reading<'_> {
     }
 
     #[inline]
-    fn event(&mut self, mut line: EventLine, number: u64, sink: &mut impl Sink) {
+    fn event(&mut self, mut line: EventLine, number: u64, consumer: &mut impl RecordConsumer) {
         line.line = number;
         self.events += 1;
         if matches!(line.content, Content::Sched(LineEvent::Lost { .. })) && line.at == u64::MAX {
@@ -140,7 +140,7 @@ impl Reading<'_> {
         }
         self.about.has_flags |= line.context != Context::Unknown;
         if let Some(earliest) = self.order.push(line, &mut self.repairs) {
-            self.repairer.line(earliest, sink);
+            self.repairer.line(earliest, consumer);
         }
     }
 
@@ -155,9 +155,9 @@ impl Reading<'_> {
         self.cut = Some(format!("reading stopped at line {line}: {source}; what comes after it is missing"));
     }
 
-    fn finish(mut self, sink: &mut impl Sink) -> Result<TraceFacts, TraceError> {
+    fn finish(mut self, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {
         while let Some(line) = self.order.pop() {
-            self.repairer.line(line, sink);
+            self.repairer.line(line, consumer);
         }
         self.repairs.join(&self.repairer.repairs);
         if self.repairer.switches == 0 {
@@ -213,8 +213,7 @@ impl Reading<'_> {
         if !self.about.has_flags {
             warnings.push(
                 "the lines have no flags column, so wakings by interrupts look like wakings by tasks; record ftrace \
-                    text \
-                 with the option irq-info, or print trace-cmd's with -l"
+                 text with the option irq-info, or print trace-cmd's with -l"
                     .into(),
             );
         }
@@ -236,8 +235,7 @@ impl Reading<'_> {
             warnings.push(format!(
                 "{repaired} switches were put in or corrected beside {switches} that were read, more than \
                  {REPAIRED_PERCENT_MAX} in 100: figures describe the repairs as much as the machine; record again with \
-                 a \
-                 larger buffer, and check that the lines are in order"
+                 a larger buffer, and check that the lines are in order"
             ));
         }
         let lost = self.repairs.of(Repair::LostEvents);
@@ -286,7 +284,7 @@ struct Keep {
     late: Vec<(u64, Record)>,
 }
 
-impl Sink for Keep {
+impl RecordConsumer for Keep {
     fn record(&mut self, record: &Record, _: &Tasks) {
         let records = &mut self.recording.records;
         if records.len() == records.capacity() {

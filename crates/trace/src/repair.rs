@@ -6,8 +6,8 @@ use crate::cpus_seen::CpusSeen;
 use crate::event::{Marker, Origin, Record, SchedEvent, Wake};
 use crate::line::{Content, EventLine, LineEvent, NamedTask};
 use crate::prev_state::PrevState;
+use crate::record_consumer::RecordConsumer;
 use crate::repairs::{Repair, Repairs};
-use crate::sink::Sink;
 use crate::tasks::{Comm, Tasks};
 use goodness_core::{CpuId, TaskId, Time};
 
@@ -63,7 +63,7 @@ struct CpuState {
     switched: Option<(u64, Option<TaskId>)>,
 }
 
-/// The stage between reordering and the sink.
+/// The stage between reordering and the consumer.
 pub(crate) struct Repairer {
     pub tasks: Tasks,
     pub repairs: Repairs,
@@ -91,7 +91,7 @@ impl Repairer {
     }
 
     /// Handles one line, in order of time.
-    pub fn line(&mut self, line: EventLine, sink: &mut impl Sink) {
+    pub fn line(&mut self, line: EventLine, consumer: &mut impl RecordConsumer) {
         let slot = line.cpu as usize;
         let (at, resched) = (line.at, line.resched);
         if slot >= self.cpus.len() {
@@ -99,13 +99,13 @@ impl Repairer {
         }
         self.cpus_seen.wrote(line.cpu);
         match line.content {
-            Content::Sched(event) => self.event(&line, event, sink),
+            Content::Sched(event) => self.event(&line, event, consumer),
             Content::Marker(ref text) => {
-                let task = self.see_current(&line, sink);
-                sink.marker(Marker { at: Time(at), cpu: CpuId(line.cpu), task, text: text.to_string() });
+                let task = self.see_current(&line, consumer);
+                consumer.marker(Marker { at: Time(at), cpu: CpuId(line.cpu), task, text: text.to_string() });
             }
             Content::Other => {
-                self.see_current(&line, sink);
+                self.see_current(&line, consumer);
             }
         }
         let cpu = &mut self.cpus[slot];
@@ -115,34 +115,34 @@ impl Repairer {
     }
 
     #[inline]
-    fn event(&mut self, line: &EventLine, event: LineEvent, sink: &mut impl Sink) {
+    fn event(&mut self, line: &EventLine, event: LineEvent, consumer: &mut impl RecordConsumer) {
         match event {
             SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state } => {
-                self.switch(line, (prev, prev_prio), (next, next_prio), prev_state, sink);
+                self.switch(line, (prev, prev_prio), (next, next_prio), prev_state, consumer);
             }
-            SchedEvent::Lost { count } => self.lost(line, count, sink),
-            SchedEvent::Waking(wake) => self.wake(line, wake, SchedEvent::Waking, sink),
-            SchedEvent::Wakeup(wake) => self.wake(line, wake, SchedEvent::Wakeup, sink),
-            SchedEvent::WakeupNew(wake) => self.wake(line, wake, SchedEvent::WakeupNew, sink),
+            SchedEvent::Lost { count } => self.lost(line, count, consumer),
+            SchedEvent::Waking(wake) => self.wake(line, wake, SchedEvent::Waking, consumer),
+            SchedEvent::Wakeup(wake) => self.wake(line, wake, SchedEvent::Wakeup, consumer),
+            SchedEvent::WakeupNew(wake) => self.wake(line, wake, SchedEvent::WakeupNew, consumer),
             SchedEvent::Fork { .. }
             | SchedEvent::Exec { .. }
             | SchedEvent::Exit { .. }
             | SchedEvent::Migrate { .. } => {
-                self.see_current(line, sink);
+                self.see_current(line, consumer);
                 if let Some(event) = self.life(line, event) {
-                    self.emit(line.at, line.cpu, event, sink);
+                    self.emit(line.at, line.cpu, event, consumer);
                 }
             }
         }
     }
 
-    fn lost(&mut self, line: &EventLine, count: u32, sink: &mut impl Sink) {
+    fn lost(&mut self, line: &EventLine, count: u32, consumer: &mut impl RecordConsumer) {
         self.repairs.add(Repair::LostEvents, u64::from(count.max(1)), line.line);
         if let Some(Some(task)) = self.cpus[line.cpu as usize].running.take() {
             self.states[task.index()].standing = Standing::Unknown;
             self.states[task.index()].left = (line.at, self.records + 1);
         }
-        self.emit(line.at, line.cpu, SchedEvent::Lost { count }, sink);
+        self.emit(line.at, line.cpu, SchedEvent::Lost { count }, consumer);
     }
 
     /// Handles fork, exec, exit and migration. `None` if no task is concerned.
@@ -243,9 +243,9 @@ impl Repairer {
         line: &EventLine,
         wake: Wake<NamedTask, ()>,
         make: fn(Wake) -> SchedEvent,
-        sink: &mut impl Sink,
+        consumer: &mut impl RecordConsumer,
     ) {
-        let current = self.see_current(line, sink);
+        let current = self.see_current(line, consumer);
         self.cpus_seen.named(wake.target.0);
         let Some(task) = self.task(wake.task, line.at, line.line) else { return };
         let Wake { target, prio, context, .. } = wake;
@@ -256,7 +256,7 @@ impl Repairer {
             self.tasks.entry(task).born = true;
         }
         self.woken(line.at, line.line, task, waking);
-        self.emit(line.at, line.cpu, event, sink);
+        self.emit(line.at, line.cpu, event, consumer);
     }
 
     fn woken(&mut self, at: u64, line: u64, task: TaskId, waking: bool) {
@@ -285,7 +285,7 @@ impl Repairer {
         (prev, prev_prio): (Option<NamedTask>, i16),
         (next, next_prio): (Option<NamedTask>, i16),
         prev_state: PrevState,
-        sink: &mut impl Sink,
+        consumer: &mut impl RecordConsumer,
     ) {
         self.switches += 1;
         let (at, number, cpu) = (line.at, line.line, line.cpu);
@@ -295,10 +295,10 @@ impl Repairer {
         }
         let prev = prev.and_then(|prev| self.task(prev, at, number));
         self.learn_process(prev, line);
-        self.now_running(cpu, prev, prev_prio, at, number, sink);
+        self.now_running(cpu, prev, prev_prio, at, number, consumer);
         let next = next.and_then(|next| self.task(next, at, number));
         if let Some(task) = next {
-            self.arrive(task, cpu, at, number, sink);
+            self.arrive(task, cpu, at, number, consumer);
         }
         if let Some(task) = prev {
             self.leave(task, prev_state, at, number);
@@ -307,7 +307,7 @@ impl Repairer {
         state.running = Some(next);
         state.prio = next_prio;
         state.switched = Some((at, prev));
-        self.emit(at, cpu, SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state }, sink);
+        self.emit(at, cpu, SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state }, consumer);
     }
 
     fn leave(&mut self, task: TaskId, prev_state: PrevState, at: u64, line: u64) {
@@ -331,12 +331,12 @@ impl Repairer {
     }
 
     /// Puts `task` on CPU `cpu`. Repairs the trace if it was running elsewhere or asleep.
-    fn arrive(&mut self, task: TaskId, cpu: u32, at: u64, line: u64, sink: &mut impl Sink) {
+    fn arrive(&mut self, task: TaskId, cpu: u32, at: u64, line: u64, consumer: &mut impl RecordConsumer) {
         let state = self.states[task.index()];
         match state.standing {
             Standing::Running(other) if other != cpu => {
                 self.repairs.add(Repair::TwoPlaces, 1, line);
-                self.put_switch(other, None, 0, at, sink);
+                self.put_switch(other, None, 0, at, consumer);
             }
             Standing::Asleep if state.woken_early => self.repairs.add(Repair::EarlyWaking, 1, line),
             Standing::Asleep => self.repairs.add(Repair::MissingWaking, 1, line),
@@ -348,7 +348,7 @@ impl Repairer {
     }
 
     /// Updates the running task of a CPU from a line that is no switch.
-    fn see_current(&mut self, line: &EventLine, sink: &mut impl Sink) -> Option<TaskId> {
+    fn see_current(&mut self, line: &EventLine, consumer: &mut impl RecordConsumer) -> Option<TaskId> {
         let state = self.cpus[line.cpu as usize];
         let Some(pid) = line.current else {
             return state.running.flatten();
@@ -367,7 +367,7 @@ impl Repairer {
         let comm = if unnamed { line.comm } else { Comm::default() };
         let current = self.task(NamedTask { pid, comm }, line.at, line.line);
         self.learn_process(current, line);
-        self.now_running(line.cpu, current, 0, line.at, line.line, sink);
+        self.now_running(line.cpu, current, 0, line.at, line.line, consumer);
         current
     }
 
@@ -377,8 +377,8 @@ impl Repairer {
         }
     }
 
-    fn emit(&mut self, at: u64, cpu: u32, event: SchedEvent, sink: &mut impl Sink) {
-        sink.record(&Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Recorded }, &self.tasks);
+    fn emit(&mut self, at: u64, cpu: u32, event: SchedEvent, consumer: &mut impl RecordConsumer) {
+        consumer.record(&Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Recorded }, &self.tasks);
         self.records += 1;
     }
 }

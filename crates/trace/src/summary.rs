@@ -5,8 +5,8 @@ use crate::error::TraceError;
 use crate::event::{Context, Marker, Origin, Record, SchedEvent};
 use crate::metadata::Metadata;
 use crate::read::read;
+use crate::record_consumer::RecordConsumer;
 use crate::repairs::Repairs;
-use crate::sink::Sink;
 use crate::tasks::Tasks;
 use goodness_core::Time;
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub struct Summary {
     seen: Option<(Time, Time)>,
 }
 
-impl Sink for Summary {
+impl RecordConsumer for Summary {
     fn record(&mut self, record: &Record, _: &Tasks) {
         self.seen = Some(self.seen.map_or((record.at, record.at), |(from, to)| (from, to.max(record.at))));
         if record.origin == Origin::Repaired {

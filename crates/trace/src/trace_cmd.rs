@@ -99,10 +99,10 @@ mod tests {
         ] {
             let raw = event(text);
             assert_eq!((raw.at, raw.cpu, raw.current), (1_042_218_400_000, 1, Some(0)), "{text}");
-            assert!(
-                matches!(raw.content, Content::Sched(LineEvent::Switch { prev: None, next: Some(next), prev_state: PrevState::RUNNABLE, .. }) if next.pid == 840),
-                "{text}"
-            );
+            let Content::Sched(LineEvent::Switch { prev: None, next: Some(next), prev_state, .. }) = raw.content else {
+                panic!("{text}")
+            };
+            assert_eq!((next.pid, prev_state), (840, PrevState::RUNNABLE), "{text}");
         }
         let latency =
             event("tracey: opt cgu.-2658    1d.h2.  6701.806314307: sched_waking: comm=x pid=3 prio=1 target_cpu=0");

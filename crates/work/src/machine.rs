@@ -41,56 +41,57 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "pentium-200",
         summary: "The Pentium at 200 MHz of the yield benchmark of 1998, HZ 100.",
-        source: "G. Travis, 8 March 1998, patched Linux, threads: 3 us a switch for 4 and 22 us for 40, that is 0.53 us for \
-                 each runnable task (search) and 0.9 us besides (switch); four processes 3 us more than four threads (address_space). A \
-                 recalculated task is taken to cost as much as a searched one.",
+        source: "G. Travis, 8 March 1998, patched Linux, threads: 3 us a switch for 4 and 22 us for 40, that is 0.53 \
+                 us for each runnable task (search) and 0.9 us besides (switch); four processes 3 us more than four \
+                 threads (address_space). A recalculated task is taken to cost as much as a searched one.",
         text: "cpus=1,hz=100,switch=900ns,address_space=3us,search=530ns,recalculate=530ns",
     },
     Preset {
         name: "ppro-smp",
         summary: "Four Pentium Pro at 200 MHz, each with caches of its own, on one bus, HZ 100.",
-        source: "Derived. Switching and the walk as pentium-200, which has the same clock and bus (switch, address_space, \
-                 search, recalculate). General knowledge: a line of 32 bytes takes about 200 ns from memory or another \
-                 CPU and 40 ns from the second-level cache. Hence a contended lock 200 ns, a moved task 205 us for a \
-                 working set of 32 kB, and 10 us for 8 kB of first-level cache after another task ran, each line for \
-                 itself. An interrupt to another CPU of 5 us is a guess.",
+        source: "Derived. Switching and the walk as pentium-200, which has the same clock and bus (switch, \
+                 address_space, search, recalculate). General knowledge: a line of 32 bytes takes about 200 ns from \
+                 memory or another CPU and 40 ns from the second-level cache. Hence a contended lock 200 ns, a moved \
+                 task 205 us for a working set of 32 kB, and 10 us for 8 kB of first-level cache after another task \
+                 ran, each line for itself. An interrupt to another CPU of 5 us is a guess.",
         text: "cpus=4,hz=100,cache=1,switch=3us,address_space=1us,search=530ns,recalculate=530ns,lock_handover=200ns,\
                interrupt=5us,cache_refill=10us,migration_node=205us",
     },
     Preset {
         name: "alpha-1999",
         summary: "The Alpha under SPECweb96 of 1999, HZ 1024.",
-        source: "P. Ezolt, linux-kernel, 5 May 1999: schedule() took 0.181 s a second, 96.1 % of it in the walk, by 4809 \
-                 switches by 24.2 runnable tasks: 1.495 us for each (search). A recalculated task is taken to cost as much. What else a switch costs was not \
-                 published and is left out.",
+        source: "P. Ezolt, linux-kernel, 5 May 1999: schedule() took 0.181 s a second, 96.1 % of it in the walk, by \
+                 4809 switches by 24.2 runnable tasks: 1.495 us for each (search). A recalculated task is taken to \
+                 cost as much. What else a switch costs was not published and is left out.",
         text: "cpus=1,hz=1024,search=1495ns,recalculate=1495ns",
     },
     Preset {
         name: "p4-2005",
         summary: "A uniprocessor Pentium 4 desktop of 2005 with Linux 2.6, HZ 1000.",
-        source: "General knowledge, nothing of it measured for this project: lmbench on Pentium 4 and Linux 2.6 gives one \
-                 to two microseconds between two processes without memory (switch, address_space) and some ten more \
-                 with 16 kB each (cache_refill); a timer interrupt takes about 2 us; a wake-up about 1 us; a step of a \
-                 scheduler 50 ns. HZ is that of i386 kernels 2.6.0 to 2.6.12.",
-        text: "cpus=1,hz=1000,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,search=50ns,\
-               recalculate=50ns,insert=50ns",
+        source: "General knowledge, nothing of it measured for this project: lmbench on Pentium 4 and Linux 2.6 gives \
+                 one to two microseconds between two processes without memory (switch, address_space) and some ten \
+                 more with 16 kB each (cache_refill); a timer interrupt takes about 2 us; a wake-up about 1 us; a step \
+                 of a scheduler 50 ns. HZ is that of i386 kernels 2.6.0 to 2.6.12.",
+        text: "cpus=1,hz=1000,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,\
+               search=50ns,recalculate=50ns,insert=50ns",
     },
     Preset {
         name: "xeon-2006",
         summary: "A server of 2006 with two Xeon EM64T at 3.6 GHz, two hardware threads each, Linux 2.6, HZ 250.",
-        source: "H. Kuehnemund's database load of 2006 names two sockets, 3.6 GHz, Hyper-Threading and SLES10, whose kernels tick \
-                 250 times a second. Costs as p4-2005, which has the same core (general knowledge, nothing of it measured): the \
-                 clock is little higher, and memory, which most of them are spent on, no faster. A working set of 32 kB \
-                 fetched from memory line by line at 100 ns, 512 lines of 64 bytes, is 51 us after a move between sockets, which \
-                 share no cache. That two threads of a core slow each other down is not modelled.",
-        text: "cpus=4,hz=250,smt=2,cache=2,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,search=50ns,\
-               recalculate=50ns,insert=50ns,migration_node=51us",
+        source: "H. Kuehnemund's database load of 2006 names two sockets, 3.6 GHz, Hyper-Threading and SLES10, whose \
+                 kernels tick 250 times a second. Costs as p4-2005, which has the same core (general knowledge, \
+                 nothing of it measured): the clock is little higher, and memory, which most of them are spent on, no \
+                 faster. A working set of 32 kB fetched from memory line by line at 100 ns, 512 lines of 64 bytes, is \
+                 51 us after a move between sockets, which share no cache. That two threads of a core slow each other \
+                 down is not modelled.",
+        text: "cpus=4,hz=250,smt=2,cache=2,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,\
+               search=50ns,recalculate=50ns,insert=50ns,migration_node=51us",
     },
     Preset {
         name: "haiku-2009",
         summary: "One CPU for the Haiku measurements of 2009; scheduling is free, quanta are what is counted.",
-        source: "M. Panasyuk, haiku-development, 13 November 2009, names no machine; what deciding costs is measured on the \
-                 machine at hand (see the study panasyuk-2009).",
+        source: "M. Panasyuk, haiku-development, 13 November 2009, names no machine; what deciding costs is measured \
+                 on the machine at hand (see the study panasyuk-2009).",
         text: "cpus=1,hz=1000",
     },
     Preset {
@@ -104,13 +105,13 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "epyc-2024",
         summary: "A server of 2 nodes with 64 cores each, two threads a core and a cache for 8 cores, HZ 250.",
-        source: "switch, address_space and wakeup were measured with `goodness calibrate` on Zen 3, Linux 6.18, virtual. A line \
-                 from another core: 17 ns within a cache and 80 ns beyond it (AnandTech on Zen 4, 15 to 19 and 79.5 ns); \
-                 200 ns from the other node, 4 ns from the second-level cache, an interrupt to another CPU 1 us and \
-                 leaving a light idle state 2 us are general knowledge. Moves and refills: 512 such lines (32 kB), each \
-                 for itself, so rather too dear.",
-        text: "cpus=256,hz=250,smt=2,cache=16,node=128,switch=1us,address_space=70ns,wakeup=1300ns,interrupt=1us,idle_exit=2us,cache_refill=2us,\
-               migration_cache=8700ns,migration_node=41us,migration_machine=102us,lock_handover=80ns",
+        source: "switch, address_space and wakeup were measured with `goodness calibrate` on Zen 3, Linux 6.18, \
+                 virtual. A line from another core: 17 ns within a cache and 80 ns beyond it (AnandTech on Zen 4, 15 \
+                 to 19 and 79.5 ns); 200 ns from the other node, 4 ns from the second-level cache, an interrupt to \
+                 another CPU 1 us and leaving a light idle state 2 us are general knowledge. Moves and refills: 512 \
+                 such lines (32 kB), each for itself, so rather too dear.",
+        text: "cpus=256,hz=250,smt=2,cache=16,node=128,switch=1us,address_space=70ns,wakeup=1300ns,\
+               interrupt=1us,idle_exit=2us,cache_refill=2us,migration_cache=8700ns,migration_node=41us,migration_machine=102us,lock_handover=80ns",
     },
 ];
 

@@ -87,7 +87,8 @@ fn an_overrun_moves_the_grid_of_a_relative_timer_only() {
 
 #[test]
 fn timers_of_one_name_are_shared_only_when_asked_for() {
-    let text = r#"{ "global": { "duration": 9 }, "tasks": { "a": { "instance": 2, "timer": { "ref": "tick", "period": 1000 } },
+    let text = r#"{ "global": { "duration": 9 }, "tasks": {
+        "a": { "instance": 2, "timer": { "ref": "tick", "period": 1000 } },
                                "b": { "instance": 2, "timer": { "ref": "unique", "period": 1000 } } } }"#;
     let own = read(text);
     let shared = RtApp::read("test.json", text, Options { shared_timers: true, ..Options::default() }).unwrap();
@@ -193,7 +194,8 @@ fn a_circle_of_forks_is_refused() {
 
 #[test]
 fn reading_leniently_lists_what_is_not_honoured() {
-    let text = r#"{ "global": { "duration": 9 }, "tasks": { "a": { "mem": 1, "shiny": 2, "run": 3, "policy": "SCHED_DEADLINE" } } }"#;
+    let text = r#"{ "global": { "duration": 9 },
+        "tasks": { "a": { "mem": 1, "shiny": 2, "run": 3, "policy": "SCHED_DEADLINE" } } }"#;
     let app = RtApp::read("test.json", text, Options { lenient: true, ..Options::default() }).unwrap();
     assert_eq!(app.not_honoured.len(), 3, "{:?}", app.not_honoured);
     assert_eq!(steps(app.plan(), 0, 1, Span::ZERO), [run(3)]);

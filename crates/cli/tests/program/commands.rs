@@ -161,8 +161,8 @@ fn a_header_with_an_impossible_tick_rate_and_a_time_that_jumps_are_taken_for_wha
     };
     let switch = |at: u64, from: u32, to: u32| {
         format!(
-            "a-{from} [000] d..2. {at}.000000: sched_switch: prev_comm=a prev_pid={from} prev_prio=120 prev_state=R ==> \
-             next_comm=a next_pid={to} next_prio=120\n"
+            "a-{from} [000] d..2. {at}.000000: sched_switch: prev_comm=a prev_pid={from} prev_prio=120 prev_state=R \
+             ==> next_comm=a next_pid={to} next_prio=120\n"
         )
     };
     for hz in [0, 1_000_000_000] {

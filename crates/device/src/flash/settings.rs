@@ -214,8 +214,7 @@ impl Geometry {
         if units == 0 || blocks < needed {
             return Err(format!(
                 "each LUN has {blocks} blocks and needs {needed} (data, two being written, some kept free and some to \
-                    collect); \
-                 set sectors or over_provision larger, or fold, pages_per_block or collect_forced smaller"
+                 collect); set sectors or over_provision larger, or fold, pages_per_block or collect_forced smaller"
             ));
         }
         if blocks * luns * block_units >= PLACES_MAX || blocks * luns >= BLOCKS_MAX {

@@ -110,7 +110,8 @@ fn between_two_random_readers_the_disk_is_never_held_longer_than_antic_expire_an
     // T-AS-5
     let mut bed = bed(Settings::default());
     bed.add(Job::random_reader(Submitter(0), 0, FAR));
-    let slow = Job { pace: crate::parts::testbed::Pace::Think(Span::from_ms(5)), ..Job::random_reader(Submitter(1), FAR, 2 * FAR) };
+    let pace = crate::parts::testbed::Pace::Think(Span::from_ms(5));
+    let slow = Job { pace, ..Job::random_reader(Submitter(1), FAR, 2 * FAR) };
     bed.add(slow);
     bed.run(Span::from_s(20));
     let switches = bed.pauses().zip(bed.log.windows(2)).filter(|(_, pair)| pair[0].job != pair[1].job);

@@ -67,7 +67,8 @@ fn two_sequential_readers_alternate_in_slices_of_100_ms() {
 fn waits(bed: &Testbed<Cfq>, job: usize) -> Vec<(usize, Span)> {
     let log: &[Served] = &bed.log;
     let pairs = log.windows(2).enumerate().filter(|(_, pair)| pair[0].job == job);
-    pairs.map(|(n, pair)| (n, pair[1].begun.since(pair[0].completed))).filter(|(_, pause)| *pause > Span::ZERO).collect()
+    let pauses = pairs.map(|(n, pair)| (n, pair[1].begun.since(pair[0].completed)));
+    pauses.filter(|(_, pause)| *pause > Span::ZERO).collect()
 }
 
 #[test]
@@ -79,8 +80,8 @@ fn who_thinks_for_20_ms_is_not_waited_for_after_its_third_request() {
     bed.run(Span::from_s(10));
     let served: Vec<usize> = (0..bed.log.len()).filter(|n| bed.log[*n].job == thinker).collect();
     assert!(served.len() > 50);
-    let waited_after: Vec<usize> =
-        waits(&bed, thinker).iter().map(|(n, _)| served.iter().position(|of| of == n).expect("it was served")).collect();
+    let position = |n: usize| served.iter().position(|of| *of == n).expect("it was served");
+    let waited_after: Vec<usize> = waits(&bed, thinker).iter().map(|(n, _)| position(*n)).collect();
     assert_eq!(waited_after, [0, 1], "waited for after these of its requests");
     // At most one call's requests each time: it has only one.
     assert!(served.windows(2).skip(2).all(|pair| pair[1] > pair[0] + 1));
@@ -106,7 +107,8 @@ fn a_queue_without_idle_window_gets_one_call_of_dispatch_a_visit() {
 /// An idle-class reader beside a best-effort one that submits at a period: what each got in 30 s.
 fn idle_beside(period: Span) -> (Testbed<Cfq>, usize, usize) {
     let mut bed = bed(facts());
-    let idle = bed.add(Job { outstanding: 4, start: Time(1), ..Job::random_reader(Submitter(0), 0, FAR) }.with_priority(IDLE));
+    let idle = Job { outstanding: 4, start: Time(1), ..Job::random_reader(Submitter(0), 0, FAR) };
+    let idle = bed.add(idle.with_priority(IDLE));
     let pace = Pace::Every(period);
     let busy = bed.add(Job { pace, ..Job::random_reader(Submitter(1), FAR, 2 * FAR) });
     bed.run(Span::from_s(30));
@@ -144,7 +146,8 @@ fn the_idle_class_runs_one_request_at_a_time_after_100_ms_of_quiet() {
 /// Pauses of the disk after requests of a seeky reader, on a disk of this depth that a flood of writes keeps at work.
 fn pauses_after_seeky(depth: u32) -> Vec<Span> {
     let mut bed = bed(QueueFacts { depth, ..facts() });
-    let seeky = Job { place: Place::Random(0, 1 << 30), pace: Pace::Think(ms(5)), ..Job::random_reader(Submitter(0), 0, 1) };
+    let (place, pace) = (Place::Random(0, 1 << 30), Pace::Think(ms(5)));
+    let seeky = Job { place, pace, ..Job::random_reader(Submitter(0), 0, 1) };
     let seeky = bed.add(seeky);
     bed.add(Job::writer(Submitter(1), 1 << 30, 64));
     bed.run(Span::from_s(20));

@@ -96,7 +96,8 @@ fn a_read_aged_exactly_500_ms_counts_as_expired() {
 /// On a device of 128 tags with this many random reads outstanding, one completing every `service`: dispatches out of a
 /// thousand that start behind the previous one.
 fn ascending<E: RegisteredElevator>(settings: E::Settings, outstanding: usize, service: Span) -> usize {
-    let mut driver = VerbDriver::<E>::with(goodness_core::QueueFacts { depth: 128, requests: 1024, ..facts() }, settings);
+    let facts = goodness_core::QueueFacts { depth: 128, requests: 1024, ..facts() };
+    let mut driver = VerbDriver::<E>::with(facts, settings);
     let mut rng = Seed(5).rng();
     let random = |rng: &mut Rng| Io::read(US, rng.below(1 << 28) * 8, 8);
     for _ in 0..outstanding {

@@ -1,9 +1,9 @@
 //! Sweeps from edge to edge of the disk, for scan and cscan.
 //!
 //! An elevator cannot move the head without a request. Inferred: it waits as long as the movement would take, at a
-//! constant speed of `stroke` for the whole disk, serves requests that arrive ahead of the head meanwhile, and starts the
-//! next sweep at the edge. It moves only if a request waits behind. On a device without seeks, or with `stroke=0`, the
-//! movement takes no time.
+//! constant speed of `stroke` for the whole disk, serves requests that arrive ahead of the head meanwhile, and starts
+//! the next sweep at the edge. It moves only if a request waits behind. On a device without seeks, or with `stroke=0`,
+//! the movement takes no time.
 
 use crate::parts::sector_order::{Discipline, Waiting};
 use goodness_core::{IoContext, QueueFacts, RequestId, Span, Time};

@@ -35,8 +35,8 @@ impl Guard {
     /// The error of pipe2(2) or fork(2).
     pub fn start(journal: &File, path: &std::path::Path) -> io::Result<Guard> {
         let path = sys::c_path(path.as_os_str())?;
-        // Made before the fork, because a child forked from a process with threads may not allocate; and touched, so that
-        // being short of memory shows now.
+        // Made before the fork, because a child forked from a process with threads may not allocate; and touched, so
+        // that being short of memory shows now.
         let mut room = vec![1u8; ROOM];
         let (listen, leash): (OwnedFd, OwnedFd) = sys::pipe()?;
         // SAFETY: the child calls only async-signal-safe functions (see `watch`) and never returns.

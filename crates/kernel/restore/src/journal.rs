@@ -20,8 +20,8 @@ use goodness_sys as sys;
 
 /// Start of a journal's first line, before the version.
 const FORMAT: &str = "goodness-journal/";
-/// The version that is written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process, knew no
-/// owners and not what was written.
+/// The version that is written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process,
+/// knew no owners and not what was written.
 const VERSION: u32 = 2;
 /// Ends the name of a journal.
 pub const ENDING: &str = "journal";

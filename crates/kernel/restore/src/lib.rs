@@ -5,8 +5,8 @@
 //!
 //! - when its [`Undo`] is dropped, or the last [`Restore`] is;
 //! - by the guard, when this process ends in any other way, SIGKILL included;
-//! - by the next command that changes something, or by `goodness doctor --restore`, when the guard was killed too or the
-//!   machine was restarted: see [`find`].
+//! - by the next command that changes something, or by `goodness doctor --restore`, when the guard was killed too or
+//!   the machine was restarted: see [`find`].
 //!
 //! A resource (a kernel setting, a disk, a cgroup, a trace instance) has one owner at a time: see [`owners`]. A setting
 //! that someone else has changed since is left alone and reported: see [`Restore::left_alone`].

@@ -239,8 +239,8 @@ fn kill_group(leader: &[u8], started: &[u8]) -> bool {
     true
 }
 
-/// The start time in a line of `/proc/PID/stat`, in ticks since boot. Fields are counted from behind the name, which may
-/// itself hold spaces and parentheses.
+/// The start time in a line of `/proc/PID/stat`, in ticks since boot. Fields are counted from behind the name, which
+/// may itself hold spaces and parentheses.
 pub fn start_of(stat: &[u8]) -> Option<u64> {
     let name = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat[name + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());

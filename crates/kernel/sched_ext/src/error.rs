@@ -21,9 +21,8 @@ pub enum LiveError {
     /// The kernel takes no schedulers.
     #[error(
         "this kernel (Linux {release}) has no sched_ext. Use one built with CONFIG_SCHED_CLASS_EXT and \
-            CONFIG_DEBUG_INFO_BTF: \
-         6.12 or later of most distributions, on Debian linux-image-cloud-amd64 of trixie-backports; or try it in an \
-         emulated machine: scripts/guest -- goodness live …"
+         CONFIG_DEBUG_INFO_BTF: 6.12 or later of most distributions, on Debian linux-image-cloud-amd64 of \
+         trixie-backports; or try it in an emulated machine: scripts/guest -- goodness live …"
     )]
     NoKernel {
         /// Its release.
@@ -67,8 +66,7 @@ pub enum LiveError {
     /// Events were lost.
     #[error(
         "{events} events of the kernel were lost, so the policy was ended: it would have decided on what is not so. \
-            The \
-         machine has its own scheduler back. Give the daemon a CPU of its own (--cpus without it)"
+         The machine has its own scheduler back. Give the daemon a CPU of its own (--cpus without it)"
     )]
     Lost {
         /// Number of events.

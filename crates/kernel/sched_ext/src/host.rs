@@ -8,9 +8,9 @@
 //!                             └──Event──▶ observer: metrics, checkers
 //! ```
 //!
-//! *Turns* and slices differ. A turn is logical: a task is granted a CPU (`Grant`) and holds it until it leaves, yields,
-//! uses up its slice or is preempted. A slice is physical: within one turn, other classes may take the CPU and return
-//! it. The policy sees turns, the observer sees slices.
+//! *Turns* and slices differ. A turn is logical: a task is granted a CPU (`Grant`) and holds it until it leaves,
+//! yields, uses up its slice or is preempted. A slice is physical: within one turn, other classes may take the CPU and
+//! return it. The policy sees turns, the observer sees slices.
 //!
 //! Decisions reach the kernel with a delay. So a command repeats the task's `turn`, and the shim drops it if the task
 //! has moved on; the event about that is on its way and corrects this side. As in the simulator, the referee

@@ -5,8 +5,8 @@
  * documentation of sched_ext; the vocabulary of user space is in event.rs and command.rs, the rules in docs/live.md.
  *
  * Who is runnable and not granted stands in one queue (WAIT) that no CPU serves. A grant moves it to the queue of its
- * CPU, from where ops.dispatch takes it. `turn` counts what user space was told of a task: a command that names an older
- * turn was decided in ignorance and is dropped, because the event that outdated it is on its way.
+ * CPU, from where ops.dispatch takes it. `turn` counts what user space was told of a task: a command that names an
+ * older turn was decided in ignorance and is dropped, because the event that outdated it is on its way.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

@@ -24,7 +24,8 @@ pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) -> io::Result<Vec
     Ok(asked.iter().map(|fd| fd.revents != 0).collect())
 }
 
-/// Waits for several descriptors again and again, without allocating. They are registered once: a wait costs the same for many.
+/// Waits for several descriptors again and again, without allocating. They are registered once: a wait costs the same
+/// for many.
 #[derive(Debug)]
 pub struct Watch {
     registered: OwnedFd,

@@ -60,8 +60,7 @@ pub enum ElevateError {
     /// The server of the queue ended before it should.
     #[error(
         "{why} Nothing was dropped: /dev/ublkb{device} waits for another server. Go on with `goodness elevate noop \
-            --recover \
-         {device}`, or give it up with `goodness elevate stop {device}`."
+         --recover {device}`, or give it up with `goodness elevate stop {device}`."
     )]
     Server {
         /// Its device.

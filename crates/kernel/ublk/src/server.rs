@@ -117,7 +117,8 @@ fn is_waiting_for_a_server(control: &mut Control, number: u32) -> Result<bool, E
             Some(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
             Some(_) => {
                 return Err(ElevateError::Device(format!(
-                    "/dev/ublkb{number} has the same backing and a server that is ending, but does not end: see `dmesg`."
+                    "/dev/ublkb{number} has the same backing and a server that is ending, but does not end: see \
+                        `dmesg`."
                 )));
             }
         }
@@ -164,8 +165,8 @@ fn take_over(
     if (backing.identity, backing.sectors) != (record.identity, record.sectors) {
         return Err(ElevateError::Backing {
             why: format!(
-                "it is not what /dev/ublkb{0} was made of: another file, or another size. Put that back, or give the device up \
-                 with `goodness elevate stop {0}`.",
+                "it is not what /dev/ublkb{0} was made of: another file, or another size. Put that back, or give the \
+                 device up with `goodness elevate stop {0}`.",
                 record.device
             ),
             path: record.backing,

@@ -2,12 +2,12 @@
 //!
 //! Conventions, shared by simulated and recorded runs:
 //!
-//! - Measurements start at the end of the warm-up: times are clipped to it, and only events strictly after it count. So a
-//!   latency counts only if its waking came after it, and tasks woken together to start the run do not count as late.
+//! - Measurements start at the end of the warm-up: times are clipped to it, and only events strictly after it count. So
+//!   a latency counts only if its waking came after it, and tasks woken together to start the run do not count as late.
 //! - Latencies, slices, turnaround, shares and throughput cover the *judged* tasks. Switches, migrations, run queues,
 //!   utilisation and overhead cover all tasks of the machine.
-//! - Waits and tasks not finished at the end are left out of their distributions and counted as unfinished. A running slice
-//!   or wait still counts towards CPU and waiting time, and the slice as a slice.
+//! - Waits and tasks not finished at the end are left out of their distributions and counted as unfinished. A running
+//!   slice or wait still counts towards CPU and waiting time, and the slice as a slice.
 //! - Percentiles are nearest-rank, from histograms (see [`crate::histogram`]).
 //! - A value that could not be measured is `None`, never 0.
 

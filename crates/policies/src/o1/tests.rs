@@ -208,7 +208,8 @@ fn a_child_takes_half_the_slice_and_gives_back_what_it_did_not_use() {
     let child = driver.admit_as(Task::default(), Some(parent));
     let answer = driver.fork(child, Some(parent));
     assert_eq!(answer, [Some(CPU), None]);
-    let of = |driver: &VerbDriver<O1>, task: TaskId| (driver.policy().queues.entities[task].slice, driver.sleep_ms(task));
+    let slice = |driver: &VerbDriver<O1>, task: TaskId| driver.policy().queues.entities[task].slice;
+    let of = |driver: &VerbDriver<O1>, task: TaskId| (slice(driver, task), driver.sleep_ms(task));
     // 95 % of bonus 9 is 8 whole steps.
     assert_eq!((of(&driver, child), of(&driver, parent)), ((26, 816), (25, 918)));
     driver.stop(Stop::Preempted);

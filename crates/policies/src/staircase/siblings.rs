@@ -19,7 +19,8 @@ impl Runqueues {
         let siblings = cx.machine.group(cpu, Level::Smt);
         siblings.len() == 1 || !is_batch(&cx.tasks[task]) || {
             cx.examined(Effort::Balance, siblings.len() as u32);
-            let busy = |other: &CpuId| self.cpus[other.index()].array.first().is_some_and(|it| !is_batch(&cx.tasks[it]));
+            let first = |other: &CpuId| self.cpus[other.index()].array.first();
+            let busy = |other: &CpuId| first(other).is_some_and(|it| !is_batch(&cx.tasks[it]));
             !siblings.iter().any(|other| *other != cpu && busy(other))
         }
     }

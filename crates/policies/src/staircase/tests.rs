@@ -81,7 +81,8 @@ fn a_burst_of_5_stays_60_ms_on_the_top_stair_and_reaches_134() {
             stairs.push((ms, driver.prio(hog)));
         }
     }
-    let expected: Vec<(u64, u8)> = [(1, 120)].into_iter().chain((0..14).map(|k| (60 + 10 * k, 121 + k as u8))).collect();
+    let later = (0..14).map(|k| (60 + 10 * k, 121 + k as u8));
+    let expected: Vec<(u64, u8)> = [(1, 120)].into_iter().chain(later).collect();
     assert_eq!(stairs, expected);
     driver.spin(1);
     assert_eq!((driver.prio(hog), driver.earned(hog)), (120, 4), "the slice is over: top stair, history reduced");

@@ -202,8 +202,7 @@ impl<'a> RunningRace<'a> {
         let restore = Restore::of_this_process().map_err(|why| {
             RaceError::Refused(format!(
                 "the restore journal in {} cannot be written ({why}), and nothing is changed without it; name a folder \
-                    that \
-                 can be with XDG_STATE_HOME, or run as root",
+                 that can be with XDG_STATE_HOME, or run as root",
                 goodness_restore::folder().display()
             ))
         })?;

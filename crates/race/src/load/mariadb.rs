@@ -16,7 +16,12 @@ use goodness_core::{Seed, Span, choices, tunables};
 
 choices! {
     /// Kind of transaction.
-    pub enum Script { ReadWrite = "read-write", ReadOnly = "read-only", PointSelect = "point-select", WriteOnly = "write-only" }
+    pub enum Script {
+        ReadWrite = "read-write",
+        ReadOnly = "read-only",
+        PointSelect = "point-select",
+        WriteOnly = "write-only",
+    }
 }
 
 choices! {

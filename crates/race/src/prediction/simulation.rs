@@ -1,15 +1,15 @@
 //! The simulation behind a prediction: the same load under the same arm, on the machine as calibrated,
 //! with `eevdf` as the policy, or the one that the arm loads, on all CPUs but its daemon's.
 //!
-//! Predicted are the loads that the simulator has as models (`yield`, `hackbench`, `schbench`, `spin`) under arms that set
-//! attributes of tasks: nice, class, slice, CPUs. Nothing is fitted to the race's results but what a load says of its own
-//! service time (below). Everything else is refused with the reason: weights of groups, kernel knobs, and servers whose
-//! service times nobody has measured.
+//! Predicted are the loads that the simulator has as models (`yield`, `hackbench`, `schbench`, `spin`) under arms that
+//! set attributes of tasks: nice, class, slice, CPUs. Nothing is fitted to the race's results but what a load says of
+//! its own service time (below). Everything else is refused with the reason: weights of groups, kernel knobs, and
+//! servers whose service times nobody has measured.
 //!
-//! Service times: a `spin`'s work is the CPU time that it had under the reference arm; a `yield`'s call is what yielding
-//! costs a context that is alone; the messages of hackbench cost what the model of that name was given on another
-//! machine. Left out, so that the simulator is optimistic: other load of the machine, interrupts, and the host under a
-//! virtual machine.
+//! Service times: a `spin`'s work is the CPU time that it had under the reference arm; a `yield`'s call is what
+//! yielding costs a context that is alone; the messages of hackbench cost what the model of that name was given on
+//! another machine. Left out, so that the simulator is optimistic: other load of the machine, interrupts, and the host
+//! under a virtual machine.
 
 use crate::arm::Arm;
 use crate::load;

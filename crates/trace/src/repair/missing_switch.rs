@@ -13,8 +13,8 @@
 use super::{CpuState, Repairer, Standing};
 use crate::event::{Origin, Record, SchedEvent};
 use crate::prev_state::PrevState;
+use crate::record_consumer::RecordConsumer;
 use crate::repairs::Repair;
-use crate::sink::Sink;
 use goodness_core::{CpuId, TaskId, Time};
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Repairer {
         prio: i16,
         at: u64,
         line: u64,
-        sink: &mut impl Sink,
+        consumer: &mut impl RecordConsumer,
     ) {
         let running = self.cpus[cpu as usize].running;
         if running == Some(task) {
@@ -38,11 +38,11 @@ impl Repairer {
             && other != cpu
         {
             self.repairs.add(Repair::TwoPlaces, 1, line);
-            self.put_switch(other, None, 0, at, sink);
+            self.put_switch(other, None, 0, at, consumer);
         }
         if running.is_some() {
             self.repairs.add(Repair::MissingSwitch, 1, line);
-            self.put_switch(cpu, task, prio, at, sink);
+            self.put_switch(cpu, task, prio, at, consumer);
         } else if let Some(task) = task {
             self.states[task.index()].standing = Standing::Running(cpu);
         }
@@ -57,7 +57,7 @@ impl Repairer {
         next: Option<TaskId>,
         next_prio: i16,
         now: u64,
-        sink: &mut impl Sink,
+        consumer: &mut impl RecordConsumer,
     ) {
         let state = self.cpus[cpu as usize];
         let prev = state.running.flatten();
@@ -84,16 +84,16 @@ impl Repairer {
         let at = match slept.filter(|(_, record)| *record < place.end) {
             Some((woken, record)) => {
                 // It slept before it was woken: whoever comes later finds the CPU idle.
-                self.emit_late(woken, cpu, switch(prev, state.prio, prev_state, None, 120), record..record, sink);
+                self.emit_late(woken, cpu, switch(prev, state.prio, prev_state, None, 120), record..record, consumer);
                 self.left(prev, (woken, record));
                 let (at, start) = (at.max(woken), place.start.max(record));
                 let from_idle = switch(None, 120, PrevState::RUNNABLE, next, next_prio);
-                self.emit_late(at, cpu, from_idle, start..place.end, sink);
+                self.emit_late(at, cpu, from_idle, start..place.end, consumer);
                 at
             }
             None => {
                 self.left(prev, (at, place.start));
-                self.emit_late(at, cpu, switch(prev, state.prio, prev_state, next, next_prio), place, sink);
+                self.emit_late(at, cpu, switch(prev, state.prio, prev_state, next, next_prio), place, consumer);
                 at
             }
         };
@@ -131,11 +131,18 @@ impl Repairer {
     }
 
     /// Emits an inferred record that belongs between others. It has no number.
-    fn emit_late(&mut self, at: u64, cpu: u32, event: SchedEvent, place: Range<u64>, sink: &mut impl Sink) {
+    fn emit_late(
+        &mut self,
+        at: u64,
+        cpu: u32,
+        event: SchedEvent,
+        place: Range<u64>,
+        consumer: &mut impl RecordConsumer,
+    ) {
         if matches!(event, SchedEvent::Switch { prev, next, .. } if prev == next) {
             return;
         }
         let record = Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Repaired };
-        sink.late(&record, place, &self.tasks);
+        consumer.late(&record, place, &self.tasks);
     }
 }

@@ -88,7 +88,8 @@ fn a_mistake_is_named_with_its_line_and_a_remedy() {
 /// The error of an experiment whose one disk (`null`, unless `disks` overrides it) is used by `step`.
 fn storage_error(disks: &str, step: &str) -> String {
     let text = format!(
-        "duration = \"1s\"\n[[disk]]\nname = \"d\"\ndevice = \"null:sectors=34359738360\"\n{disks}\n[[task]]\nname = \"t\"\n\
+        "duration = \"1s\"\n[[disk]]\nname = \"d\"\ndevice = \"null:sectors=34359738360\"\n{disks}\n[[task]]\nname = \
+         \"t\"\n\
          program = [ {step}, {{ compute = \"1ms\" }} ]\n"
     );
     Experiment::read("x.toml", &text).err().unwrap_or_default()

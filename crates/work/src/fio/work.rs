@@ -158,8 +158,8 @@ impl Places {
                 end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
                 if end > disk {
                     return Err(format!(
-                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, or \
-                         name a larger disk with --device",
+                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, \
+                         or name a larger disk with --device",
                         job.line
                     ));
                 }

@@ -8,8 +8,8 @@ pub const ABOUT: About = About {
     name: "apache-event",
     summary: "Apache event: as worker, but a thread is free again at the last byte; ab or others ask.",
     source: "Apache 2.2's event MPM: the listener, not the thread, waits for what clients do next (general knowledge \
-        of \
-             the server). Closing is charged to the thread that sent the answer. Times are parameters without source.",
+             of the server). Closing is charged to the thread that sent the answer. Times are parameters without \
+             source.",
 };
 
 /// Those of `apache-worker`: the two differ only in who waits for clients to close.

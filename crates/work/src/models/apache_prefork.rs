@@ -8,21 +8,15 @@ pub const ABOUT: About = About {
     name: "apache-prefork",
     summary: "Apache prefork: a process serves a connection from accept to the client's close; ab or others ask.",
     source: "Apache 2.0's prefork MPM: idle processes wait in accept in turn, connections are not kept alive, the \
-        close \
-             lingers until the client has closed. A process accepts a connection that is there and waits for its \
-             request. \
-             StartServers 5; while fewer than MinSpareServers 5 are idle the parent starts 1, 2, 4 … 32 processes a \
-             second. \
-             ab (support/ab.c) connects without waiting, sends when the connection can be written to, reads, closes, \
-             opens \
-             the next one. Linux 2.6 cuts the backlog to net.core.somaxconn, 128, and takes one more; with no room it \
-             ignores the last packet of a connection's beginning while fewer than two such are young, whose data come \
-             again \
-             after 200 ms and twice as long each time, and drops the first packet of others, which comes again after 3 \
-             s, \
-             6 s and so on (tcp_ipv4.c, tcp_minisocks.c). Times are parameters without source. Left out: what a fork \
-             costs; \
-             that idle processes beyond MaxSpareServers end during a run.",
+             close lingers until the client has closed. A process accepts a connection that is there and waits for its \
+             request. StartServers 5; while fewer than MinSpareServers 5 are idle the parent starts 1, 2, 4 … 32 \
+             processes a second. ab (support/ab.c) connects without waiting, sends when the connection can be written \
+             to, reads, closes, opens the next one. Linux 2.6 cuts the backlog to net.core.somaxconn, 128, and takes \
+             one more; with no room it ignores the last packet of a connection's beginning while fewer than two such \
+             are young, whose data come again after 200 ms and twice as long each time, and drops the first packet of \
+             others, which comes again after 3 s, 6 s and so on (tcp_ipv4.c, tcp_minisocks.c). Times are parameters \
+             without source. Left out: what a fork costs; that idle processes beyond MaxSpareServers end during a \
+             run.",
 };
 
 goodness_core::tunables! {
@@ -69,7 +63,8 @@ const AT_ONCE_MAX: u32 = 32;
 pub fn plan(settings: &Settings) -> Plan {
     let mut plan = lasting(settings.duration);
     let Settings { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred, .. } = *settings;
-    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred });
+    let load = Load { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred };
+    let front = clients(&mut plan, &load);
     let mut ops = vec![Op::Receive(front.listen)];
     if let Some(read) = front.read_request() {
         ops.extend([compute_about(settings.accept), read]);

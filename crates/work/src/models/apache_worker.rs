@@ -55,7 +55,8 @@ pub fn planned(settings: &Settings, send: fn(Front) -> Op) -> Plan {
     let Settings { processes, threads, accept, service, close, duration, .. } = *settings;
     let mut plan = lasting(duration);
     let deferred = true;
-    let front = clients(&mut plan, &Load { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred });
+    let load = Load { client, clients: open, requests, connect, read, arrivals, start, backlog, deferred };
+    let front = clients(&mut plan, &load);
     let send = send(front);
     serve(&mut plan, front, &Pool { processes, threads, accept, service, close, send });
     plan

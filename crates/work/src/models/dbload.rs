@@ -10,8 +10,8 @@
 //! commit it waits for the log, and after each table for a savepoint, which writes all that is dirty in the data cache:
 //! first the pages of data (a pager for each part of the cache, in runs that go to the volumes in turn, as in the
 //! published source of MaxDB 7.6.00), then the converter's (which page lies where), then the page from which a restart
-//! begins. A loader that asks while a savepoint is under way shares the next one. Pages are never written in place, so each
-//! volume is filled from its beginning.
+//! begins. A loader that asks while a savepoint is under way shares the next one. Pages are never written in place, so
+//! each volume is filled from its beginning.
 //!
 //! Left out: the two reports at the end of the published time, swapping, the file system's own metadata (the volumes
 //! were allocated before), what the database reads back, what a page written a second time leaves behind.
@@ -29,9 +29,10 @@ use tasks::{IoThread, Loader, LogWriter, Savepoint};
 pub const ABOUT: About = About {
     name: "dbload",
     summary: "Five R3load processes fill a MaxDB database on three disks; a savepoint after every table.",
-    source: "H. Kuehnemund's load of 2006: 34 export files, more than 44 000 tables, about 73 GB, six data volumes of 15 GB and a log \
-             of 2 GB on linear LVM. Tasks and savepoints as the manuals of MaxDB 7.5 and 7.6, the published source of 7.6.00 and SAP's \
-             slides describe them (two I/O threads a volume until 7.6; pages of 8 KiB in runs of up to 64). Times, sizes and what was not published are parameters.",
+    source: "H. Kuehnemund's load of 2006: 34 export files, more than 44 000 tables, about 73 GB, six data volumes of \
+             15 GB and a log of 2 GB on linear LVM. Tasks and savepoints as the manuals of MaxDB 7.5 and 7.6, the \
+             published source of 7.6.00 and SAP's slides describe them (two I/O threads a volume until 7.6; pages of 8 \
+             KiB in runs of up to 64). Times, sizes and what was not published are parameters.",
 };
 
 goodness_core::choices! {

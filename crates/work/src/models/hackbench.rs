@@ -16,10 +16,9 @@ pub const ABOUT: About = About {
     summary: "Groups of senders and receivers that pass small messages through pipes or sockets, until all have \
         passed.",
     source: "hackbench (R. Russell, 2001; now in rt-tests and perf): 10 groups of 20 senders and 20 receivers, 100 \
-        loops, \
-             100 bytes, sockets, processes. CPU time and capacity of pipes and sockets were measured on Linux 6.18 \
-             (AMD \
-             EPYC, Zen 3, virtual): medians of 301 times 200 messages; 640 and 278 messages of 100 bytes fit.",
+             loops, 100 bytes, sockets, processes. CPU time and capacity of pipes and sockets were measured on Linux \
+             6.18 (AMD EPYC, Zen 3, virtual): medians of 301 times 200 messages; 640 and 278 messages of 100 bytes \
+             fit.",
 };
 
 goodness_core::choices! {

@@ -6,8 +6,8 @@ pub const ABOUT: About = About {
     name: "light-server",
     summary: "Requests from outside at random times for many server processes, most of which sleep at any time.",
     source: "Linux Journal 57, January 1999: about 200 httpd of 420 processes, 395.8 switches a second, 2.5 runnable \
-        on \
-             average. Poisson arrivals and exponential bursts are our choice; the defaults give those two figures.",
+             on average. Poisson arrivals and exponential bursts are our choice; the defaults give those two \
+             figures.",
 };
 
 goodness_core::tunables! {

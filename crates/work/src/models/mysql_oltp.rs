@@ -5,10 +5,11 @@ use goodness_core::LockId;
 
 pub const ABOUT: About = About {
     name: "mysql-oltp",
-    summary: "MySQL under sysbench OLTP: a server thread per connection, row locks, a disk, one log flush for all that commit.",
+    summary: "MySQL under sysbench OLTP: a server thread per connection, row locks, a disk, one log flush for all that \
+        commit.",
     source: "sysbench 0.4's complex transaction: begin, 10 point queries, 4 range queries, 2 updates, a delete and an \
-             insert, commit. InnoDB keeps row locks until the log is on disk; who commits during a flush shares the next \
-             one (general knowledge). Times are parameters without source.",
+             insert, commit. InnoDB keeps row locks until the log is on disk; who commits during a flush shares the \
+             next one (general knowledge). Times are parameters without source.",
 };
 
 goodness_core::tunables! {

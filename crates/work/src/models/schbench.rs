@@ -15,9 +15,10 @@ use goodness_core::Channel;
 pub const ABOUT: About = About {
     name: "schbench",
     summary: "Workers woken by message threads that sleep for a moment, compute, and ask to be woken again.",
-    source: "schbench (C. Mason, 2016; version of 2023 and later): 1 message thread, 100 us of sleep, 5 matrix products of \
-             256 kB. Those take 5.6 ms on one core of an AMD EPYC (Zen 3, virtual; median of 101, a tenth below 5.2, a \
-             tenth above 8.2). The tool has a worker for each CPU; 2 is our choice. What a post costs is a guess.",
+    source: "schbench (C. Mason, 2016; version of 2023 and later): 1 message thread, 100 us of sleep, 5 matrix \
+             products of 256 kB. Those take 5.6 ms on one core of an AMD EPYC (Zen 3, virtual; median of 101, a tenth \
+             below 5.2, a tenth above 8.2). The tool has a worker for each CPU; 2 is our choice. What a post costs is \
+             a guess.",
 };
 
 goodness_core::tunables! {

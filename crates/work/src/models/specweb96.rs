@@ -7,8 +7,8 @@ pub const ABOUT: About = About {
     summary: "Clients outside that ask again at once, or at a rate; preforked servers that send files of four classes \
         piece by piece.",
     source: "SPECweb96's classes: 35 % below 1 kB, 50 % below 10 kB, 14 % below 100 kB, 1 % below 1 MB, nine sizes \
-        each. \
-             Times are parameters; the defaults are inferred from P. Ezolt, 5 May 1999 (see the study ezolt-1999).",
+             each. Times are parameters; the defaults are inferred from P. Ezolt, 5 May 1999 (see the study \
+             ezolt-1999).",
 };
 
 goodness_core::tunables! {

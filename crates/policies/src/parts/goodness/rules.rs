@@ -10,7 +10,12 @@ goodness_core::choices! {
 goodness_core::choices! {
     /// Effect of `sched_yield` besides going to the tail of the list: lose the counter, lose one tick of it (the remedy
     /// proposed in Linux Journal 57), or count as weight 0 or −1 for one election.
-    pub enum YieldMode { Forfeit = "zero-counter", Tick = "one-tick", Zero = "zero-weight", Negative = "negative-weight" }
+    pub enum YieldMode {
+        Forfeit = "zero-counter",
+        Tick = "one-tick",
+        Zero = "zero-weight",
+        Negative = "negative-weight",
+    }
 }
 
 goodness_core::choices! {

@@ -5,7 +5,7 @@ use crate::tasks::Tasks;
 use std::ops::Range;
 
 /// Takes events one after the other.
-pub trait Sink {
+pub trait RecordConsumer {
     /// The next event. They come in order of time and are numbered from 0.
     fn record(&mut self, record: &Record, tasks: &Tasks);
 
