@@ -6,8 +6,8 @@
 //! Source: specs section 6.1 (design note of 14 Oct 2009, sched-BFS documentation). 103 lists with a bitmap. On the
 //! normal and the idle level a CPU searches all tasks for the earliest deadline; a task whose deadline has passed is
 //! taken at once. Parts shared with MuQSS, general knowledge and inferences: `virtual_deadline.rs`.
-//! Inferred: the penalty for a cold cache doubles or quadruples the time until the deadline; `rr_interval` grows with 1
-//! + log2 of the CPUs ("larger on SMP").
+//! Inferred: the penalty for a cold cache doubles or quadruples the time until the deadline; `rr_interval` grows with
+//! 1 + log2 of the CPUs ("larger on SMP").
 //! Weakness: a pick searches all tasks under one lock. The documentation's rule that shares are the square of the
 //! deadline ratio holds only roughly: see `docs/policies/bfs.md`.
 
