@@ -24,7 +24,8 @@ class Curves {
     fillSelect(byId("curve-metric"), names.map((n) => [n, spaced(n)]), names[0]);
     byId("curve-metric").addEventListener("change", () => this.draw());
     byId("curve-scale").addEventListener("change", (e) => { this.scale = e.target.value; this.draw(); });
-    this.frame = el("div", { tabindex: "0", role: "slider", "aria-label": "Quantile to read", "aria-valuemin": "0", "aria-valuemax": "100" });
+    this.frame = el("div", { tabindex: "0", role: "slider", "aria-label": "Quantile to read", "aria-valuemin": "0",
+      "aria-valuemax": "100" });
     this.frame.addEventListener("keydown", (e) => this.key(e));
     this.frame.addEventListener("pointermove", (e) => this.point(e));
     byId("curve-chart").append(this.frame);
@@ -77,7 +78,10 @@ class Curves {
     const floor = Number.isFinite(low) ? Math.floor(low * 2) / 2 : 0;
     return {
       curves, width, inner, floor, ceil: Math.max(floor + 0.5, Math.ceil(high * 10) / 10),
-      x(v) { return CURVE.left + (inner.w * (Math.log10(Math.max(v, 10 ** this.floor)) - this.floor)) / (this.ceil - this.floor); },
+      x(v) {
+        const log = Math.log10(Math.max(v, 10 ** this.floor));
+        return CURVE.left + (inner.w * (log - this.floor)) / (this.ceil - this.floor);
+      },
       y: (q) => CURVE.top + inner.h * (1 - this.rise(q)),
     };
   }
@@ -97,7 +101,8 @@ class Curves {
       parts.push(svg("text", { x, y: CURVE.height - CURVE.bottom + 18, "text-anchor": "middle" }, show(10 ** p, unit)));
     }
     for (const c of m.curves) {
-      // A tail is drawn as far as at least one observation lies beyond it, and to five nines; the table has the maximum.
+      // A tail is drawn as far as at least one observation lies beyond it, and to five nines; the table has the
+      // maximum.
       const drawn = c.quantiles.filter(([q]) => this.scale === "body" || (q <= 0.99999 && (1 - q) * c.samples >= 1));
       const points = drawn.map(([q, v]) => `${m.x(v).toFixed(1)},${m.y(q).toFixed(1)}`);
       const line = svg("polyline", { class: "curve", points: points.join(" "), "stroke-dasharray": dashOf(c.index) });
@@ -131,9 +136,11 @@ class Curves {
       swatch.style.background = colourOf(index);
       return el("span", {}, swatch, `${this.labels[index]} `, el("b", {}, show(value, unit)));
     });
-    byId("curve-readout").replaceChildren(el("span", {}, el("b", {}, quantileName(Number(q.toPrecision(6))))), ...readings);
+    byId("curve-readout").replaceChildren(el("span", {}, el("b", {}, quantileName(Number(q.toPrecision(6))))),
+      ...readings);
     const spoken = values.map(({ index, value }) => `${this.labels[index]} ${show(value, unit)}`).join("; ");
-    fill(this.frame, { "aria-valuenow": (q * 100).toPrecision(6), "aria-valuetext": `${quantileName(Number(q.toPrecision(6)))}: ${spoken}` }, []);
+    fill(this.frame, { "aria-valuenow": (q * 100).toPrecision(6),
+      "aria-valuetext": `${quantileName(Number(q.toPrecision(6)))}: ${spoken}` }, []);
   }
 
   point(event) {
@@ -157,10 +164,13 @@ class Curves {
   }
 
   drawTable(unit) {
-    const head = [headCell("policy"), ...TABLE_QUANTILES.map((q) => headCell(quantileName(q), "number")), headCell("observations", "number")];
-    const rows = this.curves().map((c) => el("tr", {}, el("th", { scope: "row", class: "name" }, breakable(this.labels[c.index])),
+    const head = [headCell("policy"), ...TABLE_QUANTILES.map((q) => headCell(quantileName(q), "number")),
+      headCell("observations", "number")];
+    const name = (c) => el("th", { scope: "row", class: "name" }, breakable(this.labels[c.index]));
+    const rows = this.curves().map((c) => el("tr", {}, name(c),
       TABLE_QUANTILES.map((q) => el("td", { class: "number" }, show(curveValue(c.quantiles, q), unit))),
       el("td", { class: "number" }, c.samples.toLocaleString("en"))));
-    putScrollable(byId("curve-table"), "Distribution", table(`Quantiles of ${spaced(byId("curve-metric").value)}.`, head, rows));
+    const caption = `Quantiles of ${spaced(byId("curve-metric").value)}.`;
+    putScrollable(byId("curve-table"), "Distribution", table(caption, head, rows));
   }
 }

@@ -1,6 +1,7 @@
 // Reads what the file carries and fills its sections; a section without content is taken out.
 
-/** A name for each policy: as it was asked for, else its registered name and the settings in which its namesakes differ. */
+/** A name for each policy: as it was asked for, else its registered name and the settings in which its namesakes
+ * differ. */
 function labelsOf(report) {
   const labels = report.policies.map((policy) => {
     if (policy.label) return policy.label;
@@ -17,10 +18,12 @@ function labelsOf(report) {
 function drawHead(report) {
   byId("title").textContent = report.input.name || report.input.kind;
   const runs = report.runs_per_policy === 1 ? "1 run" : `${report.runs_per_policy} runs`;
-  byId("lead").textContent = `${report.policies.length} ${report.policies.length === 1 ? "policy" : "policies"}, ${runs} of ` +
+  byId("lead").textContent =
+    `${report.policies.length} ${report.policies.length === 1 ? "policy" : "policies"}, ${runs} of ` +
     `${showTime(report.simulated_ns)} each, on ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"} at ` +
     `${report.machine.hz} Hz (${report.machine.name}). Seed ${report.seed}.`;
-  byId("colophon").textContent = `Made by goodness ${report.goodness.version}. This file is complete: it loads nothing.`;
+  byId("colophon").textContent =
+    `Made by goodness ${report.goodness.version}. This file is complete: it loads nothing.`;
 }
 
 function rankedBy(report) {
@@ -29,7 +32,8 @@ function rankedBy(report) {
 
 function setUpRanking(report, labels) {
   const select = byId("rank-metric");
-  const directed = metricNames(report).filter((n) => report.policies.some((p) => p.metrics[n] && p.metrics[n].better !== "neither"));
+  const isDirected = (measured) => measured && measured.better !== "neither";
+  const directed = metricNames(report).filter((n) => report.policies.some((p) => isDirected(p.metrics[n])));
   if (!directed.length) return remove("ranking");
   fillSelect(select, directed.map((n) => [n, n]), rankedBy(report) ?? directed[0]);
   select.addEventListener("change", () => drawRanking(report, labels, select.value));
@@ -44,7 +48,8 @@ function setUpSchedule(report, labels) {
   const view = new TimelineView(byId("schedule-view"), byId("schedule-readout"), byId("tooltip"));
   const select = byId("schedule-policy");
   const reference = report.policies.findIndex((p) => p.is_reference);
-  fillSelect(select, [...of.keys()].map((i) => [i, labels[i] ?? `policy ${i}`]), of.has(reference) ? reference : [...of.keys()][0]);
+  const keys = [...of.keys()];
+  fillSelect(select, keys.map((i) => [i, labels[i] ?? `policy ${i}`]), of.has(reference) ? reference : keys[0]);
   const show = async () => {
     const index = Number(select.value);
     if (!unpacked.has(index)) unpacked.set(index, Schedule.unpack(JSON.parse(of.get(index).textContent)));
@@ -53,13 +58,19 @@ function setUpSchedule(report, labels) {
   };
   select.addEventListener("change", show);
   byId("schedule-task").addEventListener("input", (e) => view.highlight(e.target.value));
-  for (const button of document.querySelectorAll("[data-move]")) button.addEventListener("click", () => view.move(button.dataset.move));
+  for (const button of document.querySelectorAll("[data-move]")) {
+    button.addEventListener("click", () => view.move(button.dataset.move));
+  }
   return show();
 }
 
 function showSchedule(view, schedule, name) {
-  const cut = schedule.leftOut ? ` It ends at ${showTime(schedule.end)}, where the limit of slices was reached; ${schedule.leftOut.toLocaleString("en")} later ones are not shown.` : "";
-  byId("schedule-about").textContent = `First run, ${schedule.total.toLocaleString("en")} slices. One row per CPU, one colour per task name. ` +
+  const cut = schedule.leftOut
+    ? ` It ends at ${showTime(schedule.end)}, where the limit of slices was reached; ` +
+      `${schedule.leftOut.toLocaleString("en")} later ones are not shown.`
+    : "";
+  byId("schedule-about").textContent =
+    `First run, ${schedule.total.toLocaleString("en")} slices. One row per CPU, one colour per task name. ` +
     `Zoomed out, bar height is utilisation and colour the longest slice.${cut}`;
   const options = [...new Set(schedule.tasks.map((t) => t.name))].slice(0, 200);
   byId("schedule-tasks").replaceChildren(...options.map((value) => el("option", { value })));
@@ -86,7 +97,8 @@ async function start() {
   drawReproduce(report, labels);
   const shown = setUpSchedule(report, labels);
   const headings = [...document.querySelectorAll("main h2")];
-  byId("contents").replaceChildren(...headings.map((h) => el("li", {}, el("a", { href: `#${h.parentElement.id}` }, h.textContent))));
+  byId("contents").replaceChildren(...headings.map((h) => el("li", {},
+    el("a", { href: `#${h.parentElement.id}` }, h.textContent))));
   await shown;
   document.documentElement.dataset.ready = "yes";
 }

@@ -65,7 +65,8 @@ function plotHead(scale) {
   const { ticks } = linearTicks(scale.low, scale.high, innerWidth < 640 ? 1.5 : 4);
   const marks = ticks.flatMap((t) => [
     svg("line", { class: "axis", x1: scale.at(t), x2: scale.at(t), y1: 16, y2: 20 }),
-    svg("text", { x: scale.at(t), y: 11, "text-anchor": t === 0 ? "start" : "middle" }, t === 0 ? "0" : show(t, scale.unit)),
+    svg("text", { x: scale.at(t), y: 11, "text-anchor": t === 0 ? "start" : "middle" },
+      t === 0 ? "0" : show(t, scale.unit)),
   ]);
   const drawing = svg("svg", { height: 20, "aria-hidden": "true", focusable: "false" }, marks);
   return el("th", { scope: "col", class: "plot" }, el("span", { class: "visually-hidden" }, "plot"), drawing);
@@ -74,13 +75,16 @@ function plotHead(scale) {
 function drawRanking(report, labels, name) {
   const about = report.details?.metrics?.find((m) => m.name === name)?.summary;
   const any = report.policies.map((p) => p.metrics[name]).find(Boolean);
-  const direction = { lower: "Lower is better.", higher: "Higher is better.", neither: "Neither direction is better in itself." };
+  const direction = { lower: "Lower is better.", higher: "Higher is better.",
+    neither: "Neither direction is better in itself." };
   const samples = report.policies.reduce((sum, p) => sum + (p.metrics[name]?.samples ?? 0), 0);
-  byId("rank-about").textContent = [about, direction[any?.better], `${samples.toLocaleString("en")} observations in all.`]
+  byId("rank-about").textContent = [about, direction[any?.better],
+    `${samples.toLocaleString("en")} observations in all.`]
     .filter(Boolean).join(" ");
   const scale = plotScale(report, name);
   const head = [headCell("#", "number wide-only"), headCell("policy"), headCell("value", "number"), plotHead(scale),
-    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"), headCell("its 95 %", "number wide-only"), headCell("verdict")];
+    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"),
+    headCell("its 95 %", "number wide-only"), headCell("verdict")];
   const rows = ranked(report, name).map((index, place) => {
     const policy = report.policies[index];
     const metric = policy.metrics[name];
@@ -95,14 +99,16 @@ function drawRanking(report, labels, name) {
       el("td", { class: "number quiet wide-only" }, showRatioInterval(metric?.vs_reference?.ci95)),
       verdictCell(policy, metric));
   });
-  const caption = `Policies by ${name}: estimate, 95 % confidence interval, and ratio to the reference, paired by seed.`;
+  const caption = `Policies by ${name}: estimate, 95 % confidence interval, and ratio to the reference, ` +
+    "paired by seed.";
   putScrollable(byId("rank-table"), "Ranking", table(caption, head, rows));
 }
 
 function drawMetrics(report, labels) {
   const names = metricNames(report);
   const head = [headCell("metric"), ...labels.map((l) => headCell(breakable(l), "figures name"))];
-  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, breakable(name)), report.policies.map((policy) => {
+  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, breakable(name)),
+    report.policies.map((policy) => {
     const metric = policy.metrics[name];
     const word = measured(metric?.value) ? metric.vs_reference?.verdict : undefined;
     const [mark, kind] = VERDICTS[word] ?? ["", ""];
@@ -131,7 +137,8 @@ function drawFidelity(report) {
     return;
   }
   const { policy, metrics } = report.fidelity;
-  box.append(el("p", { class: "about" }, `The recording was replayed under ${policy}, which stands in for the kernel that made it, ` +
+  box.append(el("p", { class: "about" },
+    `The recording was replayed under ${policy}, which stands in for the kernel that made it, ` +
     "and compared with itself. A difference between policies smaller than this error is inconclusive."));
   const rows = Object.entries(metrics).map(([name, m]) => {
     const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
@@ -140,7 +147,8 @@ function drawFidelity(report) {
       el("td", { class: "number" }, show(m.recorded, m.unit)), el("td", { class: "number" }, show(m.replayed, m.unit)),
       el("td", { class: "number" }, showShare(m.error)), el("td", { class: missed ? "unsure" : "" }, promise));
   });
-  const head = [headCell("metric"), headCell("recorded", "number"), headCell("replayed", "number"), headCell("error", "number"), headCell("promised")];
+  const head = [headCell("metric"), headCell("recorded", "number"), headCell("replayed", "number"),
+    headCell("error", "number"), headCell("promised")];
   const scroll = el("div", { class: "scroll" });
   box.append(scroll);
   putScrollable(scroll, "Fidelity", table("Recorded and replayed, metric by metric.", head, rows));
@@ -150,27 +158,33 @@ function drawFidelity(report) {
 function drawEffects(report) {
   const effects = report.details?.effects;
   if (!effects) return remove("effects");
-  byId("effects-about").textContent = `Effects on ${effects.metric}, as ratios against the first policy and the first ` +
+  byId("effects-about").textContent =
+    `Effects on ${effects.metric}, as ratios against the first policy and the first ` +
     "elevator. An interaction is what a pair does beyond what both do by themselves.";
-  const rows = effects.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.factor), el("td", {}, breakable(row.level)),
+  const rows = effects.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.factor),
+    el("td", {}, breakable(row.level)),
     el("td", { class: "number" }, `${row.ratio.toFixed(2)}×`),
     el("td", { class: "number" }, row.ci95 ? row.ci95.map((v) => v.toFixed(2)).join(" … ") : NOT_MEASURED)));
-  const head = [headCell("factor"), headCell("level"), headCell("ratio", "number"), headCell("95 % interval", "number")];
+  const head = [headCell("factor"), headCell("level"), headCell("ratio", "number"),
+    headCell("95 % interval", "number")];
   putScrollable(byId("effects-table"), "Effects", table("Main effects and interaction.", head, rows));
 }
 
-const counted = (list) => el("ul", { class: "plain" }, list.map((c) => el("li", {}, `${c.count.toLocaleString("en")} ${c.what}`)));
+const counted = (list) => el("ul", { class: "plain" }, list.map((c) =>
+  el("li", {}, `${c.count.toLocaleString("en")} ${c.what}`)));
 const sentences = (list) => el("ul", { class: "plain" }, list.map((s) => el("li", {}, s)));
 
 function drawReproduce(report, labels) {
   const box = byId("reproduce-box");
   const d = report.details ?? {};
-  if (d.command) box.append(el("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, el("code", {}, d.command)));
+  if (d.command) box.append(el("pre", { tabindex: "0", role: "region", "aria-label": "Command" },
+    el("code", {}, d.command)));
   const facts = [
     ["Input", `${report.input.name} (${report.input.kind})`],
     ["SHA-256", report.input.sha256],
     ["Lost events", report.input.lost_events === null ? "not known" : report.input.lost_events.toLocaleString("en")],
-    ["Machine", `${report.machine.name}: ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"}, ${report.machine.hz} Hz`],
+    ["Machine", `${report.machine.name}: ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"}, ` +
+      `${report.machine.hz} Hz`],
     ["Seed", String(report.seed)],
     ["Runs", `${report.runs_per_policy} for each policy, of ${showTime(report.simulated_ns)} each`],
     ["Between runs", d.what_varies],
@@ -199,11 +213,16 @@ function drawSettings(report, labels, box) {
 
 function drawNotices(report, labels) {
   const box = byId("notices");
-  report.policies.forEach((policy, index) => policy.violations.forEach((v) => box.append(el("p", { class: "notice violated" },
-    el("b", { class: "violated-word" }, "Violated: "), `${v.checker} under ${labels[index]} at ${showTime(v.at_ns)}: ${v.message} `,
-    el("code", {}, v.reproduce)))));
+  const violated = (v, label) => el("p", { class: "notice violated" },
+    el("b", { class: "violated-word" }, "Violated: "),
+    `${v.checker} under ${label} at ${showTime(v.at_ns)}: ${v.message} `,
+    el("code", {}, v.reproduce));
+  report.policies.forEach((policy, index) => {
+    box.append(...policy.violations.map((v) => violated(v, labels[index])));
+  });
   for (const warning of report.details?.warnings ?? []) box.append(el("p", { class: "notice" }, warning));
   if (report.input.lost_events) {
-    box.append(el("p", { class: "notice" }, `The recording lost ${report.input.lost_events.toLocaleString("en")} events.`));
+    box.append(el("p", { class: "notice" },
+      `The recording lost ${report.input.lost_events.toLocaleString("en")} events.`));
   }
 }

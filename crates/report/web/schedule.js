@@ -58,7 +58,8 @@ class Schedule {
       at = end[i] = start[i] + length[i];
       busy[i + 1] = busy[i] + length[i];
     }
-    const row = { count, start, end, busy, task: Uint32Array.from(part("task")), waited: part("waited"), flags: Uint8Array.from(part("flags")), waker: Uint32Array.from(part("waker")) };
+    const row = { count, start, end, busy, task: Uint32Array.from(part("task")), waited: part("waited"),
+      flags: Uint8Array.from(part("flags")), waker: Uint32Array.from(part("waker")) };
     row.longest = Schedule.pyramid(row);
     return row;
   }

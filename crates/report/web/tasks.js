@@ -17,9 +17,11 @@ const COLUMNS = [
 const IO_COLUMNS = [
   ["I/Os", (t) => t.io?.done ?? null, (t) => show(t.io?.done, "count"), "number"],
   ["I/O bytes", (t) => t.io?.bytes ?? null, (t) => show(t.io?.bytes, "bytes"), "number wide-only"],
-  ["read p50", (t) => t.io?.read_latency_p50_ns ?? null, (t) => showTime(t.io?.read_latency_p50_ns), "number wide-only"],
+  ["read p50", (t) => t.io?.read_latency_p50_ns ?? null, (t) => showTime(t.io?.read_latency_p50_ns),
+    "number wide-only"],
   ["read p99", (t) => t.io?.read_latency_p99_ns ?? null, (t) => showTime(t.io?.read_latency_p99_ns), "number"],
-  ["write p50", (t) => t.io?.write_latency_p50_ns ?? null, (t) => showTime(t.io?.write_latency_p50_ns), "number wide-only"],
+  ["write p50", (t) => t.io?.write_latency_p50_ns ?? null, (t) => showTime(t.io?.write_latency_p50_ns),
+    "number wide-only"],
   ["write p99", (t) => t.io?.write_latency_p99_ns ?? null, (t) => showTime(t.io?.write_latency_p99_ns), "number"],
 ];
 
@@ -67,7 +69,8 @@ class Tasks {
   }
 
   drawRows() {
-    this.heads.forEach((h, i) => h.setAttribute("aria-sort", i !== this.column ? "none" : this.ascending ? "ascending" : "descending"));
+    const direction = this.ascending ? "ascending" : "descending";
+    this.heads.forEach((h, i) => h.setAttribute("aria-sort", i !== this.column ? "none" : direction));
     const index = Number(byId("task-policy").value);
     const total = this.report.policies[index].tasks.length;
     const tasks = this.matching();

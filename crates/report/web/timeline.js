@@ -6,7 +6,8 @@ const NEAREST = 20; // ns across the whole width
 
 class TimelineView {
   constructor(box, readout, tooltip) {
-    Object.assign(this, { box, readout, tooltip, schedule: null, from: 0, span: 1, scroll: 0, cpu: 0, slice: -1, wanted: null });
+    Object.assign(this, { box, readout, tooltip, schedule: null, from: 0, span: 1, scroll: 0, cpu: 0, slice: -1,
+      wanted: null });
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.frame = el("div", {
       class: "timeline", tabindex: "0", role: "application", "aria-roledescription": "schedule timeline",
@@ -15,7 +16,10 @@ class TimelineView {
     box.replaceChildren(this.frame);
     this.listen();
     new ResizeObserver(() => this.redraw()).observe(this.frame);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.colours = null; this.redraw(); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.colours = null;
+      this.redraw();
+    });
     addEventListener("beforeprint", () => { this.colours = null; this.draw(); });
     addEventListener("afterprint", () => { this.colours = null; this.draw(); });
   }
@@ -29,7 +33,8 @@ class TimelineView {
     this.cpu = Math.min(this.cpu, schedule.rows.length - 1);
     if (first) this.all();
     else this.look(this.from, this.span);
-    this.frame.setAttribute("aria-label", `Schedule of ${schedule.rows.length} CPUs under ${name}, ${schedule.total.toLocaleString("en")} slices`);
+    this.frame.setAttribute("aria-label",
+      `Schedule of ${schedule.rows.length} CPUs under ${name}, ${schedule.total.toLocaleString("en")} slices`);
   }
 
   all() { this.look(0, this.schedule.end); }
@@ -92,7 +97,8 @@ class TimelineView {
     });
     this.colours = {
       fills, paper: of("--paper"), ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), raised: of("--raised"),
-      accent: of("--accent"), dim: of("--rule"), other: of("--strong-rule"), font: getComputedStyle(document.body).fontFamily,
+      accent: of("--accent"), dim: of("--rule"), other: of("--strong-rule"),
+      font: getComputedStyle(document.body).fontFamily,
     };
     return this.colours;
   }
@@ -173,7 +179,8 @@ class TimelineView {
     flush();
   }
 
-  /** With a highlight, a wanted task stands for its crowd even where it is not the longest (as far as is cheap to see). */
+  /** With a highlight, a wanted task stands for its crowd even where it is not the longest (as far as is cheap to
+   * see). */
   standIn(row, from, to) {
     for (let i = from; i < Math.min(to, from + 64); i++) if (this.wanted(row.task[i])) return row.task[i];
     return row.task[Schedule.longestOf(row, from, to)];
@@ -219,7 +226,8 @@ class TimelineView {
     c.fillRect(ROOM.label, 0, g.plot, ROOM.overview);
     c.fillStyle = p.other;
     const step = g.plot / this.strip.load.length;
-    this.strip.load.forEach((l, x) => c.fillRect(ROOM.label + x * step, ROOM.overview * (1 - l), step + 0.3, ROOM.overview * l));
+    const height = ROOM.overview;
+    this.strip.load.forEach((l, x) => c.fillRect(ROOM.label + x * step, height * (1 - l), step + 0.3, height * l));
     const [x, w] = [(this.from / end) * g.plot, Math.max(3, (this.span / end) * g.plot)];
     c.strokeStyle = p.accent;
     c.lineWidth = 2;
@@ -253,7 +261,8 @@ class TimelineView {
     const row = this.schedule.rows[cpu];
     if (slice >= 0) {
       const { task, lines } = this.schedule.describe(row, slice);
-      this.readout.replaceChildren(el("span", {}, el("b", {}, task)), el("span", {}, `CPU ${cpu}`), ...lines.map((l) => el("span", {}, l)));
+      this.readout.replaceChildren(el("span", {}, el("b", {}, task)), el("span", {}, `CPU ${cpu}`),
+        ...lines.map((l) => el("span", {}, l)));
     } else {
       this.readout.replaceChildren(el("span", {}, `CPU ${cpu}: ${row.count.toLocaleString("en")} slices`));
     }
@@ -272,7 +281,8 @@ class TimelineView {
     const pixel = this.span / this.geometry.plot;
     const to = lowerBound(row.start, t + pixel, Math.max(0, i));
     const crowd = i >= 0 && row.end[i] - row.start[i] < pixel ? to - i : 0;
-    const { task, lines } = i >= 0 ? this.schedule.describe(row, i) : { task: "idle", lines: [`at ${showMoment(t, pixel)}`] };
+    const { task, lines } = i >= 0 ? this.schedule.describe(row, i)
+      : { task: "idle", lines: [`at ${showMoment(t, pixel)}`] };
     if (crowd > 1) lines.push(`one of about ${crowd.toLocaleString("en")} slices under the pointer`);
     this.tooltip.replaceChildren(el("b", {}, task), el("div", {}, `CPU ${cpu}`), ...lines.map((l) => el("div", {}, l)));
     this.tooltip.hidden = false;
@@ -307,7 +317,8 @@ class TimelineView {
 
   wheel(event) {
     // The page scrolls as usual until the timeline was clicked or Ctrl is held.
-    if (!event.ctrlKey && document.activeElement !== this.frame && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
+    const isVertical = Math.abs(event.deltaX) <= Math.abs(event.deltaY);
+    if (!event.ctrlKey && document.activeElement !== this.frame && isVertical) return;
     event.preventDefault();
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       this.look(this.from + ((event.deltaX || event.deltaY) / this.geometry.plot) * this.span, this.span);
@@ -343,7 +354,9 @@ class TimelineView {
     const { moved, overview } = this.drag;
     this.drag = null;
     const cpu = this.rowAt(event.clientY);
-    if (!moved && !overview && cpu >= 0) this.choose(cpu, Schedule.at(this.schedule.rows[cpu], this.timeAt(event.clientX)));
+    if (!moved && !overview && cpu >= 0) {
+      this.choose(cpu, Schedule.at(this.schedule.rows[cpu], this.timeAt(event.clientX)));
+    }
   }
 
   key(event) {
