@@ -1,4 +1,4 @@
-//! Tells the program which commit it was built from, where there is a repository to ask.
+//! Passes the commit the program is built from, if it is in a repository.
 
 use std::process::Command;
 

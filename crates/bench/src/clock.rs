@@ -18,7 +18,8 @@ pub(crate) struct Fastest {
 
 /// Runs `batch` with increasing numbers of rounds until `budget` is spent.
 ///
-/// # Errors The first error of `batch`.
+/// # Errors
+/// The first error of `batch`.
 pub(crate) fn fastest<E>(budget: Duration, mut batch: impl FnMut(u64) -> Result<(), E>) -> Result<Fastest, E> {
     let began = Instant::now();
     let (mut best, mut turns, mut size) = (f64::INFINITY, 0, 64u64);

@@ -16,7 +16,8 @@ const SERVICE: Span = Span::from_us(10);
 /// Times `elevator` with `waiting` requests for about `budget`. Returns ns per request (chosen, completed and replaced
 /// by another of its submitter), without the driver's own cost.
 ///
-/// # Errors No request waits, or the elevator holds requests back forever.
+/// # Errors
+/// No request waits, or the elevator holds requests back forever.
 pub fn cost(elevator: &ElevatorSpec, waiting: u32, budget: Duration) -> Result<f64, String> {
     if waiting == 0 {
         return Err("at least one request must wait".into());

@@ -26,7 +26,8 @@ const ROUNDS: usize = 3;
 /// The second result is the speed of the [bare loop](BareLoop::beside) on the same work, measured alternately with the
 /// simulator; `None` for work without sleeps and for several CPUs, which the loop does not support.
 ///
-/// # Errors An impossible size, a fault of the policy, or a violated checker.
+/// # Errors
+/// An impossible size, a fault of the policy, or a violated checker.
 pub fn speed(
     policy: &PolicySpec,
     size: Size,
@@ -85,7 +86,8 @@ impl<R: FnMut(Time) -> Result<(Duration, u64), String>> Rounds<R> {
 
 /// One timed run, including the host's setup of the tasks but not the creation of the workload.
 ///
-/// # Errors As [`speed`].
+/// # Errors
+/// As [`speed`].
 pub fn once(policy: &PolicySpec, size: Size, decisions: u64) -> Result<Speed, String> {
     let (took, decisions) = simulate(policy, size, horizon(size, decisions), Pattern::Sleeps)?;
     Ok(Speed { end_to_end_ns: nanoseconds(took) / decisions as f64, decisions })

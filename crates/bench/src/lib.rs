@@ -36,7 +36,8 @@ pub struct Size {
 
 /// The machine of a size: cores of 2 threads, caches of 8 CPUs, nodes of 64, HZ 1000, no costs.
 ///
-/// # Errors As [`Machine::new`]: no CPU, or too many.
+/// # Errors
+/// As [`Machine::new`]: no CPU, or too many.
 pub fn machine_of(cpus: usize) -> Result<Machine, String> {
     let list = (0..cpus as u32)
         .map(|i| goodness_core::Cpu { core: i / 2, cache: i / 8, node: i / 64, capacity: 1024 })

@@ -16,7 +16,8 @@ const CPU: CpuId = CpuId(0);
 /// of length `quantum`, the requeue and the next pick. This includes the policy's referee, some ten nanoseconds for
 /// every policy.
 ///
-/// # Errors A task the policy rejects, or a policy that picks none.
+/// # Errors
+/// A task the policy rejects, or a policy that picks none.
 pub fn cost(policy: &PolicySpec, tasks: &[Task], quantum: Span, batches: u32) -> Result<f64, String> {
     let machine = machine_of(1)?;
     let made = policy.make(&machine, Seed(1));

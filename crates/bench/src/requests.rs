@@ -22,7 +22,8 @@ pub struct Speed {
 /// Sends `count` random 4 KiB requests of eight submitters, half of them reads, through the layer of `elevator`, with
 /// about `waiting` of them waiting. Returns the fastest of three runs, as other work can only slow a run down.
 ///
-/// # Errors An invalid setting, or work that makes no progress.
+/// # Errors
+/// An invalid setting, or work that makes no progress.
 pub fn speed(elevator: &ElevatorSpec, waiting: u32, count: u64) -> Result<Speed, String> {
     let best = |is_watched| {
         let mut best = f64::INFINITY;
@@ -36,7 +37,8 @@ pub fn speed(elevator: &ElevatorSpec, waiting: u32, count: u64) -> Result<Speed,
 
 /// One run: CPU time per request in ns.
 ///
-/// # Errors As [`speed`].
+/// # Errors
+/// As [`speed`].
 pub fn once(elevator: &ElevatorSpec, waiting: u32, count: u64, is_watched: bool) -> Result<f64, String> {
     let device = goodness_device::by_name(&format!("null:depth={DEPTH},latency=10us"), Seed(1))?;
     let outstanding = waiting.saturating_add(DEPTH);

@@ -64,7 +64,8 @@ fn rates(end_to_end_ns: f64) -> Result<(f64, f64), Missing> {
 
 /// Times `policy` at `size`: its calls for `budget`, and a whole run of about `decisions` decisions of `pattern`.
 ///
-/// # Errors An impossible size, or a fault.
+/// # Errors
+/// An impossible size, or a fault.
 pub fn row(policy: &PolicySpec, size: Size, budget: Duration, decisions: u64, pattern: Pattern) -> Result<Row, String> {
     let fail = |sentence: String| format!("{policy}: {sentence}");
     let cost = verbs::cost(policy, size, budget).map_err(fail)?;
@@ -118,7 +119,8 @@ pub struct RequestRow {
 
 /// Times `elevator` with `waiting` requests: its calls for `budget`, and a run of `requests`.
 ///
-/// # Errors An impossible size, or a fault.
+/// # Errors
+/// An impossible size, or a fault.
 pub fn request_row(
     elevator: &ElevatorSpec,
     waiting: u32,

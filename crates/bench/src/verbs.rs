@@ -107,7 +107,8 @@ impl Driver {
 
     /// `count` rounds, one CPU after the other; a burst passes once all CPUs had theirs.
     ///
-    /// # Errors An invalid answer of the policy.
+    /// # Errors
+    /// An invalid answer of the policy.
     pub fn batch(&mut self, count: u64) -> Result<(), String> {
         for _ in 0..count {
             let cpu = CpuId(self.next_cpu as u32);

@@ -1,4 +1,4 @@
-//! `goodness bench`: what a decision costs, and how it grows.
+//! `goodness bench`: cost of decisions by number of tasks and CPUs.
 
 mod elevators;
 
@@ -15,11 +15,12 @@ use std::time::Duration;
 
 /// Time decisions of each policy by number of tasks and CPUs; with --elevator, time requests.
 ///
-/// decision_ns is the cost of the policy's own verbs (a pick, the charge that ends the stint, a wake-up);
-/// end_to_end_ns is the CPU time of the whole simulator per decision, metrics and checkers on; --work says on what.
-/// On one CPU and work that sleeps, bare_ns is the same for a bare loop over a binary heap and a histogram (for cfs and
-/// eevdf: over a BTreeMap) that serves the same work, timed in turn with the simulator; the last column is their ratio.
-/// With --elevator, decision_ns is that of the elevator's verbs (a request chosen, completed and replaced), and
+/// decision_ns is the cost of the policy alone: a pick, the charge at the end of the slice, a wake-up. end_to_end_ns is
+/// the CPU time of the whole simulator per decision, with metrics and checkers, on the work given by --work. bare_ns,
+/// on one CPU and work that sleeps, is the same for a minimal loop (a binary heap of events, or a BTreeMap for cfs and
+/// eevdf, and a histogram) on the same work; the last column is the ratio of the two.
+///
+/// With --elevator, decision_ns is the cost of the elevator alone (a request chosen, completed and replaced), and
 /// end_to_end_ns is the CPU time of a random 4 KiB request through the block layer to a device that costs nothing.
 #[derive(Args)]
 #[command(after_help = "\
@@ -82,7 +83,7 @@ impl Bench {
     /// Measures and prints.
     ///
     /// # Errors
-    /// Unknown policies or tunables, sizes out of range, faults found on the way.
+    /// Unknown policies or tunables, sizes out of range, faults.
     pub fn run(&self) -> Result<u8, Failure> {
         let budget = self.time()?;
         if !self.elevator.is_empty() {

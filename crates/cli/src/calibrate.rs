@@ -1,4 +1,4 @@
-//! `goodness calibrate`: what scheduling costs on the machine at hand, as a machine file.
+//! `goodness calibrate`: measures the scheduling costs of this machine and writes a machine file.
 
 use crate::failure::{Failure, exit};
 use crate::{output, progress};
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Measure this machine, for --machine FILE: switching, waking and moving tasks, sleeps, caches, tick and topology.
 ///
-/// It needs no root and takes two or three seconds. The figures are medians; other work makes them too high, so measure
-/// a quiet machine. What cannot be measured here is named and left out. docs/machines.md says how each is measured.
+/// Needs no root and takes two or three seconds. The figures are medians. Other work makes them too high, so measure a
+/// quiet machine. Costs that cannot be measured are named and left out. See docs/machines.md.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ impl Calibrate {
     /// Measures, and writes or prints the file.
     ///
     /// # Errors
-    /// An output that cannot be written; no pipes, threads or processes to measure with.
+    /// An output that cannot be written, or no pipes, threads or processes to measure with.
     pub fn run(&self) -> Result<u8, Failure> {
         if let Some(path) = self.output.as_deref().filter(|path| path.extension().is_none_or(|end| end != "toml")) {
             let shown = path.display();

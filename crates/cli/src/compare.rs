@@ -14,12 +14,12 @@ use std::path::PathBuf;
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
 
-/// Rank schedulers on the same work, with intervals and verdicts.
+/// Rank schedulers on the same work, with confidence intervals and verdicts.
 ///
 /// INPUT is a recording of scheduling or block I/O (`goodness list formats`), an experiment (.toml), an rt-app file
-/// (.json), a fio job file (.fio) or a built-in workload (`goodness list workloads`). Without it, a recording shipped
-/// with the program is replayed. The first policy is the reference; for a recording it is the recording kernel's own.
-/// Every policy sees the same seeds.
+/// (.json), a fio job file (.fio) or a built-in workload (`goodness list workloads`). Default: a recording shipped with
+/// the program. All policies are compared with the first one; for a recording, that is the recording kernel's own. All
+/// policies get the same random seeds.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -33,11 +33,11 @@ Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided (--decide), 4 a chec
 pub struct Compare {
     /// Recording, experiment, rt-app or fio file, or built-in workload.
     pub input: Option<String>,
-    /// Policy, with settings: eevdf:base_slice=3ms. May be repeated. By default a standard set.
+    /// Policy with settings: eevdf:base_slice=3ms. May be repeated. Default: a standard set.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
-    /// Elevator of the disks, with settings: bfq:low_latency=off. May be repeated; every policy is run with every
-    /// elevator. By default those of today and before.
+    /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
+    /// elevator. Default: current and older elevators.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Vec<String>,
     /// Runs of each policy.
@@ -65,7 +65,7 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Runs, ranks, writes.
+    /// Runs, ranks and writes.
     ///
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
@@ -118,7 +118,7 @@ impl Compare {
     }
 }
 
-/// What a report of this program says besides its results.
+/// Parts of a report that do not come from the runs.
 pub fn circumstances(input: model::Input, details: Details, again: &dyn Fn(&Again) -> String) -> Circumstances<'_> {
     Circumstances { input, details, commit: option_env!("GOODNESS_COMMIT").map(str::to_string), again }
 }

@@ -1,4 +1,4 @@
-//! `goodness conform`: a scenario in the simulator and on the running kernel, side by side.
+//! `goodness conform`: compares the simulator with the running kernel.
 
 use crate::failure::{Failure, exit};
 use crate::watching::Watching;
@@ -15,13 +15,14 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Simulate a scenario, play it on the running kernel, and say how far the two agree.
+/// Simulate a scenario, play it on the running kernel, and compare the two.
 ///
-/// The same file is simulated and played by real threads: shares of CPU time, context switches and wake-up latencies
-/// stand side by side, task by task. Without -p it is the running kernel's own scheduler against its model; with --live
-/// any policy, loaded into the kernel by `goodness live`, against itself in the simulator. The simulated machine has
-/// the play's number of CPUs, the kernel's HZ and no costs unless --machine says more (`goodness calibrate`); under a
-/// loaded policy a switch costs the middle of what its decisions took.
+/// The same file is simulated and played by real threads. CPU shares, context switches and wake-up latencies are
+/// compared task by task. Without -p, the running kernel's scheduler is compared with its model. With --live, a policy
+/// is loaded into the kernel by `goodness live` and compared with itself in the simulator.
+///
+/// The simulated machine has the play's number of CPUs, the kernel's HZ and no costs, unless --machine gives them
+/// (`goodness calibrate`). Under a loaded policy, a context switch costs the median decision latency.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -40,14 +41,14 @@ pub struct Conform {
     /// Play under `goodness live POLICY` instead of the kernel's own scheduler (root, sched_ext).
     #[arg(long, requires = "policy")]
     live: bool,
-    /// Duration, warm-up included; the file's own by default.
+    /// Duration including warm-up. Default: the file's own.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
-    /// The simulated machine, if it is to have costs: a file from `goodness calibrate`. CPUs and HZ are the play's.
+    /// Simulated machine with costs: a file from `goodness calibrate`. CPUs and HZ are those of the play.
     #[arg(long)]
     machine: Option<String>,
-    /// Simulations, each with the tick at another phase and the tasks beginning in another order, within 100 µs, and on
-    /// other CPUs, which a play leaves to chance; the play is held against their range.
+    /// Number of simulations. They differ in tick phase, start order (within 100 µs) and initial CPUs, which are random
+    /// in a play. The play is compared with their range.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Random seed.
@@ -101,7 +102,7 @@ impl Conform {
         self.json.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
-    /// The policy asked for, else the running kernel's own.
+    /// The requested policy, else the running kernel's own.
     fn policy(&self) -> Result<PolicySpec, Failure> {
         match &self.policy {
             Some(text) => Ok(PolicySpec::parse(text)?),
@@ -119,7 +120,7 @@ impl Conform {
         Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(work).map_err(Failure::from)
     }
 
-    /// Plays under the policy, loaded into the kernel; with how long decisions took.
+    /// Plays under the policy, loaded into the kernel. Also returns the decision latency.
     fn play_live(&self, policy: &PolicySpec) -> Result<(Played, Option<Decisions>), Failure> {
         let failed = |what: &str, error: &dyn std::fmt::Display| Failure::other(format!("{what}: {error}"));
         let folder = tempfile::tempdir().map_err(|error| failed("no scratch folder", &error))?;
@@ -196,7 +197,7 @@ impl Conform {
     }
 }
 
-/// The CPUs that a loaded policy gets: all that this command may use but the first, which its daemon has.
+/// CPUs of a loaded policy: all this command may use except the first, which is the daemon's.
 fn governed() -> Result<String, Failure> {
     let cpus: Vec<String> = goodness_play::playable_cpus().iter().skip(1).map(|cpu| cpu.0.to_string()).collect();
     match cpus.is_empty() {
@@ -205,7 +206,7 @@ fn governed() -> Result<String, Failure> {
     }
 }
 
-/// The simulated share: the mean, or from where to where it went.
+/// The simulated share: the mean, or the range.
 fn percents(share: &Both) -> String {
     match share.range {
         Some((least, most)) if most - least > WIDE => format!("{:.0}–{}", 100.0 * least, figure::percent(Some(most))),
@@ -233,7 +234,7 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Passes on what `goodness live` said beside its result; its error and exit code become this command's.
+/// Passes on what `goodness live` printed besides its result; its error and exit code become this command's.
 fn told(policy: &PolicySpec, live: &Output) -> Result<(), Failure> {
     let said = String::from_utf8_lossy(&live.stderr);
     let (errors, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with("error: "));

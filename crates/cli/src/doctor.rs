@@ -1,4 +1,4 @@
-//! `goodness doctor`: what works on this machine, and what to do where it does not.
+//! `goodness doctor`: checks what works on this machine, with remedies.
 
 use crate::failure::{Failure, exit};
 use crate::output;
@@ -8,9 +8,9 @@ use goodness_race::doctor::{Finding, findings};
 use goodness_restore::Owner;
 use serde_json::json;
 
-/// Check what works on this machine, what to install, and what killed commands have left.
+/// Check what works on this machine, what to install, and what killed commands have left behind.
 ///
-/// One line for each thing that some command needs. Nothing is changed, except with --restore.
+/// One line per requirement of a command. Changes nothing, except with --restore.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Looks, and undoes if asked to.
+    /// Checks, and undoes leftovers on request.
     ///
     /// # Errors
     /// Something could not be undone.
@@ -53,8 +53,8 @@ impl Doctor {
     }
 }
 
-/// A row for each; who needs it stands where it is missing, in the same cell: a column for it would leave none enough
-/// room.
+/// One row per finding. The commands that need a missing item are named in the same cell, because a column of their own
+/// would not fit.
 fn table(findings: &[Finding]) -> Table {
     let mut table = output::table();
     for finding in findings {

@@ -7,11 +7,11 @@ use goodness_sys::cpu_list::CpuList;
 use goodness_ublk::{ElevateError, Options, Report, Standing, Told};
 use std::path::PathBuf;
 
-/// Put an elevator before a disk: a block device whose queue it is, over a file or a block device (root; ublk).
+/// Run an elevator for a real disk: creates a block device on top of a file or a block device (root; ublk).
 ///
-/// The same elevator that the simulator runs orders the requests of real programs: file systems, databases, fio.
-/// Flushes and durable writes (FUA) are honoured, and a server that is killed can be followed by another one without a
-/// loss. It runs until Ctrl-C or `goodness elevate stop`; then it says what was done and what it cost.
+/// The simulator's elevator orders the requests of real programs: file systems, databases, fio. Flushes and durable
+/// writes (FUA) are honoured. If the server is killed, --recover continues without data loss. Runs until Ctrl-C or
+/// `goodness elevate stop`, then prints statistics and overhead.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -33,10 +33,10 @@ ended before it should; requests wait for another one."
 pub struct Elevate {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The elevator, with settings: NAME or NAME:KEY=VALUE,KEY=VALUE.
+    /// Elevator with settings: NAME or NAME:KEY=VALUE,KEY=VALUE.
     #[arg(required_unless_present = "recover")]
     elevator: Option<String>,
-    /// Backing of the device: a file, or a block device that nobody uses. Its contents stay until you write.
+    /// Backing of the device: a file, or an unused block device. Its contents stay until you write.
     #[arg(value_name = "DEVICE-OR-FILE", required_unless_present = "recover", conflicts_with = "recover")]
     backing: Option<PathBuf>,
     /// Requests that the backing has at a time; the others wait in the elevator.
@@ -48,13 +48,13 @@ pub struct Elevate {
     /// Confine the server to these CPUs.
     #[arg(long, value_name = "CPUS", conflicts_with = "recover")]
     cpus: Option<CpuList>,
-    /// Tell the elevator that seeking costs. By default as the kernel says of the backing, or yes if it does not know.
+    /// Whether the disk rotates, for the elevator. Default: as the kernel reports for the backing, else yes.
     #[arg(long, value_enum, conflicts_with = "recover")]
     rotational: Option<YesOrNo>,
-    /// Single reads by which the overhead is measured at the start; 0: none.
+    /// Reads that measure the overhead at the start; 0 for no measurement.
     #[arg(long, default_value_t = 32, value_name = "N", conflicts_with = "recover")]
     probes: u32,
-    /// Serve device N again, whose server was killed; with the same elevator unless another one is named.
+    /// Take over device N, whose server was killed, with the same elevator unless one is given.
     #[arg(long, value_name = "N")]
     recover: Option<u32>,
     /// Show the state of device 0, or the only one: the same as `goodness elevate status`.
@@ -79,7 +79,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show a device's requests, merges, distance, latency and overhead.
+    /// Show a device's requests, merges, seek distance, latency and overhead.
     Status {
         /// The number in /dev/ublkbN; not needed where there is only one.
         device: Option<u32>,
@@ -95,7 +95,7 @@ enum Command {
 }
 
 impl Elevate {
-    /// Serves, or asks those who do.
+    /// Serves a device, or sends a command to its server.
     ///
     /// # Errors
     /// No root, no ublk, an unknown elevator, a backing in use, …: a sentence with the remedy.

@@ -1,4 +1,4 @@
-//! How a command fails: a sentence for stderr and an exit code.
+//! Failure of a command: a sentence for stderr and an exit code.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub mod exit {
     pub const FAILURE: u8 = 1;
     /// Bad usage or bad input.
     pub const USAGE: u8 = 2;
-    /// A verdict was asked for and the runs do not give one.
+    /// A verdict was requested and the runs are undecided.
     pub const INCONCLUSIVE: u8 = 3;
     /// A checker was violated.
     pub const VIOLATED: u8 = 4;
@@ -19,7 +19,7 @@ pub mod exit {
 /// A sentence and the exit code that goes with it.
 #[derive(Debug)]
 pub struct Failure {
-    /// What, where, and the remedy.
+    /// Problem, place, and remedy.
     pub sentence: String,
     /// One of [`exit`].
     pub code: u8,
@@ -48,9 +48,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Letters in a row, without a space, that are printed. A choice: above any path and any sensible setting.
+/// Longest word printed in full. A choice: longer than any path or sensible setting.
 const WORD_MAX: usize = 1000;
-/// What is kept of a longer word.
+/// Characters kept of a longer word.
 const WORD_KEPT: usize = 100;
 
 /// `sentence` with words of absurd length cut: it may repeat what a file held.

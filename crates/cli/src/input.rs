@@ -1,11 +1,11 @@
-//! How inputs are named and read on a command line.
+//! Options for reading inputs.
 
 use crate::failure::Failure;
 use crate::words::quoted;
 use goodness::{Arrivals, BlockEvents, OpenOptions, Others};
 use goodness_core::Span;
 
-/// How inputs are read.
+/// Options for reading inputs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct InputOptions {
     /// Machine to run on: a preset, a TOML file, or an inline table such as cpus=2,hz=250 (`goodness list machines`).
@@ -20,11 +20,11 @@ pub struct InputOptions {
     /// Leave out tasks that do not belong to the recorded command.
     #[arg(long)]
     pub without_others: bool,
-    /// Policy that made the recording, where its kernel version does not tell.
+    /// Policy that made the recording, if its kernel version does not determine it.
     #[arg(long, value_name = "POLICY")]
     pub recorded_by: Option<String>,
-    /// The disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). By default a trace's
-    /// own service times, or sata-7200-4tb where it has none; nvme for fio.
+    /// Disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). Default: the trace's own
+    /// service times, or sata-7200-4tb if it has none; nvme for fio.
     #[arg(long, value_name = "DEVICE[:KEY=VAL,…]")]
     pub device: Option<String>,
     /// Events of a block I/O trace to replay.
@@ -38,7 +38,7 @@ pub struct InputOptions {
     pub io_cost: Option<String>,
 }
 
-/// What of a trace of block I/O is replayed.
+/// Events of a block-I/O trace to replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BlockEventsChoice {
     /// Arrivals at the block layer.
@@ -48,7 +48,7 @@ pub enum BlockEventsChoice {
     Issue,
 }
 
-/// How wake-ups from outside a recording are replayed.
+/// Replay of wake-ups from outside a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ArrivalsChoice {
     /// After the same delay since the wait began (closed loop).
@@ -59,10 +59,10 @@ pub enum ArrivalsChoice {
 }
 
 impl InputOptions {
-    /// As the library takes them.
+    /// Converts to the library's options.
     ///
     /// # Errors
-    /// A time that is none.
+    /// An invalid time.
     pub fn read(&self) -> Result<OpenOptions, Failure> {
         let cost = self.io_cost.as_deref().map(Span::parse).transpose();
         Ok(OpenOptions {

@@ -11,12 +11,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Let a policy decide for real threads of this machine: sched_ext, root, Linux.
+/// Schedule real threads of this machine with a policy (sched_ext; root; Linux).
 ///
-/// The policy is the one that simulations use, unchanged. With a command, the command and all it starts are scheduled
-/// by it, on every CPU but the first, which the daemon keeps; everything else stays with the kernel. Without one, any
-/// thread that asks for SCHED_EXT (class 7) is. Whatever ends it, also kill -9 or a hang, the kernel's own scheduler
-/// takes over within seconds.
+/// The policy is the simulator's, unchanged. With a command, the policy schedules the command and all its children, on
+/// every CPU but the first, which the daemon uses; the kernel schedules everything else. Without a command, it
+/// schedules all threads in class SCHED_EXT (7). However it ends, including kill -9 and hangs, the kernel's own
+/// scheduler takes over within seconds.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -38,7 +38,7 @@ What a policy sees of a kernel, and what differs from the simulator: docs/live.m
 pub struct Live {
     #[command(subcommand)]
     action: Option<Action>,
-    /// The policy, with settings if need be: NAME[:key=value,…]. See `goodness list policies`.
+    /// Policy with settings: NAME[:key=value,…]. See `goodness list policies`.
     #[arg(required = true)]
     policy: Option<String>,
     /// The policy's CPUs, below 64 (all but the first).
@@ -69,7 +69,7 @@ pub struct Live {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the policy that runs live, each task's share, and the latency of decisions.
+    /// Show the loaded policy, each task's share, and the decision latency.
     Status(Watching),
     /// End the policy that runs live.
     Stop,
@@ -94,7 +94,7 @@ impl Live {
     /// Runs it.
     ///
     /// # Errors
-    /// No root, no sched_ext, an unknown policy, a policy that decides what cannot be, …
+    /// No root, no sched_ext, an unknown policy, an invalid decision of the policy, …
     pub fn run(&self) -> Result<u8, Failure> {
         match &self.action {
             Some(Action::Status(watching)) => watching.run(),
@@ -216,7 +216,7 @@ impl Watching {
 /// Tasks listed at most; the rest is counted.
 const TASKS_SHOWN: usize = 30;
 
-/// What goes on, for people.
+/// The status as a table.
 fn table(status: &Status) -> String {
     let settings: Vec<String> = status.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! `goodness`: how good is this scheduler, for this work, on this machine?
+//! The command line: `goodness`.
 
 /// `println!` that survives `| head`.
 macro_rules! say {
@@ -49,10 +49,10 @@ use failure::{Failure, exit};
 use not_built::{calibrate, conform, doctor, elevate, live, play, race, record};
 use std::process::ExitCode;
 
-/// How good is this scheduler, for this work, on this machine?
+/// Compare schedulers, by simulation and on real kernels.
 ///
-/// Schedulers are simulated on recorded or modelled work, compared with statistics, and held against what real
-/// kernels did.
+/// Simulates schedulers on recorded or modelled work, compares them with statistics, and checks the simulation against
+/// real kernels.
 #[derive(Parser)]
 #[command(name = "goodness", version, max_term_width = 100, after_help = FIRST_STEPS)]
 struct Arguments {
@@ -62,18 +62,17 @@ struct Arguments {
 
 const FIRST_STEPS: &str = "\
 First steps:
-  goodness compare                          the shipped recording under the standard field of schedulers
-  goodness compare mixed -p eevdf -p o1     a built-in workload under two of them
+  goodness compare                          the shipped recording under a standard set of schedulers
+  goodness compare mixed -p eevdf -p o1     a built-in workload under two schedulers
   sudo goodness record -o my.ftrace.gz -d 5s     five seconds of this machine
-  goodness verify my.ftrace.gz              how faithfully its replay repeats the recording
-  goodness compare my.ftrace.gz             which scheduler suits it
+  goodness verify my.ftrace.gz              how closely a replay reproduces it
+  goodness compare my.ftrace.gz             rank schedulers on it
   goodness play examples/02-nice.toml -d 5s      the same work as real threads, under this kernel's scheduler
   goodness race spin-nice                   a race on this machine's own kernel; see goodness race --help
   goodness doctor                           what works here, and what to install
-  goodness study panasyuk-2009              a published table beside what the mechanism gives
+  goodness study panasyuk-2009              reproduce a published table
 
-Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 inconclusive where a verdict was asked for, \
-4 a checker was violated.";
+Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 undecided (--decide), 4 a checker was violated.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -81,13 +80,13 @@ enum Command {
     Compare(compare::Compare),
     /// Run one policy once, in detail.
     Run(run::Run),
-    /// Simulate a scenario, play it on the running kernel, and say how far the two agree.
+    /// Simulate a scenario, play it on the running kernel, and compare the two.
     Conform(conform::Conform),
     /// Play the work as real threads, under the scheduler of the running kernel.
     Play(play::Play),
     /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
-    /// Measure how faithfully a replay repeats its recording.
+    /// Measure how closely a replay reproduces its recording.
     Verify(verify::Verify),
     /// Summarise a trace, in constant memory.
     Summarise(summarise::Summarise),
@@ -95,19 +94,19 @@ enum Command {
     List(list::List),
     /// Reproduce published results, side by side with their numbers.
     Study(study::Conduct),
-    /// Put an elevator before a real disk (root; ublk; Linux).
+    /// Run an elevator for a real disk (root; ublk; Linux).
     Elevate(Box<elevate::Elevate>),
     /// Measure what scheduling costs on this machine, for --machine.
     Calibrate(calibrate::Calibrate),
     /// Time decisions of policies and elevators.
     Bench(bench::Bench),
-    /// Let a policy decide for real threads of this machine (root; Linux with sched_ext).
+    /// Schedule real threads of this machine with a policy (root; Linux with sched_ext).
     Live(live::Live),
     /// Race real servers under what this machine's kernel offers.
     Race(race::Race),
-    /// Check what works on this machine, and undo what killed commands have left.
+    /// Check what works on this machine, and undo leftovers of killed commands.
     Doctor(doctor::Doctor),
-    /// What a race runs of this program itself.
+    /// Subprocess of a race.
     #[cfg(feature = "live")]
     #[command(hide = true, name = goodness_race::subprocess::Launcher::COMMAND)]
     RaceSubprocess(race_subprocess::RaceSubprocess),
@@ -118,7 +117,7 @@ enum Command {
 }
 
 impl Command {
-    /// Does what was asked for; the exit code.
+    /// Runs the command. Returns the exit code.
     fn run(self) -> Result<u8, Failure> {
         if matches!(
             self,

@@ -1,5 +1,5 @@
-//! `goodness manual`, hidden and in no ordinary build: man pages and completions from the definition of the command
-//! line.
+//! `goodness manual`, hidden and not in ordinary builds: man pages and shell completions, generated from the command
+//! line's definition.
 
 use crate::failure::{Failure, exit};
 use clap::Args;
@@ -8,14 +8,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Write man pages and completions of bash, zsh and fish below a folder, as they lie below /usr.
+/// Write man pages and completions of bash, zsh and fish to a folder, laid out as below /usr.
 #[derive(Args)]
 pub struct Manual {
     /// Folder to write below.
     folder: PathBuf,
 }
 
-/// Where each shell looks for the completions of `goodness`, below /usr.
+/// Folders of completions by shell, below /usr.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "share/bash-completion/completions/goodness"),
     (Shell::Zsh, "share/zsh/site-functions/_goodness"),

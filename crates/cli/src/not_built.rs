@@ -1,6 +1,6 @@
 //! The commands that a build without the feature `live` leaves out: those for this machine's own kernel.
 
-/// A command that takes whatever is typed and says how it is built.
+/// Declares a command that accepts any arguments and explains how to build it.
 macro_rules! not_built {
     ($($module:ident: $name:ident, $command:literal;)*) => {$(
         pub mod $module {
@@ -8,13 +8,13 @@ macro_rules! not_built {
             #[derive(clap::Args)]
             #[command(disable_help_flag = true)]
             pub struct $name {
-                /// What the command would be told.
+                /// Ignored arguments.
                 #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
                 _words: Vec<std::ffi::OsString>,
             }
 
             impl $name {
-                /// Says how it is built.
+                /// Explains how to build the command.
                 ///
                 /// # Errors
                 /// Always.

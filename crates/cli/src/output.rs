@@ -1,4 +1,4 @@
-//! Where results go: the terminal, standard output as JSON, files.
+//! Output of results: terminal, JSON, files.
 
 use crate::failure::Failure;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -22,8 +22,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Refuses files that cannot be written, one file for two outputs, and a file that is the input, before any
-    /// work is done.
+    /// Rejects files that cannot be written, one file for two outputs, and an output that is the input, before any work
+    /// is done.
     ///
     /// # Errors
     /// A sentence naming the file.
@@ -37,7 +37,7 @@ impl Outputs {
         Timelines { slices: if is_wanted { slices } else { 0 }, with_queues: self.perfetto.is_some() }
     }
 
-    /// Shows the report and writes the files asked for.
+    /// Prints the report and writes the requested files.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -72,7 +72,7 @@ impl Outputs {
     }
 }
 
-/// Refuses files that cannot be written, one file for two options, and a file that is the input, before any work is
+/// Rejects files that cannot be written, one file for two options, and an output that is the input, before any work is
 /// done.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ fn writable(path: &Path) -> Result<(), String> {
     })
 }
 
-/// The place a path means, links followed, whether or not there is a file yet.
+/// The path with links followed, whether or not the file exists.
 fn resolved(path: &Path) -> PathBuf {
     let path = &atomic::target(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -173,7 +173,7 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
     }
 }
 
-/// Columns of the terminal; 80 where nobody says.
+/// Width of the terminal in columns; 80 if unknown.
 fn width(terminal: bool) -> u16 {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     columns.or_else(|| terminal.then(|| console::Term::stdout().size().1)).unwrap_or(80).clamp(60, 160)

@@ -1,16 +1,15 @@
-//! Opening a pipe that nobody writes to waits for ever, and so does a terminal: after a second the program says for
-//! what it waits.
+//! A message for inputs that block: opening a pipe without a writer, or reading a terminal, may wait forever. After a
+//! second the program tells what it waits for.
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How long nothing is said.
+/// Delay of the message.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// While it lives, the program waits for input; if that takes long, standard error says so. Dropped in time, it says
-/// nothing.
+/// Prints a message on standard error if it lives long. Drop it when the input has arrived.
 pub struct Patience {
     _alive: Option<Sender<()>>,
 }

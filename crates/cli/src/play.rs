@@ -1,4 +1,4 @@
-//! `goodness play`: the work as real threads, under the scheduler of the running kernel.
+//! `goodness play`: runs the work as real threads under the running kernel's scheduler.
 
 use crate::failure::{Failure, exit};
 use crate::output;
@@ -13,12 +13,12 @@ use goodness_sys::cpu_list::CpuList;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Play the work of an experiment as real threads of this machine, under the scheduler of its kernel.
+/// Play the work of an experiment as real threads of this machine, under its kernel's scheduler.
 ///
-/// The tasks of the file become threads of their names: they compute for as much CPU time, sleep, wait for each
-/// other, yield, fork and change their nice as the simulated ones do, with the same seed to the same lengths. CPU n of
-/// the file is the n-th CPU this command may use (taskset). What is printed was measured: CPU time and switches as the
-/// kernel counts them, and how late each task ran after a sleep was due or somebody woke it.
+/// Each task of the file becomes a thread of that name. It computes for the given CPU time, sleeps, waits for other
+/// tasks, yields, forks and changes its nice like the simulated task; the same seed gives the same lengths. CPU n of
+/// the file is the n-th CPU this command may use (taskset). Printed are measurements: CPU time and context switches
+/// from the kernel, and wake-up latencies.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,7 @@ ended it early.")]
 pub struct Play {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
     input: String,
-    /// Duration, warm-up included; the file's own by default.
+    /// Duration including warm-up. Default: the file's own.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
     /// The CPUs that tasks may use; CPU n of the file is the n-th of them. By default those of this command.
@@ -70,7 +70,7 @@ impl Play {
     /// Plays and prints.
     ///
     /// # Errors
-    /// Bad input, work that cannot be played, what needs root, a file that cannot be written.
+    /// Bad input, work that cannot be played, missing root permission, a file that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
         output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(length).transpose()?;
@@ -140,7 +140,7 @@ impl Play {
     }
 }
 
-/// What the reader of the table should know.
+/// Remarks on the table.
 fn remarks(played: &Played, input: &Work) -> Vec<String> {
     let mut all = input.details.warnings.clone();
     let (has, cpus) = (input.machine.cpu_count(), played.cpus.len());

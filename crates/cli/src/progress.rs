@@ -14,7 +14,7 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
     bar
 }
 
-/// A counter of simulations whose number is not known beforehand.
+/// A progress counter of simulations without a known total.
 pub fn counter(what: String) -> ProgressBar {
     let counter = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} simulations {elapsed}") {

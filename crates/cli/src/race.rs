@@ -18,11 +18,11 @@ use goodness_work::text_file;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::path::{Path, PathBuf};
 
-/// Race real servers under what this machine's kernel offers: nice, classes, slices, weights, I/O schedulers.
+/// Race real servers under different kernel settings: nice, classes, slices, weights, I/O schedulers.
 ///
-/// A race file names a load and two arms or more: what the kernel is set to while the load runs. Every block runs each
-/// arm once, in random order; the runs of a block are compared; the race ends when the answer is clear. Everything is
-/// private and on 127.0.0.1, servers that run already are left alone, and what is changed is restored on every way out.
+/// A race file names a load and two or more arms: kernel settings during the load. Each block runs every arm once, in
+/// random order, and the runs of a block are compared. The race ends when the answer is clear. Servers are private and
+/// listen on 127.0.0.1; running servers are left alone. All changed settings are restored, however the race ends.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct Race {
@@ -40,8 +40,8 @@ pub struct Race {
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Put beside the results what the simulator predicts for loads and arms that it models, on the machine FILE (see
-    /// `goodness calibrate`) or, without FILE, on this machine as measured before the race.
+    /// Also show the simulator's predictions, for loads and arms it models, on the machine FILE (see `goodness
+    /// calibrate`) or, without FILE, on this machine as measured before the race.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     predict: Option<String>,
     /// Print what would be run and changed, and do nothing.
@@ -75,10 +75,10 @@ fn after_help() -> String {
 }
 
 impl Race {
-    /// Runs the race and shows what it found.
+    /// Runs the race and prints the results.
     ///
     /// # Errors
-    /// A race file that is wrong, an arm that this machine does not have, a load that fails.
+    /// An invalid race file, an arm this machine does not support, a load that fails.
     pub fn run(&self) -> Result<u8, Failure> {
         if self.race == "list" {
             list();

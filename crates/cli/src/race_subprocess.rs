@@ -1,4 +1,4 @@
-//! `goodness race-subprocess`: a subprocess of a race, which runs under an arm like any other.
+//! `goodness race-subprocess`: a subprocess of a race, run under an arm like any other program.
 
 use crate::failure::Failure;
 use clap::Args;

@@ -11,11 +11,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Record this machine's scheduling: tracefs, root, Linux.
+/// Record this machine's scheduling (tracefs; root; Linux).
 ///
-/// With a command, it is run and recorded until it ends; tasks it starts, and servers named with --comm or --pid, are
-/// what a comparison will judge. Everything else that runs is kept as competing load. Whatever happens, tracing is
-/// left as it was found.
+/// With a command, records until it ends. A comparison then judges its tasks and those of servers named with --comm or
+/// --pid; all other tasks are kept as competing load. Tracing is restored however the recording ends.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,10 +30,10 @@ pub struct Record {
     /// Longest duration (10s without a command).
     #[arg(short, long)]
     duration: Option<String>,
-    /// A server that runs already and belongs to the work, by process name; may be repeated.
+    /// Running server that belongs to the work, by process name; may be repeated.
     #[arg(long, value_name = "NAME")]
     comm: Vec<String>,
-    /// A server that runs already and belongs to the work, by process id; may be repeated.
+    /// Running server that belongs to the work, by process id; may be repeated.
     #[arg(long)]
     pid: Vec<u32>,
     /// Confine the command to these CPUs.
@@ -52,10 +51,11 @@ pub struct Record {
 }
 
 impl Record {
-    /// Records and says what was recorded.
+    /// Records and prints a summary.
     ///
     /// # Errors
-    /// No root, no tracefs, an unwritable output, a command that cannot be started, …; nothing is written then.
+    /// No root, no tracefs, an unwritable output, a command that cannot be started, …; no file is written
+    /// then.
     pub fn run(&self) -> Result<u8, Failure> {
         let options = Options {
             output: atomic::target(&self.output).map_err(Failure::usage)?,
@@ -97,7 +97,7 @@ fn show(bar: &ProgressBar, progress: Progress) {
     }
 }
 
-/// What could not be read, shown after a recording; under lockdown it is a page of tunables.
+/// Most unreadable facts shown after a recording; under lockdown there is a page of them.
 const UNREADABLE_SHOWN: usize = 3;
 
 fn tell(done: &Recorded) {

@@ -1,4 +1,4 @@
-//! `goodness run`: one policy, one run, in detail.
+//! `goodness run`: one run of one policy, in detail.
 
 use crate::compare::{check_names, circumstances};
 use crate::failure::{Failure, exit};
@@ -16,12 +16,12 @@ use goodness_report::timeline::Slice;
 /// Slices that a detailed run keeps.
 const TIMELINE_CAP: usize = 2_000_000;
 
-/// Run one policy once, in detail: metrics, latency by task, and on request the history and the map of the schedule.
+/// Run one policy once, in detail: metrics, latency by task, and on request the history and a map of the schedule.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   goodness run mixed -p eevdf                                metrics and tasks of one run
-  goodness run mixed -p o1 --timehist 20                     the first 20 stints
+  goodness run mixed -p o1 --timehist 20                     the first 20 slices
   goodness run mixed -p rr --map                             switches: a column per CPU, a letter per task
   goodness run mariadb-sysbench-16 --perfetto run.perfetto
 
@@ -29,10 +29,10 @@ Exit codes: 0 ran, 1 failure, 2 bad input, 4 a checker was violated.")]
 pub struct Run {
     /// Input, as in `goodness compare`.
     input: Option<String>,
-    /// Policy, with settings: eevdf:base_slice=3ms. By default eevdf, or the policy that made the recording.
+    /// Policy with settings: eevdf:base_slice=3ms. Default: eevdf, or the policy that made the recording.
     #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
     policy: Option<String>,
-    /// Elevator of the disks, with settings: bfq:low_latency=off. By default mq-deadline.
+    /// Elevator of the disks with settings: bfq:low_latency=off. Default: mq-deadline.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Option<String>,
     /// Random seed.
@@ -41,7 +41,7 @@ pub struct Run {
     /// Replication of a comparison to show, from 0.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
     replication: u32,
-    /// Print the first N stints: time, CPU, task, wait and run time.
+    /// Print the first N slices: time, CPU, task, wait and run time.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     timehist: Option<usize>,
     /// Print the first N switches as a map: one column per CPU, one letter per task.
@@ -109,12 +109,12 @@ impl Run {
             print_map(&slices, timeline, count);
         }
         if self.timehist.is_none() && self.map.is_none() {
-            say!("{} stints, {decisions} decisions; --timehist lists them, --map draws them", slices.len());
+            say!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", slices.len());
         }
     }
 }
 
-/// As `perf sched timehist`: one line a stint.
+/// Like `perf sched timehist`: one line per slice.
 fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
     let mut table = output::table();
     table.set_header(["time", "CPU", "task", "waited", "ran", "then"]);
@@ -136,10 +136,10 @@ fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
         ]);
     }
     output::align_right(&mut table, [0, 1, 3, 4]);
-    say!("\nhistory, first {} of {} stints\n{table}", count.min(slices.len()), slices.len());
+    say!("\nhistory, first {} of {} slices\n{table}", count.min(slices.len()), slices.len());
 }
 
-/// As `perf sched map`: one line a switch, one column a CPU; `.` is an idle CPU.
+/// Like `perf sched map`: one line per switch, one column per CPU; `.` is an idle CPU.
 fn print_map(slices: &[&Slice], timeline: &Timeline, count: usize) {
     let mut letters: Vec<goodness_core::TaskId> = Vec::new();
     let mut columns = vec![String::from("."); timeline.cpus as usize];

@@ -1,4 +1,4 @@
-//! `goodness study`: published results, reproduced side by side.
+//! `goodness study`: reproduces published results.
 
 use crate::failure::{Failure, exit};
 use crate::words::quoted;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
 ///
-/// Without a name, or with `list`, the studies are listed. `all` conducts every one. A path conducts a study of your
-/// own (docs/studies/own.md). A verdict is `reproduced` (within the tolerance shown), `direction` (the same side,
-/// another size), `not reproduced` or `unpublished`.
+/// Without a name, or with `list`, lists the studies. `all` runs all of them; a path runs a study of your own
+/// (docs/studies/own.md). Verdicts: `reproduced` (within the tolerance shown), `direction` (same direction, other
+/// size), `not reproduced`, `unpublished`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -41,21 +41,21 @@ pub struct Conduct {
     /// Skip the sensitivity analysis, which takes most of the run time.
     #[arg(long)]
     quick: bool,
-    /// Write the rows as JSON (schema goodness.study/1; an array of them for `all`); `-` is standard output.
+    /// Write the rows as JSON (schema goodness.study/1; an array for `all`); `-` for standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
-    /// Write a self-contained page; for `all`, a folder of them. By default goodness-study-NAME.html.
+    /// Write a self-contained page; for `all`, a folder of them. Default: goodness-study-NAME.html.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
-/// From this width on, intervals and tolerances are shown as well; the page and the JSON always have them.
+/// Width from which intervals and tolerances are shown; the page and the JSON always contain them.
 const WIDE: u16 = 120;
 
-/// Verdicts that changed, shown on the terminal; the page and the JSON hold them all.
+/// Most changed verdicts shown on the terminal; the page and the JSON contain all.
 const FLIPS_SHOWN: usize = 8;
 
-/// What came of one study.
+/// Results of one study.
 struct Conducted<'a> {
     study: &'a Study<'a>,
     findings: Findings,
@@ -63,7 +63,7 @@ struct Conducted<'a> {
 }
 
 impl Conduct {
-    /// Conducts and shows.
+    /// Runs the studies and prints the results.
     ///
     /// # Errors
     /// An unknown study, a file that cannot be written, a violated checker.

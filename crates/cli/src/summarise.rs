@@ -1,4 +1,4 @@
-//! `goodness summarise`: what a trace holds, in constant memory.
+//! `goodness summarise`: summary of a trace, in constant memory.
 
 use crate::failure::{Failure, exit};
 use crate::output;

@@ -1,4 +1,4 @@
-//! How many simulations run at a time: one a core, or as many as `RAYON_NUM_THREADS` asks for, within reason.
+//! Number of parallel simulations: one per core, or `RAYON_NUM_THREADS`, within limits.
 
 use crate::failure::Failure;
 use std::num::NonZero;
@@ -6,16 +6,16 @@ use std::num::NonZero;
 /// The variable that rayon reads.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
-/// Threads for each core at most. A choice: more of them never make anything faster.
+/// Most threads per core. A choice: more are never faster.
 const PER_CORE: usize = 8;
 
 /// So many are accepted on any machine, so that a script for a large one runs on a small one.
 const ALWAYS_ACCEPTED: usize = 64;
 
-/// Starts the threads that simulate. Results do not depend on how many there are.
+/// Starts the simulation threads. Results do not depend on their number.
 ///
 /// # Errors
-/// A sentence when the variable holds no number, or more than the machine could use, or when there can be no threads.
+/// The variable is not a number or too large, or threads cannot be created; a sentence.
 pub fn prepare() -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let asked = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
@@ -25,7 +25,7 @@ pub fn prepare() -> Result<(), Failure> {
     })
 }
 
-/// The number asked for; one for each core where nothing or 0 is asked for, as rayon has it.
+/// The requested number; one per core for 0 or no request, as in rayon.
 fn wanted(asked: Option<&str>, cores: usize) -> Result<usize, String> {
     let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(cores) };
     let most = (cores * PER_CORE).max(ALWAYS_ACCEPTED);

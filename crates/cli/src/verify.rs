@@ -10,10 +10,10 @@ use goodness_report::figure;
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
 use serde_json::{Value, json};
 
-/// Measure how faithfully a replay repeats its recording, metric by metric.
+/// Measure how closely a replay reproduces its recording, metric by metric.
 ///
 /// The recording is replayed under the policy of the kernel that recorded it, and both are measured by the same code.
-/// Metrics with a promised bound are marked when they miss it, and when the recording does not show them.
+/// Metrics with a promised bound are marked if they miss it, or if the recording does not contain them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -40,10 +40,10 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Replays, compares, prints.
+    /// Replays, compares and prints.
     ///
     /// # Errors
-    /// Traces that cannot be used; with `--strict`, a metric beyond its bound.
+    /// Unusable traces; with `--strict`, a metric beyond its bound.
     pub fn run(&self) -> Result<u8, Failure> {
         let shipped: Vec<String> = shipped::RECORDINGS.iter().map(|r| r.name.to_string()).collect();
         let traces = if self.traces.is_empty() { &shipped } else { &self.traces };

@@ -7,10 +7,10 @@ use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-/// Progress of the library: a bar over simulations, and a word where a pipe keeps the user waiting.
+/// Shows the library's progress: a bar for simulations, and a message when a pipe blocks.
 pub struct Watching(Mutex<Shown>);
 
-/// What stands on the terminal; nothing before something takes long.
+/// What is shown on the terminal; empty until something takes long.
 #[derive(Default)]
 struct Shown {
     bar: Option<ProgressBar>,
@@ -22,7 +22,7 @@ impl Watching {
         Watching(Mutex::default())
     }
 
-    /// Takes what the library tells.
+    /// Handles a progress message.
     pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
         let mut shown = self.0.lock().unwrap_or_else(|it| it.into_inner());
         match progress {

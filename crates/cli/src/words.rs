@@ -1,10 +1,10 @@
-//! What the library refuses and what it ran, in words that can be typed.
+//! Converts the library's errors and runs to commands the user can type.
 
 use crate::failure::{Failure, exit};
 use goodness::{Again, Kind, Refusal, See};
 
-/// A refusal on the command line: with the list to look into, and with the command that shows it again, where the words
-/// after `goodness run` that name the input are known.
+/// An error for the command line, with the list that contains the right name, and the command that reproduces it if
+/// `input` (the words after `goodness run`) is known.
 pub fn failure(refusal: &Refusal, input: &str) -> Failure {
     let code = match refusal.kind {
         Kind::Usage => exit::USAGE,
@@ -42,7 +42,7 @@ fn typed(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
-/// Where the right names stand.
+/// The command that lists valid names.
 fn see(list: See) -> String {
     let list = match list {
         See::WorkloadsAndRecordings => {

@@ -1,5 +1,5 @@
-//! `goodness elevate` on a running kernel: to be run as root where there is ublk and nothing to lose, which is a guest
-//! (`scripts/test-guest elevate`). Elsewhere every test says that it was skipped.
+//! `goodness elevate` on a running kernel. Run it as root in a guest with ublk (`scripts/test-guest elevate`);
+//! elsewhere every test prints that it is skipped.
 
 use goodness_ublk::verify::{self, Acknowledged, Load};
 use serde_json::Value;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Where the guest has the program.
+/// Path of the program in the guest.
 const GOODNESS: &str = "/bin/goodness";
 /// Bytes of the file behind a device.
 const BYTES: u64 = 64 << 20;
 
-/// Whether this machine may be played with; says so where not.
+/// Whether this is a guest; prints a message if not.
 fn is_guest() -> bool {
     let is_guest = Path::new("/dev/ublk-control").exists()
         && fs::read_to_string("/init").is_ok_and(|init| init.contains("GUEST-BEGINS"));
@@ -88,7 +88,7 @@ impl Server {
         self.number
     }
 
-    /// Ends it as Ctrl-C does, and reads what it says it did.
+    /// Ends it like Ctrl-C. Returns its final report.
     fn stop(mut self) -> Value {
         assert!(shell(&format!("kill -INT {}", self.child.id())));
         let mut text = String::new();
@@ -111,13 +111,13 @@ fn run(load: &Load) -> Acknowledged {
     verify::run(load, &AtomicU64::new(0)).expect("no operation fails")
 }
 
-/// What `goodness elevate list` knows.
+/// Output of `goodness elevate list`.
 fn listed() -> Vec<Value> {
     let listed = goodness(&["elevate", "list", "--json"]);
     serde_json::from_slice(&listed.stdout).expect("JSON")
 }
 
-/// Nothing of ours is left.
+/// Asserts that nothing of ours is left.
 fn nothing_is_left() {
     let devices = fs::read_dir("/dev").unwrap().flatten().map(|it| it.file_name().into_string().unwrap());
     let left: Vec<String> = devices.filter(|name| name.starts_with("ublkb") || name.starts_with("ublkc")).collect();

@@ -117,7 +117,8 @@ pub struct Machine {
 impl Machine {
     /// A machine with these CPUs. Topology levels nest: CPUs of one core share a cache, and so on.
     ///
-    /// # Errors No CPU, more than 65 536, or no tick, as a sentence.
+    /// # Errors
+    /// No CPU, more than 65 536, or no tick, as a sentence.
     pub fn new(name: &str, cpus: Vec<Cpu>, hz: u32) -> Result<Machine, String> {
         if cpus.is_empty() {
             return Err("a machine needs at least one CPU; write for example cpus = 1".into());
@@ -145,7 +146,8 @@ impl Machine {
 
     /// `count` equal CPUs that share one cache, without SMT and without costs.
     ///
-    /// # Errors As [`Machine::new`].
+    /// # Errors
+    /// As [`Machine::new`].
     pub fn flat(count: u32, hz: u32) -> Result<Machine, String> {
         let cpus = (0..count.min(65_537)).map(|i| Cpu { core: i, cache: 0, node: 0, capacity: 1024 }).collect();
         Machine::new("flat", cpus, hz)

@@ -34,7 +34,8 @@ impl Context<'_> {
 pub trait CpuPolicy {
     /// Adds a task. Called once per task, before any other method names it; allocate for it here.
     ///
-    /// # Errors [`Rejected`] if admission control rejects the task; it then never runs.
+    /// # Errors
+    /// [`Rejected`] if admission control rejects the task; it then never runs.
     fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected>;
 
     /// A task ceased to exist. It is neither queued nor running. Its number is not used again.

@@ -88,7 +88,8 @@ impl VolumeSpec {
 
     /// Checks that the pieces form a valid volume.
     ///
-    /// # Errors What is missing, as a sentence.
+    /// # Errors
+    /// What is missing, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         let (least, what) = match self.layout {
             Layout::Linear => (1, "a volume"),

@@ -31,13 +31,15 @@ pub trait Tunables: Clone + Default + fmt::Debug {
     fn spec() -> &'static [Tunable];
     /// Sets one tunable from text.
     ///
-    /// # Errors Unknown name (the nearest is named), wrong kind, or out of range.
+    /// # Errors
+    /// Unknown name (the nearest is named), wrong kind, or out of range.
     fn set(&mut self, name: &str, value: &str) -> Result<(), TunableError>;
     /// The current values by name, as they would be typed.
     fn values(&self) -> Vec<(&'static str, String)>;
     /// The defaults overridden by `typed`, pairs of name and value.
     ///
-    /// # Errors The first invalid setting.
+    /// # Errors
+    /// The first invalid setting.
     fn made(typed: &[(String, String)]) -> Result<Self, TunableError> {
         let mut settings = Self::default();
         typed.iter().try_for_each(|(key, value)| settings.set(key, value))?;
@@ -66,7 +68,8 @@ pub fn unknown(name: &str, spec: &[Tunable]) -> TunableError {
 
 /// Parses settings as typed after a name: `key=value,key=value`. Blanks around keys, values and commas are ignored.
 ///
-/// # Errors A word that is no setting, or a duplicate key, as a sentence.
+/// # Errors
+/// A word that is no setting, or a duplicate key, as a sentence.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, TunableError> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
@@ -91,7 +94,8 @@ pub trait TunableValue: Sized + Clone {
     const UNIT: &'static str;
     /// Parses the value as typed.
     ///
-    /// # Errors What was expected, as a sentence.
+    /// # Errors
+    /// What was expected, as a sentence.
     fn read(text: &str) -> Result<Self, String>;
     /// Writes the value as it would be typed.
     fn show(&self) -> String;

@@ -9,7 +9,8 @@ pub type Parsed = (&'static ElevatorEntry, Vec<(String, String)>);
 
 /// The registered elevator named by `text`, and the settings after its colon, unchecked.
 ///
-/// # Errors An unknown name (the nearest is named), or settings that are not pairs, as a sentence.
+/// # Errors
+/// An unknown name (the nearest is named), or settings that are not pairs, as a sentence.
 pub fn parse(text: &str) -> Result<Parsed, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let name = name.trim();
@@ -23,7 +24,8 @@ pub fn parse(text: &str) -> Result<Parsed, String> {
 
 /// Checks that the elevator `text` can be made.
 ///
-/// # Errors As [`parse`]; an unknown key (the nearest is named), or a value of the wrong kind or out of range; a
+/// # Errors
+/// As [`parse`]; an unknown key (the nearest is named), or a value of the wrong kind or out of range; a
 /// sentence.
 pub fn check(text: &str) -> Result<(), String> {
     let (entry, settings) = parse(text)?;

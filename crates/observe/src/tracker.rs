@@ -24,7 +24,8 @@ pub struct Tracker<T> {
 impl<T: Default> Tracker<T> {
     /// A machine of `cpus` idle CPUs and the initial tasks.
     ///
-    /// # Panics With more than 65 536 CPUs, or more than 65 535 different affinities.
+    /// # Panics
+    /// With more than 65 536 CPUs, or more than 65 535 different affinities.
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
         assert!(cpus <= 65_536, "{cpus} CPUs are more than the 65536 that are supported");

@@ -33,7 +33,8 @@ impl Metrics {
     /// Measures a machine of `cpus` CPUs from time `from` on, the end of the warm-up. `subjects` are the initial tasks,
     /// by task number.
     ///
-    /// # Panics As [`Tracker::new`]; later, when an event names a CPU the machine does not have.
+    /// # Panics
+    /// As [`Tracker::new`]; later, when an event names a CPU the machine does not have.
     #[must_use]
     pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Self {
         Self::with(cpus, from, subjects)
@@ -53,7 +54,8 @@ impl Checkers {
 
     /// Checks a machine of `cpus` CPUs. `subjects` are the initial tasks, by task number.
     ///
-    /// # Panics As [`Tracker::new`].
+    /// # Panics
+    /// As [`Tracker::new`].
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
         Self::with(cpus, Time::ZERO, subjects)

@@ -65,7 +65,8 @@ pub fn planted_by(link: &Metadata, folder: &Path) -> Option<u32> {
 
 /// Refuses, as root, to write to a pipe or similar that another user may have put into `folder`.
 ///
-/// # Errors Names the owner.
+/// # Errors
+/// Names the owner.
 pub fn may_fill(special: &Path, folder: &Path) -> io::Result<()> {
     let (found, folder) = (std::fs::metadata(special)?, std::fs::metadata(folder)?);
     let is_distrusted = Writer::here().distrusts_file(found.uid(), (folder.uid(), folder.mode()));
@@ -95,7 +96,8 @@ impl Folder {
 
     /// Creates the file `name`.
     ///
-    /// # Errors The name exists, or the error of open(2).
+    /// # Errors
+    /// The name exists, or the error of open(2).
     pub fn make(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(fs::openat(&self.open, name, flags, Mode::from_raw_mode(mode))?))
@@ -111,7 +113,8 @@ impl Folder {
 
     /// Whether a file `name` exists and would be replaced.
     ///
-    /// # Errors It is no regular file, or root would fill another user's file.
+    /// # Errors
+    /// It is no regular file, or root would fill another user's file.
     pub fn replaces(&self, name: &OsStr) -> io::Result<bool> {
         let Some(found) = self.look(name)? else { return Ok(false) };
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -127,7 +130,8 @@ impl Folder {
     /// Renames `file`, now called `temporary`, to `name`, with mode and owner of the file it replaces; a new file
     /// belongs to the user who called `sudo`. Synced to disk on return.
     ///
-    /// # Errors The system's error, or the reason the name cannot be replaced.
+    /// # Errors
+    /// The system's error, or the reason the name cannot be replaced.
     pub fn publish(&self, file: &File, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
         self.replaces(name)?;
         let replaced = self.look(name)?;

@@ -21,7 +21,8 @@ use std::path::Path;
 /// Links are followed, even to a file that does not exist yet. A special file (a pipe, `/dev/null`) is written to and
 /// never replaced.
 ///
-/// # Errors A sentence with the path, the reason and the remedy.
+/// # Errors
+/// A sentence with the path, the reason and the remedy.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
     if path.is_dir() {
         return Err(format!("{} is a directory; name a file in it, for example {0}/report", path.display()));
@@ -42,7 +43,8 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 
 /// Like [`write_with`], from bytes in memory.
 ///
-/// # Errors As [`write_with`].
+/// # Errors
+/// As [`write_with`].
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     write_with(path, |out| out.write_all(bytes))
 }
@@ -50,7 +52,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 /// Creates an empty file to write to while open, such as a log. Links, owners and modes are treated as in
 /// [`write_with`].
 ///
-/// # Errors As [`write_with`].
+/// # Errors
+/// As [`write_with`].
 pub fn create(path: &Path) -> Result<File, String> {
     let target = target(path)?;
     if is_special(path) {

@@ -10,7 +10,8 @@ const LINKS_MAX: usize = 40;
 
 /// The target of `path` after following links, whether or not it exists.
 ///
-/// # Errors The links form a cycle, or another user may have put one there; a sentence.
+/// # Errors
+/// The links form a cycle, or another user may have put one there; a sentence.
 pub fn target(path: &Path) -> Result<PathBuf, String> {
     let mut at = path.to_path_buf();
     for _ in 0..=LINKS_MAX {

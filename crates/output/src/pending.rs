@@ -30,7 +30,8 @@ pub struct Pending {
 impl Pending {
     /// Creates the file `temporary`, to be renamed to `target`, which is not a link.
     ///
-    /// # Errors `target` names no file or may not be replaced, or the temporary file cannot be created.
+    /// # Errors
+    /// `target` names no file or may not be replaced, or the temporary file cannot be created.
     pub fn create(target: &Path, temporary: &OsStr, access: Access) -> io::Result<Pending> {
         Pending::create_for(Writer::here(), target, temporary, access)
     }
@@ -60,7 +61,8 @@ impl Pending {
 
     /// Renames it to its final name.
     ///
-    /// # Errors The system's error; an older file of that name stays unchanged.
+    /// # Errors
+    /// The system's error; an older file of that name stays unchanged.
     pub fn finish(mut self) -> io::Result<()> {
         self.publish()
     }
@@ -73,7 +75,8 @@ impl Pending {
 
     /// Renames it to its final name and keeps it open for writing.
     ///
-    /// # Errors As [`Pending::finish`].
+    /// # Errors
+    /// As [`Pending::finish`].
     pub fn go_on(mut self) -> io::Result<File> {
         self.publish()?;
         self.file.try_clone()

@@ -23,7 +23,8 @@ pub fn planted_by(_: &Metadata, _: &Path) -> Option<u32> {
 
 /// Checks a special file: always allowed here.
 ///
-/// # Errors None.
+/// # Errors
+/// None.
 pub fn may_fill(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -43,7 +44,8 @@ impl Folder {
 
     /// Creates the file `name`.
     ///
-    /// # Errors The name exists.
+    /// # Errors
+    /// The name exists.
     pub fn make(&self, name: &OsStr, _: u32) -> io::Result<File> {
         File::create_new(self.0.join(name))
     }
@@ -61,7 +63,8 @@ impl Folder {
 
     /// Renames `file`, now called `temporary`, to `name`.
     ///
-    /// # Errors The system's error.
+    /// # Errors
+    /// The system's error.
     pub fn publish(&self, file: &File, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
         file.sync_all()?;
         fs::rename(self.0.join(temporary), self.0.join(name))

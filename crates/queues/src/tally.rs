@@ -34,7 +34,8 @@ impl Tally {
 
     /// Removes one occurrence of `value`.
     ///
-    /// # Panics `value` is not present.
+    /// # Panics
+    /// `value` is not present.
     #[inline]
     pub fn remove(&mut self, value: u64) {
         let place =

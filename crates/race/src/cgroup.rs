@@ -102,7 +102,8 @@ pub struct RoleCgroups {
 impl RoleCgroups {
     /// Creates the groups of `role`; with `weights` also those of the cpu controller.
     ///
-    /// # Errors The kernel's error, with the folder.
+    /// # Errors
+    /// The kernel's error, with the folder.
     pub fn make(at: &Hierarchies, role: Role, weights: bool, restore: &Restore) -> io::Result<RoleCgroups> {
         let mut made = RoleCgroups { undo: Vec::new(), groups: Vec::new(), weighed: None };
         let name = format!("{MARK}{}-{}", std::process::id(), role.name());

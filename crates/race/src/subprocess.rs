@@ -22,7 +22,8 @@ impl Launcher {
 
     /// The running program, which passes the words behind [`Launcher::COMMAND`] to [`main`].
     ///
-    /// # Errors The system cannot name this program.
+    /// # Errors
+    /// The system cannot name this program.
     pub fn of_this_program() -> std::io::Result<Launcher> {
         Ok(Launcher { program: std::env::current_exe()?, words: vec![Launcher::COMMAND.into()] })
     }

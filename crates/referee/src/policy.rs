@@ -206,7 +206,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Admits the task to the policy.
     ///
-    /// # Errors The policy's admission control rejects it.
+    /// # Errors
+    /// The policy's admission control rejects it.
     pub fn admit(&mut self, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
         self.policy.admit(&context!(self), task, parent)
     }

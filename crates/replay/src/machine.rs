@@ -51,7 +51,8 @@ const HZ_UNKNOWN: u32 = 250;
 /// The machine of `recording`. The costs of switches, wake-ups and ticks stay zero, because they are part of the
 /// recorded bursts.
 ///
-/// # Errors The recording has no CPU or an impossible tick; a sentence.
+/// # Errors
+/// The recording has no CPU or an impossible tick; a sentence.
 pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGrid>) -> Result<RecordedMachine, String> {
     let hz = grid.map(|g| g.hz).or(history.hz);
     let header = recording.metadata.recording.as_ref();

@@ -4,7 +4,8 @@ use crate::model::{Report, SCHEMA};
 
 /// The report as JSON text with a final newline.
 ///
-/// # Panics Never: a report contains nothing JSON lacks; numbers that are not finite become `null`.
+/// # Panics
+/// Never: a report contains nothing JSON lacks; numbers that are not finite become `null`.
 #[must_use]
 pub fn render(report: &Report) -> String {
     let mut text = serde_json::to_string_pretty(report).expect("a report has string keys only");
@@ -14,7 +15,8 @@ pub fn render(report: &Report) -> String {
 
 /// Parses a report.
 ///
-/// # Errors Text that is not JSON, has another schema version, or lacks a field, as a sentence.
+/// # Errors
+/// Text that is not JSON, has another schema version, or lacks a field, as a sentence.
 pub fn read(text: &str) -> Result<Report, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|e| format!("this is not JSON: {e}"))?;
     match value.get("schema").and_then(|s| s.as_str()) {

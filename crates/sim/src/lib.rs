@@ -97,7 +97,8 @@ impl std::error::Error for Fault {}
 /// Runs `workload` on `machine` under policy `P` until every task has ended, nothing can happen any more, or the
 /// horizon.
 ///
-/// # Errors A [`Fault`] of the policy for an invalid answer (a task that is not queued, a CPU outside the affinity, …);
+/// # Errors
+/// A [`Fault`] of the policy for an invalid answer (a task that is not queued, a CPU outside the affinity, …);
 /// one of the workload if admission rejects a task, or if a behaviour uses something that does not exist or takes steps
 /// without time forever.
 pub fn simulate<P: Registered>(
@@ -113,7 +114,8 @@ pub fn simulate<P: Registered>(
 
 /// Like [`simulate`], with a policy already made and the disks of the workload's storage.
 ///
-/// # Errors As [`simulate`].
+/// # Errors
+/// As [`simulate`].
 pub fn simulate_with(
     machine: &Machine,
     policy: MadePolicy,

@@ -71,7 +71,8 @@ pub struct BootstrapInterval {
 impl Bootstrap {
     /// Resamples single values. `None` for fewer than two values, which have only one resample.
     ///
-    /// # Panics If a value is not finite, `resamples` is 0, or the statistic yields NaN.
+    /// # Panics
+    /// If a value is not finite, `resamples` is 0, or the statistic yields NaN.
     pub fn of(values: &[f64], statistic: impl Fn(&[f64]) -> f64, resampling: &Resampling) -> Option<Self> {
         require_finite(values);
         let mut drawn = Vec::with_capacity(values.len());
@@ -84,7 +85,8 @@ impl Bootstrap {
 
     /// Resamples pairs: run `i` of one side stays with run `i` of the other.
     ///
-    /// # Panics If the sides differ in length, and as [`Bootstrap::of`].
+    /// # Panics
+    /// If the sides differ in length, and as [`Bootstrap::of`].
     pub fn of_pairs(
         a: &[f64],
         b: &[f64],

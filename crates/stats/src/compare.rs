@@ -197,7 +197,8 @@ pub fn compare(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &
 /// Element `i` of a slice is run `i`. A `None` was not measured; if paired, its partner is left out, too. The results
 /// have the order of the candidates.
 ///
-/// # Panics If a value is not finite, paired sides differ in length, or the margin or the replay's error is negative.
+/// # Panics
+/// If a value is not finite, paired sides differ in length, or the margin or the replay's error is negative.
 pub fn compare_family(
     reference: &[Option<f64>],
     candidates: &[&[Option<f64>]],

@@ -26,7 +26,8 @@ pub fn normal_quantile(p: f64) -> f64 {
 
 /// Probability that |T| is at least `t`, for Student's t with `freedom` degrees of freedom.
 ///
-/// # Panics If `freedom` is not positive or `t` is NaN.
+/// # Panics
+/// If `freedom` is not positive or `t` is NaN.
 pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom > 0.0 && !t.is_nan(), "Student's t needs positive degrees of freedom and a number");
     let square = t * t;
@@ -39,7 +40,8 @@ pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
 /// Two-sided critical value of Student's t with `freedom` degrees of freedom: |T| exceeds it with probability `alpha`.
 /// The factor of a confidence interval.
 ///
-/// # Panics If `freedom` is not positive or `alpha` not strictly between 0 and 1.
+/// # Panics
+/// If `freedom` is not positive or `alpha` not strictly between 0 and 1.
 pub fn student_critical(alpha: f64, freedom: f64) -> f64 {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha = {alpha} is outside 0 .. 1");
     let student = StudentsT::new(0.0, 1.0, freedom).expect("degrees of freedom are positive");

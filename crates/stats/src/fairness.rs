@@ -10,7 +10,8 @@ use super::require_finite;
 /// If the parties are entitled to different amounts, divide each share by its weight first. `None` if there are no
 /// shares, or all are 0.
 ///
-/// # Panics If a share is negative or not finite.
+/// # Panics
+/// If a share is negative or not finite.
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     require_finite(shares);
     if let Some(at) = shares.iter().position(|&share| share < 0.0) {

@@ -21,7 +21,8 @@ pub struct Corrected {
 ///
 /// `None` is a comparison that could not be tested; it stays `None` and does not count.
 ///
-/// # Panics If a p-value is not a probability.
+/// # Panics
+/// If a p-value is not a probability.
 pub fn holm(p_values: &[Option<f64>], family: Confidence) -> Vec<Option<Corrected>> {
     let mut order: Vec<(usize, f64)> =
         p_values.iter().enumerate().filter_map(|(index, p)| p.map(|p| (index, p))).collect();

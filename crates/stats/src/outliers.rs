@@ -31,7 +31,8 @@ pub struct Outlier {
 /// If more than half the values are equal, the median absolute deviation is 0 and the mean absolute deviation is used.
 /// If all are equal, there are no outliers.
 ///
-/// # Panics If a value is not finite.
+/// # Panics
+/// If a value is not finite.
 pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     let Some(centre) = median(values) else {
         return Vec::new();

@@ -33,7 +33,8 @@ pub struct RankTest {
 ///
 /// Differences of exactly 0 are left out (Wilcoxon's own rule); `None` if none is left.
 ///
-/// # Panics If a difference is not finite.
+/// # Panics
+/// If a difference is not finite.
 pub fn wilcoxon(differences: &[f64]) -> Option<RankTest> {
     require_finite(differences);
     let differences: Vec<f64> = differences.iter().copied().filter(|&difference| difference != 0.0).collect();
@@ -87,7 +88,8 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<RankTest> {
 ///
 /// Memory grows with the square of the count.
 ///
-/// # Panics If a difference is not finite.
+/// # Panics
+/// If a difference is not finite.
 pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
     let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (i, first) in differences.iter().enumerate() {
@@ -101,7 +103,8 @@ pub fn hodges_lehmann_paired(differences: &[f64]) -> Option<f64> {
 ///
 /// Memory grows with the product of the counts.
 ///
-/// # Panics If a value is not finite.
+/// # Panics
+/// If a value is not finite.
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
     let differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     median(&differences)
@@ -110,7 +113,8 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<f64> {
 /// Cliff's delta from `a` to `b`: the fraction of pairs in which `b` is larger, minus the fraction in which it is
 /// smaller. -1 to 1, no unit; 0 if neither side tends to be larger. `None` if a side is empty.
 ///
-/// # Panics If a value is not finite.
+/// # Panics
+/// If a value is not finite.
 pub fn cliffs_delta(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;

@@ -54,7 +54,8 @@ fn half_width(sd: f64, count: usize, confidence: Confidence) -> f64 {
 /// The mean of equal values is exact: the sum is over differences from the first value, so that rounding does not give
 /// a deterministic result a spread.
 ///
-/// # Panics If a value is not finite.
+/// # Panics
+/// If a value is not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     require_finite(values);
     let first = *values.first()?;
@@ -77,7 +78,8 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 
 /// The median: the middle value, or the mean of the two middle values; `None` if there are no values.
 ///
-/// # Panics If a value is not finite.
+/// # Panics
+/// If a value is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let upper = *sorted.get(sorted.len() / 2)?;

@@ -97,7 +97,8 @@ impl CustomStudy {
     /// Parses the file called `file` with contents `text`, and the files it names, which are looked up in its folder
     /// first.
     ///
-    /// # Errors Invalid TOML, an unknown key, input, policy or metric, or a number that states nothing; one sentence
+    /// # Errors
+    /// Invalid TOML, an unknown key, input, policy or metric, or a number that states nothing; one sentence
     /// with file and line.
     pub fn read(file: &str, text: &str) -> Result<CustomStudy, String> {
         let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
@@ -127,7 +128,8 @@ impl CustomStudy {
 
     /// Runs the study and compares with the published numbers.
     ///
-    /// # Errors A metric missing from a run, with its line in the file; a violated checker or a fault.
+    /// # Errors
+    /// A metric missing from a run, with its line in the file; a violated checker or a fault.
     pub fn conduct(&self, lab: &Lab) -> Result<Findings, String> {
         let mut runs = Runs { study: self, lab, made: Vec::new() };
         let mut findings = Findings { conclusion: self.conclusion.clone(), ..Findings::default() };

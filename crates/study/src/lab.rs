@@ -101,7 +101,8 @@ impl<'a> Lab<'a> {
 
     /// The published number `key`.
     ///
-    /// # Errors When the study's file lacks it.
+    /// # Errors
+    /// When the study's file lacks it.
     pub fn published(&self, key: &str) -> Result<&'a Number, String> {
         self.published.get(key)
     }
@@ -124,7 +125,8 @@ impl<'a> Lab<'a> {
 
     /// Runs all replications of a trial. They are the same as in any other plan of the library with this seed.
     ///
-    /// # Errors An unknown policy or setting; a violated checker or a fault, with policy and replication.
+    /// # Errors
+    /// An unknown policy or setting; a violated checker or a fault, with policy and replication.
     pub fn run(&self, trial: &Trial) -> Result<Vec<Run>, String> {
         let contenders = vec![Contender::parse(trial.policy)?];
         let plan = Plan {

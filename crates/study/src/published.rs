@@ -89,7 +89,8 @@ pub struct Against {
 impl Published {
     /// Parses the file of the built-in study `name`.
     ///
-    /// # Errors Invalid TOML, an unknown, missing or duplicate key, or a number without meaning; one sentence with file
+    /// # Errors
+    /// Invalid TOML, an unknown, missing or duplicate key, or a number without meaning; one sentence with file
     /// and line.
     pub fn read(name: &str, text: &str) -> Result<Published, String> {
         let file = format!("studies/{name}/published.toml");

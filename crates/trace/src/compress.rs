@@ -20,7 +20,8 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// Opens the file at `path`; `-` is standard input.
     ///
-    /// # Errors [`TraceError::Open`] if it cannot be opened or its compressed start cannot be read.
+    /// # Errors
+    /// [`TraceError::Open`] if it cannot be opened or its compressed start cannot be read.
     pub fn open(path: &Path) -> Result<Input<'static>, TraceError> {
         let name = path.display().to_string();
         let cannot = |source| TraceError::Open { path: name.clone(), source };
@@ -36,7 +37,8 @@ impl<'a> Input<'a> {
 
     /// Reads from any reader; decompresses gzip, xz and zstd.
     ///
-    /// # Errors The error of reading the first bytes.
+    /// # Errors
+    /// The error of reading the first bytes.
     pub fn reader(name: &str, mut from: impl Read + 'a) -> io::Result<Input<'a>> {
         let mut head = [0u8; 6];
         let mut len = 0;
@@ -71,7 +73,8 @@ impl<'a> Input<'a> {
 
     /// Reads from memory.
     ///
-    /// # Errors As for [`Input::reader`].
+    /// # Errors
+    /// As for [`Input::reader`].
     pub fn bytes(name: &str, text: &'a [u8]) -> io::Result<Input<'a>> {
         Input::reader(name, text)
     }

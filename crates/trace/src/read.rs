@@ -62,7 +62,8 @@ struct Reading<'a> {
 
 /// Reads a trace in memory that grows with the number of tasks but not of events.
 ///
-/// # Errors See [`TraceError`]. Only a trace without any usable part fails.
+/// # Errors
+/// See [`TraceError`]. Only a trace without any usable part fails.
 pub fn read(input: Input, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {
     let name = input.name.clone();
     let mut lines = Lines::new(input);

@@ -105,7 +105,8 @@ pub struct Experiment {
 impl Experiment {
     /// Parses `text`; errors name the file as `file`.
     ///
-    /// # Errors One sentence with file, line, key and remedy.
+    /// # Errors
+    /// One sentence with file, line, key and remedy.
     pub fn read(file: &str, text: &str) -> Result<Experiment, String> {
         let table: Table = toml::from_str(text).map_err(|e| {
             let before = e.span().map_or(0, |span| span.start.min(text.len()));

@@ -146,7 +146,8 @@ pub const KEYS: &[(&str, &str)] = &[
 
 /// Parses a preset's name, the path of a TOML file, or an inline table `key=value,…`.
 ///
-/// # Errors An unknown preset or key (the nearest is named), a wrong value, or no CPU; one sentence with the remedy.
+/// # Errors
+/// An unknown preset or key (the nearest is named), a wrong value, or no CPU; one sentence with the remedy.
 pub fn parse_machine(text: &str) -> Result<Machine, String> {
     if let Some(preset) = PRESETS.iter().find(|p| p.name == text) {
         return from_pairs(preset.name, &pairs_of(preset.text)?);

@@ -109,7 +109,8 @@ pub struct BuiltIn {
 impl BuiltIn {
     /// Parses `NAME` or `NAME:key=value,…`.
     ///
-    /// # Errors An unknown name or parameter (the nearest is named), a value out of range.
+    /// # Errors
+    /// An unknown name or parameter (the nearest is named), a value out of range.
     pub fn parse(text: &str) -> Result<BuiltIn, String> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         let Some(model) = WORKLOADS.iter().find(|model| model.name == name) else {

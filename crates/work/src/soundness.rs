@@ -10,7 +10,8 @@ const ROUNDS: u64 = 1_000_000;
 
 /// Checks the requested length of a run.
 ///
-/// # Errors It exceeds [`HORIZON_MAX`].
+/// # Errors
+/// It exceeds [`HORIZON_MAX`].
 pub fn duration(asked: Span) -> Result<Span, String> {
     if asked <= HORIZON_MAX {
         return Ok(asked);
@@ -36,7 +37,8 @@ impl Plan {
     /// Rejects tasks with an endless loop that uses no time, and a run that neither ends nor has a duration. `how`
     /// tells how to give a duration in the file's format.
     ///
-    /// # Errors One sentence with file, line, task and remedy.
+    /// # Errors
+    /// One sentence with file, line, task and remedy.
     pub fn check(&self, file: &str, how: &str) -> Result<(), String> {
         let mut before: Option<&Arc<Script>> = None;
         for task in &self.tasks {

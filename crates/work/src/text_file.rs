@@ -11,7 +11,8 @@ pub const WORK_MAX: u64 = 64 << 20;
 
 /// The text of the file at `path`, which may have at most `longest` bytes.
 ///
-/// # Errors It cannot be read, is a device, is too long, or is not text.
+/// # Errors
+/// It cannot be read, is a device, is too long, or is not text.
 pub fn read(path: &str, longest: u64) -> Result<String, String> {
     let cannot = |why: std::io::Error| format!("{path} cannot be read: {why}");
     refuse_devices(path)?;

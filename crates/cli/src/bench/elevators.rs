@@ -1,4 +1,4 @@
-//! `goodness bench --elevator`: what a request costs, and how it grows with those that wait.
+//! `goodness bench --elevator`: cost of requests by number of waiting requests.
 
 use super::Bench;
 use crate::failure::{Failure, exit};
@@ -10,7 +10,7 @@ use goodness_bench::table::{RequestRow, request_row};
 /// Measures and prints.
 ///
 /// # Errors
-/// Unknown elevators or tunables, sizes out of range, faults found on the way.
+/// Unknown elevators or tunables, sizes out of range, faults.
 pub(super) fn run(bench: &Bench) -> Result<u8, Failure> {
     if let Some(waiting) = bench.waiting.iter().find(|waiting| !(1..=1_000_000).contains(*waiting)) {
         return Err(Failure::usage(format!("--waiting {waiting} is outside 1 ..= 1000000")));
@@ -37,7 +37,7 @@ pub(super) fn run(bench: &Bench) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-/// The elevators as typed; `all` stands for every one.
+/// The elevators as typed; `all` stands for all registered ones.
 fn named(typed: &[String]) -> Result<Vec<ElevatorSpec>, Failure> {
     let names = typed.iter().flat_map(|text| match text.as_str() {
         "all" => goodness_elevators::ALL.iter().map(|about| about.name).collect(),

@@ -1,4 +1,4 @@
-//! What a race found, or would do, on a terminal.
+//! Prints the plan and the results of a race on a terminal.
 
 use crate::failure::{Failure, exit};
 use crate::output;
@@ -12,7 +12,7 @@ use goodness_report::model::Verdict;
 /// Blocks whose order a dry run shows.
 const SHOWN: u32 = 5;
 
-/// Says what would be run and changed; exit code 2 when the machine does not have an arm.
+/// Prints the runs and changes of a race without running it. Returns exit code 2 if the machine lacks an arm.
 pub fn plan(file: &RaceFile) -> Result<u8, Failure> {
     let plan = &file.plan;
     let settings: Vec<String> = file.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
@@ -64,7 +64,7 @@ pub fn outcome(found: &Outcome) {
     conclude(found);
 }
 
-/// The names, those of a sweep as one: `time_to_finish_4…256`.
+/// The names, with those of a sweep joined: `time_to_finish_4…256`.
 fn short(names: &[&str]) -> Vec<String> {
     let mut found: Vec<(&str, &str, &str)> = Vec::new();
     for name in names {

@@ -15,7 +15,7 @@ fn event(us: u64, pid: u32, what: &str, place: &str) -> String {
     format!("dd-{pid} [000] ..... {}.{:06}: {what}: 8,0 R {bytes}{place} {tail}\n", 1 + us / 1_000_000, us % 1_000_000)
 }
 
-/// Two readers: one after the other with 200 us of thinking, far apart on the disk.
+/// Two readers, one after the other, with 200 us of think time, far apart on the disk.
 fn trace() -> String {
     let mut lines = String::new();
     for turn in 0..50u64 {
@@ -44,7 +44,7 @@ fn report(folder: &Path, words: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON and nothing else")
 }
 
-/// What one elevator's task did, by its name.
+/// Completed I/O of one elevator's task, by name.
 fn done(report: &Value, arm: usize, task: &str) -> u64 {
     let tasks = report["policies"][arm]["tasks"].as_array().expect("tasks");
     let found = tasks.iter().filter(|it| it["name"] == task);

@@ -1,4 +1,4 @@
-//! The machine at hand, measured, and used as the machine of a run.
+//! Measures this machine, and uses the result as the machine of a run.
 
 use crate::common::{folder, goodness, refused, text};
 

@@ -1,5 +1,5 @@
-//! The program as people meet it: exit codes, sentences with a remedy, files that are whole or absent, and the
-//! same bytes for the same seed on any number of threads.
+//! The program from a user's view: exit codes, errors with a remedy, files that are complete or absent, and the same
+//! bytes for the same seed on any number of threads.
 
 use crate::common::{folder, goodness, refused, text};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the tests of the program share: running it, and what a refusal is.
+//! Shared by the tests of the program: running it, and checking errors.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -19,7 +19,7 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
 
-/// What was printed.
+/// Printed text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! `goodness elevate` where there is nothing to serve: what it says then.
+//! Messages of `goodness elevate` without a device to serve.
 
 use crate::common::{folder, goodness, refused, text};
 use std::path::Path;

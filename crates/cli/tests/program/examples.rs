@@ -14,7 +14,7 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// specs/cpu-schedulers.md 12: the watchdog of sched_ext lets a task wait for 30 s; 1501 others with slices of 20 ms
+/// specs/cpu-schedulers.md 12: the watchdog of sched_ext allows a wait of 30 s; 1501 other tasks with slices of 20 ms
 /// take longer.
 #[test]
 fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the_time() {

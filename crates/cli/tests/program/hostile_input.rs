@@ -1,5 +1,5 @@
-//! Input that is wrong in meaning and not in form: programmes that never use time, deadlocks, shuffled traces, names
-//! without end, pipes nobody writes to. Each is one sentence with its place, or a report that says what is missing.
+//! Well-formed but invalid input: endless behaviours without time, deadlocks, shuffled traces, overlong names, pipes
+//! without a writer. Each yields one sentence with its place, or a report that names what is missing.
 
 use crate::common::{folder, goodness, refused, text};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Writes an experiment of these tasks that lasts a second, and says its name.
+/// Writes an experiment with these tasks that lasts a second. Returns its name.
 fn experiment(folder: &Path, name: &'static str, tasks: &str) -> &'static str {
     std::fs::write(folder.join(name), format!("duration = \"1s\"\n{tasks}")).unwrap();
     name

@@ -1,4 +1,4 @@
-//! The program from outside: every file runs the binary and looks at what it prints, writes and answers.
+//! Tests of the program as a black box: each file runs the binary and checks output, files and exit codes.
 
 mod block_io;
 #[cfg(feature = "live")]

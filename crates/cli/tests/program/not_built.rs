@@ -1,4 +1,4 @@
-//! A build without the feature `live` says of the commands that it leaves out how they are built.
+//! Without the feature `live`, the missing commands explain how to build them.
 
 use crate::common::{folder, goodness, refused, text};
 

@@ -98,7 +98,7 @@ fn a_result_replaces_neither_its_input_nor_another_result() {
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 1);
 }
 
-/// Runs the program as the user nobody, whose home is `home`; `None` where that cannot be.
+/// Runs the program as user nobody with the home folder `home`; `None` if impossible.
 fn as_nobody(home: &str, words: &[&str]) -> Option<std::process::Output> {
     use std::os::unix::process::CommandExt;
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_goodness"));

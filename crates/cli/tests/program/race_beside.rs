@@ -1,4 +1,4 @@
-//! `goodness race --predict`: what the simulator says beside what was measured.
+//! `goodness race --predict`: predictions beside measurements.
 
 use serde_json::Value;
 use std::process::Command;

@@ -1,5 +1,4 @@
-//! Block I/O recorded on a loop device of our own, and replayed. Needs root and a tracefs; says loudly when it is
-//! skipped.
+//! Records block I/O on a private loop device and replays it. Needs root and a tracefs; prints a message when skipped.
 
 use crate::common::{folder, goodness, text};
 use goodness_ublk::disks::LoopDisk;
@@ -38,7 +37,7 @@ fn what_was_recorded_of_a_live_disk_is_replayed_piece_by_piece() {
     assert!(notes.contains(&format!("disk 7:{number}: takes")), "loop device {number} is among the disks: {notes}");
 }
 
-/// Pieces of I/O of the load; a `dd` may still bear the name of the shell that became it.
+/// I/Os of the load; a `dd` may still have the name of the shell that executed it.
 fn pieces_of_load(report: &Value, arm: usize) -> u64 {
     let tasks = report["policies"][arm]["tasks"].as_array().expect("tasks");
     let of_load = tasks.iter().filter(|task| task["name"] == "dd" || task["name"] == "sh");

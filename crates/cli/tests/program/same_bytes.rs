@@ -1,10 +1,10 @@
-//! The same call gives the same bytes, and more runs take hardly more memory.
+//! The same call gives the same bytes, and more runs need hardly more memory.
 
 use crate::common::{folder, goodness, text};
 use serde_json::Value;
 use std::process::Command;
 
-/// What a comparison writes: its JSON and its page.
+/// Output of a comparison: JSON and HTML page.
 fn compared(words: &[&str]) -> [Vec<u8>; 2] {
     let here = folder();
     let fixed = [

@@ -1,4 +1,4 @@
-//! Studies from the command line: what they print, what they write, what they refuse.
+//! Studies on the command line: output, files and errors.
 
 use crate::common::{folder, goodness, refused, text};
 use serde_json::Value;

@@ -72,7 +72,8 @@ impl Drop for Guard {
 
 /// Main function of the child.
 ///
-/// # Safety Only in a freshly forked child. Calls nothing that allocates, locks or unwinds: the parent's threads may
+/// # Safety
+/// Only in a freshly forked child. Calls nothing that allocates, locks or unwinds: the parent's threads may
 /// have been in the middle of either.
 unsafe fn watch(listen: libc::c_int, journal: libc::c_int, path: &std::ffi::CStr, room: &mut [u8]) -> ! {
     // SAFETY: all calls below are async-signal-safe, descriptors and strings are valid for their duration.

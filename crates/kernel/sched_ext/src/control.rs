@@ -35,7 +35,8 @@ pub struct Control {
 impl Control {
     /// Listens at `path`. Removes the socket of a killed daemon.
     ///
-    /// # Errors Another daemon listens there, or the path is not writable.
+    /// # Errors
+    /// Another daemon listens there, or the path is not writable.
     pub fn listen(path: &Path) -> Result<Control, LiveError> {
         if UnixStream::connect(path).is_ok() {
             return Err(super::kernel::busy());
@@ -96,7 +97,8 @@ impl Drop for Control {
 /// Sends a request to the daemon at `path` and returns its status. After [`Request::Stop`] it returns when the daemon
 /// has ended.
 ///
-/// # Errors [`LiveError::NothingLive`] if no daemon listens.
+/// # Errors
+/// [`LiveError::NothingLive`] if no daemon listens.
 pub fn ask(path: &Path, request: Request) -> Result<Status, LiveError> {
     let failed = |source| LiveError::System { what: "asking the daemon", source };
     let mut stream = match UnixStream::connect(path) {

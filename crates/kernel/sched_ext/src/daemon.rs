@@ -27,7 +27,8 @@ const STARTING: Duration = Duration::from_millis(1);
 
 /// Runs a policy until its command ends, its time is over, or it is stopped. Calls `begun` once it is loaded.
 ///
-/// # Errors See [`LiveError`].
+/// # Errors
+/// See [`LiveError`].
 pub fn live(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     let entry = goodness_policies::entry(&options.policy)
         .ok_or_else(|| LiveError::Policy(format!("there is no policy \"{}\"", options.policy)))?;
@@ -36,7 +37,8 @@ pub fn live(options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome
 
 /// Like [`live`], with a policy that need not be registered; `options.policy` is ignored.
 ///
-/// # Errors See [`LiveError`].
+/// # Errors
+/// See [`LiveError`].
 pub fn live_with(entry: &PolicyEntry, options: &Options, begun: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     let about = entry.about;
     let wrong = |why: TunableError| LiveError::Policy(format!("policy {}: {why}", about.name));

@@ -111,7 +111,8 @@ impl Host {
 
     /// Handles one input and returns the commands for the kernel.
     ///
-    /// # Errors The [`Refusal`] that ends the run: the policy gave an invalid answer, or rejected a task.
+    /// # Errors
+    /// The [`Refusal`] that ends the run: the policy gave an invalid answer, or rejected a task.
     pub fn take(&mut self, input: &Input, observer: &mut dyn Observer) -> Result<&[Command], Refusal> {
         self.commands.clear();
         let at = match input {

@@ -16,7 +16,8 @@ const CPU_MAX: u32 = 63;
 
 /// Checks that user, kernel and loaded scheduler allow a policy.
 ///
-/// # Errors The obstacle, with the remedy.
+/// # Errors
+/// The obstacle, with the remedy.
 pub fn ready() -> Result<(), LiveError> {
     let uid = sys::effective_user();
     if uid != 0 {
@@ -72,7 +73,8 @@ pub struct Places {
 /// Divides the `online` CPUs. The policy gets those in `asked`, by default all but the first; the daemon gets the first
 /// of the rest, or shares the first.
 ///
-/// # Errors A requested CPU that is not online or above 63.
+/// # Errors
+/// A requested CPU that is not online or above 63.
 pub fn places(online: &[u32], asked: Option<&[u32]>) -> Result<Places, LiveError> {
     let default: Vec<u32> =
         online.iter().skip(usize::from(online.len() > 1)).copied().filter(|c| *c <= CPU_MAX).collect();
@@ -97,7 +99,8 @@ pub fn places(online: &[u32], asked: Option<&[u32]>) -> Result<Places, LiveError
 
 /// The machine as seen by a policy on `cpus`.
 ///
-/// # Errors The kernel does not report its tick and the policy needs it.
+/// # Errors
+/// The kernel does not report its tick and the policy needs it.
 pub fn setting(policy: &'static str, needs: Needs, cpus: &[u16], seed: u64) -> Result<Setting, LiveError> {
     let hz = match sys::tick_ns().map(|ns| 1_000_000_000 / ns) {
         Some(hz) => hz as u32,

@@ -46,7 +46,8 @@ pub use tally::{Latency, TaskTally, share, shown};
 
 /// Always fails: this build has no sched_ext.
 ///
-/// # Errors Always [`LiveError::NotBuilt`].
+/// # Errors
+/// Always [`LiveError::NotBuilt`].
 #[cfg(not(feature = "sched_ext"))]
 pub fn live(_: &Options, _: &mut dyn FnMut(&Status)) -> Result<Outcome, LiveError> {
     Err(LiveError::NotBuilt)

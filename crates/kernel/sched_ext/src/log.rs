@@ -89,7 +89,8 @@ impl Header {
 
     /// Parameters of the run.
     ///
-    /// # Errors An impossible machine.
+    /// # Errors
+    /// An impossible machine.
     pub fn setting(&self) -> Result<Setting, String> {
         let cpu = |c: &LoggedCpu| Cpu { core: c.core, cache: c.cache, node: c.node, capacity: c.capacity };
         let machine = Machine::new("live", self.cpus.iter().map(cpu).collect(), self.hz)?;

@@ -26,7 +26,8 @@ pub struct Replayed {
 
 /// Replays the log at `path`. `observer` gets the events, with times from the start of the run.
 ///
-/// # Errors The file is no log, or names a policy or setting that this version lacks.
+/// # Errors
+/// The file is no log, or names a policy or setting that this version lacks.
 pub fn replay(path: &Path, observer: &mut dyn Observer) -> Result<Replayed, LiveError> {
     let log = Log::read(path)?;
     replay_log(&log, observer).map_err(|why| LiveError::Log { path: path.into(), why })
@@ -34,7 +35,8 @@ pub fn replay(path: &Path, observer: &mut dyn Observer) -> Result<Replayed, Live
 
 /// Like [`replay`], for a log in memory.
 ///
-/// # Errors As [`replay`], without the file's name.
+/// # Errors
+/// As [`replay`], without the file's name.
 pub fn replay_log(log: &Log, observer: &mut dyn Observer) -> Result<Replayed, String> {
     let Header { policy, settings, .. } = &log.header;
     let entry = goodness_policies::entry(policy)

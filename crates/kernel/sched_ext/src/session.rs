@@ -23,7 +23,8 @@ impl Session {
 
     /// Handles an event and returns the commands for the kernel.
     ///
-    /// # Errors An invalid answer of the policy, or a log that cannot be written.
+    /// # Errors
+    /// An invalid answer of the policy, or a log that cannot be written.
     pub fn happened(&mut self, event: &KernelEvent) -> Result<&[Command], LiveError> {
         self.tally.count(event);
         self.take(Input::Kernel(*event))
@@ -31,7 +32,8 @@ impl Session {
 
     /// Calls the policy's timer and returns the commands for the kernel.
     ///
-    /// # Errors As [`Session::happened`].
+    /// # Errors
+    /// As [`Session::happened`].
     pub fn timer(&mut self, now: Time) -> Result<&[Command], LiveError> {
         self.take(Input::Timer(now))
     }

@@ -90,7 +90,8 @@ struct Drained {
 impl Shim {
     /// Loads and verifies the shim, and takes over the tasks in class `SCHED_EXT`.
     ///
-    /// # Errors The kernel's error.
+    /// # Errors
+    /// The kernel's error.
     pub fn load(load: &Load) -> Result<Shim, LiveError> {
         hear();
         for _ in 1..TRIES {
@@ -166,7 +167,8 @@ impl Shim {
 
     /// Sends `commands` to the kernel. Returns the time at which they had taken effect.
     ///
-    /// # Errors The kernel refuses to run the shim's program.
+    /// # Errors
+    /// The kernel refuses to run the shim's program.
     pub fn apply(&mut self, commands: &[Command]) -> Result<Time, LiveError> {
         for part in commands.chunks(COMMANDS) {
             for (index, command) in part.iter().enumerate() {

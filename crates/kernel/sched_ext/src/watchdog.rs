@@ -24,7 +24,8 @@ pub struct Watchdog {
 impl Watchdog {
     /// Starts the process. Call it before loading the shim, whose descriptors it must not hold.
     ///
-    /// # Errors The error of mmap(2) or fork(2).
+    /// # Errors
+    /// The error of mmap(2) or fork(2).
     pub fn start() -> io::Result<Watchdog> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
@@ -65,7 +66,8 @@ impl Drop for Watchdog {
 
 /// Main function of the child.
 ///
-/// # Safety Only in a freshly forked child: nothing here allocates, locks or unwinds.
+/// # Safety
+/// Only in a freshly forked child: nothing here allocates, locks or unwinds.
 unsafe fn watch(beats: &AtomicU64, daemon: libc::pid_t) -> ! {
     // SAFETY: async-signal-safe calls with valid arguments.
     unsafe {

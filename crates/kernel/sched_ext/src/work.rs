@@ -26,7 +26,8 @@ pub struct Adopted(Vec<(i32, i32)>);
 impl Adopted {
     /// Moves all threads of the processes `pids` to the policy, except real-time threads.
     ///
-    /// # Errors A process that does not exist, or whose threads cannot be changed.
+    /// # Errors
+    /// A process that does not exist, or whose threads cannot be changed.
     pub fn adopt(pids: &[u32]) -> Result<Adopted, LiveError> {
         let mut adopted = Adopted::default();
         for pid in pids {

@@ -178,7 +178,8 @@ impl Host {
 
     /// Reports that the backing has completed `request`, or failed with an error number.
     ///
-    /// # Panics In the next [`Host::advance`], if the backing does not have the request.
+    /// # Panics
+    /// In the next [`Host::advance`], if the backing does not have the request.
     pub fn complete(&mut self, request: RequestId, result: Result<(), i32>) {
         if let Err(error) = result {
             let failed = &mut self.failed;

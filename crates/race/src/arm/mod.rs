@@ -83,7 +83,8 @@ impl<'a> MachineChanges<'a> {
 
     /// Writes `value` to a kernel file until the end of the run, and verifies it.
     ///
-    /// # Errors A sentence with the file.
+    /// # Errors
+    /// A sentence with the file.
     pub fn put(&mut self, file: &Path, value: &str) -> Result<(), String> {
         let refused = |why: &dyn fmt::Display| format!("{} does not take \"{value}\": {why}", file.display());
         self.undo.push(self.restore.put(file, value).map_err(|why| match why.kind() {
@@ -113,7 +114,8 @@ pub trait Setting: fmt::Debug {
 
     /// Checks that it can be set on this machine, as far as possible without setting it.
     ///
-    /// # Errors Reason and remedy.
+    /// # Errors
+    /// Reason and remedy.
     fn check(&self, at: &Hierarchies) -> Result<(), String>;
 
     /// Adds its attribute of processes, if it is one.
@@ -267,7 +269,8 @@ impl Arm {
 
     /// Applies its changes to the machine and records them in `changes`.
     ///
-    /// # Errors The kernel's error, with the arm's name.
+    /// # Errors
+    /// The kernel's error, with the arm's name.
     pub fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
         for setting in &self.settings {
             setting.apply(changes).map_err(|why| format!("arm \"{}\": {why}", self.name))?;
@@ -290,7 +293,8 @@ pub fn read(key: &str, value: &Value) -> Result<Box<dyn Setting>, String> {
 
 /// Checks that a kernel setting can be written; `missing` explains a missing file.
 ///
-/// # Errors Reason.
+/// # Errors
+/// Reason.
 pub fn writable(file: &Path, missing: &str) -> Result<(), String> {
     match std::fs::OpenOptions::new().write(true).open(file) {
         Ok(_) => Ok(()),

@@ -20,7 +20,8 @@ const STACK: usize = 128 * 1024;
 /// Runs all `bodies` concurrently to their ends, and `meanwhile` beside them. Returns their counts in no particular
 /// order.
 ///
-/// # Errors Contexts cannot be created, or an error of one of them.
+/// # Errors
+/// Contexts cannot be created, or an error of one of them.
 pub(super) fn run(
     contexts: Contexts,
     bodies: Vec<Body<'_>>,

@@ -135,7 +135,8 @@ struct RunningRace<'a> {
 
 /// Runs the race.
 ///
-/// # Errors [`RaceError`]: an arm this machine does not support, a load that fails, a signal.
+/// # Errors
+/// [`RaceError`]: an arm this machine does not support, a load that fails, a signal.
 pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
     check(plan)?;
     for leftover in goodness_restore::find() {
@@ -173,7 +174,8 @@ fn look(plan: &Plan, runs: &[Run], looks: &Looks, looked: &mut Vec<usize>, count
 
 /// Checks that the plan can run on this machine, without changing anything.
 ///
-/// # Errors [`RaceError::Refused`] with the arm and the reason.
+/// # Errors
+/// [`RaceError::Refused`] with the arm and the reason.
 pub fn check(plan: &Plan) -> Result<(), RaceError> {
     if plan.arms.len() < 2 || plan.reference >= plan.arms.len() {
         return Err(RaceError::Refused(

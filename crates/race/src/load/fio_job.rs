@@ -25,7 +25,8 @@ const LONGEST: usize = 1 << 20;
 
 /// The job file `text`, called `file`, with `place` (such as `directory=…`) prepended.
 ///
-/// # Errors The first line that could redirect the I/O, with a remedy.
+/// # Errors
+/// The first line that could redirect the I/O, with a remedy.
 pub(super) fn placed(file: &str, text: &str, place: &str) -> Result<String, LoadError> {
     if text.len() > LONGEST {
         return Err(LoadError(format!("{file} is longer than a job file of fio can be ({LONGEST} bytes)")));

@@ -33,26 +33,30 @@ pub trait Load {
     /// Checks that this machine and user can run it, apart from the programs it always needs. Nothing has been created
     /// yet.
     ///
-    /// # Errors What is missing, and the remedy.
+    /// # Errors
+    /// What is missing, and the remedy.
     fn check(&self) -> Result<(), LoadError> {
         Ok(())
     }
 
     /// Creates what every run needs (data, configuration). Called once per race, before the first run.
     ///
-    /// # Errors A missing program (named with its package), or an error of creating the data.
+    /// # Errors
+    /// A missing program (named with its package), or an error of creating the data.
     fn prepare(&mut self, workspace: &Workspace) -> Result<(), LoadError>;
 
     /// One run: starts the servers through `workspace`, waits for them, warms them up, measures, and stops them.
     /// Nothing keeps running afterwards, even after an error.
     ///
-    /// # Errors Servers that do not start or reply, clients that fail; with the last output of the program.
+    /// # Errors
+    /// Servers that do not start or reply, clients that fail; with the last output of the program.
     fn run(&mut self, workspace: &Workspace, seed: Seed) -> Result<Vec<Measure>, LoadError>;
 }
 
 /// Checks that `load`, made as `name`, can run here: programs are installed and the user is permitted.
 ///
-/// # Errors A sentence with the remedy.
+/// # Errors
+/// A sentence with the remedy.
 pub fn possible(name: &str, load: &dyn Load) -> Result<(), LoadError> {
     let about = ALL.iter().find(|about| about.name == name);
     about.map_or(&[][..], |about| about.needs).iter().try_for_each(|program| program.find().map(drop))?;
@@ -111,14 +115,16 @@ macro_rules! loads {
 
         /// Checks that the load called `name` accepts the parameters `typed`.
         ///
-        /// # Errors As for [`make`].
+        /// # Errors
+        /// As for [`make`].
         pub fn check(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<(), LoadError> {
             make(name, typed, launcher).map(|_| ())
         }
 
         /// Makes the load called `name` with the parameters `typed`. `launcher` starts its subprocesses.
         ///
-        /// # Errors Unknown names (the nearest is named), values out of range, or settings that exclude each other.
+        /// # Errors
+        /// Unknown names (the nearest is named), values out of range, or settings that exclude each other.
         pub fn make(name: &str, typed: &[(String, String)], launcher: &Launcher) -> Result<Box<dyn Load>, LoadError> {
             $(if name == <$Load as Registered>::ABOUT.name {
                 let settings = <$Load as Registered>::Settings::made(typed);

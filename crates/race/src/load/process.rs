@@ -46,7 +46,8 @@ impl Process {
 
     /// Polls `answers` until it is true.
     ///
-    /// # Errors The process ended before that, or `timeout` passed.
+    /// # Errors
+    /// The process ended before that, or `timeout` passed.
     pub(crate) fn wait_until(&mut self, timeout: Duration, mut answers: impl FnMut() -> bool) -> Result<(), LoadError> {
         let begun = Instant::now();
         loop {
@@ -70,7 +71,8 @@ impl Process {
 
     /// Sends SIGTERM and waits for an orderly end, which is part of its work.
     ///
-    /// # Errors It takes longer than `timeout`, or fails.
+    /// # Errors
+    /// It takes longer than `timeout`, or fails.
     pub(crate) fn stop_within(self, timeout: Duration) -> Result<(), LoadError> {
         let _ = rustix::process::kill_process(self.pid(), Signal::TERM);
         self.finish(timeout).map(|_| ())
@@ -78,7 +80,8 @@ impl Process {
 
     /// Waits until it ends by itself. Returns its standard output.
     ///
-    /// # Errors It takes longer than `timeout`, or fails.
+    /// # Errors
+    /// It takes longer than `timeout`, or fails.
     pub(crate) fn finish(mut self, timeout: Duration) -> Result<String, LoadError> {
         if !self.ends_within(timeout)? {
             return Err(self.error(&format!("was not done after {} s", timeout.as_secs())));

@@ -18,7 +18,8 @@ const MORE_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 impl Program {
     /// Finds the program.
     ///
-    /// # Errors It is not installed, and how to install it.
+    /// # Errors
+    /// It is not installed, and how to install it.
     pub fn find(&self) -> Result<PathBuf, LoadError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(MORE_FOLDERS.iter().map(PathBuf::from));

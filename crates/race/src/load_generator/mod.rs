@@ -52,7 +52,8 @@ pub(crate) const PATH: &str = "/page";
 
 /// Drives the server and measures it.
 ///
-/// # Errors A server that never replies, or fails in more than one request of ten.
+/// # Errors
+/// A server that never replies, or fails in more than one request of ten.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let port = u16::try_from(settings.port).map_err(|_| LoadError(format!("{} is no port", settings.port)))?;
     let address = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);

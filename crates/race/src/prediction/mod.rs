@@ -47,7 +47,8 @@ impl Predictor {
     /// Reads the machine `typed`, or measures this machine if empty. Measuring the load's service time uses the folder
     /// `private`.
     ///
-    /// # Errors A machine that is invalid or cannot be measured, or a load that fails during the measurement.
+    /// # Errors
+    /// A machine that is invalid or cannot be measured, or a load that fails during the measurement.
     pub fn prepare(typed: &str, file: &RaceFile, launcher: &Launcher, private: &Path) -> Result<Predictor, Refusal> {
         let machine = match typed {
             "" => calibrate::this_machine()?,

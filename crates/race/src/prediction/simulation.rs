@@ -31,7 +31,8 @@ const RUNS: u32 = 5;
 
 /// Service times of the load, measured before the race (for `yield`: a single context). Measures by name.
 ///
-/// # Errors The error of running it.
+/// # Errors
+/// The error of running it.
 pub fn service_times(
     load: &str,
     launcher: &Launcher,
@@ -103,7 +104,8 @@ enum Source {
 
 /// Simulates and returns the predictions.
 ///
-/// # Errors The reason this load or arm cannot be predicted, or an error of the simulation.
+/// # Errors
+/// The reason this load or arm cannot be predicted, or an error of the simulation.
 pub fn predict(question: &Question) -> Result<Vec<Prediction>, String> {
     let model = model(question)?;
     refuse_what_has_no_model(question.arm)?;

@@ -114,7 +114,8 @@ pub struct BlockReplay {
 impl BlockReplay {
     /// Reads the trace that `open` opens, twice. Reports use `name`.
     ///
-    /// # Errors A trace that cannot be read or has nothing to replay, or an unknown device; one sentence.
+    /// # Errors
+    /// A trace that cannot be read or has nothing to replay, or an unknown device; one sentence.
     pub fn read<'a>(
         name: &str,
         mut open: impl FnMut() -> Result<BlockTrace<'a>, TraceError>,

@@ -46,7 +46,8 @@ pub(crate) struct BlktraceFile<'a> {
 impl<'a> BlktraceFile<'a> {
     /// A file whose first bytes are `head`, which `from` still contains.
     ///
-    /// # Errors An unsupported version.
+    /// # Errors
+    /// An unsupported version.
     pub fn new(from: Input<'a>, head: &[u8]) -> Result<BlktraceFile<'a>, TraceError> {
         let order = order_of(head).unwrap_or(ByteOrder::Little);
         if let Some(Err(version)) = magic(head, order) {

@@ -28,7 +28,8 @@ impl<W: Write> BlktraceWriter<W> {
 
     /// Writes a record. `disks` supplies the device numbers; a disk without one gets major 240 and its own number.
     ///
-    /// # Errors The writer's error, or a record of 4 GiB or more, which the format cannot represent.
+    /// # Errors
+    /// The writer's error, or a record of 4 GiB or more, which the format cannot represent.
     pub fn write(&mut self, record: &BlockRecord, disks: &Disks) -> io::Result<()> {
         let bytes = u64::from(record.sectors) * SECTOR_BYTES;
         let bytes = u32::try_from(bytes).map_err(|_| io::Error::other("blktrace holds no request of 4 GiB or more"))?;

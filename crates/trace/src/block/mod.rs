@@ -66,7 +66,8 @@ use text::Text;
 /// Opens a trace of block I/O: a file (`-` is standard input), one file of a blktrace run (opens all of them), a folder
 /// of blktrace files, or several blktrace files.
 ///
-/// # Errors A file that cannot be opened, is empty, or has an unknown format; or files of several formats.
+/// # Errors
+/// A file that cannot be opened, is empty, or has an unknown format; or files of several formats.
 pub fn open_block(paths: &[PathBuf]) -> Result<BlockTrace<'static>, TraceError> {
     let files = files_of(paths)?;
     read_block(files.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?)
@@ -74,7 +75,8 @@ pub fn open_block(paths: &[PathBuf]) -> Result<BlockTrace<'static>, TraceError> 
 
 /// Reads a trace of block I/O from one input, or from several blktrace files.
 ///
-/// # Errors An empty input, an unknown format, or several formats.
+/// # Errors
+/// An empty input, an unknown format, or several formats.
 pub fn read_block(mut inputs: Vec<Input<'_>>) -> Result<BlockTrace<'_>, TraceError> {
     let mut heads = Vec::with_capacity(inputs.len());
     for input in &mut inputs {
@@ -135,14 +137,16 @@ pub struct BlockRecording {
 
 /// Reads a whole trace into memory.
 ///
-/// # Errors As for [`open_block`] and [`BlockReader::next`].
+/// # Errors
+/// As for [`open_block`] and [`BlockReader::next`].
 pub fn load_block(paths: &[PathBuf]) -> Result<BlockRecording, TraceError> {
     keep(open_block(paths)?)
 }
 
 /// Reads the rest of a trace into memory.
 ///
-/// # Errors As for [`BlockReader::next`].
+/// # Errors
+/// As for [`BlockReader::next`].
 pub fn keep(mut trace: BlockTrace) -> Result<BlockRecording, TraceError> {
     let mut records = Vec::new();
     while let Some(record) = trace.next()? {
@@ -153,7 +157,8 @@ pub fn keep(mut trace: BlockTrace) -> Result<BlockRecording, TraceError> {
 
 /// Reads a whole trace from bytes in memory.
 ///
-/// # Errors As for [`read_block`] and [`BlockReader::next`], or compressed data that cannot be decompressed.
+/// # Errors
+/// As for [`read_block`] and [`BlockReader::next`], or compressed data that cannot be decompressed.
 pub fn load_block_bytes(name: &str, bytes: &[u8]) -> Result<BlockRecording, TraceError> {
     let cannot = |source: io::Error| TraceError::Open { path: name.into(), source };
     keep(read_block(vec![Input::bytes(name, bytes).map_err(cannot)?])?)

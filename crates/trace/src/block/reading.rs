@@ -16,7 +16,8 @@ const BACKWARDS_PERCENT_MAX: u64 = 10;
 pub trait BlockReader {
     /// The next record, in order of time. `None` at the end, and after an error.
     ///
-    /// # Errors One sentence. Damage that leaves usable parts is repaired and counted. An error at the end means that
+    /// # Errors
+    /// One sentence. Damage that leaves usable parts is repaired and counted. An error at the end means that
     /// nothing was usable, or that too much was out of order.
     fn next(&mut self) -> Result<Option<BlockRecord>, TraceError>;
 

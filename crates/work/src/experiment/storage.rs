@@ -90,7 +90,8 @@ fn cuts(pages: u32, fragments: Option<(u32, u32)>) -> u64 {
 
 /// Parses a size: `4096`, `64KiB`, `2GB`; decimal and binary units.
 ///
-/// # Errors The expected format, as a sentence.
+/// # Errors
+/// The expected format, as a sentence.
 pub fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: &[(&str, u64)] = &[
         ("", 1),

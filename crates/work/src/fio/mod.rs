@@ -45,7 +45,8 @@ const JOBS_MAX: usize = 1 << 16;
 
 /// Parses the jobs of a file in order, clones one after the other; errors name the file as `file`.
 ///
-/// # Errors One sentence with file, line and remedy.
+/// # Errors
+/// One sentence with file, line and remedy.
 pub fn read(file: &str, text: &str) -> Result<Vec<FioJob>, String> {
     let at = |line: usize, why: String| format!("{file}, line {line}: {why}");
     let sections = ini::parse(text).map_err(|(line, why)| at(line, why))?;

@@ -116,7 +116,8 @@ impl FioStream {
     /// The stream of `job` on files or devices of `bytes` bytes each. `run` is the random seed of the run, for jobs
     /// whose random numbers do not repeat.
     ///
-    /// # Errors The job does not fit onto the files, as a sentence.
+    /// # Errors
+    /// The job does not fit onto the files, as a sentence.
     pub fn new(job: &FioJob, bytes: &[u64], run: Seed) -> Result<FioStream, String> {
         if bytes.len() != job.files.len() || bytes.is_empty() {
             return Err(format!(

@@ -33,7 +33,8 @@ pub enum Kilo {
 
 /// A whole number of bytes with an optional unit such as `k`, `4ki`, `1MB`; hexadecimal with `0x`.
 ///
-/// # Errors What is wrong with the text.
+/// # Errors
+/// What is wrong with the text.
 pub fn size(text: &str, kilo: Kilo) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no size; write a whole number with or without k, m, g, t or p");
     let lower = text.trim().to_ascii_lowercase();
@@ -100,7 +101,8 @@ pub fn time(text: &str, unit: Span) -> Result<Span, String> {
 /// Values for reads, writes and trims, as in `4k,8k`. Missing values repeat the previous one; an empty one keeps the
 /// old value.
 ///
-/// # Errors More than three values, or an error of `read`.
+/// # Errors
+/// More than three values, or an error of `read`.
 pub fn three<T: Clone>(text: &str, old: &[T; 3], read: impl Fn(&str) -> Result<T, String>) -> Result<[T; 3], String> {
     let mut new = old.clone();
     let words: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -41,7 +41,8 @@ pub struct RtApp {
 impl RtApp {
     /// Parses `text`; errors name the file as `file`.
     ///
-    /// # Errors One sentence with file, line, key and remedy.
+    /// # Errors
+    /// One sentence with file, line, key and remedy.
     pub fn read(file: &str, text: &str, options: Options) -> Result<RtApp, String> {
         let root = json::parse(text).map_err(|(line, why)| format!("{file}, line {line}: {why}"))?;
         let Value::Object(members) = root else {
