@@ -36,11 +36,11 @@ impl Doctor {
         let findings = findings();
         let owners: Vec<Owner> =
             goodness_restore::owners().into_iter().filter(|owner| !owner.resources.is_empty()).collect();
-        let left = goodness_restore::find();
+        let stale = goodness_restore::find();
         let told: Vec<(String, Vec<String>)> =
-            left.iter().map(|left| (left.path().display().to_string(), left.describe())).collect();
+            stale.iter().map(|journal| (journal.path().display().to_string(), journal.describe())).collect();
         let stuck: Option<Vec<String>> =
-            self.restore.then(|| left.into_iter().flat_map(goodness_restore::Left::undo).collect::<Vec<_>>());
+            self.restore.then(|| stale.into_iter().flat_map(goodness_restore::StaleJournal::undo).collect::<Vec<_>>());
         if self.json {
             print_json(&findings, &told, stuck.as_deref(), &owners);
         } else {

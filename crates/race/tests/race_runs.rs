@@ -186,7 +186,7 @@ fn killed_everywhere(guard: &str) -> u64 {
         let begun = Instant::now();
         loop {
             if guard == "guard killed" {
-                goodness_restore::find().into_iter().for_each(|left| drop(left.undo()));
+                goodness_restore::find().into_iter().for_each(|stale| drop(stale.undo()));
             }
             let now = state(pid);
             if now == before {

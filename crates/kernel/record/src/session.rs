@@ -66,10 +66,10 @@ impl Session {
     /// exists.
     pub fn set_up(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
-        for leftover in goodness_restore::find() {
-            let what = leftover.describe();
+        for stale in goodness_restore::find() {
+            let what = stale.describe();
             // What is stuck stays in its journal; `doctor` shows it.
-            let _ = leftover.undo();
+            let _ = stale.undo();
             what.into_iter().for_each(|what| progress(Progress::CleanedUp { what }));
         }
         let unfinished = restore.before(&Action::RemoveFile(absolute(output.unfinished()))).map_err(unnoted)?;

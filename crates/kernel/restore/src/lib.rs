@@ -26,7 +26,7 @@ mod undo;
 pub use action::Action;
 pub use journal::{folder, runtime};
 pub use owner::Owner;
-pub use stale::{Left, find, find_in};
+pub use stale::{StaleJournal, find, find_in};
 pub use undo::MARK;
 
 use std::fs;

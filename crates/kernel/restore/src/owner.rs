@@ -82,9 +82,9 @@ fn take_turn(folder: &Path) -> io::Result<File> {
 /// Undoes what dead owners have left of `resource`.
 fn undo_left(folder: &Path, resource: &Path) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
-    for left in find_in(folder).into_iter().filter(|left| left.changes().iter().any(|it| it == resource)) {
-        let journal = left.path().to_path_buf();
-        told.extend(left.undo());
+    for stale in find_in(folder).into_iter().filter(|stale| stale.changes().iter().any(|it| it == resource)) {
+        let journal = stale.path().to_path_buf();
+        told.extend(stale.undo());
         if journal.exists() {
             let why = format!(
                 "{} is as a killed command left it, and that cannot be undone; `goodness doctor` says more",

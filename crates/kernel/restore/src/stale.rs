@@ -27,13 +27,13 @@ pub fn left_alone(action: &Action) -> Option<String> {
 
 /// The journal of a dead process. It stays locked for the life of this value, so that only one process undoes it.
 #[derive(Debug)]
-pub struct Left {
+pub struct StaleJournal {
     path: PathBuf,
     file: File,
     contents: Option<journal::Contents>,
 }
 
-impl Left {
+impl StaleJournal {
     /// The journal.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -109,7 +109,7 @@ impl Left {
 
 /// Leftovers of dead processes of this user, from all journal folders.
 #[must_use]
-pub fn find() -> Vec<Left> {
+pub fn find() -> Vec<StaleJournal> {
     folders().iter().flat_map(|folder| find_in(folder)).collect()
 }
 
@@ -122,7 +122,7 @@ pub fn folders() -> Vec<PathBuf> {
 
 /// Leftovers of dead processes in `folder`.
 #[must_use]
-pub fn find_in(folder: &Path) -> Vec<Left> {
-    let left = |(path, file): (PathBuf, File)| Left { contents: journal::read(&file), path, file };
-    journal::stale(folder).into_iter().map(left).collect()
+pub fn find_in(folder: &Path) -> Vec<StaleJournal> {
+    let stale = |(path, file): (PathBuf, File)| StaleJournal { contents: journal::read(&file), path, file };
+    journal::stale(folder).into_iter().map(stale).collect()
 }

@@ -225,7 +225,7 @@ fn what_somebody_else_has_changed_after_a_kill_is_told_once_and_left() {
         };
         let described = left[0].describe();
         assert!(described[0].contains("leave") && described[0].contains("autogroup at \"5\""), "{described:?}");
-        let told: Vec<String> = left.into_iter().flat_map(goodness_restore::Left::undo).collect();
+        let told: Vec<String> = left.into_iter().flat_map(goodness_restore::StaleJournal::undo).collect();
         assert_eq!(told, described, "guard killed: {with_guard}");
         assert_eq!(scene.read(&knob), "5");
         assert!(find_in(&scene.journals()).is_empty());
@@ -270,7 +270,8 @@ fn a_journal_of_the_first_version_is_undone_and_one_of_a_later_version_is_kept()
         fs::write(scene.journals().join(file), [head.as_bytes(), &put].concat()).expect("scratch");
     }
     fs::write(scene.knob(), "0").expect("scratch");
-    let told: Vec<String> = find_in(&scene.journals()).into_iter().flat_map(goodness_restore::Left::undo).collect();
+    let told: Vec<String> =
+        find_in(&scene.journals()).into_iter().flat_map(goodness_restore::StaleJournal::undo).collect();
     assert_eq!(scene.read(&scene.knob()), "1");
     assert!(told.len() == 1 && told[0].contains("newer goodness"), "{told:?}");
     let names = |it: fs::DirEntry| it.file_name().into_string().expect("text");

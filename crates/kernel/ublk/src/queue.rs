@@ -138,9 +138,10 @@ impl Queue {
         let result = match self.host.next_event() {
             None => self.ring.submit_and_wait(1),
             Some(at) => {
-                let left = at.since(self.now().min(at)).ns();
-                let left = types::Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
-                self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&left))
+                let remaining = at.since(self.now().min(at)).ns();
+                let remaining =
+                    types::Timespec::new().sec(remaining / 1_000_000_000).nsec((remaining % 1_000_000_000) as u32);
+                self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&remaining))
             }
         };
         match result {

@@ -26,7 +26,7 @@ struct UnderWay {
     /// The byte of the backing at which the rest begins.
     at: u64,
     /// Bytes that are not moved yet.
-    left: u64,
+    remaining: u64,
     /// Memory; the kernel reads this list when the operation is submitted.
     memory: Vec<libc::iovec>,
     /// The first entry of `memory` that is not moved yet.
@@ -53,11 +53,11 @@ impl Transfers {
         while self.0.len() <= index {
             let memory = Vec::new();
             let (op, durable, keeps_space) = (Operation::Flush, false, false);
-            self.0.push(UnderWay { op, durable, keeps_space, at: 0, left: 0, memory, first: 0 });
+            self.0.push(UnderWay { op, durable, keeps_space, at: 0, remaining: 0, memory, first: 0 });
         }
         let it = &mut self.0[index];
         (it.op, it.durable, it.first) = (transfer.op, transfer.durable, 0);
-        (it.at, it.left) = (transfer.sector * SECTOR_BYTES, bytes(transfer.sectors) as u64);
+        (it.at, it.remaining) = (transfer.sector * SECTOR_BYTES, bytes(transfer.sectors) as u64);
         it.keeps_space = transfer.parts.first().is_some_and(|part| tags[part.tag as usize].keeps_space);
         it.memory.clear();
         if !matches!(transfer.op, Operation::Read | Operation::Write) {
@@ -86,7 +86,7 @@ impl Transfers {
             Operation::Discard => {
                 let kind = if it.keeps_space { libc::FALLOC_FL_ZERO_RANGE } else { libc::FALLOC_FL_PUNCH_HOLE };
                 let mode = kind | libc::FALLOC_FL_KEEP_SIZE;
-                opcode::Fallocate::new(file, it.left).offset(it.at).mode(mode).build()
+                opcode::Fallocate::new(file, it.remaining).offset(it.at).mode(mode).build()
             }
         }
     }
@@ -102,7 +102,7 @@ impl Transfers {
             0 => Step::Over(Err(libc::EIO)),
             moved => {
                 it.moved(moved as u64);
-                if it.left == 0 { Step::Over(Ok(())) } else { Step::Again }
+                if it.remaining == 0 { Step::Over(Ok(())) } else { Step::Again }
             }
         }
     }
@@ -112,7 +112,7 @@ impl UnderWay {
     /// So many bytes of the rest are moved.
     fn moved(&mut self, mut moved: u64) {
         self.at += moved;
-        self.left = self.left.saturating_sub(moved);
+        self.remaining = self.remaining.saturating_sub(moved);
         while let Some(memory) = self.memory.get_mut(self.first).filter(|_| moved > 0) {
             let here = moved.min(memory.iov_len as u64);
             // Only an address; nobody looks behind it here.
@@ -146,7 +146,7 @@ mod tests {
         let (mut transfers, buffers) = begun(Operation::Write, &parts);
         assert_eq!(transfers.step(RequestId(0), 2048 + 512), Step::Again);
         let rest = &transfers.0[0];
-        assert_eq!((rest.at, rest.left, rest.first), (8 * 512 + 2560, 1536, 1));
+        assert_eq!((rest.at, rest.remaining, rest.first), (8 * 512 + 2560, 1536, 1));
         assert_eq!(rest.memory[1].iov_base.cast::<u8>(), buffers.address(1, 512, 1));
         assert_eq!(transfers.step(RequestId(0), 1536), Step::Over(Ok(())));
     }

@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The tables under `[[key]]`, each with its place.
+    /// The tables under `[[key]]`, each with its location.
     pub(super) fn take_tables(&mut self, key: &str) -> Result<Vec<(usize, Fields<'a>)>, Fault> {
         let Some((at, value)) = self.take(key) else { return Ok(Vec::new()) };
         let wrong = || Fault::at(at, format!("each {key} is a table of its own: [[{key}]]"));
@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A value without its place.
+/// A value without its location.
 fn plain(at: usize, value: DeValue) -> Result<Value, Fault> {
     match value {
         DeValue::String(text) => Ok(Value::Text(text.into_owned())),

@@ -178,7 +178,7 @@ fn read_load((at, mut table): (usize, Fields)) -> Result<(String, Vec<(String, S
         }
         let typed = (key, value.typed());
         let launcher = crate::subprocess::Launcher::of(PathBuf::new());
-        // Ranges are the load's own affair; asked one by one, the place of what is wrong is known.
+        // Ranges are the load's own affair; asked one by one, the location of what is wrong is known.
         load::check(&name, std::slice::from_ref(&typed), &launcher).map_err(|why| Fault::at(at, why.0))?;
         settings.push(typed);
     }
@@ -245,9 +245,9 @@ mod tests {
             ("[load]", "", "races/a.toml:", "no"),
             ("name = \"hogs\"", "name = hogs", "races/a.toml:1: ", ""),
         ];
-        for (from, to, place, part) in cases {
+        for (from, to, location, part) in cases {
             let why = change(from, to);
-            assert!(why.starts_with(place) && why.contains(part), "{from} -> {to}: {why}");
+            assert!(why.starts_with(location) && why.contains(part), "{from} -> {to}: {why}");
         }
     }
 

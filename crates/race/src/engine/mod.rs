@@ -69,7 +69,7 @@ pub struct Plan {
 /// Progress messages of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// A leftover of a killed command was undone.
+    /// A stale of a killed command was undone.
     CleanedUp(String),
     /// The load is being prepared.
     Preparing,
@@ -139,10 +139,10 @@ struct RunningRace<'a> {
 /// [`RaceError`]: an arm this machine does not support, a load that fails, a signal.
 pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, RaceError> {
     check(plan)?;
-    for leftover in goodness_restore::find() {
-        leftover.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
+    for stale in goodness_restore::find() {
+        stale.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
         // What is stuck stays in its journal; `doctor` shows it.
-        let _ = leftover.undo();
+        let _ = stale.undo();
     }
     let mut running = RunningRace::set_up(plan)?;
     let restore = running.restore.clone();

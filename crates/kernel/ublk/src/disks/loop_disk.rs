@@ -75,7 +75,7 @@ impl LoopDisk {
     fn make_from(below: &Path, backing: Backing) -> Result<LoopDisk, DiskError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
         // What is stuck stays in its journal; `doctor` shows it.
-        goodness_restore::find().into_iter().for_each(|left| drop(left.undo()));
+        goodness_restore::find().into_iter().for_each(|stale| drop(stale.undo()));
         let mut first = FIRST_NUMBER + std::process::id() % FIRST_NUMBER;
         loop {
             let number = free_number(first)?;
