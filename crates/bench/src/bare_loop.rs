@@ -94,7 +94,7 @@ const SLICE: i64 = 2_800_000;
 
 /// Tasks of equal weight in order of virtual deadline, with the sum that their mean virtual time needs.
 struct Timeline {
-    /// Virtual time by deadline and task, of all runnable tasks but the running one.
+    /// Virtual time by deadline and task, of all runnable tasks except the running one.
     queued: BTreeMap<(i64, u32), i64>,
     /// Virtual time of each task while runnable, its lag while it sleeps.
     time: Vec<i64>,

@@ -12,7 +12,7 @@ pub(crate) fn cpu_time() -> Duration {
 pub(crate) struct Fastest {
     /// CPU time per round in ns of the fastest, least disturbed batch.
     pub each_ns: f64,
-    /// Turns of all batches.
+    /// Number of rounds in all batches.
     pub turns: u64,
 }
 

@@ -10,7 +10,7 @@ use goodness_core::{
 use goodness_referee::ElevatorReferee;
 use std::time::Duration;
 
-/// Time that the device takes for a request.
+/// Service time of the device.
 const SERVICE: Span = Span::from_us(10);
 
 /// Times `elevator` with `waiting` requests for about `budget`. Returns ns per request (chosen, completed and replaced
@@ -113,7 +113,7 @@ impl Driver {
         }
     }
 
-    /// Everything once, then batches until the budget is spent.
+    /// Warms up, then runs batches until the budget is spent.
     fn time(&mut self, budget: Duration) -> Result<Fastest, String> {
         self.batch(self.referee.requests().len() as u64)?;
         fastest(budget, |count| self.batch(count))

@@ -102,7 +102,7 @@ fn nanoseconds(span: Duration) -> f64 {
     span.as_nanos() as f64
 }
 
-/// Simulates the pattern up to `horizon`: the CPU time it took and the decisions.
+/// Simulates the pattern up to `horizon`. Returns CPU time and decisions.
 fn simulate(policy: &PolicySpec, size: Size, horizon: Time, pattern: Pattern) -> Result<(Duration, u64), String> {
     timed(policy, size, pattern.work(size.tasks, size.cpus, horizon))
 }

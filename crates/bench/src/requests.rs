@@ -5,9 +5,9 @@ use goodness::ElevatorSpec;
 use goodness_block::{Arrival, Drive, Outcome, QueueOptions, Source, Storage, by_name};
 use goodness_core::{Event, Io, Observer, Rng, Seed, Submitter, Time, VolumeId};
 
-/// Requests that the device has at a time; what is outstanding beyond them waits in the elevator.
+/// Queue depth of the device; further requests wait in the elevator.
 pub const DEPTH: u32 = 16;
-/// Pieces that are submitted in one go.
+/// I/Os submitted together.
 const PLUG: u64 = 16;
 
 /// Cost of a request.
@@ -15,7 +15,7 @@ const PLUG: u64 = 16;
 pub struct Speed {
     /// CPU time of a request from submission to completion, in ns.
     pub request_ns: f64,
-    /// The same where an observer gets every event.
+    /// Cost with an observer that gets every event, ns.
     pub watched_ns: f64,
 }
 
@@ -62,7 +62,7 @@ pub fn once(elevator: &ElevatorSpec, waiting: u32, count: u64, is_watched: bool)
     Ok(took.as_nanos() as f64 / count.max(1) as f64)
 }
 
-/// So many random 4 KiB reads and writes under way, until there were enough.
+/// A source that keeps this many random 4 KiB reads and writes in flight.
 struct Random {
     rng: Rng,
     sectors: u64,

@@ -113,7 +113,7 @@ pub struct RequestRow {
     pub end_to_end_ns: f64,
     /// The same as a rate.
     pub requests_per_s: f64,
-    /// Requests per second where an observer gets every event.
+    /// Requests per second with an observer that gets every event.
     pub watched_per_s: f64,
 }
 

@@ -18,7 +18,7 @@ fn lane_of(io: &Io) -> usize {
 /// Result of the search for a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entry {
-    /// There is one.
+    /// A request was found.
     Found,
     /// All are in use.
     NoneFree,
@@ -60,7 +60,7 @@ impl Queue {
         !sleeps
     }
 
-    /// Finds a request for `piece`, or puts it to sleep. Whether it need not sleep.
+    /// Finds a request for `piece`, or puts it to sleep. Returns false if it sleeps.
     fn place(&mut self, piece: u32, sleeps: bool, out: &mut Out) -> bool {
         if !sleeps && self.enter(piece, false, out) == Entry::Found {
             return true;
@@ -100,8 +100,8 @@ impl Queue {
         heads.iter().any(|(order, lane)| *order != u64::MAX && self.admit_from(queue, *lane, out))
     }
 
-    /// The first in a lane gets a request, or the first of another submitter where the elevator refuses those before
-    /// it.
+    /// Gives a request to the first entry of a lane, or, if the elevator refuses its submitter, to the first of another
+    /// submitter.
     fn admit_from(&mut self, queue: usize, lane: usize, out: &mut Out) -> bool {
         self.walks += 1;
         let mut prior = NONE;
@@ -180,7 +180,7 @@ impl Queue {
         Entry::Found
     }
 
-    /// A request of `piece` alone.
+    /// Creates a request for `piece` alone.
     fn make(&mut self, piece: u32, io: &Io, mergeable: bool) -> RequestId {
         let request = self.referee.take(Request {
             durable: io.durable && self.has_volatile_cache,
@@ -236,7 +236,7 @@ impl Queue {
         self.run(out);
     }
 
-    /// `request` begins to wait in the elevator.
+    /// Inserts `request` into the elevator.
     fn insert(&mut self, request: RequestId, out: &mut Out) -> Run {
         let run = self.referee.insert(request);
         self.remember(request);

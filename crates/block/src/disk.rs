@@ -95,7 +95,7 @@ pub enum Outcome {
         /// [`Io::tag`].
         tag: u64,
     },
-    /// It is done. Comes once for every piece, and after `Admitted` if that comes.
+    /// It is done. Follows once for every I/O, after `Admitted` if that occurs.
     Done {
         /// [`Io::tag`].
         tag: u64,

@@ -8,7 +8,7 @@ use goodness_core::storage::VolumeId;
 use goodness_core::{Event, Io, Observer, Operation, Time};
 use std::fmt;
 
-/// So many steps without time passing, without anything done and without anything arriving are no progress.
+/// Steps without passing time, completions or arrivals, after which a run counts as stuck.
 const STEPS_IN_VAIN: u32 = 10_000;
 
 /// Source of I/O. An open source submits by time alone, a closed one waits for completions.
@@ -29,18 +29,18 @@ pub trait Source {
 pub struct Arrival {
     /// To which volume.
     pub volume: VolumeId,
-    /// Whether the submitter then waits for them, so that plugged queues run at once.
+    /// Whether the submitter waits for them, so that plugged queues run at once.
     pub waits: bool,
 }
 
 /// Result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Driven {
-    /// The instant of the last thing that happened.
+    /// Time of the last event.
     pub end: Time,
-    /// Pieces of I/O that arrived.
+    /// I/Os submitted.
     pub submitted: u64,
-    /// Pieces of I/O that were done.
+    /// I/Os completed.
     pub done: u64,
 }
 

@@ -11,7 +11,7 @@ use crate::layer::Queue;
 use goodness_core::{Io, IoEvent, IoStage, Layer, Merges, Request, RequestId, Side, Span};
 
 impl Queue {
-    /// `request` begins to wait: it can be found from now on.
+    /// Adds the waiting `request` to the merge index.
     #[inline]
     pub(crate) fn remember(&mut self, request: RequestId) {
         let about = &self.referee.requests()[request];
@@ -28,7 +28,7 @@ impl Queue {
         }
     }
 
-    /// Whether `piece` joined a request.
+    /// Tries to merge `piece` into a request. Returns whether it did.
     pub(crate) fn try_merge(&mut self, piece: u32, io: &Io, out: &mut Out) -> bool {
         if self.layer == Layer::MultiQueue {
             let newest = self.tags.plug.last().copied();
@@ -43,7 +43,7 @@ impl Queue {
         true
     }
 
-    /// The waiting request that `io` joins, and where.
+    /// A waiting request into which `io` can be merged, and the side.
     fn find(&self, io: &Io) -> Option<(RequestId, Side)> {
         let takes = |request: RequestId| {
             let side = self.side(request, io)?;
@@ -70,7 +70,7 @@ impl Queue {
         self.fits(&self.referee.requests()[request], io, 1).then_some(side)
     }
 
-    /// `request` takes in `piece`.
+    /// Merges `piece` into `request`.
     fn grow(&mut self, request: RequestId, side: Side, piece: u32, io: &Io, out: &mut Out) {
         self.referee.grow(request, side, io.sectors);
         let stage = match side {
@@ -128,7 +128,7 @@ impl Queue {
         self.merging.grown(survivor, about.sector, about.end());
     }
 
-    /// The pieces of `absorbed` go to `survivor`, and its slot back to the pool.
+    /// Moves the pieces of `absorbed` to `survivor` and frees its slot.
     fn hand_over(&mut self, survivor: RequestId, absorbed: RequestId, out: &mut Out) {
         let swallowed = self.referee.requests()[absorbed];
         self.pieces.join(survivor, absorbed);

@@ -4,7 +4,7 @@ use crate::parity::RowWrite;
 use crate::volume::{Part, Volume};
 use goodness_core::Io;
 
-/// Something under way above the disks.
+/// An I/O in flight above the disks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
     /// The submitted I/O, with the submitter's tag.
@@ -25,14 +25,14 @@ pub(crate) struct Row {
     pub volume: u16,
     pub write: RowWrite,
     pub step: Step,
-    /// The write to the same row that came after it.
+    /// The next write to the same row.
     pub next: Option<u32>,
 }
 
 /// Progress of a row write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// An earlier write to the row is under way.
+    /// Waits for an earlier write to the row.
     Waiting,
     Reading,
     Writing,
@@ -43,9 +43,9 @@ pub(crate) enum Step {
 pub(crate) struct Desk {
     pub jobs: Vec<Job>,
     free: Vec<u32>,
-    /// By disk: where the last part that was sent there ended.
+    /// By disk: end of the last part sent there.
     pub heads: Vec<u64>,
-    /// By disk: what it is about to get.
+    /// By disk: parts to be sent.
     pub batches: Vec<Vec<Io>>,
 }
 

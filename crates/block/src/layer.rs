@@ -38,7 +38,7 @@ pub struct QueueOptions {
     pub requests: Option<u32>,
     /// Largest request, in sectors; the device may lower it.
     pub sectors_max: u32,
-    /// Most pieces of memory that one request gathers. 1: nothing is merged.
+    /// Most memory segments per request; 1 disables merging.
     pub segments_max: u16,
     /// Random seed of the elevator.
     pub seed: Seed,
@@ -78,7 +78,7 @@ pub struct Queue {
     pub(crate) lanes: Vec<[Chain; 4]>,
     /// Number of walks along a lane so far.
     pub(crate) walks: u64,
-    /// By submitter: the last such walk in which the elevator refused it.
+    /// By submitter: the last walk in which the elevator refused it.
     pub(crate) refused: Vec<u64>,
     pub(crate) in_lanes: u32,
     pub(crate) merging: Merging,
@@ -128,7 +128,7 @@ impl Queue {
         self.referee.waiting() + self.direct.len() as u32
     }
 
-    /// True if something waits and the device takes more.
+    /// True if a request waits and the device can take it.
     fn goes_on(&self) -> bool {
         self.queued() > 0 && self.referee.in_flight() < self.referee.facts().depth
     }
@@ -142,7 +142,7 @@ impl Queue {
         }
     }
 
-    /// All hardware queues in turn, until none has both a tag and a request.
+    /// Runs all hardware queues in turn, until none has both a tag and a request.
     fn run_queues(&mut self, out: &mut Out) {
         let mut in_vain = 0;
         while in_vain < self.tags.queues() && self.goes_on() {
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// The device gets the next request of `queue`. False: there is none.
+    /// Issues the next request of `queue` to the device. Returns false if there is none.
     fn issue_next(&mut self, queue: HwQueue, out: &mut Out) -> bool {
         let request = match self.direct.pop_front() {
             Some(request) => {
@@ -220,7 +220,7 @@ impl Queue {
         }
     }
 
-    /// An event of a piece of I/O.
+    /// An event of an I/O.
     pub(crate) fn of_piece(&self, stage: IoStage, request: RequestId, io: &Io, span: Span) -> IoEvent {
         IoEvent {
             disk: self.disk,

@@ -35,7 +35,7 @@ impl Plug {
         self.until
     }
 
-    /// Puts it on, unless it is on already.
+    /// Plugs the queue, unless it is plugged.
     pub fn put_on(&mut self, facts: &QueueFacts, now: Time) {
         if !self.is_on() {
             let jiffy = facts.jiffies(now) + facts.jiffies_up(UNPLUG_DELAY);

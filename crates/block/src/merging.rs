@@ -119,7 +119,7 @@ pub(crate) struct Merging {
 }
 
 impl Merging {
-    /// `request` begins to wait.
+    /// Adds the waiting `request`.
     #[inline]
     pub fn insert(&mut self, request: RequestId, start: u64, end: u64) {
         self.ends.reserve(request.index() + 1);
@@ -142,13 +142,13 @@ impl Merging {
         self.insert(request, start, end);
     }
 
-    /// Requests that end where something begins, the newest first.
+    /// Requests that end at `sector`, newest first.
     #[inline]
     pub fn ending_at(&self, sector: u64) -> impl Iterator<Item = RequestId> + '_ {
         self.ends.find(sector)
     }
 
-    /// Requests that begin where something ends, the newest first.
+    /// Requests that start at `sector`, newest first.
     #[inline]
     pub fn beginning_at(&self, sector: u64) -> impl Iterator<Item = RequestId> + '_ {
         self.starts.find(sector)

@@ -11,9 +11,9 @@ pub(crate) struct Piece {
     pub io: Io,
     /// Time it reached the layer.
     pub queued: Time,
-    /// Its place in the order of arrival.
+    /// Arrival number.
     pub order: u64,
-    /// The piece it is a part of.
+    /// The piece it was split from.
     parent: u32,
     /// The next of the same request or lane.
     next: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Piece {
     left: u32,
     /// For a split I/O: parts that wait for a request.
     pub unadmitted: u32,
-    /// Whether it has already looked in vain for a request to join; it does not look again after its sleep.
+    /// True if it has already searched for a merge without success; it does not search again after sleeping.
     pub is_tried: bool,
 }
 
@@ -61,7 +61,7 @@ impl std::ops::IndexMut<u32> for Pieces {
 }
 
 impl Pieces {
-    /// A piece that begins to exist; `parent` is [`NONE`] unless it is a part.
+    /// Adds a piece; `parent` is [`NONE`] unless it is a part.
     #[inline]
     pub fn take(&mut self, io: Io, queued: Time, parent: u32) -> u32 {
         self.arrived += 1;
@@ -100,7 +100,7 @@ impl Pieces {
         })
     }
 
-    /// `request` begins with `piece` alone.
+    /// Makes `piece` the only one of `request`.
     #[inline]
     pub fn begin(&mut self, request: RequestId, piece: u32) {
         if request.index() >= self.chains.len() {
@@ -110,21 +110,21 @@ impl Pieces {
         self.chains[request.index()] = Chain { head: piece, tail: piece };
     }
 
-    /// `piece` becomes the last of `request`.
+    /// Appends `piece` to `request`.
     pub fn push_back(&mut self, request: RequestId, piece: u32) {
         let mut chain = self.chains[request.index()];
         self.append(&mut chain, piece);
         self.chains[request.index()] = chain;
     }
 
-    /// `piece` becomes the first of `request`.
+    /// Prepends `piece` to `request`.
     pub fn push_front(&mut self, request: RequestId, piece: u32) {
         let chain = &mut self.chains[request.index()];
         self.slots[piece as usize].next = chain.head;
         chain.head = piece;
     }
 
-    /// The pieces of `absorbed` go behind those of `survivor`.
+    /// Appends the pieces of `absorbed` to those of `survivor`.
     pub fn join(&mut self, survivor: RequestId, absorbed: RequestId) {
         let behind = self.chains[absorbed.index()];
         let tail = self.chains[survivor.index()].tail;
@@ -142,12 +142,12 @@ impl Pieces {
         self.chains[request.index()].head
     }
 
-    /// The piece behind `piece` on its chain, or [`NONE`].
+    /// The next piece on the chain, or [`NONE`].
     pub fn next(&self, piece: u32) -> u32 {
         self[piece].next
     }
 
-    /// Puts `piece` behind the last of `lane`.
+    /// Appends `piece` to `lane`.
     pub fn append(&mut self, lane: &mut Chain, piece: u32) {
         self[piece].next = NONE;
         match lane.tail {
@@ -168,7 +168,7 @@ impl Pieces {
         piece
     }
 
-    /// Puts back behind `prior` what was taken off there.
+    /// Reinserts `piece` behind `prior`, from where it was removed.
     pub fn put_back(&mut self, lane: &mut Chain, prior: u32, piece: u32) {
         let behind = if prior == NONE { lane.head } else { self[prior].next };
         self[piece].next = behind;
@@ -178,7 +178,7 @@ impl Pieces {
         }
     }
 
-    /// `next` follows `prior`, or comes first in `lane` if that is [`NONE`].
+    /// Links `next` behind `prior`, or as the head of `lane` for [`NONE`].
     fn link(&mut self, lane: &mut Chain, prior: u32, next: u32) {
         match prior {
             NONE => lane.head = next,

@@ -89,7 +89,7 @@ impl Pool {
         batch.left == BATCH_REQUESTS || (batch.left > 0 && facts.jiffies(now) < batch.since + jiffies)
     }
 
-    /// `submitter` slept for a request or took the last: it may go beyond the limit for a while.
+    /// Lets `submitter`, which slept for a request or took the last one, exceed the limit for a while.
     pub fn begin_batch(&mut self, facts: &QueueFacts, now: Time, submitter: Submitter) {
         if self.is_batching(facts, now, submitter) {
             return;
@@ -100,7 +100,7 @@ impl Pool {
         self.batches[submitter.index()] = Batch { left: BATCH_REQUESTS, since: facts.jiffies(now) };
     }
 
-    /// A request of `share` is free again.
+    /// Frees a request of `share`.
     #[inline]
     pub fn give_back(&mut self, share: usize) {
         self.used[share] -= 1;

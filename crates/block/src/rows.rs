@@ -29,7 +29,7 @@ impl Storage {
         }
     }
 
-    /// Starts a write to a row to which nothing is under way.
+    /// Starts a write to an idle row.
     fn start_row(&mut self, job: u32) {
         self.step_row(job, Step::Reading);
         if self.desk.jobs[job as usize].left == 0 {
@@ -37,7 +37,7 @@ impl Storage {
         }
     }
 
-    /// Puts what a write to a row does next into the batches.
+    /// Adds the next I/O of a row write to the batches.
     pub(crate) fn step_row(&mut self, job: u32, step: Step) {
         let Job { io, row: Some(mut row), .. } = self.desk.jobs[job as usize] else { return };
         row.step = step;

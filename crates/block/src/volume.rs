@@ -16,7 +16,7 @@ pub(crate) struct Volume {
     pub pieces: Vec<Piece>,
     /// Sectors that users see.
     pub sectors: u64,
-    /// Sectors of one row of data, where the volume has rows.
+    /// Data sectors per row, for volumes with rows.
     row: u64,
     chunk: u64,
 }

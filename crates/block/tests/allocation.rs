@@ -9,7 +9,7 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Keeps as many under way as the pool holds and more.
+/// Keeps more requests in flight than the pool holds.
 struct Load {
     storage: Storage,
     rng: Rng,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 const SUBMITTERS: u64 = 5;
 
-/// A piece of I/O near where its submitter was before, so that many touch.
+/// A random I/O near the submitter's last one, so that many are adjacent.
 fn draw(rng: &mut Rng, places: &mut [u64], tag: u64) -> Io {
     let submitter = rng.below(SUBMITTERS);
     let place = &mut places[submitter as usize];
@@ -122,7 +122,7 @@ fn check_requests(events: &[(u64, IoEvent)]) {
     assert!(stages.values().all(|stage| matches!(stage, IoStage::Completed | IoStage::Absorbed)));
 }
 
-/// Each request carries the sectors of what joined it, and no others.
+/// Checks that each request carries exactly the sectors merged into it.
 fn check_sectors(elevator: &str, events: &[(u64, IoEvent)]) {
     let mut checkers = Checkers::new(1, &[]);
     events.iter().for_each(|(at, event)| checkers.observe(Time(*at), &Event::Io(*event)));

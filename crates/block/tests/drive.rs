@@ -169,7 +169,7 @@ fn work_that_waits_while_nobody_will_act_is_a_fault_of_the_elevator() {
     assert!(fault(true).starts_with("miser asks again and again"), "{}", fault(true));
 }
 
-/// So many random reads and writes of 4 KiB outstanding all the time, each submitted alone.
+/// Keeps this many random 4 KiB reads and writes outstanding, each submitted alone.
 struct Jobs {
     outstanding: u32,
     under_way: u32,

@@ -16,7 +16,7 @@ enum Pattern {
     Random,
 }
 
-/// Requests of one kind, so many at a time.
+/// A stream that keeps this many requests of one kind in flight.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     op: Operation,

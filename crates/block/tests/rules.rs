@@ -210,7 +210,7 @@ fn of_two_requests_that_become_one_the_earlier_time_counts() {
     }
 }
 
-/// The places of 64 random reads in order of arrival and in order of issue, on a device with so many tags.
+/// Sectors of 64 random reads in order of arrival and of issue, on a device with this many tags.
 fn orders(elevator: &str, depth: u32) -> (Vec<u64>, Vec<u64>) {
     let options = QueueOptions { requests: Some(128), ..hz(1000) };
     let mut disk = Watched::new(elevator, &format!("null:depth={depth},latency=1ms"), &options);

@@ -55,7 +55,7 @@ pub struct Compare {
     /// Do not write goodness-report.html.
     #[arg(long)]
     no_html: bool,
-    /// Report the time that simulating took, the one figure that differs from run to run.
+    /// Report the run time of the simulation, the only figure that differs from run to run.
     #[arg(long)]
     timing: bool,
     #[command(flatten)]
@@ -130,7 +130,7 @@ fn is_undecided(report: &Report) -> bool {
     verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
 }
 
-/// Refuses policies and elevators that cannot be made, before a long input is read.
+/// Rejects invalid policies and elevators before a long input is read.
 ///
 /// # Errors
 /// The first such name or setting.

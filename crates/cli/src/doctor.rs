@@ -19,7 +19,7 @@ Examples:
 
 Exit codes: 0 nothing is left behind, 1 something could not be undone, or is left and --restore was not given.")]
 pub struct Doctor {
-    /// Undo what killed commands of this user have left, also from before a reboot.
+    /// Undo leftovers of killed commands of this user, also from before a reboot.
     #[arg(long)]
     restore: bool,
     /// Print JSON.

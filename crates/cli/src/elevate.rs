@@ -39,10 +39,10 @@ pub struct Elevate {
     /// Backing of the device: a file, or an unused block device. Its contents stay until you write.
     #[arg(value_name = "DEVICE-OR-FILE", required_unless_present = "recover", conflicts_with = "recover")]
     backing: Option<PathBuf>,
-    /// Requests that the backing has at a time; the others wait in the elevator.
+    /// Requests in the backing at a time; further ones wait in the elevator.
     #[arg(long, default_value_t = 16, value_name = "N", conflicts_with = "recover")]
     depth: u32,
-    /// Requests that the device takes at a time.
+    /// Requests in the device at a time.
     #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "recover")]
     tags: u16,
     /// Confine the server to these CPUs.
@@ -81,7 +81,7 @@ enum Command {
     },
     /// Show a device's requests, merges, seek distance, latency and overhead.
     Status {
-        /// The number in /dev/ublkbN; not needed where there is only one.
+        /// The number in /dev/ublkbN; not needed if there is only one.
         device: Option<u32>,
         /// Print JSON.
         #[arg(long)]

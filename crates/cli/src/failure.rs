@@ -53,7 +53,7 @@ const WORD_MAX: usize = 1000;
 /// Characters kept of a longer word.
 const WORD_KEPT: usize = 100;
 
-/// `sentence` with words of absurd length cut: it may repeat what a file held.
+/// Cuts overlong words of `sentence`, which may repeat the contents of a file.
 pub fn shortened(sentence: &str) -> String {
     let short = |word: &str| match word.chars().count() {
         0..=WORD_MAX => word.to_string(),

@@ -84,7 +84,7 @@ impl InputOptions {
         })
     }
 
-    /// The words of a command line that read `input` in this way again.
+    /// Command-line words that read `input` with these options.
     pub fn words(&self, input: &str) -> String {
         let mut words = vec![quoted(input)];
         let named = [

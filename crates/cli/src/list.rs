@@ -1,4 +1,4 @@
-//! `goodness list`: what there is. Every list comes from its registry.
+//! `goodness list`: prints the registries.
 
 use crate::failure::{Failure, exit};
 use crate::output;

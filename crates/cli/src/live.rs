@@ -213,7 +213,7 @@ impl Watching {
     }
 }
 
-/// Tasks listed at most; the rest is counted.
+/// Most tasks listed; the rest is counted.
 const TASKS_SHOWN: usize = 30;
 
 /// The status as a table.

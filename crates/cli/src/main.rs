@@ -96,13 +96,13 @@ enum Command {
     Study(study::Conduct),
     /// Run an elevator for a real disk (root; ublk; Linux).
     Elevate(Box<elevate::Elevate>),
-    /// Measure what scheduling costs on this machine, for --machine.
+    /// Measure the scheduling costs of this machine, for --machine.
     Calibrate(calibrate::Calibrate),
     /// Time decisions of policies and elevators.
     Bench(bench::Bench),
     /// Schedule real threads of this machine with a policy (root; Linux with sched_ext).
     Live(live::Live),
-    /// Race real servers under what this machine's kernel offers.
+    /// Race real servers under different kernel settings.
     Race(race::Race),
     /// Check what works on this machine, and undo leftovers of killed commands.
     Doctor(doctor::Doctor),

@@ -115,7 +115,7 @@ fn cannot(path: &Path, why: &str) -> Failure {
     Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
 }
 
-/// Whether a file of this name can be made; else why not.
+/// Checks that a file of this name can be created; else the reason.
 fn writable(path: &Path) -> Result<(), String> {
     if path.is_dir() {
         return Err("it is a folder".into());

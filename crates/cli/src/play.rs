@@ -36,10 +36,10 @@ pub struct Play {
     /// Duration including warm-up. Default: the file's own.
     #[arg(short, long, value_name = "TIME")]
     duration: Option<String>,
-    /// The CPUs that tasks may use; CPU n of the file is the n-th of them. By default those of this command.
+    /// CPUs that tasks may use; CPU n of the file is the n-th of them. Default: those of this command.
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuList>,
-    /// The class of tasks that ask for none. By default that of this command; ext is the policy that is loaded.
+    /// Class of tasks without a class. Default: this command's; ext is the loaded policy.
     #[arg(long, value_enum, value_name = "CLASS")]
     policy_class: Option<ClassChoice>,
     /// Random seed; the simulator draws the same lengths from the same seed.

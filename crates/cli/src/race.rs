@@ -1,4 +1,4 @@
-//! `goodness race`: real servers under what this machine's kernel offers.
+//! `goodness race`: real servers under different kernel settings.
 
 mod predictions;
 mod show;
@@ -28,10 +28,10 @@ use std::path::{Path, PathBuf};
 pub struct Race {
     /// A race file, the name of a shipped race, or `list`.
     race: String,
-    /// Most blocks, in place of the file's.
+    /// Most blocks; overrides the file.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: Option<u32>,
-    /// Random seed of order and work, in place of the file's.
+    /// Random seed of order and work; overrides the file.
     #[arg(long)]
     seed: Option<u64>,
     /// Write the results as JSON (schema goodness.race/1); `-` for standard output.
@@ -44,7 +44,7 @@ pub struct Race {
     /// calibrate`) or, without FILE, on this machine as measured before the race.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     predict: Option<String>,
-    /// Print what would be run and changed, and do nothing.
+    /// Print the planned runs and changes without running.
     #[arg(long)]
     dry_run: bool,
 }

@@ -47,7 +47,7 @@ pub struct Run {
     /// Print the first N switches as a map: one column per CPU, one letter per task.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     map: Option<usize>,
-    /// Report the time that simulating took, the one figure that differs from run to run.
+    /// Report the run time of the simulation, the only figure that differs from run to run.
     #[arg(long)]
     timing: bool,
     #[command(flatten)]

@@ -107,7 +107,7 @@ impl Conduct {
         self.conduct_each(&[study], std::slice::from_ref(&custom.published))
     }
 
-    /// Conducts `studies`, each with what was published.
+    /// Runs `studies`, each with its published numbers.
     fn conduct_each(&self, studies: &[Study], published: &[Published]) -> Result<u8, Failure> {
         let to_stdout = self.json.as_deref() == Some(Path::new("-"));
         self.check_files(studies, to_stdout)?;

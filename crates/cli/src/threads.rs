@@ -9,7 +9,7 @@ const VARIABLE: &str = "RAYON_NUM_THREADS";
 /// Most threads per core. A choice: more are never faster.
 const PER_CORE: usize = 8;
 
-/// So many are accepted on any machine, so that a script for a large one runs on a small one.
+/// Number accepted on any machine, so that a script for a large one runs on a small one.
 const ALWAYS_ACCEPTED: usize = 64;
 
 /// Starts the simulation threads. Results do not depend on their number.

@@ -93,7 +93,7 @@ fn misses(metric: &FidelityMetric) -> bool {
     metric.keeps_promise() == Some(false)
 }
 
-/// Whether a bound is promised for what the recording does not show.
+/// Whether a bound is promised for a metric the recording does not contain.
 fn is_open(metric: &FidelityMetric) -> bool {
     metric.tolerance.is_some() && metric.keeps_promise().is_none()
 }

@@ -1,4 +1,4 @@
-//! Shows on standard error what the library does.
+//! Shows the library's progress on standard error.
 
 use crate::patience::Patience;
 use crate::progress;
@@ -41,7 +41,7 @@ impl Watching {
 }
 
 impl Shown {
-    /// Takes the bar off the terminal; one that was never shown leaves no trace there.
+    /// Clears the bar from the terminal, if it was shown.
     fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -30,14 +30,14 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The command that shows a run again; `input` is what follows `goodness run`.
+/// The command that reproduces a run; `input` is the part after `goodness run`.
 pub fn reproduce(input: &str, again: &Again) -> String {
     let Again { policy, elevator, seed, replication } = again;
     let elevator = elevator.as_ref().map_or_else(String::new, |elevator| format!(" --elevator {elevator}"));
     format!("goodness run {input} -p {policy}{elevator} --seed {seed} --replication {replication}")
 }
 
-/// An option of the library as it is typed.
+/// A library option as typed.
 fn typed(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
@@ -58,7 +58,7 @@ fn see(list: See) -> String {
     format!("See `{}`.", format!("goodness list {}", list.join(" ")).trim_end())
 }
 
-/// `text` with a full stop, where it does not end a sentence already.
+/// `text` with a full stop, unless it ends a sentence already.
 fn ended(text: &str) -> String {
     if text.ends_with(['.', '?', '!']) { text.to_string() } else { format!("{text}.") }
 }
@@ -69,7 +69,7 @@ pub fn command_line() -> String {
     std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell takes it.
+/// A word quoted for the shell.
 pub fn quoted(word: &str) -> String {
     match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:,=/+".contains(c)) {
         true => word.to_string(),

@@ -5,7 +5,7 @@ use crate::storage::IoStep;
 use crate::task::{Class, CpuSet, Nice, TaskId};
 use crate::time::{Span, Time};
 
-/// A place to wait, numbered by the workload.
+/// A channel to wait on, numbered by the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel(pub u32);
 
@@ -49,7 +49,7 @@ pub enum Step {
     WakeAll(Channel),
     /// Wake by an interrupt: like [`Step::Wake`], but without a waker.
     Interrupt(Channel),
-    /// Take a lock, waiting in turn.
+    /// Take a lock; waits in FIFO order.
     Lock(LockId),
     /// Release a lock, which the task must hold, to the next waiter.
     Unlock(LockId),

@@ -8,7 +8,7 @@ use crate::time::{Span, Time};
 pub struct DeviceFacts {
     /// Capacity in sectors.
     pub sectors: u64,
-    /// Commands it takes at a time, over all its queues. 1: it has no command queue.
+    /// Queue depth over all its queues; 1 for no command queue.
     pub depth: u32,
     /// Hardware queues.
     pub queues: u16,
@@ -16,7 +16,7 @@ pub struct DeviceFacts {
     pub rotational: bool,
     /// Largest transfer of one command, in sectors.
     pub sectors_max: u32,
-    /// True if a completed write may still be lost: flushes and durable writes then have a meaning.
+    /// True if a completed write may be lost on power failure, so that flushes and durable writes matter.
     pub volatile_cache: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Service {
     pub op: Operation,
     /// Its size in sectors.
     pub sectors: u32,
-    /// True if it began where the last one of its operation ended.
+    /// True if it started where the previous one of its operation ended.
     pub is_sequential: bool,
     /// From issue to completion.
     pub span: Span,

@@ -37,7 +37,7 @@ pub trait Elevator {
         Merges::All
     }
 
-    /// True if `io` may join `request`, which waits here and ends or begins where `io` begins or ends.
+    /// True if `io` may be merged into `request`, which waits here and is adjacent to `io`.
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {
         let _ = (cx, request, io);
         true
@@ -55,14 +55,14 @@ pub trait Elevator {
         let _ = (cx, request, side, before);
     }
 
-    /// `survivor` has swallowed `absorbed`, which began where it ended. Both waited here; `absorbed` must leave every
-    /// list. The survivor's `inserted` is the earlier of both already.
+    /// `absorbed` was merged into `survivor`, which ended where it started. Both waited here; `absorbed` must leave
+    /// every list. The survivor's `inserted` is already the earlier of both.
     fn absorbed(&mut self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) {
         self.remove(cx, absorbed);
         let _ = survivor;
     }
 
-    /// Takes a waiting request off every list.
+    /// Removes a waiting request from every list.
     fn remove(&mut self, cx: &IoContext, request: RequestId);
 
     /// Whether a slot may be taken for `io` while `used` are in use: of its direction in the single-queue layer, of its
@@ -109,11 +109,11 @@ pub enum Merges {
     /// An I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] determines;
     /// two requests never merge.
     Newest,
-    /// Only behind the request that was last merged or inserted.
+    /// Back merges with the request last merged or inserted.
     LastOnly,
     /// Behind any waiting request.
     Back,
-    /// Behind or before any waiting request, and of neighbours that have come to touch.
+    /// Back and front merges with any waiting request, and of requests that have become adjacent.
     All,
 }
 
@@ -169,7 +169,7 @@ pub struct ElevatorAbout {
     pub layer: Layer,
 }
 
-/// An elevator that can be made by name.
+/// An elevator in the registry.
 pub trait RegisteredElevator: Elevator + Send + Sized + 'static {
     /// Its entry in the list.
     const ABOUT: ElevatorAbout;
@@ -199,7 +199,7 @@ pub struct ElevatorEntry {
     pub about: &'static ElevatorAbout,
     /// Its tunables.
     pub tunables: fn() -> &'static [Tunable],
-    /// All tunables with their values, once the settings typed are made.
+    /// All tunables with their values, after the typed settings.
     pub values: fn(&Typed) -> Result<Values, TunableError>,
     /// Makes the elevator for a queue, with settings as typed; see [`MadeElevator::of`].
     pub make: fn(QueueFacts, Option<u32>, &Typed, Seed) -> Result<MadeElevator, TunableError>,

@@ -94,7 +94,7 @@ impl Overhead {
 }
 
 impl From<Effort> for Overhead {
-    /// The overhead that a policy's effort becomes on a machine where it costs time.
+    /// The overhead kind of a policy's effort.
     fn from(effort: Effort) -> Overhead {
         match effort {
             Effort::Search => Overhead::Search,
@@ -105,7 +105,7 @@ impl From<Effort> for Overhead {
     }
 }
 
-/// A station on the way of block I/O. `Queued` and `Done` are of a piece of I/O, the others of a request.
+/// A stage of block I/O. `Queued` and `Done` concern an I/O, the others a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IoStage {
     /// An I/O reached the block layer. One of the next three stages follows at the same instant, or later if it waits
@@ -115,7 +115,7 @@ pub enum IoStage {
     BackMerged,
     /// It joined a waiting request before its first sector.
     FrontMerged,
-    /// A request was made of it and the elevator has it. Without an elevator: it waits for the device.
+    /// It became a request, which the elevator has. Without an elevator, the request waits for the device.
     Inserted,
     /// The request was swallowed by its neighbour and is no more.
     Absorbed,
@@ -123,7 +123,7 @@ pub enum IoStage {
     Issued,
     /// The device has completed the request; `span` is the time since it was issued.
     Completed,
-    /// The piece of I/O is done; `span` is the time since it was queued.
+    /// The I/O is done; `span` is the time since it was queued.
     Done,
 }
 
@@ -152,10 +152,10 @@ pub struct IoEvent {
     pub span: Span,
 }
 
-/// Something that happened. Events of one run come in order of time.
+/// One event. The events of a run are in order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A task began to exist; it is not runnable yet.
+    /// A task was created; it is not runnable yet.
     Fork {
         /// The parent, if known.
         parent: Option<TaskId>,
@@ -179,7 +179,7 @@ pub enum Event {
         cpu: CpuId,
         /// The task that ran; `None` for idle.
         prev: Option<TaskId>,
-        /// Reason for which `prev` left; meaningless when `prev` is `None`.
+        /// Reason `prev` left; meaningless if `prev` is `None`.
         off: Off,
         /// The task that runs now; `None` for idle.
         next: Option<TaskId>,
@@ -188,16 +188,16 @@ pub enum Event {
     Migrate {
         /// Task.
         task: TaskId,
-        /// From where.
+        /// Source CPU.
         from: CpuId,
-        /// To where.
+        /// Target CPU.
         to: CpuId,
     },
     /// The host spent CPU time of `cpu` on its own account.
     Overhead {
         /// CPU.
         cpu: CpuId,
-        /// For what.
+        /// Kind of overhead.
         kind: Overhead,
         /// Duration.
         span: Span,
@@ -223,7 +223,7 @@ pub trait Observer {
     /// Handles one event; `at` never goes backwards.
     fn observe(&mut self, at: Time, event: &Event);
 
-    /// Several events in a row, as hosts hand them over.
+    /// Handles several consecutive events.
     #[inline]
     fn observe_all(&mut self, events: &[(Time, Event)]) {
         for (at, event) in events {

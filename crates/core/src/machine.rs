@@ -68,17 +68,17 @@ pub struct Costs {
     /// Delay from a wake-up that preempts on the same CPU until the preempted task is switched out; it continues its
     /// own work until then.
     pub preempt: Span,
-    /// From a task's call to sleep for a time until it is switched out, CPU time of the task. The timer runs already.
-    /// Extra cost of blocking; the rest is part of `switch`.
+    /// CPU time of a sleep call until the task is switched out, while the timer is already running. Extra cost of
+    /// blocking; the rest is part of `switch`.
     pub sleep: Span,
     /// CPU time of the interrupt that ends a sleep, on the CPU it interrupts. It counts as part of the running burst,
     /// which continues meanwhile but ends no sooner than the interrupt; other host work waits.
     pub timer: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
-    /// Extra CPU time of a task's first stint after a migration, by distance (see [`Level`]).
+    /// Extra CPU time of a task's first slice after a migration, by distance (see [`Level`]).
     pub migration: [Span; 4],
-    /// Extra CPU time of a task's stint when another task ran on the CPU in between.
+    /// Extra CPU time of a slice if another task ran on the CPU in between.
     pub cache_refill: Span,
     /// Passing a contended lock to its next owner.
     pub lock_handover: Span,
@@ -104,7 +104,7 @@ pub struct Machine {
     pub name: String,
     /// Timer interrupts per second and CPU.
     pub hz: u32,
-    /// Time of the first tick; the following ones come every 1/HZ.
+    /// Time of the first tick; further ticks follow every 1/HZ.
     pub first_tick: Span,
     /// Costs of the host's own work.
     pub costs: Costs,
@@ -206,7 +206,7 @@ impl Machine {
         &self.groups[level as usize]
     }
 
-    /// The nearest level that holds both CPUs; `None` when they are the same CPU.
+    /// The nearest level that contains both CPUs; `None` for the same CPU.
     #[must_use]
     pub fn distance(&self, a: CpuId, b: CpuId) -> Option<Level> {
         if a == b {

@@ -1,4 +1,4 @@
-//! The CPU policy: a pure state machine. Events and the time go in, decisions come out.
+//! The CPU policy interface: a pure state machine from events and time to decisions.
 
 use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
@@ -185,9 +185,9 @@ pub struct Pick {
 pub struct Pull {
     /// The task to move.
     pub task: TaskId,
-    /// The CPU where it is queued or running.
+    /// CPU on which it is queued or running.
     pub from: CpuId,
-    /// The CPU it goes to.
+    /// Target CPU.
     pub to: CpuId,
 }
 

@@ -35,7 +35,7 @@ pub struct Needs {
 /// Settings as typed: names and values.
 pub type Typed = [(String, String)];
 
-/// A policy that can be made by name.
+/// A policy in the registry.
 pub trait Registered: CpuPolicy + Sized + 'static {
     /// Its entry in the list.
     const ABOUT: About;
@@ -66,7 +66,7 @@ pub struct PolicyEntry {
     pub watchdog: Option<Span>,
     /// Its tunables.
     pub tunables: fn() -> &'static [Tunable],
-    /// All tunables with their values, once the settings typed are made.
+    /// All tunables with their values, after the typed settings.
     pub values: fn(&Typed) -> Result<Values, TunableError>,
     /// Makes the policy for a machine, with settings as typed, and the run's seed.
     pub make: fn(&Machine, &Typed, Seed) -> Result<MadePolicy, TunableError>,
@@ -123,7 +123,7 @@ macro_rules! registry {
 
         const ENTRIES: &[$crate::$entry_type] = &[$(<$module::$entry as $crate::$registered>::ENTRY),*];
 
-        /// The line of the registry for `name`; `None` if nothing has that name.
+        /// The registry entry of `name`; `None` if unknown.
         #[must_use]
         pub fn entry(name: &str) -> Option<&'static $crate::$entry_type> {
             ENTRIES.iter().find(|entry| entry.about.name == name)

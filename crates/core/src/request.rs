@@ -108,7 +108,7 @@ impl IoPriority {
     /// Priority of a task of nice 0 that never called ionice.
     pub const DEFAULT: IoPriority = IoPriority { class: IoClass::BestEffort, level: 4 };
 
-    /// The priority that follows from nice where ionice was not called: level (nice + 20) / 5 of best effort.
+    /// Default priority without ionice: best effort, level (nice + 20) / 5.
     #[must_use]
     pub fn from_nice(nice: i64) -> IoPriority {
         IoPriority { class: IoClass::BestEffort, level: ((nice.clamp(-20, 19) + 20) / 5) as u8 }
@@ -141,7 +141,7 @@ pub struct Io {
 }
 
 impl Io {
-    /// A read of `sectors` sectors from `sector` by `submitter`, with the defaults of everything else.
+    /// A read of `sectors` sectors from `sector` by `submitter`; other fields have defaults.
     #[must_use]
     pub const fn read(submitter: Submitter, sector: u64, sectors: u32) -> Io {
         Io {
@@ -205,7 +205,7 @@ pub struct Request {
     pub sector: u64,
     /// Number of sectors.
     pub sectors: u32,
-    /// Number of pieces of memory it gathers: one for each piece of I/O.
+    /// Number of memory segments: one per I/O.
     pub segments: u16,
     /// True if it is synchronous.
     pub sync: bool,
@@ -217,7 +217,7 @@ pub struct Request {
     pub submitter: Submitter,
     /// Its priority.
     pub priority: IoPriority,
-    /// The software queue it came by.
+    /// Software queue (CPU) of its submission.
     pub cpu: u16,
     /// The hardware queue it will go by.
     pub queue: HwQueue,
@@ -230,7 +230,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request made of `io` alone at `now`, on hardware queue 0.
+    /// A request for `io` alone at `now`, on hardware queue 0.
     #[inline]
     #[must_use]
     pub const fn of(io: &Io, now: Time) -> Request {
@@ -360,7 +360,7 @@ impl std::ops::IndexMut<RequestId> for RequestTable {
 pub struct QueueFacts {
     /// Timer interrupts per second: the resolution of kernel timers.
     pub hz: u32,
-    /// Requests that the device takes at a time, over all hardware queues.
+    /// Queue depth of the device, over all hardware queues.
     pub depth: u32,
     /// Hardware queues.
     pub queues: u16,

@@ -112,7 +112,7 @@ impl VolumeSpec {
         self.check_overlap()
     }
 
-    /// Checks that each sector of a disk is in one piece at most.
+    /// Checks that no sector of a disk is in two pieces.
     fn check_overlap(&self) -> Result<(), String> {
         let mut pieces: Vec<Piece> = self.pieces.clone();
         pieces.sort_unstable_by_key(|piece| (piece.disk, piece.sector));
@@ -185,7 +185,7 @@ pub enum IoStep {
         file: FileId,
         /// First page.
         page: u32,
-        /// Number of pages; those past the end of the file are left out.
+        /// Number of pages; those past the end of the file are ignored.
         pages: u32,
     },
     /// Write over whole pages of a file in the page cache; waits while too much of memory is dirty.
@@ -194,7 +194,7 @@ pub enum IoStep {
         file: FileId,
         /// First page.
         page: u32,
-        /// Number of pages; those past the end of the file are left out.
+        /// Number of pages; those past the end of the file are ignored.
         pages: u32,
     },
     /// Wait until all that was written to the file is durable (fsync).

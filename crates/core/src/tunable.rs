@@ -14,7 +14,7 @@ pub struct Tunable {
     pub doc: &'static str,
     /// `span`, `integer`, `switch` or `choice`.
     pub kind: &'static str,
-    /// Unit of the value, empty where it has none.
+    /// Unit of the value; empty for none.
     pub unit: &'static str,
     /// Default, as typed; `auto` if it depends on the version.
     pub default: String,
@@ -47,7 +47,7 @@ pub trait Tunables: Clone + Default + fmt::Debug {
     }
 }
 
-/// A setting that cannot be made.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunableError(pub String);
 
@@ -90,16 +90,16 @@ pub fn pairs(text: &str) -> Result<Vec<(String, String)>, TunableError> {
 pub trait TunableValue: Sized + Clone {
     /// `span`, `integer`, `switch` or `choice`.
     const KIND: &'static str;
-    /// Unit, empty where there is none.
+    /// Unit; empty for none.
     const UNIT: &'static str;
     /// Parses the value as typed.
     ///
     /// # Errors
     /// What was expected, as a sentence.
     fn read(text: &str) -> Result<Self, String>;
-    /// Writes the value as it would be typed.
+    /// The value as typed.
     fn show(&self) -> String;
-    /// Values allowed where no range is declared.
+    /// Allowed values, for tunables without a range.
     fn allowed() -> String {
         "any".into()
     }

@@ -40,7 +40,7 @@ pub struct TaskSpec {
     pub task: Task,
     /// Its behaviour.
     pub behaviour: Box<dyn Behaviour>,
-    /// True if the task belongs to what is being judged; false for competing load from outside.
+    /// True if the comparison judges the task; false for competing load.
     pub judged: bool,
 }
 
@@ -71,14 +71,14 @@ pub struct Workload {
     pub locks: u32,
     /// Latest end of the run; `None`: when every task has ended.
     pub horizon: Option<Time>,
-    /// Measurements begin here.
+    /// Start of the measurements.
     pub warmup: Span,
-    /// By how much the timers of tasks outside the real-time classes may be late, 0 for exact ones. Linux wakes a
-    /// sleeper after its slack, unless another timer or the tick interrupts its CPU at the very instant.
+    /// Timer slack of tasks outside the real-time classes; 0 for exact timers. As in Linux, a sleeper wakes after its
+    /// slack, unless another timer or the tick interrupts its CPU at its due time.
     pub timer_slack: Span,
     /// Disks, volumes and files; empty without I/O.
     pub storage: StorageSpec,
-    /// Remarks of the work once the run has ended, for the report.
+    /// Remarks on the finished run, for the report.
     pub remarks: Option<Remarks>,
 }
 
@@ -103,7 +103,7 @@ pub trait WorkloadSource: Sync {
         None
     }
 
-    /// Place where its first disk is written down, for messages. `None` where it has none, or is not in a file.
+    /// Place of its first disk in the file, for messages. `None` without a disk or a file.
     fn place_of_storage(&self) -> Option<String> {
         None
     }

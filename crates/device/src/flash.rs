@@ -158,12 +158,12 @@ pub(crate) fn make(mut preset: Settings, typed: &[(String, String)], seed: Seed)
     Ok(Box::new(Flash::new(&preset, seed)?))
 }
 
-/// Time that `bytes` take at `rate` MB/s, rounded up to the nanosecond.
+/// Transfer time of `bytes` at `rate` MB/s, rounded up to the nanosecond.
 fn transfer(bytes: u64, rate: u64) -> Span {
     Span((bytes * 1000).div_ceil(rate))
 }
 
-/// Takes something that serves one after the other for `span`, as soon as it is free. Returns when it is done.
+/// Reserves a serial resource for `span`, as soon as it is free. Returns the end.
 fn reserve(free: &mut Time, now: Time, span: Span) -> Time {
     *free = (*free).max(now) + span;
     *free

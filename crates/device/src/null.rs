@@ -10,7 +10,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Time from start to completion of every command.
         latency: Span = Span::from_us(10), in Span::ZERO => Span::from_s(10);
-        /// Commands it takes at a time, over all its queues.
+        /// Queue depth over all its queues.
         depth: u64 = 64, in 1 => 1_048_576;
         /// Hardware queues.
         queues: u64 = 1, in 1 => 4096;
@@ -33,7 +33,7 @@ pub(crate) const KIND: DeviceKind = DeviceKind {
 pub struct Null {
     facts: DeviceFacts,
     latency: Span,
-    /// With one latency for all, completions come in the order of starts.
+    /// Requests in flight; with one latency for all, they complete in order.
     under_way: VecDeque<(Time, RequestId)>,
 }
 

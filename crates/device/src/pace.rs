@@ -10,7 +10,7 @@
 
 use goodness_core::{Operation, Service, Span, Time};
 
-/// Speed of a device that is as fast as it is on average.
+/// Speed of a device at its average pace.
 const USUAL: u128 = 1000;
 /// The slowest that a window can be.
 const SLOWEST: u32 = 1;

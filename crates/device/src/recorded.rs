@@ -24,17 +24,17 @@ const CLASSES: usize = 2 * SIZES;
 /// Operations.
 const OPERATIONS: usize = 4;
 
-/// A device that takes the times of a sample.
+/// A device with the service times of a sample.
 #[derive(Debug)]
 pub struct Recorded {
     facts: DeviceFacts,
-    /// Commands served at a time; others wait in the device.
+    /// Commands served at a time; further ones wait in the device.
     servers: usize,
-    /// The times of all classes, one class behind the other.
+    /// Times of all classes, concatenated.
     spans: Vec<Span>,
     /// By operation and class: the part of `spans` that it draws from.
     classes: Vec<(u32, u32)>,
-    /// By operation: where the last request ended.
+    /// End of the last request, by operation.
     ends: [u64; OPERATIONS],
     waiting: VecDeque<(RequestId, Span)>,
     /// By device-clock time of completion, in thousandths of ns, then by number.

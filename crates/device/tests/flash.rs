@@ -7,7 +7,7 @@ use goodness_device::Flash;
 use goodness_device::flash::{Settings, Start, Stripe};
 use rig::{Record, closed_loop, request};
 
-/// 256 MiB on 4 channels of 2 LUNs, with flash times that nothing else hides.
+/// 256 MiB on 4 channels of 2 LUNs, with flash times that dominate all others.
 fn small() -> Settings {
     Settings {
         sectors: 1 << 19,
@@ -121,7 +121,7 @@ fn throughput_of_random_reads_rises_with_depth_like_the_number_of_distinct_busy_
     }
 }
 
-/// Write amplification of uniform random writes in the steady state, collecting only when forced to.
+/// Steady-state write amplification of uniform random writes, with forced collection only.
 fn amplification(over_provision: u64) -> f64 {
     let settings =
         Settings { over_provision, sectors: 1 << 20, start: Start::Aged, collect_background: 0, buffer: 64, ..small() };
@@ -133,8 +133,8 @@ fn amplification(over_provision: u64) -> f64 {
     drive.wear().since(&before).amplification() as f64 / 1000.0
 }
 
-/// a / (a + W(-a e^-a)) with a = 1 + spare and Lambert's W: what cleaning in order of writing amplifies (Desnoyers
-/// 2012). Greedy cleaning is never worse, and the better the fewer pages a block has.
+/// Write amplification of cleaning in order of writing: a / (a + W(-a e^-a)) with a = 1 + spare and Lambert's W
+/// (Desnoyers 2012). Greedy cleaning is never worse, and better with fewer pages per block.
 fn cleaning_in_order(over_provision: u64) -> f64 {
     let a = 1.0 + over_provision as f64 / 100.0;
     let target = -a * (-a).exp();
@@ -186,7 +186,7 @@ fn overwriting_in_order_finds_blocks_without_valid_pages_and_amplifies_nothing()
     assert!((995..=1005).contains(&wear.amplification()), "{wear:?}");
 }
 
-/// Reads among random writes at a load that leaves no queues: the latencies of reads show what they found at work.
+/// Reads among random writes at a low load; their latencies show the flash operations in progress.
 fn mixed(suspend: bool) -> Vec<Record> {
     let settings = Settings { suspend, early_completion: false, start: Start::Half, ..small() };
     random(&mut flash(&settings), &settings, 2, 20_000, 50)

@@ -73,7 +73,7 @@ fn stream(op: Operation, is_sequential: bool, sectors: u32, depth: u32) -> Strea
     Stream { op, is_sequential, sectors, depth }
 }
 
-/// A sequential stream finds what it reads next under the heads, again and again.
+/// A sequential stream, which always finds its next sectors under the heads, does not starve others.
 #[test]
 fn a_stream_of_reads_does_not_keep_the_arm_from_others() {
     use Operation::{Read, Write};

@@ -59,22 +59,22 @@ struct Kind {
     batch: u64,
 }
 
-/// The batch under way.
+/// The current batch.
 #[derive(Debug)]
 struct Batch {
     kind: usize,
     ends: u64,
-    /// Writes that may still go.
+    /// Writes left in the batch.
     writes_left: u64,
     /// Writes of a whole batch, as tuned.
     writes: u64,
     /// True if the write batch had the disk for itself, so that its duration does not count.
     was_idle: bool,
-    /// The kind has changed, and requests of the other one are still under way.
+    /// The kind has changed, and requests of the other one are in flight.
     is_draining: bool,
     /// A batch of reads of which none has completed: its clock does not run.
     is_new: bool,
-    /// A batch of reads that has yet to begin, at the oldest.
+    /// A batch of reads that starts with its oldest read.
     begins_at_oldest: bool,
 }
 
@@ -149,7 +149,7 @@ impl RegisteredElevator for Anticipatory {
 }
 
 impl Anticipatory {
-    /// The request that comes next, if any should now.
+    /// The next request to dispatch, if any.
     fn select(&mut self, cx: &IoContext) -> Option<RequestId> {
         let [writes, reads] = [ASYNC, SYNC].map(|kind| !self.kinds[kind].arrivals.is_empty());
         if self.batch.kind == ASYNC && !reads && (self.batch.writes_left == 0 || !writes) {
@@ -247,7 +247,7 @@ impl Anticipatory {
         begins
     }
 
-    /// The oldest request if it has expired; it is looked at once in the time in which one expires.
+    /// The oldest request if it has expired; checked once per expiry time.
     fn expired(&mut self, cx: &IoContext, kind: usize) -> Option<RequestId> {
         let now = jiffies(cx);
         let kind = &mut self.kinds[kind];
@@ -258,7 +258,7 @@ impl Anticipatory {
         kind.arrivals.oldest().filter(|oldest| age(cx, *oldest) > kind.expire)
     }
 
-    /// Adapts the number of writes of a batch to the time that the last one took.
+    /// Adapts the number of writes per batch to the duration of the last one.
     fn tune_writes(&mut self, now: u64) {
         let target = self.kinds[ASYNC].batch;
         let took = (now + target).saturating_sub(self.batch.ends);
@@ -271,7 +271,7 @@ impl Anticipatory {
         *writes = (*writes).max(1);
     }
 
-    /// `request` of the order goes to the dispatch list.
+    /// Moves `request` from the order to the dispatch list.
     fn choose(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
         let kind = &mut self.kinds[kind_of(io)];
@@ -294,7 +294,7 @@ impl Anticipatory {
         self.undone += 1;
     }
 
-    /// `older` began at the sector at which `request` begins now: it goes at once.
+    /// Dispatches `older` at once, because `request` now starts at the same sector.
     fn send_alias(&mut self, cx: &IoContext, older: RequestId, request: RequestId) {
         let io = &cx.requests[older];
         let kind = &mut self.kinds[kind_of(io)];
@@ -304,7 +304,7 @@ impl Anticipatory {
         self.enlist(io, older);
     }
 
-    /// Takes a waiting request out of the order; another one is next if it was.
+    /// Removes a waiting request from the order, and updates the next one.
     fn leave_order(&mut self, request: RequestId, kind: usize) {
         let kind = &mut self.kinds[kind];
         if kind.next == Some(request) {

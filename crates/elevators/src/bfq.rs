@@ -56,14 +56,14 @@ struct Idling {
     until: Time,
 }
 
-/// The first request of a queue after a pause, timed to see whether requests of others delay it.
+/// The timed first request of a queue after a pause, which shows whether injected requests delay it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     since: Time,
     /// The next request served of the queue is the one.
     awaits_dispatch: bool,
     request: Option<RequestId>,
-    /// Requests of others were injected meanwhile.
+    /// Requests of other queues were injected meanwhile.
     injected: bool,
 }
 

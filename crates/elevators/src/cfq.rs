@@ -44,7 +44,7 @@ goodness_core::tunables! {
         fifo_expire_async: Option<Span> = None, in Span::ZERO => Span::from_s(60);
         /// Longest backward seek, in KiB.
         back_seek_max: u64 = 16384, in 0 => 1 << 40;
-        /// Cost of a way back, where the same way ahead costs 1.
+        /// Cost of a backward seek, relative to a forward seek of the same length.
         back_seek_penalty: u64 = 2, in 1 => 1024;
         /// Slice of a process's queue of level 4; auto is HZ/10.
         slice_sync: Option<Span> = None, in Span::from_ms(1) => Span::from_s(60);
@@ -210,7 +210,7 @@ impl Cfq {
         }
     }
 
-    /// Takes `request` out of its queue's order.
+    /// Removes `request` from its queue's order.
     fn leave(&mut self, number: u32, request: RequestId) {
         let queue = &mut self.queues[number as usize];
         if queue.next == Some(request) {
@@ -236,7 +236,7 @@ impl Cfq {
         self.chosen.insert_one_way(self.position, request, |of| cx.requests[of].sector);
     }
 
-    /// `older` began at the sector at which `request` of the same queue begins now: it goes at once.
+    /// Dispatches `older` at once, because `request` of the same queue now starts at the same sector.
     fn send_alias(&mut self, cx: &IoContext, number: u32, older: RequestId, request: RequestId) {
         self.head = cx.requests[older].end();
         let queue = &mut self.queues[number as usize];
@@ -246,8 +246,8 @@ impl Cfq {
         self.enlist(cx, number, older);
     }
 
-    /// A request has come to `number`: whether the disk was kept for it. An asynchronous one of the process that the
-    /// disk is kept for ends that.
+    /// Handles a new request of `number`. Returns whether the disk was waiting for it. An asynchronous request of the
+    /// awaited process ends the wait.
     fn meets_wait(&mut self, now: u64, number: u32, request: &Request) -> Run {
         let Some(active) = self.active.filter(|active| self.queue(*active).is_awaited) else {
             return Run::WhenUnplugged;

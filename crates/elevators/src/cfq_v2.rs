@@ -28,7 +28,7 @@ goodness_core::tunables! {
         quantum: u64 = 4, in 1 => 1024;
         /// Requests of each direction that a queue may always have.
         queued: u64 = 8, in 1 => 8192;
-        /// Requests of each direction that the block layer allows; a queue may have a sixteenth of them.
+        /// Requests per direction in the block layer; a queue may have a sixteenth of them.
         nr_requests: u64 = 1024, in 16 => 8192;
         /// Age from which a read or synchronous write goes first.
         fifo_expire_sync: Span = Span::from_ms(500), in Span::ZERO => Span::from_s(60);
@@ -40,9 +40,9 @@ goodness_core::tunables! {
         fifo_expiry: Expiry = Expiry::AsWritten;
         /// Longest backward seek, in KiB.
         back_seek_max: u64 = 16384, in 0 => 1 << 40;
-        /// Cost of a way back, where the same way ahead costs 1.
+        /// Cost of a backward seek, relative to a forward seek of the same length.
         back_seek_penalty: u64 = 2, in 1 => 1024;
-        /// Whether the next request of a queue is the one that costs least; else the one at the lowest sector.
+        /// Take the cheapest next request of a queue; else the one with the lowest sector.
         find_best_crq: bool = true;
     }
 }
@@ -97,11 +97,11 @@ pub struct CfqV2 {
     /// The sector after the request that the device got last.
     position: u64,
     is_tagged: bool,
-    /// The queues of the pass under way.
+    /// Queues of the current pass.
     pass: Vec<u32>,
 }
 
-/// 1 for what is synchronous, which is how the source files it.
+/// Kind of a request: 1 for synchronous ones, as in the source.
 #[inline]
 fn kind_of(request: &Request) -> usize {
     usize::from(request.counts_as_sync())
@@ -166,7 +166,7 @@ impl CfqV2 {
         }
     }
 
-    /// Changes what orders the busy queues.
+    /// Changes the sort key of the busy queues.
     fn account(&mut self, index: usize, change: impl FnOnce(&mut Queue)) {
         let queue = &mut self.queues[index];
         let is_busy = !queue.order.is_empty();
@@ -185,7 +185,7 @@ impl CfqV2 {
         self.busy.insert_ranked(&mut self.busy_links, index as u32, used, in_flight, []);
     }
 
-    /// Takes `request` out of its queue's order; the queue is busy no more if it was the last.
+    /// Removes `request` from its queue's order; the queue is no longer busy after its last one.
     fn leave(&mut self, io: &Request, request: RequestId) {
         let index = io.submitter.index();
         let queue = &mut self.queues[index];
@@ -386,7 +386,7 @@ impl Elevator for CfqV2 {
 }
 
 impl CfqV2 {
-    /// `older` began at the sector at which `request` of the same queue begins now: it goes at once.
+    /// Dispatches `older` at once, because `request` of the same queue now starts at the same sector.
     fn send_alias(&mut self, cx: &IoContext, older: RequestId, request: RequestId) {
         self.head = cx.requests[older].end();
         let queue = &mut self.queues[cx.requests[older].submitter.index()];
@@ -395,7 +395,7 @@ impl CfqV2 {
         self.enlist(cx, older);
     }
 
-    /// The device gets a request of a queue: on a tagged device that is what counts as service.
+    /// Counts a request given to the device, which is the unit of service on tagged devices.
     fn account_dispatch(&mut self, cx: &IoContext, index: usize) {
         let (now, second) = (jiffies(cx), self.second);
         let queue = &mut self.queues[index];

@@ -53,7 +53,7 @@ pub struct Deadline {
     fifo: [Fifo; 2],
     /// The request after the last one dispatched, in its direction only.
     next: [Option<RequestId>; 2],
-    /// Dispatched since the batch began.
+    /// Requests dispatched in the batch.
     batching: u64,
     passed_over: PassedOver,
     /// End of the last request dispatched.

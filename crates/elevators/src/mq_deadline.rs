@@ -46,14 +46,14 @@ struct Level {
     fifo: [Fifo; 2],
     /// Start of the last request dispatched, by direction.
     latest: [u64; 2],
-    /// The first request at or after that place, kept so that a batch needs no search.
+    /// First request at or after that sector, cached so that a batch needs no search.
     ahead: [Option<RequestId>; 2],
     /// Requests waiting or in flight.
     queued: u32,
 }
 
 impl Level {
-    /// `request` begins to wait.
+    /// Adds the waiting `request`.
     fn put(&mut self, sectors: &mut Sectors, direction: usize, request: RequestId, sector: u64) {
         self.sorted[direction].insert_behind_equals(sectors, request, sector);
         let is_nearer = self.ahead[direction].is_none_or(|ahead| sector < sectors.sector(ahead));
@@ -70,7 +70,7 @@ impl Level {
         }
     }
 
-    /// The request dispatched last began at `sector`.
+    /// Continues behind the dispatched request, which started at `sector`.
     fn move_on(&mut self, sectors: &Sectors, direction: usize, sector: u64) {
         self.latest[direction] = sector;
         self.ahead[direction] = self.sorted[direction].first_from(sectors, sector);
@@ -97,7 +97,7 @@ pub struct MqDeadline {
     counted: Vec<bool>,
     /// Direction of the batch.
     last_direction: usize,
-    /// Dispatched since the batch began.
+    /// Requests dispatched in the batch.
     batching: u64,
     passed_over: PassedOver,
 }
@@ -216,7 +216,7 @@ impl MqDeadline {
         }
     }
 
-    /// Takes `request` off its tree and its list.
+    /// Removes `request` from its tree and list.
     fn unlink(&mut self, cx: &IoContext, request: RequestId) {
         let (level, direction) = place(cx, request);
         self.levels[level].take(&mut self.sectors, direction, request);

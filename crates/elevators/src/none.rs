@@ -16,7 +16,7 @@ goodness_core::tunables! {
     pub struct Settings {}
 }
 
-/// Newest requests of a software queue that a piece of I/O is compared with.
+/// Number of newest requests of a software queue tried for a merge.
 const SCANNED: usize = 8;
 
 /// The software queues of one hardware queue.

@@ -6,7 +6,7 @@ use goodness_play::calibrate::{Figure, Found, Neighbours, measure};
 use goodness_work::machine::{KEYS, from_table};
 use std::fmt::Write as _;
 
-/// This machine as it is measured now.
+/// Measures this machine.
 ///
 /// # Errors
 /// When it cannot be measured.
@@ -76,7 +76,7 @@ pub fn render(found: &Found, surroundings: &[String]) -> String {
     file
 }
 
-/// Keys left out, and why.
+/// Keys that could not be measured, with reasons.
 #[must_use]
 pub fn refused(found: &Found) -> Vec<(&'static str, String)> {
     let mut refused = found.refused.clone();

@@ -8,7 +8,7 @@ use std::fmt;
 /// A policy and an elevator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Decides who runs.
+    /// CPU policy.
     pub policy: PolicySpec,
     /// Elevator of the disks; `None` if the work leaves no disk's elevator open.
     pub elevator: Option<ElevatorSpec>,
@@ -32,7 +32,7 @@ impl Contender {
         Ok(Contender { policy: PolicySpec::parse(policy)?, elevator })
     }
 
-    /// Each of `policies` with each of `elevators`, or alone where there are none.
+    /// Each of `policies` with each of `elevators`, or alone without elevators.
     #[must_use]
     pub fn cross(policies: &[PolicySpec], elevators: &[ElevatorSpec]) -> Vec<Contender> {
         if elevators.is_empty() {

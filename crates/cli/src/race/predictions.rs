@@ -5,7 +5,7 @@ use comfy_table::ColumnConstraint;
 use goodness_race::prediction::{POLICY, PredictedMeasure};
 use goodness_report::figure;
 
-/// Prints them, where there are any.
+/// Prints the predictions, if any.
 pub fn show(all: &[PredictedMeasure]) {
     if all.is_empty() {
         return;

@@ -43,7 +43,7 @@ pub fn plan(file: &RaceFile) -> Result<u8, Failure> {
     }
 }
 
-/// Prints what was found.
+/// Prints the results.
 pub fn outcome(found: &Outcome) {
     let ended = match found.stopped {
         Stopped::Clear => "ended early: all is decided",

@@ -14,7 +14,7 @@ pub fn goodness(folder: &Path, words: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// A folder that goes away with the test.
+/// A temporary folder.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
@@ -24,7 +24,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The command is refused with exit code 2 and one clear sentence that holds all of `expected`.
+/// Asserts that the command fails with exit code 2 and one sentence that contains all of `expected`.
 pub fn refused(folder: &Path, words: &[&str], expected: &[&str]) {
     let output = goodness(folder, words);
     let said = text(&output.stderr);

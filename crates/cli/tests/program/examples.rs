@@ -33,7 +33,7 @@ fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the
     assert!(!said("rr:timeslice=20ms").contains("thrown"));
 }
 
-/// The report of an example under two unlike policies, without what depends on the clock on the wall.
+/// The report of an example under two different policies, without wall-clock times.
 fn report(example: &Path, threads: &str) -> Value {
     let here = folder();
     let output = Command::new(env!("CARGO_BIN_EXE_goodness"))

@@ -4,7 +4,7 @@ use crate::common::{folder, goodness, text};
 use goodness_ublk::disks::LoopDisk;
 use serde_json::Value;
 
-/// Pieces that the load reads, and writes.
+/// Number of I/Os the load reads, and writes.
 const PIECES: u64 = 400;
 
 #[test]

@@ -23,7 +23,7 @@ impl Flash {
         }
     }
 
-    /// The next LUN in striping order that takes a row.
+    /// The next LUN in striping order that can take a row.
     fn lun_for_row(&mut self, now: Time) -> Option<u32> {
         for _ in 0..self.geometry.luns {
             let lun = self.geometry.order[self.next_lun as usize];
@@ -38,7 +38,7 @@ impl Flash {
         None
     }
 
-    /// Takes a row from the buffer over the channel to the LUN's register.
+    /// Sends a row from the buffer over the channel to the LUN's register.
     fn send_row(&mut self, now: Time, lun: u32) {
         let row = self.buffer.take_row(self.geometry.units_per_row);
         let place = self.blocks.host_row(&self.geometry, lun);
@@ -50,7 +50,7 @@ impl Flash {
         self.events.push(at, Event::Loaded { op, lun });
     }
 
-    /// Takes the channel of `lun` for `bytes`; returns when they are over.
+    /// Reserves the channel of `lun` for `bytes`. Returns the end of the transfer.
     pub(super) fn over_channel(&mut self, now: Time, lun: u32, bytes: u64) -> Time {
         let channel = (lun / self.geometry.luns_per_channel) as usize;
         reserve(&mut self.channels[channel], now, transfer(bytes, self.settings.channel_rate))

@@ -5,7 +5,7 @@ use super::mapping::{Mapping, NONE};
 use super::settings::Geometry;
 use std::collections::VecDeque;
 
-/// A block being written, and the row that comes next.
+/// An open block, and its next row.
 #[derive(Clone, Copy, Debug)]
 struct Frontier {
     block: u32,
@@ -23,13 +23,13 @@ pub(crate) struct Blocks {
     free: Vec<VecDeque<u32>>,
     host: Vec<Frontier>,
     moves: Vec<Frontier>,
-    /// By block: rows programmed since it was erased. Only full blocks are collected.
+    /// Rows programmed since the last erase, by block. Only full blocks are collected.
     rows: Vec<u32>,
     forced: usize,
 }
 
 impl Blocks {
-    /// Blocks that hold something before the run are closed, the others free.
+    /// Closes blocks with initial data; the others are free.
     pub fn new(geometry: &Geometry, mapping: &Mapping) -> Blocks {
         let luns = geometry.luns as usize;
         let mut blocks = Blocks {
@@ -62,7 +62,7 @@ impl Blocks {
         self.host[lun as usize].block != NONE || !self.is_short(lun)
     }
 
-    /// The place where the host's next row begins; there is one.
+    /// Place of the host's next row, which must exist.
     pub fn host_row(&mut self, geometry: &Geometry, lun: u32) -> u32 {
         Blocks::row(geometry, &mut self.host[lun as usize], &mut self.free[lun as usize])
     }
@@ -85,7 +85,7 @@ impl Blocks {
         place
     }
 
-    /// The row that begins at `place` was programmed.
+    /// Records that the row at `place` was programmed.
     pub fn programmed(&mut self, geometry: &Geometry, mapping: &mut Mapping, place: u32) {
         let block = geometry.block_of_place(place);
         self.rows[block as usize] += 1;

@@ -7,11 +7,11 @@ use goodness_queues::{Links, List};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub unit: u32,
-    /// The command that completes only when this slot is in flash, or [`NONE`].
+    /// The command that waits until this slot is in flash, or [`NONE`].
     pub waiter: u32,
-    /// Number of the filling: what a flush waits for.
+    /// Serial number of the fill; flushes wait by it.
     pub filled: u64,
-    /// On its way to flash: it is not filled again before it is there.
+    /// True while it is sent to flash; it cannot be overwritten then.
     pub draining: bool,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Slot {
 pub(crate) struct Buffer {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Filled and not draining. The same links hold the rows on their way to flash.
+    /// Filled slots that are not draining. The links also hold rows being drained.
     waiting: List,
     row_links: Links,
     /// Filled slots in FIFO order, including those being drained.
@@ -66,7 +66,7 @@ impl Buffer {
         Some(slot)
     }
 
-    /// Writes over what waits in `slot`. Not possible while it drains, or where two commands would wait for it.
+    /// Overwrites the waiting `slot`. Fails while it drains, or if two commands would wait for it.
     pub fn overwrite(&mut self, slot: u32, waiter: u32) -> bool {
         let slot = &mut self.slots[slot as usize];
         if slot.draining || (waiter != NONE && slot.waiter != NONE) {
@@ -107,7 +107,7 @@ impl Buffer {
         Some((slot, self.release(slot)))
     }
 
-    /// Empties a slot that does not drain: its unit was discarded. Returns what it was.
+    /// Empties a slot whose unit was discarded and that is not draining. Returns its contents.
     pub fn drop_waiting(&mut self, slot: u32) -> Slot {
         self.waiting.remove(&mut self.row_links, slot);
         self.awaited -= u32::from(self.slots[slot as usize].waiter != NONE);

@@ -52,7 +52,7 @@ impl Flash {
         self.blocks.free(lun) < self.geometry.background as usize && self.has_victim(lun, Search::Idle)
     }
 
-    /// Most valid units that a block may hold. Collection must gain a row, or it would never end.
+    /// Most valid units of a block to collect. Collection must gain at least a row, or it would never end.
     fn valid_max(&self, search: Search) -> u32 {
         let units = self.geometry.units_per_block();
         let gaining = units - self.geometry.units_per_row;
@@ -108,7 +108,7 @@ impl Flash {
         self.over_channel(now, lun, units * self.settings.mapping_unit)
     }
 
-    /// The next row of the block that holds something valid.
+    /// The next row of the block with valid data.
     fn next_valid_row(&self, lun: u32) -> Option<u32> {
         let collection = &self.luns[lun as usize].collection;
         if self.mapping.valid(collection.victim) == 0 {
@@ -123,7 +123,7 @@ impl Flash {
         first..first + self.geometry.units_per_row
     }
 
-    /// A row of the block was sensed: what is valid is gathered.
+    /// Handles the end of a row read: gathers its valid units.
     pub(super) fn move_read_ended(&mut self, now: Time, lun: u32) {
         let (victim, row) = (self.luns[lun as usize].collection.victim, self.luns[lun as usize].collection.row);
         let before = self.luns[lun as usize].collection.gathered.len();
@@ -139,7 +139,7 @@ impl Flash {
         }
     }
 
-    /// Gathered units were programmed at `place`.
+    /// Handles the end of programming gathered units at `place`.
     pub(super) fn move_ended(&mut self, lun: u32, place: u32) {
         let gathered = &mut self.luns[lun as usize].collection.gathered;
         let count = gathered.len().min(self.geometry.units_per_row as usize);
@@ -156,7 +156,7 @@ impl Flash {
         self.wear.padding += u64::from(self.geometry.units_per_row) - count as u64;
     }
 
-    /// The block is free: rows that waited for it can come.
+    /// Handles the end of an erase: rows waiting for the block can be sent.
     pub(super) fn erase_ended(&mut self, now: Time, lun: u32) {
         let collection = &mut self.luns[lun as usize].collection;
         let victim = std::mem::replace(&mut collection.victim, NONE);

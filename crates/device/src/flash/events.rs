@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The controller can begin another command.
+    /// The controller can start the next command.
     Fetch,
     /// The controller has decoded this command.
     Decoded(u32),
@@ -43,7 +43,7 @@ impl PartialOrd for Entry {
     }
 }
 
-/// The events to come.
+/// Pending events.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     heap: BinaryHeap<Entry>,

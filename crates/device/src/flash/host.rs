@@ -70,7 +70,7 @@ impl Controller {
         !self.flushes.is_empty()
     }
 
-    /// Takes the next command: one of each queue in turn.
+    /// Takes the next command, round robin over the queues.
     fn next(&mut self) -> Option<u32> {
         let count = self.queues.len();
         for queue in (self.turn..count).chain(0..self.turn) {
@@ -112,7 +112,7 @@ impl Flash {
         }
     }
 
-    /// The controller begins a command.
+    /// Starts a command in the controller.
     pub(super) fn fetch(&mut self, now: Time) {
         let Some(command) = self.controller.next() else { return };
         reserve(&mut self.controller.free, now, self.controller.interval);
@@ -211,7 +211,8 @@ impl Flash {
         self.part_ended(at, id);
     }
 
-    /// Part of a command ended. After the last one a read goes to the interface, and anything else is complete.
+    /// Handles the end of a part of a command. After the last part a read goes to the interface; other commands
+    /// complete.
     pub(super) fn part_ended(&mut self, now: Time, id: u32) {
         let command = &mut self.commands[id as usize];
         command.parts -= 1;
@@ -226,7 +227,7 @@ impl Flash {
         }
     }
 
-    /// A read goes over the interface.
+    /// Sends the data of a read over the interface.
     pub(super) fn sensed(&mut self, now: Time, id: u32) {
         let span = self.interface_span(&self.commands[id as usize]);
         let at = reserve(&mut self.controller.outbound, now, span);
@@ -255,7 +256,7 @@ impl Flash {
         self.drain(now);
     }
 
-    /// Puts the units of a write into the buffer; false if it is full before the last one.
+    /// Puts the units of a write into the buffer. Returns false if it fills up before the last one.
     fn fill(&mut self, now: Time, id: u32) -> bool {
         let command = self.commands[id as usize];
         let waits = !self.settings.early_completion || (command.durable && self.settings.volatile);

@@ -31,7 +31,7 @@ impl Jitter {
         Jitter { factors, rng: seed.stream("flash", 0).rng() }
     }
 
-    /// `span` as it turns out this time.
+    /// `span` times a random factor.
     pub fn apply(&mut self, span: Span) -> Span {
         if self.factors.is_empty() {
             return span;

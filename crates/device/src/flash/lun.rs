@@ -24,7 +24,7 @@ pub(crate) enum Work {
     MoveProgram(u32),
     /// Erasing the block that is collected.
     Erase,
-    /// Interrupting what it did.
+    /// Suspending its operation.
     Suspend,
 }
 
@@ -33,11 +33,11 @@ pub(crate) enum Work {
 pub(crate) enum Op {
     /// The part of a command in one row.
     Read { command: u32, bytes: u64, lun: u32, upper: bool },
-    /// A row of the write buffer, for this place.
+    /// A row from the write buffer, for this place.
     Program { row: List, place: u32 },
 }
 
-/// Operations that wait or are under way.
+/// Waiting and running operations.
 #[derive(Debug, Default)]
 pub(crate) struct Ops {
     slots: Vec<(Op, u64)>,
@@ -79,7 +79,7 @@ impl Ops {
 pub(crate) struct Collection {
     /// The block, or [`NONE`].
     pub victim: u32,
-    /// Its next row to look at.
+    /// Next row to examine.
     pub row: u32,
     /// Valid units read so far, with their places.
     pub gathered: Vec<(u32, u32)>,
@@ -128,7 +128,7 @@ impl Lun {
         }
     }
 
-    /// An operation waits from now on.
+    /// Queues an operation.
     pub fn wait(&mut self, ops: &mut Ops, id: u32) {
         let list = match ops.get(id) {
             Op::Read { .. } => &mut self.reads,
@@ -142,7 +142,7 @@ impl Lun {
         !self.reads.is_empty() || !self.programs.is_empty() || self.suspended.is_some()
     }
 
-    /// Whether reads wait that should interrupt what it does.
+    /// Whether waiting reads should interrupt its operation.
     pub fn wants_suspend(&self) -> bool {
         !self.reads.is_empty() && self.suspended.is_none() && self.overtaken < OVERTAKE_MAX
     }
@@ -152,7 +152,7 @@ impl Lun {
         self.overtaken = 0;
     }
 
-    /// Puts aside what it does, `left` before its end.
+    /// Suspends its operation, `left` before its end.
     pub fn suspend(&mut self, work: Work, left: Span) {
         self.suspended = Some((work, left));
     }

@@ -84,7 +84,7 @@ impl Initial {
 }
 
 impl Mapping {
-    /// Units `0..filled` written, the others not.
+    /// A mapping with units `0..filled` written.
     pub fn new(geometry: &Geometry, filled: u32) -> Mapping {
         let mut position = vec![0; geometry.luns as usize];
         for (index, lun) in geometry.order.iter().enumerate() {
@@ -153,7 +153,7 @@ impl Mapping {
         }
     }
 
-    /// New contents of `unit` are in the buffer; those in flash are invalid from now on.
+    /// Maps `unit` to the buffer; its data in flash becomes invalid.
     pub fn buffer(&mut self, geometry: &Geometry, unit: u32, slot: u32) {
         self.forget(geometry, unit);
         self.forward[unit as usize] = BUFFERED | slot;
@@ -195,7 +195,7 @@ impl Mapping {
         self.program(geometry, is_current.then_some(unit), to);
     }
 
-    /// `place` was programmed with the valid contents of `unit`, or with nothing valid.
+    /// Records that `place` was programmed with valid data of `unit`, or without valid data.
     pub fn program(&mut self, geometry: &Geometry, unit: Option<u32>, place: u32) {
         let Some(unit) = unit else {
             self.backward[place as usize] = NONE;

@@ -10,7 +10,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Capacity in sectors of 512 bytes.
         sectors: u64 = 1 << 27, in 2048 => 1 << 42;
-        /// The flash array holds this fraction of the capacity; addresses are taken modulo what it holds.
+        /// Simulated fraction of the capacity (1/fold); addresses are taken modulo its size.
         fold: u64 = 1, in 1 => 65536;
         /// Flash beyond the capacity, in percent of the capacity.
         over_provision: u64 = 7, in 1 => 400;
@@ -63,7 +63,7 @@ goodness_core::tunables! {
         max_iops: u64 = 100_000, in 0 => 1_000_000_000;
         /// Hardware queues.
         queues: u64 = 1, in 1 => 4096;
-        /// Commands it takes at a time, over all its queues.
+        /// Queue depth over all its queues.
         depth: u64 = 32, in 1 => 1_048_576;
         /// Write buffer in KiB.
         buffer: u64 = 1024, in 1 => 1_048_576;
@@ -75,7 +75,7 @@ goodness_core::tunables! {
         collect_background: u64 = 50, in 0 => 1000;
         /// Collection takes precedence at this many free blocks per thousand, and at one free block in any case.
         collect_forced: u64 = 5, in 0 => 500;
-        /// An idle LUN collects no block that holds more than this percentage of valid units.
+        /// An idle LUN does not collect blocks with more than this percentage of valid units.
         collect_valid: u64 = 75, in 0 => 100;
         /// Whether collection moves pages within the LUN, without the channel.
         copyback: bool = true;
@@ -168,12 +168,12 @@ impl Settings {
     }
 }
 
-/// Mapping units of flash: their tables take 8 bytes for each.
+/// Most mapping units of flash: the tables take 8 bytes each.
 const PLACES_MAX: u64 = 1 << 29;
 /// Blocks of flash.
 const BLOCKS_MAX: u64 = 1 << 23;
 
-/// The geometry in the counts that addresses are made of. A row is what a LUN programs at once: one page in each plane.
+/// Sizes of the geometry. A row is programmed at once by a LUN: one page in each plane.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     /// LUNs of the drive.

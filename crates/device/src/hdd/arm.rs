@@ -38,7 +38,7 @@ impl Hdd {
         }
     }
 
-    /// Ends read-ahead: the arm is where it is.
+    /// Ends read-ahead; the arm stays.
     pub(super) fn stop_reading(&mut self, now: u64) {
         self.refresh(now);
         self.sweep.arm = self.plan.arm(now);

@@ -21,7 +21,7 @@ pub struct Dirty {
     pub start: u64,
     /// The address after the last.
     pub end: u64,
-    /// Number of the oldest write in it: a flush that came after that one waits for the extent.
+    /// Number of its oldest write; later flushes wait for the extent.
     pub oldest: u64,
     /// Number of the newest write in it.
     pub newest: u64,
@@ -132,7 +132,7 @@ impl Cache {
         number
     }
 
-    /// Segment `number` holds `start..end` now, or as much of the end as fits.
+    /// Fills segment `number` with `start..end`, or as much of its end as fits.
     pub fn fill(&mut self, number: usize, start: u64, end: u64) {
         let segment = &mut self.segments[number];
         segment.start = start.max(end.saturating_sub(self.segment_sectors));

@@ -62,7 +62,7 @@ pub struct Hdd {
     pub(super) commands: Vec<Command>,
     pub(super) unused: Vec<u32>,
     pub(super) waiting: Vec<Waiting>,
-    /// The writes that completed early, while one of them is chosen.
+    /// Scratch list of early-completed writes, while one of them is chosen.
     pub(super) candidates: Vec<Waiting>,
     /// Writes that wait for room in the buffer.
     pub(super) blocked: VecDeque<u32>,
@@ -79,7 +79,7 @@ pub struct Hdd {
     /// The segment that read-ahead fills.
     pub(super) reading: Option<usize>,
     pub(super) held: Held,
-    /// Nanosecond before which the arm may not leave: a command waits for what passes.
+    /// Time in ns before which the arm may not leave, because a command waits for passing sectors.
     pub(super) committed: u64,
     pub(super) bus_free: u64,
     pub(super) turn: u64,
@@ -90,7 +90,7 @@ pub struct Hdd {
 }
 
 impl Hdd {
-    /// A drive with these parameters, at rest on cylinder 0.
+    /// A drive with these parameters, idle on cylinder 0.
     #[must_use]
     pub fn new(parameters: Parameters) -> Hdd {
         let p = &parameters;

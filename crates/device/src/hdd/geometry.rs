@@ -22,9 +22,9 @@ pub struct Zone {
 /// The order of surfaces within a cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Every cylinder begins at surface 0.
+    /// Every cylinder starts at surface 0.
     CylinderFirst,
-    /// Every second cylinder of a zone goes back from the last surface to the first: no head switch between cylinders.
+    /// Every second cylinder of a zone goes from the last surface to the first, without head switch between cylinders.
     Serpentine,
 }
 
@@ -101,7 +101,7 @@ impl Geometry {
         self.zones.last().map_or(1, |laid| laid.zone.last + 1)
     }
 
-    /// The place of the sector at `address`; addresses past the end count as the last one.
+    /// Position of the sector at `address`; addresses past the end count as the last one.
     #[must_use]
     pub fn locate(&self, address: u64) -> Place {
         let address = address.min(self.sectors - 1);

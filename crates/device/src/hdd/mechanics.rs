@@ -26,7 +26,7 @@ pub struct Mechanics {
 pub struct Landing {
     /// Number on the track of the first sector that passes whole.
     pub index: u32,
-    /// Picoseconds until it begins; slightly below 0 when the heads come within the rounding of times.
+    /// Time until it starts, in picoseconds; may be slightly negative by rounding.
     pub wait: i64,
 }
 
@@ -47,7 +47,7 @@ impl Mechanics {
         (at % self.revolution) * 1000 % self.revolution
     }
 
-    /// Picoseconds that `sectors` sectors take on a track of `slots`.
+    /// Time in picoseconds for `sectors` sectors to pass on a track of `slots`.
     #[inline]
     #[must_use]
     pub fn passing(&self, sectors: u32, slots: u32) -> u64 {
@@ -64,7 +64,7 @@ impl Mechanics {
         Landing { index: (slot + place.slots - place.skew) % place.slots, wait }
     }
 
-    /// The angle at which the sector at `place` begins, in picoseconds since the index mark.
+    /// Angle of the start of the sector at `place`, in picoseconds since the index mark.
     #[must_use]
     pub fn angle(&self, place: &Place) -> u64 {
         self.passing((place.index + place.skew) % place.slots, place.slots)

@@ -27,7 +27,7 @@ impl Overhead {
 pub enum ReadAhead {
     /// Not at all.
     None,
-    /// So many sectors past the request, at most a segment.
+    /// This many sectors past the request, at most a segment.
     Sectors(u32),
     /// To the end of the track that follows the request; one track more if the segment began before that track.
     Track,
@@ -68,19 +68,19 @@ pub struct Parameters {
     pub segment_sectors: u32,
     /// Extent of read-ahead.
     pub read_ahead: ReadAhead,
-    /// Whether it keeps what passes on the track before the request.
+    /// Whether it keeps sectors that pass before the request on its track.
     pub free_blocks: bool,
-    /// Whether an access begins wherever it lands within the request.
+    /// Whether an access starts at any sector of the request (zero-latency access).
     pub zero_latency: bool,
     /// Counts a read as a hit if its first sector is the next to pass, so that sequential reading does not stop.
     pub near_hits: bool,
     /// Write extents that may wait in the buffer after completion; 0: every write waits for the media.
     pub write_extents: u32,
-    /// Whether reads are served from what was written.
+    /// Whether reads are served from written data.
     pub hits_on_writes: bool,
-    /// Whether the arm may leave for the next command while the bus still sends the last.
+    /// Whether the arm may leave for the next command during the last bus transfer.
     pub preseek: bool,
-    /// Commands it takes at a time.
+    /// Queue depth.
     pub depth: u32,
     /// Order in which it serves them.
     pub policy: Policy,
@@ -88,7 +88,7 @@ pub struct Parameters {
     pub age_limit: Span,
     /// Largest transfer, in sectors.
     pub sectors_max: u32,
-    /// Fit of the seek curve by two formulas, where one was published.
+    /// Published fit of the seek curve by two formulas, if any.
     pub two_formulas: Option<Curve>,
 }
 
@@ -106,21 +106,21 @@ goodness_core::choices! {
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Whether the drive keeps what it read; without it there is no read-ahead either.
+        /// Keep read data in the buffer; without it there is no read-ahead either.
         cache: Option<bool> = None;
         /// Whether writes complete when they are in the buffer.
         write_cache: Option<bool> = None;
         /// Read ahead while idle.
         read_ahead: Option<bool> = None;
-        /// Whether it keeps what passes on the track before a request.
+        /// Keep sectors that pass before a request on its track.
         free_blocks: Option<bool> = None;
-        /// Whether an access begins wherever it lands within the request.
+        /// Start an access at any sector of the request (zero-latency access).
         zero_latency: Option<bool> = None;
         /// Count a read as a hit if its first sector is the next to pass.
         near_hits: Option<bool> = None;
-        /// Whether the arm may leave while the bus still sends.
+        /// Let the arm leave during the last bus transfer.
         preseek: Option<bool> = None;
-        /// Commands it takes at a time.
+        /// Queue depth.
         depth: Option<u64> = None, in 1 => 4096;
         /// Order in which it serves them.
         policy: Option<Policy> = None;

@@ -9,9 +9,9 @@ use super::mechanics::Mechanics;
 struct Chunk {
     first: u64,
     count: u32,
-    /// Nanosecond at which its first sector begins to pass.
+    /// Time in ns at which its first sector starts to pass.
     begin: u64,
-    /// Picoseconds of a sector; 0 if all of it is there at `begin` (read before what comes earlier in order).
+    /// Time per sector in picoseconds; 0 if all of it is available at `begin` (read before earlier addresses).
     sector: u64,
     arm: Arm,
 }
@@ -21,7 +21,7 @@ impl Chunk {
         self.first + u64::from(self.count)
     }
 
-    /// Whether a stretch that begins with `first` at `begin` follows without a gap, but for rounding.
+    /// Whether a stretch from `first` at `begin` follows without a gap, except for rounding.
     fn goes_on(&self, first: u64, begin: u64) -> bool {
         self.sector > 0 && self.end() == first && begin.abs_diff(self.ready(u64::from(self.count) - 1)) < 10
     }
@@ -37,9 +37,9 @@ impl Chunk {
 pub struct Manner {
     /// It is a write: settle before.
     pub write: bool,
-    /// Landing within what is wanted, begin there and take the rest when it comes round (zero-latency access).
+    /// Start at any sector of the request and read the rest on the next revolution (zero-latency access).
     pub zero_latency: bool,
-    /// Keep what passes on the first track before what is wanted.
+    /// Keep sectors that pass before the request on its first track.
     pub free_blocks: bool,
 }
 
@@ -138,7 +138,7 @@ impl Plan {
         at(after(start)) - arrive
     }
 
-    /// Forgets what had passed by `now`.
+    /// Drops everything that had passed by `now`.
     pub fn forget(&mut self, now: u64) {
         let passed = |chunk: &Chunk| chunk.ready(u64::from(chunk.count) - 1) <= now;
         let old = self.chunks.iter().take_while(|chunk| passed(chunk)).count();
@@ -151,13 +151,13 @@ impl Plan {
         self.end
     }
 
-    /// The first address it takes.
+    /// First address of the plan.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.chunks.first().map_or(self.next, |chunk| chunk.first)
     }
 
-    /// The address after the last it will take.
+    /// Address after the last of the plan.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.next

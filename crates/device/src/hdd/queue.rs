@@ -1,4 +1,4 @@
-//! The commands that wait for the arm, and which of them is next.
+//! The queue of commands waiting for the arm, and its scheduling.
 
 use super::geometry::Arm;
 use super::mechanics::Mechanics;
@@ -19,7 +19,7 @@ pub struct Waiting {
     pub arm: Arm,
     /// Its angle, in picoseconds since the index mark.
     pub angle: u64,
-    /// Nanosecond at which it came.
+    /// Arrival time, ns.
     pub arrived: u64,
     /// Nanosecond from which the arm may move for it.
     pub movable: u64,
@@ -36,7 +36,7 @@ pub struct Sweep {
     pub arm: Arm,
     /// Address of the last command served.
     pub address: u64,
-    /// Whether a look sweep goes towards lower addresses.
+    /// Whether a look sweep moves towards lower addresses.
     pub down: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Seek curves: time to move the arm by so many cylinders.
+//! Seek curves: seek time by distance in cylinders.
 
 use goodness_core::Span;
 
@@ -81,7 +81,7 @@ fn nanoseconds(ms: f64) -> u32 {
     (ms * 1e6).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Linear between points given in microseconds; nanoseconds.
+/// Interpolates linearly between points in microseconds; result in nanoseconds.
 fn interpolate(points: &[(u32, u32)], d: u32) -> u32 {
     let after = points.partition_point(|point| point.0 < d);
     let Some(&(x1, y1)) = points.get(after) else {

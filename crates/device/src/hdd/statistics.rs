@@ -3,13 +3,13 @@
 /// Sums since the drive was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Reads that came.
+    /// Number of reads.
     pub reads: u64,
     /// Reads found wholly in the buffer.
     pub whole_hits: u64,
     /// Reads whose start was in the buffer.
     pub partial_hits: u64,
-    /// Writes that came.
+    /// Number of writes.
     pub writes: u64,
     /// Writes completed before they were on the media.
     pub early_writes: u64,

@@ -4,13 +4,13 @@ use crate::parts::nearest_request::Backward;
 use crate::parts::decaying_mean::{FirstMean, Likelihood, Mean};
 use goodness_core::{Request, Submitter};
 
-/// Layer 1 of the specification: short ways back are allowed.
+/// Layer 1 of the specification: short backward seeks are allowed.
 pub const BACKWARD: Backward = Backward { max: 1 << 20, penalty: 2 };
 
-/// Sectors around the head that are close when the wait begins.
+/// Distance in sectors that counts as close when the wait starts.
 const CLOSE: u64 = 8192;
 
-/// Whether the queue is held for a process.
+/// State of the wait for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// No.
@@ -81,7 +81,7 @@ impl Anticipation {
         }
     }
 
-    /// Whether the queue is held.
+    /// Whether it waits for a process.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         matches!(self.state, State::WaitRequest | State::WaitNext)
@@ -97,7 +97,7 @@ impl Anticipation {
         &mut self.processes[submitter.index()]
     }
 
-    /// A request begins to wait.
+    /// Accounts for a new waiting request.
     pub fn arrived(&mut self, now: u64, request: &Request, sync: bool) {
         let index = request.submitter.index();
         if index >= self.processes.len() {
@@ -195,7 +195,7 @@ impl Anticipation {
         ends
     }
 
-    /// The wait has lasted as long as it may.
+    /// Ends the wait because its time is over.
     pub fn timed_out(&mut self) {
         if !self.is_waiting() {
             return;
@@ -210,8 +210,8 @@ impl Anticipation {
         }
     }
 
-    /// Whether to stop waiting for the anticipated process; the reasons in the order of the specification. `candidate`
-    /// comes with whether it is synchronous.
+    /// Whether to stop waiting for the anticipated process, for the reasons of the specification, in order. `candidate`
+    /// is a request and whether it is synchronous.
     fn gives_up(&mut self, now: u64, head: u64, candidate: Option<(&Request, bool)>) -> bool {
         let Some(submitter) = self.process else { return true };
         if candidate.is_some_and(|(request, _)| request.submitter == submitter) {

@@ -5,19 +5,19 @@
 
 use super::settings::Times;
 
-/// Budgets after which the bounds are learnt, in 256ths of all that count.
+/// Weight of assigned budgets, in 256ths, from which the bounds are learnt.
 const ENOUGH: u64 = 194;
 
 /// Reason the service of a queue ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// The device was kept idle for it, and nothing came.
+    /// The device idled for it without a request.
     TooIdle,
-    /// It took too long.
+    /// It exceeded its time.
     Timeout,
-    /// Its next request is larger than what is left.
+    /// Its next request exceeds the rest of its budget.
     Exhausted,
-    /// It has nothing, and idling for it would not help.
+    /// It has no requests, and idling for it would not help.
     NoMoreRequests,
     /// Another queue must not wait.
     Preempted,
@@ -48,7 +48,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds where the tunable `max_budget` is `chosen`: 0 to learn them.
+    /// Bounds for the tunable `max_budget` = `chosen`; 0 to learn them.
     pub fn new(chosen: u64) -> Bounds {
         Bounds { chosen: (chosen > 0).then_some(chosen), learned: Times::FIRST_BUDGET, assigned: 0 }
     }
@@ -69,12 +69,12 @@ impl Bounds {
         self.max() * 2 / 3
     }
 
-    /// A queue begins to be served.
+    /// Counts a queue's service.
     pub fn assign(&mut self) {
         self.assigned = (self.assigned * 7 + 256) / 8;
     }
 
-    /// The device serves so many sectors until the timeout.
+    /// Learns that the device serves this many sectors within the timeout.
     pub fn learn(&mut self, sectors: u64) {
         self.learned = sectors.max(1);
     }

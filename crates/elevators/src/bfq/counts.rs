@@ -45,7 +45,7 @@ impl Counts {
         self.busy.iter().sum()
     }
 
-    /// Raised ones of them.
+    /// Number of raised queues.
     pub fn raised(&self) -> u32 {
         self.raised
     }
@@ -70,7 +70,7 @@ pub struct Queueing {
 }
 
 impl Queueing {
-    /// With so many requests, a device that can queue does.
+    /// Number of outstanding requests at which a queueing device shows it.
     const THRESHOLD: u32 = 3;
     const SAMPLES: u32 = 32;
 

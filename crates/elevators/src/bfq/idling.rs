@@ -35,7 +35,7 @@ impl Bfq {
         helps && self.counts.raised() == 0
     }
 
-    /// Without idling, it would not get what its weight promises.
+    /// Whether idling is needed for the queue to get its share.
     fn idling_keeps_shares(&self, cx: &IoContext, number: u32) -> bool {
         let queue = &self.queues[number as usize];
         let others_compete = self.counts.raised() < self.counts.busy() || cx.in_flight >= queue.outstanding + 4;

@@ -10,7 +10,7 @@ use goodness_core::{IoClass, IoPriority, RequestId, Span, Submitter, Time};
 const LEVELS: u32 = 8;
 /// Number of asynchronous queues: eight each in two classes, one in the idle class.
 pub const SHARED: u32 = 2 * LEVELS + 1;
-/// A queue seeks if so many of its last 32 requests did.
+/// A queue counts as seeky if this many of its last 32 requests were seeks.
 const SEEKS: u32 = 19;
 /// Weight of think-time samples, in 256ths, above which the mean is trusted.
 const THINKS: u64 = 80;
@@ -64,13 +64,13 @@ pub struct Queue {
     pub begun: bool,
     /// True if its process has exited.
     pub exited: bool,
-    /// Its service ended while it was waited for, and others were not blocked.
+    /// Its service ended while the device idled for it without blocking others.
     pub awaited: bool,
     /// Its oldest request was looked at in this service.
     pub age_checked: bool,
-    /// Once nothing is outstanding, it is computed when it would be soft real-time to ask again.
+    /// When its last outstanding request completes, the soft real-time time is computed.
     pub drains: bool,
-    /// It began in a large burst.
+    /// It started in a large burst.
     pub in_burst: bool,
     /// Its raising.
     pub raise: Raise,
@@ -84,7 +84,7 @@ pub struct Queue {
     think: Mean,
     io_bound: bool,
     in_time: u32,
-    /// Requests of others that may be in the device while it is waited for.
+    /// Most injected requests in the device while it is waited for.
     pub inject: u32,
     /// Service time of its first request after a pause without injected requests.
     pub alone: Option<Span>,
@@ -148,7 +148,7 @@ impl Queue {
         self.think.samples() <= THINKS || self.think.value() <= idle.0
     }
 
-    /// Learns how long it thought, where it had nothing waiting and nothing outstanding.
+    /// Learns its think time, if it had nothing waiting and nothing outstanding.
     pub fn learn_think(&mut self, now: Time, idle: Span) {
         if self.outstanding > 0 || !self.order.is_empty() {
             return;
@@ -163,7 +163,7 @@ impl Queue {
         self.io_bound
     }
 
-    /// The device was kept idle for it in vain, after `service` of `budget` sectors.
+    /// Records that idling for it was in vain, after `service` of `budget` sectors.
     pub fn kept_waiting(&mut self, service: u64, budget: u64) {
         if service <= 2 * budget / 10 {
             self.io_bound = false;

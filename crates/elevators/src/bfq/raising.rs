@@ -16,9 +16,9 @@ pub const LONG_IDLE: Span = Span::from_s(2);
 const BURST_OVER: Span = Span::from_s(10);
 /// Pause after which asynchronous requests are raised.
 const ASYNC_PAUSE: Span = Span::from_ms(500);
-/// Sectors a second that a soft real-time queue may ask for.
+/// Most sectors per second of a soft real-time queue.
 const SOFT_RATE: u64 = 7000;
-/// Sectors after which an interactive queue has loaded what it needs.
+/// Sectors after which an interactive queue counts as loaded.
 const ENOUGH: u64 = 120_000;
 
 /// Reason a queue is raised.
@@ -37,9 +37,9 @@ pub struct Signs {
     pub may: bool,
     /// It was idle for long.
     pub interactive: bool,
-    /// It paused long enough for what it was served.
+    /// It paused long enough for its service.
     pub soft: bool,
-    /// It began in a large burst.
+    /// It started in a large burst.
     pub in_burst: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Raise {
     /// Start of raising; if not raised, the time the queue last had work or its last raising ended.
     since: Time,
     lasts: Span,
-    /// While soft real-time: when the interactive raising before it began.
+    /// While soft real-time: start of the previous interactive raising.
     interactive_since: Option<Time>,
     /// Sectors served while raised.
     service: u64,
@@ -95,13 +95,13 @@ impl Raise {
         self.kind
     }
 
-    /// Whether the queue has paused for as long as what it was served takes at the rate of soft real-time.
+    /// Whether the queue has paused for as long as its service takes at the soft real-time rate.
     pub fn has_paused(&self, now: Time) -> bool {
         now > self.soft_next
     }
 
-    /// The queue has no requests and none outstanding: computes when it would be soft real-time to ask again. A greedy
-    /// queue that fell silent must not seem to be one, so the pause is longer than idling for it would be.
+    /// Called when the queue has no requests and none outstanding: computes when its next one would count as soft
+    /// real-time. The pause is longer than idling, so that a greedy queue that falls silent does not qualify.
     pub fn drained(&mut self, now: Time, slice_idle: Span, jiffy: Span) {
         let pause = u128::from(self.backlog_service) * 1_000_000_000 / u128::from(SOFT_RATE);
         let paced = self.backlogged + Span(pause as u64);
@@ -147,14 +147,14 @@ impl Raise {
         }
     }
 
-    /// A request joins others of its queue.
+    /// Adds a request to others of its queue.
     pub fn joined(&mut self, now: Time) {
         if !self.is_raised() {
             self.since = now;
         }
     }
 
-    /// The queue was served so many sectors.
+    /// Counts served sectors.
     pub fn served(&mut self, sectors: u64) {
         self.backlog_service += sectors;
         if self.is_raised() {
@@ -162,8 +162,7 @@ impl Raise {
         }
     }
 
-    /// The queue begins to be served after it had waited since `waited`. Waiting does not count as soft real-time
-    /// raising.
+    /// Starts service of the queue, which waited since `waited`. Waiting does not count as soft real-time raising.
     pub fn begins(&mut self, now: Time, waited: Option<Time>) {
         if self.kind == Some(Kind::SoftRealTime) && now > self.since {
             let waited = waited.filter(|waited| *waited > self.since);
@@ -206,7 +205,7 @@ pub fn is_burst_over(now: Time, emptied: Option<Time>) -> bool {
     emptied.is_some_and(|emptied| now.since(emptied) > BURST_OVER)
 }
 
-/// Queues that began shortly after each other.
+/// Queues that started shortly after each other.
 #[derive(Clone, Debug, Default)]
 pub struct Burst {
     members: [u32; Burst::LARGE],
@@ -215,7 +214,7 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// So many queues are a large burst.
+    /// Number of queues in a large burst.
     const LARGE: usize = 8;
     /// The longest gap within a burst.
     const GAP: Span = Span::from_ms(180);

@@ -19,7 +19,7 @@ const LONG_IDLE: Span = Span::from_ms(100);
 const FOLLOWS: Span = Span::from_ms(2);
 /// Highest plausible rate, in sectors per microsecond.
 const CREDIBLE: u64 = 20 * ONE;
-/// Below a 1024th of a sector in a microsecond the device has certainly done something else.
+/// Rate below which the device was certainly busy with other work: 1/1024 sector per microsecond.
 const SLOW: u64 = ONE >> 10;
 
 /// A reference device: its rate, and the time a large application loads from it.
@@ -33,7 +33,7 @@ const FLASH: Reference = Reference { rate: 33_000, time: Span::from_ms(2_500) };
 const SHORTEST: Span = Span::from_s(3);
 const LONGEST: Span = Span::from_s(25);
 
-/// The estimate, and the interval under way.
+/// The estimate, and the current interval.
 #[derive(Clone, Debug)]
 pub struct PeakRate {
     rate: u64,
@@ -88,7 +88,7 @@ impl PeakRate {
         self.rate * (span.0 / 1000) / ONE
     }
 
-    /// For how long an interactive queue is raised: what loading a large application takes on this device.
+    /// Raising time of an interactive queue: the time to load a large application from this device.
     pub fn interactive(&self) -> Span {
         let ms = self.reference.rate * (self.reference.time.0 / 1_000_000) / self.rate;
         Span::from_ms(ms).clamp(SHORTEST, LONGEST)

@@ -57,7 +57,7 @@ impl Bfq {
         Verdict::End(Expiry::NoMoreRequests)
     }
 
-    /// Whether its time is up. A queue that is waited for is left alone, unless it used little of its budget.
+    /// Whether its time is over. A queue that is waited for is spared, unless it used little of its budget.
     fn takes_too_long(&self, cx: &IoContext, number: u32) -> bool {
         let entity = &self.schedule[number];
         cx.now >= self.ends && (self.idling.is_none() || entity.left() >= entity.budget / 3)
@@ -67,7 +67,7 @@ impl Bfq {
         self.queues[number as usize].order.is_empty() && self.better_to_idle(cx, number)
     }
 
-    /// Begins to serve the next queue.
+    /// Starts service of the next queue.
     fn begin(&mut self, cx: &IoContext) -> Option<u32> {
         let number = self.schedule.serve_next(cx.now)?;
         self.bounds.assign();
@@ -82,7 +82,7 @@ impl Bfq {
         Some(number)
     }
 
-    /// Takes the next request of a queue, which may be another than the one that is served.
+    /// Takes the next request of a queue, which need not be the one in service.
     pub(super) fn serve(&mut self, cx: &IoContext, number: u32) -> RequestId {
         let request = self.queues[number as usize].next.expect("a queue that is chosen has a request");
         let charge = self.charge(cx, number, request);
@@ -123,7 +123,7 @@ impl Bfq {
         self.recount(number);
     }
 
-    /// Takes a waiting request off its queue and chooses the one after it.
+    /// Removes a waiting request from its queue and chooses the next one.
     pub(super) fn take_off(&mut self, cx: &IoContext, number: u32, request: RequestId) {
         let next = match self.queues[number as usize].next {
             Some(next) if next == request => self.after(cx, number, request),
@@ -166,7 +166,7 @@ impl Bfq {
         self.recount(number);
     }
 
-    /// A queue is not busy any more.
+    /// Marks a queue as not busy.
     fn emptied(&mut self, cx: &IoContext, number: u32) {
         let queue = self.queue(number);
         queue.busy = false;
@@ -180,7 +180,7 @@ impl Bfq {
         self.expire_after_idling(cx, number, why, cx.now);
     }
 
-    /// Ends service of a queue that did nothing since `until`.
+    /// Ends service of a queue that was idle until `until`.
     pub(super) fn expire_after_idling(&mut self, cx: &IoContext, number: u32, why: Expiry, until: Time) {
         self.idling = None;
         self.charge_time(number, why, until.since(self.began));

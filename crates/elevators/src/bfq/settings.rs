@@ -1,4 +1,4 @@
-//! Tunables, and what follows from them and from HZ.
+//! Tunables, and values derived from them and from HZ.
 
 use goodness_core::{QueueFacts, Span};
 
@@ -16,12 +16,12 @@ goodness_core::tunables! {
         fifo_expire_async: Span = Span::from_ms(250), in Span::ZERO => Span::from_s(600);
         /// Farthest step backwards, in KiB.
         back_seek_max: u64 = 16_384, in 0 => 1 << 40;
-        /// Cost of a step backwards, where one of the same length forwards costs 1.
+        /// Cost of a backward seek, relative to a forward seek of the same length.
         back_seek_penalty: u64 = 2, in 1 => 1000;
         /// Whether interactive and soft real-time queues are raised.
         low_latency: bool = true;
-        /// Whether queues that begin together are one, on a device that queues and does not seek (Linux 5.13 and
-        /// later).
+        /// Share a queue between processes that start together, on a device that queues and does not seek (Linux 5.13
+        /// and later).
         stable_merge: bool = true;
         /// Keep shares at any cost: always idle, one request in the device.
         strict_guarantees: bool = false;
@@ -36,11 +36,11 @@ pub struct Times {
 }
 
 impl Times {
-    /// A request farther than this from where the one before it ended is a seek.
+    /// Distance from the previous request's end above which a request counts as a seek.
     pub const SEEK_SECTORS: u64 = 800;
-    /// On flash, only a request smaller than this can be one.
+    /// On flash, only requests smaller than this count as seeks.
     pub const SMALL_SECTORS: u32 = 64;
-    /// Idling for a queue that seeks, where shares are not at stake.
+    /// Idle time for a seeky queue, if shares do not depend on it.
     pub const SHORT_IDLE: Span = Span::from_ms(2);
     /// Idling for a raised queue is not shorter than this.
     pub const RAISED_IDLE: Span = Span::from_ms(20);

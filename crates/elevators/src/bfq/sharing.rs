@@ -10,12 +10,12 @@ use goodness_core::{IoPriority, Span, Submitter, Time};
 
 /// Time after the first within which a process shares its queue.
 const TOGETHER: Span = Span::from_ms(180);
-/// After so long, whoever begins is a first one.
+/// Time after which a starting process counts as a first one again.
 const ANEW: Span = Span::from_ms(600);
 /// Observation time before a queue may be given up for that of the first.
 const LATE: Span = Span::from_ms(600);
 
-/// The first of those that begin together.
+/// The first of several processes that start together.
 #[derive(Clone, Copy, Debug)]
 struct First {
     number: u32,
@@ -31,12 +31,12 @@ struct Watched {
     first: u32,
 }
 
-/// The queues of all submitters.
+/// Queues by submitter.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     /// Queue number by submitter, if assigned.
     queues: Vec<Option<u32>>,
-    /// By queue: who shares it.
+    /// Number of users of each queue.
     sharers: Vec<u32>,
     /// By submitter: whether its queue is watched.
     watched: Vec<Option<Watched>>,
@@ -49,8 +49,7 @@ impl Sharing {
         self.queues.get(submitter.0 as usize).copied().flatten()
     }
 
-    /// The queue of `submitter`, which begins now if it has none. `may_share`: the device is of the kind where it may
-    /// share.
+    /// The queue of `submitter`, which starts now if it has none. `may_share`: the device allows sharing.
     pub fn enrol(&mut self, now: Time, submitter: Submitter, priority: IoPriority, may_share: bool) -> u32 {
         if let Some(number) = self.queue_of(submitter) {
             return number;

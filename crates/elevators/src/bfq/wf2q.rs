@@ -45,7 +45,7 @@ pub struct Entity {
     wanted: (usize, u64),
     /// Sectors it may use before the next decision.
     pub budget: u64,
-    /// Sectors it has used of them.
+    /// Sectors of the budget used.
     pub service: u64,
 }
 
@@ -213,7 +213,7 @@ impl Schedule {
         self.enter(queue, Return::Late);
     }
 
-    /// The start of a queue that was served moves on by what it used.
+    /// Advances the start of a served queue by its service.
     fn settle(&mut self, queue: u32) {
         let entity = &mut self[queue];
         entity.finish = entity.start + virtual_span(entity.service, entity.weight);
@@ -273,7 +273,7 @@ impl Schedule {
         }
     }
 
-    /// Begins to serve the next queue.
+    /// Starts service of the next queue.
     pub fn serve_next(&mut self, now: Time) -> Option<u32> {
         assert!(self.serving.is_none(), "one queue is served at a time");
         let class = self.next_class(now)?;

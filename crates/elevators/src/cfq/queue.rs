@@ -54,7 +54,7 @@ pub struct Queue {
     pub must_dispatch: bool,
     /// An expired request went first in this slice.
     pub was_rescued: bool,
-    /// Whether the device may be left idle for it.
+    /// Whether the device may idle for it.
     pub has_idle_window: bool,
     pub pattern: AccessPattern,
 }
@@ -84,7 +84,7 @@ impl AccessPattern {
         self.seek.samples() > BELIEVED && self.seek.value() > SEEKY
     }
 
-    /// The mean think time once it is believed.
+    /// Mean think time, if known well enough.
     #[inline]
     pub fn think_time(&self) -> Option<u64> {
         (self.think.samples() > BELIEVED).then(|| self.think.value())
@@ -92,7 +92,7 @@ impl AccessPattern {
 }
 
 impl Queue {
-    /// A queue that begins at `now`.
+    /// A new queue at `now`.
     pub fn new(is_sync: bool, priority: IoPriority, now: u64) -> Queue {
         Queue {
             order: Sorted::default(),

@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    /// Takes a queue off its list.
+    /// Removes a queue from its list.
     pub fn remove(&mut self, queues: &mut [Queue], number: u32) {
         if let Some(place) = queues[number as usize].place.take() {
             let mut list = *self.list(place);
@@ -50,7 +50,7 @@ impl Service {
         }
     }
 
-    /// Puts a queue where it belongs: before those that were served later.
+    /// Inserts a queue in order: before those served later.
     pub fn sort_in(&mut self, queues: &mut [Queue], number: u32) {
         self.remove(queues, number);
         let queue = &queues[number as usize];
@@ -79,7 +79,7 @@ impl Service {
         self.queues += 1;
     }
 
-    /// The queue of real time or best effort that is next, if there is one.
+    /// The next real-time or best-effort queue, if any.
     pub fn first(&mut self, queues: &mut [Queue]) -> Option<u32> {
         if self.current.is_empty() {
             self.visit_level(queues);

@@ -104,7 +104,7 @@ fn a_queue_without_idle_window_gets_one_call_of_dispatch_a_visit() {
     assert_eq!(order, [[0; 4], [1; 4], [0; 4], [1; 4], [0; 4], [1; 4]].concat());
 }
 
-/// An idle-class reader beside a best-effort one that submits at a period: what each got in 30 s.
+/// Service in 30 s of an idle-class reader beside a best-effort one that submits periodically.
 fn idle_beside(period: Span) -> (Testbed<Cfq>, usize, usize) {
     let mut bed = bed(facts());
     let idle = Job { outstanding: 4, start: Time(1), ..Job::random_reader(Submitter(0), 0, FAR) };

@@ -6,7 +6,7 @@ use goodness_core::{IoContext, Request, Span, Time};
 const BUCKETS: usize = 8;
 /// Buckets below this one lie within the target.
 const GOOD: usize = 4;
-/// Samples that suffice for a percentile at once.
+/// Number of samples that suffice for a percentile at once.
 const ENOUGH: u32 = 500;
 /// Time after which fewer do.
 const PATIENCE: Span = Span::from_s(1);
@@ -14,7 +14,7 @@ const PATIENCE: Span = Span::from_s(1);
 const PERIOD_MS: u64 = 100;
 /// Domains with a target: all but the last.
 const TIMED: usize = DOMAINS - 1;
-/// Discards should take no longer; no tunable.
+/// Latency target of discards; not tunable.
 const DISCARD_TARGET: Span = Span::from_s(5);
 
 /// The latencies of one domain, of one kind.
@@ -54,7 +54,7 @@ pub fn bucket(latency: Span, target: Span) -> usize {
     (latency.0.saturating_sub(1) / width).min(BUCKETS as u64 - 1) as usize
 }
 
-/// Latencies of all domains, and what was learnt from them.
+/// Latencies of all domains, and decisions based on them.
 #[derive(Clone, Debug)]
 pub struct Histograms {
     targets: [Span; TIMED],
@@ -62,7 +62,7 @@ pub struct Histograms {
     total: [Histogram; TIMED],
     /// Since issue.
     device: [Histogram; TIMED],
-    /// The last percentile of total latency on which nothing was decided.
+    /// Last percentile of total latency that led to no decision.
     remembered: [Option<usize>; TIMED],
     /// Time of the next decision.
     pub timer: Option<Time>,

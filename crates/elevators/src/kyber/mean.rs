@@ -11,7 +11,7 @@ const NEXT_MS: u64 = 100;
 const READ: usize = 0;
 const WRITE: usize = 1;
 const OTHER: usize = 2;
-/// Tokens of the other domain, from which on nothing is throttled.
+/// Tokens of the other domain from which nothing is throttled.
 const OTHER_TOKENS: u32 = 64;
 
 /// A mean latency relative to its target; greater is better.
@@ -49,7 +49,7 @@ struct Mean {
     samples: u64,
 }
 
-/// The window, and what completed in it.
+/// The window and its completions.
 #[derive(Clone, Debug)]
 pub struct Means {
     targets: [Span; 2],

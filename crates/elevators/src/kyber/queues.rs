@@ -4,7 +4,7 @@
 use goodness_core::{HwQueue, QueueFacts, Request, RequestId};
 use goodness_queues::{Links, List};
 
-/// A piece of I/O may join one of this many newest requests of its CPU (section 2.2, general knowledge).
+/// Number of newest requests of a CPU tried for a merge (section 2.2, general knowledge).
 const NEWEST: usize = 8;
 
 /// Location of a request.
@@ -72,7 +72,7 @@ impl Queues {
         self.places[id.index()] = Place::Local(local);
     }
 
-    /// Takes a request off the list it is on.
+    /// Removes a request from its list.
     pub fn remove(&mut self, id: RequestId) {
         let list = match std::mem::replace(&mut self.places[id.index()], Place::Nowhere) {
             Place::Nowhere => return,

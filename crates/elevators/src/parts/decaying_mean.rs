@@ -44,7 +44,7 @@ impl Mean {
     }
 }
 
-/// A mean of what new processes do first. It begins with a full count of zeros.
+/// A mean over the first actions of new processes. Starts with a full count of zeros.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstMean(u64);
 
@@ -66,7 +66,7 @@ impl FirstMean {
 pub struct Likelihood(u64);
 
 impl Likelihood {
-    /// In 256ths.
+    /// The value in 256ths.
     #[inline]
     pub fn value(self) -> u64 {
         self.0

@@ -3,7 +3,7 @@
 use goodness_core::RequestId;
 use goodness_queues::{Links, List};
 
-/// The list, and who is on it.
+/// The list, and membership by request.
 #[derive(Clone, Debug, Default)]
 pub struct DispatchList {
     links: Links,
@@ -62,7 +62,7 @@ impl DispatchList {
         }
     }
 
-    /// Takes the first request.
+    /// Removes and returns the first request.
     #[inline]
     pub fn pop(&mut self) -> Option<RequestId> {
         let request = RequestId(self.list.pop_front(&mut self.links)?);

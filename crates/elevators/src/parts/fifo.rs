@@ -6,7 +6,7 @@
 use goodness_core::{IoContext, RequestId};
 use goodness_queues::{Links, List};
 
-/// The links and places of all lists of one elevator.
+/// Links and serial numbers of all lists of one elevator.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     links: Links,

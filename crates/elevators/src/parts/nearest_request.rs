@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 pub struct Backward {
     /// Sectors.
     pub max: u64,
-    /// Cost of a sector backward, where one forward costs 1.
+    /// Cost of a backward sector, relative to a forward one.
     pub penalty: u64,
 }
 

@@ -8,7 +8,7 @@
 use goodness_core::RequestId;
 use goodness_queues::Blocks;
 
-/// The places of all orders of one elevator.
+/// Nodes of all orders of one elevator.
 #[derive(Clone, Debug, Default)]
 pub struct Sectors(Blocks);
 
@@ -113,13 +113,13 @@ impl Sorted {
         self.0.prev(&links.0, request.0).map(RequestId)
     }
 
-    /// The first request that begins at `sector` or after it.
+    /// The first request that starts at or after `sector`.
     #[inline]
     pub fn first_from(&self, links: &Sectors, sector: u64) -> Option<RequestId> {
         self.0.first_from(&links.0, key(sector)).map(RequestId)
     }
 
-    /// The last request that begins before `sector`.
+    /// The last request that starts before `sector`.
     #[inline]
     pub fn last_before(&self, links: &Sectors, sector: u64) -> Option<RequestId> {
         match self.first_from(links, sector) {

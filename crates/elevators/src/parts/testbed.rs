@@ -115,7 +115,7 @@ pub struct Served {
     /// Time its service began.
     pub begun: Time,
     pub completed: Time,
-    /// Whether it began elsewhere than the one before it ended.
+    /// Whether it needed a seek.
     pub seek: bool,
 }
 
@@ -131,7 +131,7 @@ pub struct Done {
 
 struct Process {
     job: Job,
-    /// Arrivals to come, earliest first.
+    /// Arrival times, earliest first.
     due: VecDeque<Time>,
     submitted: u64,
     completed: u64,
@@ -236,7 +236,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         self.log.iter().filter(|served| served.seek).count()
     }
 
-    /// Spans between the end of one request and the begin of the next, with the begin.
+    /// Gaps between the end of one request and the start of the next, with the latter.
     pub fn pauses(&self) -> impl Iterator<Item = (Span, Served)> + '_ {
         self.log.windows(2).map(|pair| (pair[1].begun.since(pair[0].completed), pair[1]))
     }

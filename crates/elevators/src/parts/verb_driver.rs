@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 /// One elevator behind its referee; dereferences to the referee.
 pub struct VerbDriver<E>(ElevatorReferee<E>);
 
-/// The queue of a disk at HZ 1000 that takes one command at a time.
+/// The queue of a disk at HZ 1000 with depth 1.
 pub fn facts() -> QueueFacts {
     QueueFacts { hz: 1000, depth: 1, queues: 1, cpus: 1, rotational: true, sectors: 1 << 31, requests: 128 }
 }
@@ -41,7 +41,7 @@ impl<E: RegisteredElevator> VerbDriver<E> {
         &mut self.0
     }
 
-    /// Inserts a request made of `io` alone.
+    /// Inserts a request for `io` alone.
     pub fn insert(&mut self, io: Io) -> RequestId {
         self.insert_told(io).0
     }

@@ -1,4 +1,4 @@
-//! An elevator that breaks its contract in a way of one's choice, to show that the contract notices.
+//! An elevator that breaks its contract in a chosen way, to test that the contract test notices.
 
 use goodness_core::{
     Elevator, ElevatorAbout, HwQueue, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Time,
@@ -18,7 +18,7 @@ goodness_core::tunables! {
     }
 }
 
-/// Draws of all runs together.
+/// Number of draws in all runs.
 static DRAWS: AtomicUsize = AtomicUsize::new(0);
 
 /// Arrival order with a fault.
@@ -26,7 +26,7 @@ pub struct Faulty {
     fault: Fault,
     waiting: Vec<RequestId>,
     inserted: u32,
-    /// Until when nothing is dispatched.
+    /// Time until which nothing is dispatched.
     held: Option<Time>,
 }
 

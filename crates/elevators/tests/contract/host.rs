@@ -76,7 +76,7 @@ impl<'a> RandomHost<'a> {
         }
     }
 
-    /// Everything is dispatched and completed, timers expiring on the way.
+    /// Dispatches and completes everything; timers expire on the way.
     pub fn finish(&mut self) {
         loop {
             self.serve_all();
@@ -206,7 +206,7 @@ impl<'a> RandomHost<'a> {
         HwQueue(cpu % self.referee.facts().queues)
     }
 
-    /// Merges `io` into a waiting request where elevator and place allow it, and the grown one with its neighbour.
+    /// Merges `io` into a waiting request if possible, and the result with its neighbour.
     fn join(&mut self, io: &Io) -> bool {
         let referee = &self.referee;
         let takes = |request: RequestId| {

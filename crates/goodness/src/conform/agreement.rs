@@ -16,7 +16,7 @@ pub struct Bounds {
     pub switches_few: f64,
     /// Latencies: relative to the larger figure.
     pub latency: f64,
-    /// Latencies: so many ns more or less never count.
+    /// Latency difference in ns that never counts.
     pub latency_ns: f64,
 }
 
@@ -38,13 +38,13 @@ impl Bounds {
 /// One figure, simulated and played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Both {
-    /// The mean of the simulations; `None` where there was nothing to measure.
+    /// Mean of the simulations; `None` if not measured.
     pub simulated: Option<f64>,
     /// The least and the most that a simulation had.
     pub range: Option<(f64, f64)>,
     /// The play's.
     pub played: Option<f64>,
-    /// Whether the play's is within the bounds of what simulations had.
+    /// Whether the played value is within the bounds of the simulated range.
     pub agrees: bool,
 }
 
@@ -98,7 +98,7 @@ impl Row {
     }
 }
 
-/// The largest distances of all tasks.
+/// Largest differences over all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Worst {
     /// Largest difference of CPU shares, as a fraction.
@@ -120,11 +120,11 @@ pub struct Agreement {
     pub bounds: Bounds,
 }
 
-/// Wake-ups below which a 99th percentile is one of the few worst and is not held against bounds.
+/// Fewest wake-ups for a 99th percentile to be compared.
 const FEW: u64 = 100;
 
 impl Agreement {
-    /// Compares what tasks had in each of the runs `simulated` with what they had when `played`.
+    /// Compares the tasks of the runs `simulated` with the play.
     #[must_use]
     pub fn of(simulated: &[Vec<TaskMeasured>], played: &Played, bounds: Bounds) -> Agreement {
         let room = played.measured_ns as f64 * played.cpus.len() as f64;

@@ -37,7 +37,7 @@ pub struct Scenario<'a> {
 pub struct Decisions {
     /// The middle.
     pub p50: Span,
-    /// 99 of 100 took no longer.
+    /// 99th percentile.
     pub p99: Span,
 }
 

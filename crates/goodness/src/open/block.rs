@@ -29,10 +29,10 @@ pub(super) fn instead(held: &Held, options: &OpenOptions, why: TraceError) -> Re
     }
 }
 
-/// A trace of block I/O as work.
+/// Opens a trace of block I/O as work.
 ///
 /// # Errors
-/// What cannot be read or replayed, a machine or a device that cannot be.
+/// A trace that cannot be read or replayed, or an invalid machine or device.
 pub(super) fn open(held: &Held, options: &OpenOptions) -> Result<Work, Refusal> {
     let replay = Options {
         arrivals: options.arrivals,

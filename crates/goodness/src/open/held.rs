@@ -16,7 +16,7 @@ pub(super) fn refusal(why: &TraceError) -> Refusal {
     if matches!(why, TraceError::NotATrace { .. }) { refusal.see(See::Formats) } else { refusal }
 }
 
-/// Bytes of a pipe that show whether it is a trace. A choice: far more than the readers look at.
+/// Bytes of a pipe read to recognise a trace. A choice: far more than the readers inspect.
 const HEAD: u64 = 1 << 20;
 
 /// A trace that can be read again and again.
@@ -74,7 +74,7 @@ impl Held {
     /// Reads it as a recording of scheduling.
     ///
     /// # Errors
-    /// What is no such recording.
+    /// It is none.
     pub(super) fn recording(&self) -> Result<Recording, TraceError> {
         match &self.bytes {
             Some(bytes) => self.input(bytes).and_then(load_input),
@@ -85,7 +85,7 @@ impl Held {
     /// Reads it as a trace of block I/O.
     ///
     /// # Errors
-    /// What is no such trace.
+    /// It is none.
     pub(super) fn block(&self) -> Result<BlockTrace<'_>, TraceError> {
         match &self.bytes {
             Some(bytes) => read_block(vec![self.input(bytes)?]),
@@ -93,7 +93,7 @@ impl Held {
         }
     }
 
-    /// Its hash; `None` for what cannot be read again.
+    /// Its hash; `None` for a pipe.
     pub(super) fn hash(&self) -> Option<String> {
         match &self.bytes {
             Some(_) => None,

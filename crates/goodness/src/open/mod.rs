@@ -53,7 +53,7 @@ impl OpenOptions {
         ReplayOptions { arrivals: self.arrivals, others: self.others }
     }
 
-    /// Refuses what only counts for other inputs than `input`, which is `what`.
+    /// Rejects options that do not apply to `input`, which is `what`.
     fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
         let given = [
             ("device", self.device.is_some(), "block traces and fio jobs"),
@@ -132,7 +132,7 @@ pub fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Resul
     trace::open_recording(text, options, watch)
 }
 
-/// The refusal of a name that is nothing that could be run.
+/// The error for a name that is no input.
 fn no_such_input(text: &str) -> Refusal {
     let names = WORKLOADS.iter().map(|m| m.name).chain(shipped::RECORDINGS.iter().map(|r| r.name));
     let what = format!("\"{text}\" is neither a file nor a built-in workload or recording");

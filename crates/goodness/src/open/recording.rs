@@ -25,7 +25,7 @@ pub(crate) struct ReplayOptions {
 /// Recovers work, machine and policy from `recording`.
 ///
 /// # Errors
-/// A machine that cannot be, times that jump.
+/// An invalid machine, or times that jump.
 pub(crate) fn recover_work(
     recording: &Recording,
     options: ReplayOptions,

@@ -32,7 +32,7 @@ pub struct Sheet {
     pub segments: (u32, u32),
     /// Writes that may complete early.
     pub write_extents: u32,
-    /// Commands it takes at a time.
+    /// Queue depth.
     pub depth: u32,
     /// Largest transfer in sectors.
     pub sectors_max: u32,
