@@ -8,7 +8,7 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Sectors of a page.
 pub const PAGE_SECTORS: u32 = (PAGE_BYTES / SECTOR_BYTES) as u32;
 
-/// Pages of a file that lie one after the other on the volume.
+/// Pages of a file that are contiguous on the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First page of the file.
@@ -24,7 +24,7 @@ pub struct Extent {
 pub struct File(Vec<Extent>);
 
 impl File {
-    /// `pages` pages in one piece from `sector`.
+    /// A file of `pages` contiguous pages at `sector`.
     #[must_use]
     pub fn contiguous(sector: u64, pages: u32) -> File {
         File(vec![Extent { page: 0, pages, sector }])

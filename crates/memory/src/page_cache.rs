@@ -96,7 +96,7 @@ fn key(file: FileId, page: u32) -> u64 {
 pub struct Synced {
     /// Transfers to wait for.
     pub waits: u32,
-    /// Whether to ask once more when they are done.
+    /// Whether to call again when they are done.
     pub again: bool,
 }
 
@@ -149,7 +149,7 @@ impl PageCache {
         &self.limits
     }
 
-    /// A transfer under way.
+    /// A transfer in flight.
     #[must_use]
     pub fn transfer(&self, id: TransferId) -> &Transfer {
         self.transfers.get(id)
@@ -296,7 +296,7 @@ impl PageCache {
         (self.pages[slot as usize].key >> 32 == u64::from(file.0)).then_some(slot)
     }
 
-    /// The first dirty page behind where the flusher stopped, or the first of all.
+    /// The first dirty page after the flusher's last position, or the first of all.
     fn next_at_cursor(&self) -> Option<u32> {
         self.dirty_at_or_after(self.cursor).or_else(|| self.dirty.first())
     }
@@ -305,7 +305,7 @@ impl PageCache {
         self.dirty.first_from(&self.dirty_nodes, key as i64)
     }
 
-    /// Begins to write the adjacent dirty pages that begin with `slot`.
+    /// Starts writing the adjacent dirty pages from `slot` on.
     fn write_run(&mut self, slot: u32, sync: bool) -> TransferId {
         let begin = self.pages[slot as usize].key;
         let file = FileId((begin >> 32) as u32);
@@ -330,7 +330,7 @@ impl PageCache {
         self.transfers.begin(file, begin as u32, count, Direction::WriteBack, sync)
     }
 
-    /// A transfer is done; who waited for it is appended to `woken`.
+    /// Completes a transfer, and appends its waiters to `woken`.
     pub fn done(&mut self, now: Time, id: TransferId, woken: &mut Vec<u32>) {
         let it = self.transfers.get(id);
         let (file, first, pages, direction) = (it.file, it.first, it.pages, it.direction);

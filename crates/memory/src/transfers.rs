@@ -1,4 +1,4 @@
-//! Pages on their way between memory and volume, and who waits for them.
+//! Pages in transit between memory and volume, and their waiters.
 
 use goodness_core::FileId;
 
@@ -33,7 +33,7 @@ pub struct Transfer {
     active: bool,
 }
 
-/// All transfers under way.
+/// All transfers in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
     slots: Vec<Transfer>,
@@ -41,7 +41,7 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Begins a transfer.
+    /// Starts a transfer.
     pub fn begin(&mut self, file: FileId, first: u32, pages: u32, direction: Direction, sync: bool) -> TransferId {
         if let Some(id) = self.free.pop() {
             let it = &mut self.slots[id.0 as usize];
@@ -74,7 +74,7 @@ impl Transfers {
         self.slots.iter().filter(moves)
     }
 
-    /// `waiter` waits for everything of `file` that is on its way to the volume; how many that is.
+    /// Makes `waiter` wait for all writes of `file` in flight. Returns their number.
     pub fn wait_for_file(&mut self, file: FileId, waiter: u32) -> u32 {
         let mut count = 0;
         for index in 0..self.slots.len() {
@@ -86,7 +86,7 @@ impl Transfers {
         count
     }
 
-    /// Ends a transfer; who waited for it is appended to `woken`.
+    /// Ends a transfer, and appends its waiters to `woken`.
     pub fn end(&mut self, id: TransferId, woken: &mut Vec<u32>) {
         let it = &mut self.slots[id.0 as usize];
         it.active = false;

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use rustix::fs::{self, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 
-/// Group or others may write.
+/// Mode bits: writable by group or others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-/// Names can be removed by their owners only.
+/// Mode bit: only owners can remove names.
 const STICKY: u32 = 0o1000;
 const PERMISSIONS: u32 = 0o777;
 
@@ -20,7 +20,7 @@ const PERMISSIONS: u32 = 0o777;
 pub struct Writer {
     /// The effective user.
     pub user: u32,
-    /// User and group of who called `sudo`.
+    /// User and group of the caller of `sudo`.
     pub caller: Option<(u32, u32)>,
 }
 
@@ -38,7 +38,7 @@ impl Writer {
         self.user == 0
     }
 
-    /// Whether only this user and root may put names into a folder of this owner and mode.
+    /// Whether only this user and root can create names in a folder of this owner and mode.
     fn alone(self, owner: u32, mode: u32) -> bool {
         (owner == self.user || owner == 0) && mode & WRITABLE_BY_OTHERS == 0
     }
@@ -57,7 +57,7 @@ impl Writer {
     }
 }
 
-/// The user who may have planted `link` in `folder`; `None` when it can be trusted.
+/// The user who may have planted `link` in `folder`; `None` when the link can be trusted.
 pub fn planted_by(link: &Metadata, folder: &Path) -> Option<u32> {
     let folder = std::fs::metadata(folder).ok()?;
     Writer::here().distrusts_link(link.uid(), (folder.uid(), folder.mode())).then(|| link.uid())
@@ -85,10 +85,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens it.
+    /// Opens the folder.
     ///
     /// # Errors
-    /// What open(2) reports.
+    /// The error of open(2).
     pub fn open(path: &Path, writer: Writer) -> io::Result<Folder> {
         let open = fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Folder { open, writer })
@@ -150,7 +150,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes `name`; nothing of that name is no error.
+    /// Removes `name`. A missing name is no error.
     pub fn remove(&self, name: &OsStr) {
         let _ = fs::unlinkat(&self.open, name, AtFlags::empty());
     }

@@ -1,4 +1,4 @@
-//! The file that a path means, its links followed as far as they can be trusted.
+//! Resolves a path to a file, following trusted links only.
 
 use std::fs;
 use std::path::{Path, PathBuf};

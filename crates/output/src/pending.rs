@@ -12,11 +12,11 @@ use super::folder::{Folder, Writer};
 pub enum Access {
     /// As the user's umask allows.
     Usual,
-    /// Its owner only.
+    /// Readable by its owner only.
     Private,
 }
 
-/// A file in the making. Dropped unfinished, it leaves nothing behind.
+/// A temporary file. Dropped unfinished, it is removed.
 #[derive(Debug)]
 pub struct Pending {
     folder: Folder,

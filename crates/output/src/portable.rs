@@ -50,10 +50,10 @@ impl Folder {
         File::create_new(self.0.join(name))
     }
 
-    /// Whether there is a file `name` to be replaced.
+    /// Whether a file `name` exists and can be replaced.
     ///
     /// # Errors
-    /// What is there is no ordinary file.
+    /// `name` is not a regular file.
     pub fn replaces(&self, name: &OsStr) -> io::Result<bool> {
         match fs::metadata(self.0.join(name)) {
             Ok(found) if !found.is_file() => Err(io::Error::other("it exists and is not an ordinary file")),
@@ -70,7 +70,7 @@ impl Folder {
         fs::rename(self.0.join(temporary), self.0.join(name))
     }
 
-    /// Removes `name`; nothing of that name is no error.
+    /// Removes `name`. A missing name is no error.
     pub fn remove(&self, name: &OsStr) {
         let _ = fs::remove_file(self.0.join(name));
     }

@@ -50,7 +50,7 @@ impl<const WORDS: usize> Bitmap<WORDS> {
         words.find(|(_, w)| **w != 0).map(|(i, w)| i * 64 + w.trailing_zeros() as usize)
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|w| *w == 0)

@@ -102,7 +102,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Puts `item` right before `place`, which must be on this list.
+    /// Inserts `item` before `place`, which must be on this list.
     pub fn insert_before(&mut self, links: &mut Links, place: u32, item: u32) {
         let before = links.0[place as usize].before;
         if before == NONE {
@@ -129,7 +129,7 @@ impl List {
         self.len -= 1;
     }
 
-    /// Takes the first item off the list.
+    /// Removes and returns the first item.
     #[inline]
     pub fn pop_front(&mut self, links: &mut Links) -> Option<u32> {
         let first = self.front()?;

@@ -150,7 +150,7 @@ impl Sorted {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Whether the order is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

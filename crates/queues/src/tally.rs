@@ -16,14 +16,14 @@
 pub struct Tally(Vec<(u64, u32)>);
 
 impl Tally {
-    /// The smallest value, if there is any.
+    /// The smallest value; `None` when there is none.
     #[inline]
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         self.0.first().map(|entry| entry.0)
     }
 
-    /// Counts `value` once more.
+    /// Counts one more `value`.
     #[inline]
     pub fn add(&mut self, value: u64) {
         match self.place(value) {

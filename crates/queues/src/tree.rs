@@ -101,7 +101,7 @@ impl<const N: usize> Nodes<N> {
         (lean, changed)
     }
 
-    /// The outermost place on `SIDE` at or below `place`.
+    /// The outermost node on `SIDE` in the subtree of `place`.
     #[inline]
     fn outermost<const SIDE: usize>(&self, mut place: u32) -> u32 {
         loop {
@@ -129,7 +129,7 @@ impl<const N: usize> Nodes<N> {
         at.checked_sub(1)
     }
 
-    /// The minima at `place` and above it learn of `values` below.
+    /// Lowers the minima of `place` and its ancestors to at most `values`.
     #[inline]
     fn lower(&mut self, mut place: u32, values: [i64; N]) {
         while place != NIL {
@@ -245,8 +245,8 @@ impl Tree {
         self.grow(nodes, parent);
     }
 
-    /// Finds the parent of a new `node` and the side on which it belongs; all above it learn of its values. Many
-    /// items come last or first: those need no search.
+    /// Finds the parent of a new `node` and its side, and lowers the minima of all ancestors. Nodes that come first or
+    /// last, a common case, need no search.
     #[inline]
     fn find_parent<const N: usize>(&mut self, nodes: &mut Nodes<N>, node: &mut Node<N>, place: u32) -> usize {
         let end = if node.order >= nodes.at(self.last).order {
@@ -407,7 +407,7 @@ impl Tree {
         std::iter::successors(self.first(), |item| self.next(nodes, *item))
     }
 
-    /// Puts `new` where `old` hung below `parent`.
+    /// Makes `new` the child of `parent` in place of `old`.
     #[inline]
     fn replace<const N: usize>(&mut self, nodes: &mut Nodes<N>, parent: u32, old: u32, new: u32) {
         if parent == NIL {
@@ -421,7 +421,7 @@ impl Tree {
         }
     }
 
-    /// Repairs heights from `place` upwards after an insertion below it; the minima are right already.
+    /// Rebalances from `place` upwards after an insertion. The minima are up to date already.
     #[inline]
     fn grow<const N: usize>(&mut self, nodes: &mut Nodes<N>, mut place: u32) {
         while place != NIL {

@@ -112,7 +112,7 @@ impl<T> Ord for Due<T> {
 pub struct Wheel<T> {
     /// Lower bound on the time of all entries.
     not_before: u64,
-    /// Entries of the slot being served that were there when serving began, latest first.
+    /// Entries of the current slot when it was reached, latest first.
     current: Vec<Due<T>>,
     /// Entries pushed later into the current slot or before it.
     late: BinaryHeap<Reverse<Due<T>>>,
@@ -152,7 +152,7 @@ impl<T: Copy> Default for Wheel<T> {
 }
 
 impl<T: Copy> Wheel<T> {
-    /// A wheel that holds `entries` entries without allocating.
+    /// A wheel with room for `entries` entries before it allocates.
     #[must_use]
     pub fn with_capacity(entries: usize) -> Self {
         Wheel { arena: Vec::with_capacity(entries), ..Wheel::default() }
@@ -164,7 +164,7 @@ impl<T: Copy> Wheel<T> {
         self.len
     }
 
-    /// Whether nothing waits.
+    /// Whether the wheel is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -191,7 +191,7 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
-    /// Puts an entry that is not of the current slot into its place.
+    /// Files an entry that does not belong to the current slot.
     #[inline]
     fn file(&mut self, key: Key, item: T) {
         let coarse = key.time >> COARSE_BITS;
@@ -248,7 +248,7 @@ impl<T: Copy> Wheel<T> {
         (key.time <= limit).then_some(key)
     }
 
-    /// Takes the next entry.
+    /// Removes and returns the next entry.
     #[inline]
     pub fn pop(&mut self) -> Option<(Key, T)> {
         self.pop_until(u64::MAX)

@@ -6,13 +6,13 @@ use goodness_core::{
     RequestTable, Run, Side, Submitter, Time,
 };
 
-/// Timers that may expire at one instant with nothing dispatched. Elevators set one or two; more is a loop.
+/// Limit of timer expirations at one instant without a dispatch. Elevators set one or two; more is a loop.
 const TIMERS_AT_ONCE: u32 = 1000;
 
 /// The place of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// There is no such request.
+    /// No such request.
     Free,
     /// The host has it; the elevator does not know it.
     Held,
@@ -55,7 +55,7 @@ pub struct ElevatorReferee<E: ?Sized = dyn Elevator + Send> {
     elevator: Box<E>,
 }
 
-/// The elevator's view at this instant, leaving the elevator itself free to be borrowed.
+/// The elevator's view at this instant. A macro, so that the elevator itself can be borrowed as well.
 macro_rules! context {
     ($referee:expr) => {
         &IoContext {
@@ -68,7 +68,7 @@ macro_rules! context {
 }
 
 impl ElevatorReferee {
-    /// A referee of an elevator made by name, with room for so many requests before anything is allocated.
+    /// A referee of an elevator made by name, with room for `room` requests before it allocates.
     #[must_use]
     pub fn new(made: MadeElevator, room: usize) -> ElevatorReferee {
         let MadeElevator { about, facts, elevator } = made;
@@ -377,7 +377,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
             && self.elevator.allows_absorb(context!(self), survivor, absorbed)
     }
 
-    /// `request` takes in a piece of so many sectors at `side`. The elevator learns it if the request waits there.
+    /// Merges `sectors` more sectors into `request` at `side`, and tells the elevator if the request waits there.
     #[inline]
     pub fn grow(&mut self, request: RequestId, side: Side, sectors: u32) {
         let about = &mut self.requests[request];
@@ -431,7 +431,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     }
 }
 
-/// Timers, and what an elevator must keep to besides.
+/// Timers, and the remaining rules for elevators.
 impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     /// Time at which [`ElevatorReferee::expire`] must be called; check after each call.
     #[inline]

@@ -59,7 +59,7 @@ pub enum Move {
 struct CpuState {
     /// The task that runs; it is on no runqueue.
     current: Option<TaskId>,
-    /// True from the wish to reschedule until the CPU chooses again.
+    /// True from a request to reschedule until the CPU chooses again.
     is_asked: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     refusal: Option<Refusal>,
 }
 
-/// The policy's view at this instant, leaving the policy itself free to be borrowed.
+/// The policy's view at this instant. A macro, so that the policy itself can be borrowed as well.
 macro_rules! context {
     ($referee:expr) => {
         Context { now: $referee.now, machine: &$referee.machine, tasks: &$referee.tasks, effort: &$referee.effort }
@@ -212,7 +212,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.policy.admit(&context!(self), task, parent)
     }
 
-    /// An admitted task begins its life asleep.
+    /// Marks an admitted task as asleep from the start.
     pub fn begin_asleep(&mut self, task: TaskId) {
         debug_assert_eq!(self.tasks[task].state, State::New);
         self.tasks[task].state = State::Blocked;
@@ -255,7 +255,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         [preempted, woken]
     }
 
-    /// Takes a queued task off its runqueue for another reason than running; it is blocked afterwards.
+    /// Dequeues a task for another reason than running; it is blocked afterwards.
     pub fn dequeue(&mut self, task: TaskId, why: Dequeue) {
         debug_assert_eq!(self.tasks[task].state, State::Queued);
         let cpu = self.tasks[task].cpu;
@@ -331,7 +331,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         }
     }
 
-    /// The choice where the policy has neither a task nor a move.
+    /// The choice when the policy has neither a task nor a migration.
     fn no_move(&self) -> Choice {
         if self.refusal.is_none() { Choice::Idle } else { Choice::Refused }
     }
@@ -407,7 +407,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         !std::mem::replace(&mut self.cpus[cpu.index()].is_asked, true)
     }
 
-    /// The host has answered the wish to reschedule `cpu` otherwise than by a choice: it is on its way.
+    /// Clears the request to reschedule `cpu`, which the host has answered in another way than by a choice.
     pub fn heeded(&mut self, cpu: CpuId) {
         self.cpus[cpu.index()].is_asked = false;
     }

@@ -87,7 +87,7 @@ fn game() -> (Referee, Rc<RefCell<Script>>) {
     (referee, script)
 }
 
-/// The sentence after the policy's name, which every refusal begins with.
+/// The text of the refusal after the policy's name.
 fn refusal(referee: &Referee) -> &str {
     referee.refusal().expect("the answer is refused").sentence.strip_prefix("scripted ").expect("the policy is named")
 }

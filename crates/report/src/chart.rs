@@ -103,7 +103,7 @@ fn ceiling(value: f64) -> f64 {
 }
 
 impl Chart {
-    /// The chart as an SVG element. It names what it shows; the numbers are in the tables of the page.
+    /// The chart as an SVG element with a title. The numbers are in the tables of the page.
     #[must_use]
     pub fn svg(&self) -> String {
         let frame = Frame::of(self);
@@ -208,7 +208,7 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
-/// Text as SVG and HTML take it.
+/// Escapes text for SVG and HTML.
 #[must_use]
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

@@ -7,7 +7,7 @@ pub const NOT_MEASURED: &str = "–";
 /// contain the whole name.
 pub const NAME_MAX: usize = 32;
 
-/// Text from outside without what could command a terminal.
+/// Removes characters that could control a terminal from external text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()

@@ -22,10 +22,10 @@ const SCRIPTS: [&str; 7] = [
 ];
 const MAIN: &str = include_str!("../web/main.js");
 
-/// The page. `timelines` may hold none, some or all of the policies' schedules.
+/// The HTML page. `timelines` may be given for none, some or all of the policies.
 ///
 /// # Panics
-/// If the page's own template names a part that does not exist, which its tests rule out.
+/// The page's template names a missing part; its tests rule this out.
 #[must_use]
 pub fn render(report: &Report, timelines: &[Timeline]) -> String {
     let script = SCRIPTS.join("\n") + "\n" + MAIN;

@@ -29,7 +29,7 @@ pub struct Report {
     pub runs_per_policy: u32,
     /// Simulated time of one replication, in ns.
     pub simulated_ns: u64,
-    /// Distance of the replay from the recording; `None` where the input is no recording.
+    /// Fidelity of the replay to the recording; `None` if the input is no recording.
     pub fidelity: Option<Fidelity>,
     /// Policies in the requested order.
     pub policies: Vec<PolicyReport>,
@@ -85,7 +85,7 @@ pub struct Input {
     pub kind: InputKind,
     /// Its file name or registered name.
     pub name: String,
-    /// Hash of the file; `None` for what is built in.
+    /// Hash of the file; `None` for built-in workloads.
     pub sha256: Option<String>,
     /// Events lost by the recording; `None` if the format does not report it or the input is no recording.
     pub lost_events: Option<u64>,
@@ -127,7 +127,7 @@ pub struct FidelityMetric {
     /// Unit of both values, as in [`MetricSummary::unit`].
     #[serde(default)]
     pub unit: String,
-    /// The largest error this project promises for the metric, where it promises one.
+    /// The largest error this project promises for the metric, if it promises one.
     #[serde(default)]
     pub tolerance: Option<f64>,
 }
@@ -152,7 +152,7 @@ pub struct PolicyReport {
     /// Wall-clock time of all replications in ns; `None` unless requested, because it is the only figure that differs
     /// from run to run.
     pub simulation_wall_ns: Option<u64>,
-    /// Invariants that were broken; a run with an entry here proves nothing.
+    /// Broken invariants; a run with any proves nothing.
     pub violations: Vec<Violation>,
     /// Not in the schema: the policy as requested, `eevdf:base_slice=3ms`, which distinguishes two arms of one policy.
     /// If empty, [`Report::labels`] makes one.
@@ -184,7 +184,7 @@ pub struct MetricSummary {
     pub unit: String,
     /// The good direction.
     pub better: Better,
-    /// Estimate over the replications; `None` where nothing was measured.
+    /// Estimate over the replications; `None` if nothing was measured.
     pub value: Option<f64>,
     /// 95 % confidence interval, low and high; `None` for fewer than two replications.
     pub ci95: Option<[f64; 2]>,
@@ -220,7 +220,7 @@ pub struct TaskReport {
     pub wait_ns: u64,
     /// Blocked.
     pub sleep_ns: u64,
-    /// Times it left a CPU: a task that runs at the end was switched in once more.
+    /// Times it left a CPU. A task that is running at the end was switched in once more.
     pub switches: u64,
     /// Times it was woken.
     pub wakeups: u64,
@@ -238,9 +238,9 @@ pub struct TaskReport {
 /// The block I/O of one task in the first replication of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskIoReport {
-    /// Pieces done.
+    /// I/Os completed.
     pub done: u64,
-    /// Bytes of them.
+    /// Bytes of these I/Os.
     pub bytes: u64,
     /// Median latency of its reads in ns; `None` without any.
     pub read_latency_p50_ns: Option<u64>,
@@ -301,7 +301,7 @@ pub struct Details {
     /// Description of each metric, in one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricAbout>,
-    /// Effects of policies and elevators by themselves and on each other, where several of both were run.
+    /// Effects of policies and elevators, alone and combined, if several of both were run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
     /// Sentences about the work.
@@ -326,7 +326,7 @@ pub struct Details {
 pub struct Effects {
     /// Name of the metric.
     pub metric: String,
-    /// Each factor's levels against its first, then what a pair does beyond both.
+    /// Effects of each factor's levels against its first, then the interactions.
     pub rows: Vec<EffectRow>,
 }
 
@@ -399,7 +399,7 @@ impl Keyed for Setting {
 }
 
 impl Default for Report {
-    /// A report of nothing, under this program's version.
+    /// An empty report of this program version.
     fn default() -> Report {
         Report {
             schema: SCHEMA.into(),

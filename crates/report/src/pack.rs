@@ -16,7 +16,7 @@ use std::io::Write;
 pub struct Packed<'a> {
     /// End of the timeline in ns.
     pub end: u64,
-    /// Slices that the timeline left out.
+    /// Slices omitted from the timeline.
     pub left_out: u64,
     /// Names and numbers of the tasks.
     pub tasks: Vec<PackedTask<'a>>,

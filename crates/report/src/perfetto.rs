@@ -17,11 +17,11 @@ use std::io::{self, Write};
 
 /// Events in one packet; a reader holds one packet in memory at a time.
 const EVENTS_IN_PACKET: usize = 4096;
-/// The one writer of all packets; any number but 0.
+/// Id of the only writer of packets; any number but 0.
 const SEQUENCE: u64 = 1;
 /// `BUILTIN_CLOCK_BOOTTIME`, the clock of ftrace events and of packets that name none.
 const BOOTTIME: u64 = 6;
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: a reader may begin at this packet.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`: a reader may start at this packet.
 const STATE_CLEARED: u64 = 1;
 /// `TYPE_COUNTER` of track events.
 const COUNTER: u64 = 4;
@@ -212,7 +212,7 @@ fn switches_of(row: &[&Slice]) -> Vec<Switch> {
     switches
 }
 
-/// The kernel's bits for the state in which a task left its CPU.
+/// The kernel's bits for a task's state after a switch.
 fn state_after(slice: &Slice) -> u64 {
     match slice.off {
         None | Some(Off::Preempted | Off::Yielded) => 0,

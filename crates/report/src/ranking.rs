@@ -13,11 +13,11 @@ const PREFERRED: [&str; 7] = [
     "throughput",
     "wakeup_latency_mean",
 ];
-/// Shown first where they were measured: work that uses disks is about them.
+/// Metrics shown first if they were measured: a workload with disks is about I/O.
 const SHOWN_FIRST: [&str; 5] = ["iops", "bandwidth", "io_read_latency_p99", "io_write_latency_p99", "seek_distance"];
 
 impl Report {
-    /// The reference, where there is one.
+    /// The reference, if there is one.
     #[must_use]
     pub fn reference(&self) -> Option<&PolicyReport> {
         self.policies.iter().find(|p| p.is_reference)

@@ -6,13 +6,13 @@ use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report, Verdict, VsReference};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-/// Tasks shown of one policy; the JSON and the HTML report hold them all.
+/// Tasks shown per policy; the JSON and HTML reports hold all.
 const TASKS_SHOWN: usize = 12;
 /// Prefix of the metrics that share out the time of scheduling.
 const PARTS: &str = "scheduler_share_";
 /// Spaces between columns.
 const GAP: u16 = 2;
-/// Narrower than this nothing is arranged any more: lines just grow longer than the terminal.
+/// Least width for layout, in columns; on narrower terminals lines overflow.
 const NARROWEST: u16 = 60;
 
 /// The report as text with a final newline, for `width` columns, with ANSI colours if `colour`.
@@ -120,7 +120,7 @@ impl Page<'_> {
         vec![Cell::new(place), name, Cell::new(value), Cell::new(ci), Cell::new(ratio), verdict]
     }
 
-    /// Value and verdict of the other metrics, as many as fit.
+    /// Value and verdict of the other metrics that fit.
     fn other_metrics(&self) -> String {
         let ranked = self.report.ranked_by();
         let directed = |name: &&str| {
@@ -349,7 +349,7 @@ impl Page<'_> {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
     }
 
-    /// Breaks at spaces; lines after the first begin with `indent`.
+    /// Wraps at spaces; lines after the first start with `indent`.
     fn wrap(&self, text: &str, indent: &str) -> String {
         let mut lines = vec![String::new()];
         for word in text.split(' ') {

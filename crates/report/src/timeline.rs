@@ -20,7 +20,7 @@ pub struct Slice {
     pub waited: u64,
     /// Wake-up since its previous slice; `None` without one, for example after a preemption.
     pub woken: Option<Woken>,
-    /// Reason of the switch-out; `None` while it still ran at the end.
+    /// Reason of the switch-out; `None` if the task was running at the end.
     pub off: Option<Off>,
 }
 
@@ -33,7 +33,7 @@ pub enum Woken {
     ByInterrupt,
 }
 
-/// The number of tasks queued on a CPU (the running one does not count) from an instant on.
+/// Length of a CPU's run queue from an instant on, without the running task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLength {
     /// Since when, in ns.
@@ -47,7 +47,7 @@ pub struct QueueLength {
 /// A task of a timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineTask {
-    /// Name; not unique. May hold any character.
+    /// Name; not unique, may contain any character.
     pub name: String,
     /// Displayed number: the recorded thread id, else the number in the run.
     pub id: u64,

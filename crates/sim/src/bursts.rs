@@ -50,7 +50,7 @@ impl Bursts {
         }
     }
 
-    /// Plays the matches above `cpu` again, up to one that still has a winner who is not concerned.
+    /// Replays the matches above `cpu`, up to the first whose winner is another CPU and stays the winner.
     fn replay(&mut self, cpu: CpuId, at: Time) {
         self.serial += 1;
         self.keys[cpu.index()] = (at, self.serial);

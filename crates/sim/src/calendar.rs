@@ -3,7 +3,7 @@
 use goodness_core::{CpuId, TaskId, Time};
 use goodness_queues::Wheel;
 
-/// Classes of entries of one instant, in the order they are served. The ends of bursts come after all of them.
+/// Classes of entries at one instant, in order of service. Ends of bursts follow after all of them.
 pub mod class {
     pub const WAKE: u8 = 0;
     pub const TICK: u8 = 1;
@@ -18,9 +18,9 @@ pub enum Entry {
     Tick(CpuId),
     /// A task's sleep ends.
     Timer(TaskId, u32),
-    /// A task's sleep may end, if something interrupts its CPU at this instant.
+    /// A task's sleep may end here if its CPU is interrupted at this instant (timer slack).
     Slack(TaskId, u32),
-    /// A task begins to exist.
+    /// A task starts.
     Start(TaskId),
     /// A task that existed from the beginning is woken for the first time.
     FirstWake(TaskId),
@@ -30,7 +30,7 @@ pub enum Entry {
     Reschedule(CpuId, u32),
     /// A disk does something.
     Disks,
-    /// The flusher of the page cache looks around.
+    /// The flusher of the page cache wakes up.
     Flusher,
     /// The policy's own timer.
     Policy,
@@ -52,7 +52,7 @@ impl Calendar {
         }
     }
 
-    /// Takes the next entry if its time is `limit` or before.
+    /// Removes and returns the next entry if it is due at `limit` or before.
     #[inline]
     pub fn pop_until(&mut self, limit: Time) -> Option<(Time, Entry)> {
         if self.0.not_before() > limit.0 {

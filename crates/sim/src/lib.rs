@@ -44,7 +44,7 @@ pub enum End {
     Horizon,
 }
 
-/// Result of a run, besides what its observer saw.
+/// Result of a run, without what its observer saw.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Time of the end.

@@ -1,5 +1,5 @@
-//! Events on their way to the observer. They are handed over in blocks, so that the simulator's code and the observer's
-//! take turns in the CPU's caches less often.
+//! Buffer of events for the observer. Handing them over in blocks makes the simulator's code and the observer's evict
+//! each other less often from the CPU's caches.
 
 use goodness_core::{Event, Observer, Time};
 
@@ -25,7 +25,7 @@ impl<'a> Outbox<'a> {
         self.events.push((at, event));
     }
 
-    /// Hands over what is left.
+    /// Hands the remaining events to the observer.
     #[cold]
     #[inline(never)]
     pub fn flush(&mut self) {

@@ -7,7 +7,7 @@ use goodness_queues::{Links, List};
 #[derive(Clone, Copy, Debug)]
 struct Place {
     kind: ChannelKind,
-    /// Wakes kept for those to come (semaphores).
+    /// Wakes stored for later waiters (semaphore).
     kept: u32,
     waiters: List,
 }
@@ -19,7 +19,7 @@ struct Lock {
     waiters: List,
 }
 
-/// All channels and locks of a run. A task waits in one place at a time, so all share their links.
+/// All channels and locks of a run. A task waits at one place at a time, so all waiting lists share their links.
 #[derive(Debug)]
 pub struct Places {
     channels: Vec<Place>,
@@ -34,7 +34,7 @@ pub enum Waiting {
     Passed,
     /// The task waits now.
     Waits,
-    /// The task was the last one a barrier waited for: everyone else is to be woken.
+    /// The task was the last to reach a barrier: wake all others.
     Opened,
 }
 
@@ -82,7 +82,7 @@ impl Places {
         first.map(TaskId)
     }
 
-    /// The next of all waiters of `channel`; nothing is kept when there is none.
+    /// Removes and returns the next waiter of `channel`, in a wake of all; without waiters no wake is stored.
     pub fn wake_next(&mut self, channel: Channel) -> Option<TaskId> {
         self.channels[channel.0 as usize].waiters.pop_front(&mut self.links).map(TaskId)
     }
@@ -106,7 +106,7 @@ impl Places {
         queues.flat_map(|(place, queue)| queue.iter(&self.links).map(move |task| (TaskId(task), place))).collect()
     }
 
-    /// Passes the lock on to the next in turn. `Err` when `task` does not hold it.
+    /// Passes the lock to the next waiter. `Err` when `task` does not hold it.
     pub fn unlock(&mut self, lock: LockId, task: TaskId) -> Result<Option<TaskId>, ()> {
         let it = &mut self.locks[lock.0 as usize];
         if it.owner != Some(task) {

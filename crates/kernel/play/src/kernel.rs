@@ -17,7 +17,7 @@ fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
 }
 
-/// Sleeps while `word` holds `value`, until `until` on `CLOCK_MONOTONIC` in ns at the latest. May return early.
+/// Sleeps while `word` holds `value`, at most until `until` (ns of `CLOCK_MONOTONIC`). May return early.
 pub fn futex_wait(word: &AtomicU32, value: u32, until: u64) {
     let until = timespec(until);
     let wait = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
@@ -35,7 +35,7 @@ pub fn futex_wait(word: &AtomicU32, value: u32, until: u64) {
     };
 }
 
-/// Wakes who sleeps on `word`.
+/// Wakes the thread that sleeps on `word`.
 pub fn futex_wake(word: &AtomicU32) {
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the kernel only uses the address of `word` to find who waits there.
@@ -99,10 +99,10 @@ pub struct Attributes {
     pub slice: u64,
 }
 
-/// The class of the calling thread.
+/// The scheduling class of the calling thread.
 ///
 /// # Errors
-/// What `sched_getattr` reports.
+/// The error of `sched_getattr`.
 pub fn attributes() -> io::Result<Attributes> {
     let it = process::attributes_of(0)?;
     Ok(Attributes { policy: it.policy as i32, nice: it.nice, priority: it.priority, slice: it.runtime })
@@ -119,10 +119,10 @@ pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
     process::give(&it)
 }
 
-/// Changes the nice of the calling thread and of nothing else.
+/// Sets only the nice value of the calling thread.
 ///
 /// # Errors
-/// What `setpriority` reports: favouring oneself needs privilege.
+/// The error of `setpriority`; a lower nice value needs privilege.
 pub fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: no pointers; `PRIO_PROCESS` with 0 is the calling thread on Linux.
     match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
@@ -134,7 +134,7 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 /// Confines the calling thread to `cpus`.
 ///
 /// # Errors
-/// What `sched_setaffinity` reports.
+/// The error of `sched_setaffinity`.
 pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
     let mut mask = [0u8; CPUS_MAX / 8];
     for cpu in cpus.iter().filter(|cpu| cpu.index() < CPUS_MAX) {

@@ -37,14 +37,14 @@ use task_thread::TaskThread;
 pub use refuse::TASKS_MAX;
 pub use tally::PlayedTask;
 
-/// From the last thread's being ready to the first instant of the play: time to wake everybody. A choice.
+/// Time from the last thread's readiness to the start of the play, for all threads to wake up. A choice.
 const RUN_UP: u64 = 20_000_000;
 /// Added setup time per task.
 const RUN_UP_EACH: u64 = 200_000;
 /// Time limit for threads to start, and to end. A choice.
 const TIMEOUT: u64 = 20_000_000_000;
 
-/// The class of tasks that ask for none.
+/// The scheduling class of tasks that ask for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlayClass {
     /// The caller's class.
@@ -117,7 +117,7 @@ impl PlayError {
         self.task
     }
 
-    /// Whether the work cannot be played, and nothing was started.
+    /// Whether the workload was refused before anything was started.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         self.refused

@@ -15,7 +15,7 @@ use std::hint::black_box;
 
 /// Shortest stretch, in ns. A choice: long against reading the clock, short against any time slice.
 const STRETCH: u64 = 5_000;
-/// A stretch is also as long as that many looks.
+/// Least number of clock readings in a stretch.
 const LOOKS: u64 = 8;
 /// Longest excess over the usual length, in ns, for a stretch to count as uninterrupted.
 const UNSTEADY: u64 = 10_000;
@@ -32,7 +32,7 @@ const PROBES: u32 = 50;
 pub struct Pace {
     /// Rounds in 1 048 576 ns.
     rounds: u64,
-    /// From one look at the clock to the next, in ns.
+    /// Time between two readings of the clock, ns.
     stretch: u64,
 }
 
@@ -47,7 +47,7 @@ fn burn(rounds: u64) {
 }
 
 impl Pace {
-    /// Measures; takes some milliseconds of CPU time.
+    /// Measures the pace; takes some milliseconds of CPU time.
     #[must_use]
     pub fn measure() -> Pace {
         let fastest = |work: &dyn Fn()| {

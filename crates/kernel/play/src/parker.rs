@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 pub enum Woken {
     /// Woken by another thread at this time.
     At(u64),
-    /// The time waited for has come.
+    /// The deadline is reached.
     Due,
     /// The play is over.
     Over,

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 struct Place {
     kind: ChannelKind,
-    /// Wakes kept for those to come (semaphores).
+    /// Wakes stored for later waiters (semaphore).
     kept: u32,
     waiters: VecDeque<u32>,
 }

@@ -3,7 +3,7 @@
 use goodness_sys::monotonic_ns;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The end of a play: every task looks at it before it waits and while it computes.
+/// Flag that ends a play: tasks check it before they wait and while they compute.
 #[derive(Debug)]
 pub struct PlayEnd {
     /// True once the play was ended early.

@@ -50,7 +50,7 @@ pub struct PlayState {
     threads: Mutex<Vec<(usize, JoinHandle<Log>)>>,
     /// Threads that have been started and have not ended.
     living: AtomicUsize,
-    /// Threads that are set up and wait for the play to begin.
+    /// Threads that are set up and wait for the start.
     ready: AtomicUsize,
     /// Gets a byte whenever a thread is ready, and when the last one has ended.
     notify: OwnedFd,
@@ -218,7 +218,7 @@ impl PlayState {
         Time(ns.saturating_sub(self.origin()))
     }
 
-    /// Whether what happens at `ns` is measured.
+    /// Whether the time `ns` lies in the measured part.
     pub fn measures(&self, ns: u64) -> bool {
         ns >= self.warm.load(Ordering::Relaxed)
     }

@@ -6,7 +6,7 @@ use goodness_core::{Class, CpuId, CpuSet, Task, TaskId, Workload};
 /// Most tasks of a play. A choice: each is a thread, and a machine has at least 32 768 thread ids.
 pub const TASKS_MAX: usize = 2_048;
 
-/// Refuses work that needs what threads of this machine do not have. Its CPU n is the n-th of `cpus`.
+/// Refuses a workload that threads of this machine cannot play. Its CPU n is the n-th of `cpus`.
 ///
 /// # Errors
 /// The first such task, with the reason.

@@ -75,7 +75,7 @@ pub struct Log {
     pub nearly: Nearly,
 }
 
-/// Steps that a thread can only nearly do.
+/// Steps that a thread can only approximate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nearly {
     /// Sync wakes (the waker says that it sleeps soon).
@@ -116,9 +116,9 @@ pub struct PlayedTask {
     pub nice: Option<i64>,
     /// CPU time.
     pub cpu_time_ns: u64,
-    /// CPU time as a share of what all CPUs had; `None` when nothing was measured.
+    /// CPU time as a share of the capacity of all CPUs; `None` when nothing was measured.
     pub share: Option<f64>,
-    /// Time it was runnable without a CPU; `None` where the kernel does not keep it.
+    /// Time spent runnable but not running; `None` where the kernel does not record it.
     pub wait_ns: Option<u64>,
     /// Voluntary and involuntary switches together.
     pub switches: u64,

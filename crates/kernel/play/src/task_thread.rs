@@ -212,7 +212,7 @@ impl TaskThread {
         Then::Next
     }
 
-    /// Sleeps, and counts as woken even if the time has come before the call was made.
+    /// Sleeps. Counts as woken even if the time was over before the call.
     fn sleep_until(&mut self, until: u64) -> Then {
         self.state.parkers[self.thread].prepare();
         self.park(until)

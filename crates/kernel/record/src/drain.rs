@@ -82,7 +82,7 @@ impl Drain {
 }
 
 impl CpuBuffer {
-    /// A page that was only partly filled comes short; the rest is zeroed so that all pages have one size.
+    /// Reads pages into the spool. A partly filled page is padded with zeros, so that all pages have one size.
     fn empty_into_spool(&mut self, page: &mut [u8]) -> io::Result<()> {
         loop {
             match self.raw.read(page) {

@@ -33,7 +33,7 @@ pub enum RecordError {
         /// Expected path.
         path: PathBuf,
     },
-    /// A file of tracefs refused what recording needs.
+    /// A file of tracefs rejected a change that recording needs.
     #[error("{path}: could not {action} ({source}). {remedy}")]
     Tracefs {
         /// The file.
@@ -80,10 +80,10 @@ pub enum RecordError {
     NoCpu {
         /// The requested CPU.
         cpu: u32,
-        /// The ones there are.
+        /// The CPUs that are online.
         online: String,
     },
-    /// A duration outside what is sensible.
+    /// A duration out of range.
     #[error("a recording of {asked:?} is outside 1ms ..= {longest:?}. Ask for less with -d.")]
     Duration {
         /// The requested duration.

@@ -46,7 +46,7 @@ pub enum What<'a> {
     Switch {
         /// Was running.
         prev: TaskRef<'a>,
-        /// Its state when it left, as bits.
+        /// Its state at the switch, as bits.
         state: i64,
         /// Runs now.
         next: TaskRef<'a>,
@@ -57,10 +57,10 @@ pub enum What<'a> {
         stage: Wake,
         /// The task woken.
         task: TaskRef<'a>,
-        /// The CPU it was put on.
+        /// The CPU it is queued on.
         target_cpu: i64,
     },
-    /// A task was made. Priorities are not part of the event and are 0.
+    /// A task was forked. The event has no priorities; they are 0.
     Fork {
         /// Its maker.
         parent: TaskRef<'a>,
@@ -114,7 +114,7 @@ pub struct BlockRequest<'a> {
     pub sector: i64,
     /// Sectors.
     pub sectors: i64,
-    /// I/O priority word, where the kernel records it.
+    /// I/O priority word, if the kernel records it.
     pub ioprio: Option<i64>,
     /// Name of the task that logged it; absent in completions.
     pub comm: Option<&'a [u8]>,

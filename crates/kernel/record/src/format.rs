@@ -1,4 +1,4 @@
-//! `events/*/*/format`: where each field of an event is. Offsets differ between kernels and are never assumed.
+//! `events/*/*/format`: the offsets of event fields. Offsets differ between kernels and are never assumed.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Shape {
 pub struct Field {
     /// Bytes from the start of the event.
     pub offset: usize,
-    /// Bytes it takes there.
+    /// Size in bytes.
     pub size: usize,
     signed: bool,
     shape: Shape,
@@ -41,7 +41,7 @@ impl Field {
         Some((name.to_string(), Self { offset, size, signed, shape }))
     }
 
-    /// The number this field holds in `event`; `None` when the event is too short.
+    /// The number in this field of `event`; `None` when the event is too short.
     pub fn number(&self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset + self.size)?;
         Some(match (self.size, self.signed) {
@@ -56,7 +56,7 @@ impl Field {
         })
     }
 
-    /// The text this field holds in `event`, without its terminating NUL.
+    /// The text in this field of `event`, without the terminating NUL.
     pub fn text<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         let whole = match self.shape {
             Shape::Plain => event.get(self.offset..self.offset + self.size)?,
@@ -103,7 +103,7 @@ impl EventFormat {
         self.optional(name).ok_or_else(|| format!("event {} has no field `{name}`", self.name))
     }
 
-    /// The field `name` where this kernel has it.
+    /// The field `name`, if this kernel has it.
     pub fn optional(&self, name: &str) -> Option<Field> {
         self.fields.get(name).copied()
     }

@@ -93,7 +93,7 @@ pub struct CommandLine {
     pub exit: Option<Exit>,
 }
 
-/// Servers that already ran.
+/// Processes selected that ran before recording started.
 #[derive(Debug, Default, Serialize)]
 pub struct Selected {
     /// Selected process ids.
@@ -111,7 +111,7 @@ pub struct Loss {
     pub overrun: u64,
     /// Not written for lack of room.
     pub dropped: u64,
-    /// Lost to an interrupt that came while a page was full.
+    /// Events lost to an interrupt on a full page.
     pub commit_overrun: u64,
 }
 

@@ -45,11 +45,11 @@ pub struct Options {
     pub output: PathBuf,
     /// Longest recording time. With neither this nor a command: [`DEFAULT_DURATION`].
     pub duration: Option<Duration>,
-    /// The command and its arguments; empty to record what runs anyway.
+    /// The command and its arguments; empty to record the running system.
     pub command: Vec<OsString>,
     /// CPUs to confine the command to, before it starts.
     pub confine_to: Option<Vec<u32>>,
-    /// Processes already running that belong to the work, with all they started.
+    /// Running processes that belong to the workload, with their descendants.
     pub pids: Vec<u32>,
     /// The same, by name.
     pub comms: Vec<String>,
@@ -80,7 +80,7 @@ impl Default for Options {
 /// Progress of the recorder, for display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
-    /// Something an earlier, killed recorder left was removed.
+    /// Leftovers of a killed recorder were removed.
     CleanedUp {
         /// The change that was undone, as a sentence.
         what: String,
@@ -98,7 +98,7 @@ pub enum Progress {
         elapsed: Duration,
         /// Time after which it ends by itself.
         longest: Duration,
-        /// Bytes already taken out of the kernel.
+        /// Bytes read from the kernel so far.
         bytes: u64,
     },
     /// The trace has ended and tracing is restored; the file is being written.
@@ -117,7 +117,7 @@ pub enum Stop {
     Command,
     /// The time was over.
     Duration,
-    /// This signal came.
+    /// This signal arrived.
     Signal(i32),
 }
 
@@ -150,7 +150,7 @@ pub struct Recorded {
     pub exit: Option<Exit>,
     /// Tasks that belong to the command or a selected server.
     pub members: usize,
-    /// Time the hypervisor took and others, per CPU.
+    /// Time stolen by the hypervisor and other CPU times, per CPU.
     pub cpu_time: Vec<CpuTime>,
     /// Facts that could not be read, as sentences.
     pub unreadable: Vec<String>,
@@ -173,10 +173,10 @@ impl Recorded {
     }
 }
 
-/// Records, and reports what it does to `progress`.
+/// Records, and reports to `progress`.
 ///
 /// # Errors
-/// [`RecordError`]; by then everything is restored and no output was written.
+/// [`RecordError`]. Everything is restored by then and no output written.
 pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Recorded, RecordError> {
     let longest = bounded(options)?;
     let uid = sys::effective_user();

@@ -154,7 +154,7 @@ pub fn online() -> Vec<u32> {
     if cpus.is_empty() { goodness_sys::affinity_of(0).unwrap_or_else(|| vec![0]) } else { cpus }
 }
 
-/// Numbers of a list that the kernel wrote; none where it wrote none.
+/// Numbers of a list in kernel notation; empty if there is none.
 fn cpu_list(text: &str) -> Vec<u32> {
     text.parse().map_or_else(|_| Vec::new(), |CpuList(cpus)| cpus)
 }
@@ -179,7 +179,7 @@ fn cpu_facts(folder: &Path, cpu: u32) -> Cpu {
     }
 }
 
-/// The CPUs sharing the cache of the highest level that holds data.
+/// The CPUs that share the last-level data cache.
 fn last_level_cache(folder: &Path) -> Option<Vec<u32>> {
     let caches = listed(folder).into_iter().filter_map(|index| {
         let level: u32 = trimmed(index.join("level"))?.parse().ok()?;
@@ -210,7 +210,8 @@ pub fn tunables(unreadable: &mut Vec<Unreadable>) -> BTreeMap<String, String> {
     found
 }
 
-/// Reads every file of `folder` and its folders down to `depth`. `debug` is a dump of all tasks, not a tunable.
+/// Reads every file of `folder` and its subfolders down to `depth`. Skips `debug`, a dump of all tasks and not a
+/// tunable.
 fn gather(
     folder: &Path,
     base: &Path,
@@ -237,7 +238,7 @@ fn read_tunable(path: &Path, base: &Path, found: &mut BTreeMap<String, String>, 
     }
 }
 
-/// Memory that could be had without hurting others, in bytes.
+/// Available memory (`MemAvailable`) in bytes.
 pub fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

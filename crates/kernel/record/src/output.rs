@@ -9,7 +9,7 @@ use super::pack::Packer;
 use goodness_output::{Access, Pending};
 use goodness_restore::MARK;
 
-/// A file in the making, beside the place it is meant for. Dropped unfinished, it leaves nothing behind.
+/// A temporary file beside its destination. Dropped unfinished, it is removed.
 #[derive(Debug)]
 pub struct Output {
     unfinished: Pending,

@@ -10,13 +10,13 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 /// Bytes of text in one zstd frame. A reader joins the frames.
 const FRAME: usize = 4 << 20;
 
-/// Compresses what is written to it.
+/// A compressing writer.
 pub enum Packer<W: Write> {
     /// Any name: half the size of the other on scheduling events.
     Gzip(GzEncoder<W>),
     /// A name that ends in `.zst`. The encoder in Rust compresses whole buffers, so text is collected into frames.
     Zstd {
-        /// Text of the frame to come.
+        /// Text of the next frame.
         text: Vec<u8>,
         /// Writer of the compressed frames.
         to: W,

@@ -43,7 +43,7 @@ pub enum Role {
     Selected,
     /// A kernel thread.
     Kernel,
-    /// Anything else that ran meanwhile.
+    /// Any other task that ran.
     Other,
 }
 
@@ -88,7 +88,7 @@ impl Participants {
         }
     }
 
-    /// Takes note of everybody `event` names; a child belongs where its parent does.
+    /// Records all tasks that `event` names; a child belongs where its parent does.
     pub fn note(&mut self, event: &Event) {
         self.appear(event.pid);
         match event.what {
@@ -128,7 +128,7 @@ impl Participants {
         }
     }
 
-    /// Goes back to the names of the recording's beginning, for another walk over the events.
+    /// Restores the names at the start of the recording, for another pass over the events.
     pub fn rewind(&mut self, census: &Census) {
         self.names.clear();
         for (tid, task) in &census.tasks {

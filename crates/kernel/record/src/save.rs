@@ -16,7 +16,7 @@ use super::session::Captured;
 use super::text::{self, Place};
 use super::{Options, Progress, RecordError, Recorded, tracefs};
 
-/// Events between two looks at signals and two reports of progress.
+/// Events between two checks for signals and two progress reports.
 const STRIDE: u64 = 65_536;
 
 /// Writes the recording.

@@ -20,7 +20,7 @@ use goodness_sys::{self as sys, Exit, Running, Signals};
 /// Ring buffer per CPU unless memory is short. At 0.3 M events/s on one CPU, 64 MiB last about four seconds: a short
 /// recording is read only after its end, and a long one wakes the recorder every two seconds.
 const BUFFER_BYTES: u64 = 64 << 20;
-/// All buffers together take at most this part of the memory available.
+/// Divisor of the available memory: all buffers together take at most 1/8 of it.
 const MEMORY_SHARE: u64 = 8;
 /// Delay before the started command's tasks are read: long enough for a launcher to have executed the program.
 const SETTLING: Duration = Duration::from_millis(100);
@@ -85,7 +85,7 @@ impl Session {
         Ok(Self { instance: Some(instance), _tracefs: tracefs, _unfinished: unfinished })
     }
 
-    /// Records until the command ends, the time is over or a signal comes.
+    /// Records until the command ends, the time is over or a signal arrives.
     pub fn record(
         &self,
         options: &Options,
@@ -208,7 +208,7 @@ fn select(options: &Options, census: &mut Census) -> Result<BTreeSet<i32>, Recor
     Ok(selected)
 }
 
-/// `goodness-PID`, with a counter where one process records more than once.
+/// An unused name: `goodness-PID`, with a counter if the process records more than once.
 fn unused_name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();

@@ -19,7 +19,7 @@ pub enum Seen {
     Start,
     /// Read during or after the recording.
     Later,
-    /// Met in events only.
+    /// Seen in events only.
     Events,
 }
 
@@ -49,21 +49,20 @@ pub struct Task {
 /// All tasks looked at so far, by thread id.
 #[derive(Debug, Default)]
 pub struct Census {
-    /// Last look wins.
+    /// Tasks by id; later observations replace earlier ones.
     pub tasks: BTreeMap<i32, Task>,
     groups: BTreeSet<String>,
 }
 
 impl Census {
-    /// Looks at every task there is.
+    /// Reads all tasks of the system.
     pub fn look_at_all(&mut self, seen: Seen) {
         for tgid in numbered(Path::new("/proc")) {
             self.look_at(tgid, seen);
         }
     }
 
-    /// Looks at process `tgid` and everything it started, and notes which scheduling groups they are in. Returns
-    /// the processes met.
+    /// Reads process `tgid` and its descendants, and records their scheduling groups. Returns the processes found.
     pub fn look_at_tree(&mut self, tgid: i32, seen: Seen) -> Vec<i32> {
         let mut met = vec![tgid];
         let mut next = 0;
@@ -119,7 +118,7 @@ impl Census {
         self.tasks.iter().filter(|(_, task)| processes.contains(&task.tgid)).map(|(tid, _)| *tid).collect()
     }
 
-    /// Whether all trees looked at share one scheduling group; `None` when nothing was readable.
+    /// Whether all trees read so far share one scheduling group; `None` when nothing was readable.
     pub fn same_group(&self) -> Option<bool> {
         (!self.groups.is_empty()).then_some(self.groups.len() == 1)
     }

@@ -16,7 +16,7 @@ const PREEMPT_RESCHED: u8 = 0x20;
 const NMI: u8 = 0x40;
 const SOFT_IRQ_OFF: u8 = 0x80;
 
-/// The column legend ftrace puts above its events.
+/// The legend of columns that ftrace prints above its events.
 pub const LEGEND: &str = "\
 #                                _-----=> irqs-off/BH-disabled
 #                               / _----=> need-resched

@@ -11,9 +11,9 @@ use super::pages::Layout;
 use goodness_restore::{Action, MARK, Restore, Undo, process_start, runtime};
 use goodness_sys as sys;
 
-/// Without these two there is nothing to replay.
+/// Required events: nothing can be replayed without them.
 const REQUIRED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
-/// Switched on where the kernel has them.
+/// Optional events, enabled where the kernel has them.
 const WELCOME: [&str; 6] = [
     "sched/sched_wakeup",
     "sched/sched_wakeup_new",
@@ -22,7 +22,7 @@ const WELCOME: [&str; 6] = [
     "sched/sched_process_exit",
     "sched/sched_migrate_task",
 ];
-/// Switched on for block I/O, where the kernel has them.
+/// Optional events of block I/O, enabled where the kernel has them.
 const BLOCK: [&str; 4] =
     ["block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete", "block/block_bio_queue"];
 /// Smallest ring buffer worth recording into, per CPU.
@@ -34,7 +34,7 @@ const CLOSE_OTHERS: &str = "Close other tracing tools, or see `dmesg` for the ke
 pub struct Tracefs {
     /// Its root folder.
     pub root: PathBuf,
-    /// Unmounts what we mounted ourselves.
+    /// Unmounts the tracefs that this process mounted.
     _mounted: Option<Undo>,
 }
 
@@ -56,7 +56,7 @@ impl Tracefs {
     }
 }
 
-/// The error of a change that could not be noted, and therefore was not made.
+/// The error of a change that was not made because it could not be journalled.
 pub fn unnoted(source: io::Error) -> RecordError {
     RecordError::System { what: "noting how a change is undone", source }
 }
@@ -187,10 +187,10 @@ impl Instance {
         fs::write(&path, value).map_err(|source| refused(&path, action, source, CLOSE_OTHERS))
     }
 
-    /// Opens the raw buffer of `cpu` for reading without waiting.
+    /// Opens the raw buffer of `cpu` for non-blocking reads.
     ///
     /// # Errors
-    /// What open(2) reports.
+    /// The error of open(2).
     pub fn open_raw(&self, cpu: u32) -> io::Result<File> {
         let path = self.root.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)

@@ -31,7 +31,7 @@ fn recordable(test: &str) -> bool {
     false
 }
 
-/// Not a test of anything: what the other tests start as a recorder. Does nothing when run among them.
+/// Not a test: the recorder that other tests start. Does nothing when run as a test.
 #[test]
 fn be_a_recorder_when_told_to() {
     let Ok(orders) = std::env::var(RECORDER) else { return };
@@ -87,7 +87,7 @@ impl Recorder {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Waits until nothing of it is left but what is in `allowed`.
+    /// Waits until nothing is left except what is in `allowed`.
     fn nothing_is_left(&self, allowed: &[&str]) {
         until("the instance is removed", || !self.instance().exists());
         until("the journal is removed", || !self.journal().exists());

@@ -40,7 +40,7 @@ pub enum Action {
     TraceInstance(PathBuf),
     /// Kill every process of a cgroup and remove it.
     Cgroup(PathBuf),
-    /// Kill a process and its group, if it is still the one that was started then.
+    /// Kill a process and its group, if the process id still belongs to the process started then.
     Group {
         /// The process that leads the group.
         leader: u32,

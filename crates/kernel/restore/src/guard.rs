@@ -100,7 +100,7 @@ unsafe fn watch(listen: libc::c_int, journal: libc::c_int, path: &std::ffi::CStr
     }
 }
 
-/// Keeps the pipe and the journal and closes all others, above all our copy of the leash and the output the caller may
+/// Closes all descriptors except the pipe and the journal, above all our copy of the leash and an output the caller may
 /// wait on.
 unsafe fn keep_only(listen: libc::c_int, journal: libc::c_int) {
     // SAFETY: plain descriptor calls. Each is moved out of the way of the other first.
@@ -128,7 +128,7 @@ unsafe fn last_to_be_killed() {
     }
 }
 
-/// Collects the changes in `room` until the pipe ends: how many bytes it has. `None` once dismissed.
+/// Reads the changes into `room` until the pipe ends. Returns the number of bytes; `None` once dismissed.
 unsafe fn listen_to_the_end(room: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     loop {

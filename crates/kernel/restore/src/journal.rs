@@ -20,12 +20,12 @@ use goodness_sys as sys;
 
 /// Start of a journal's first line, before the version.
 const FORMAT: &str = "goodness-journal/";
-/// The version that is written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process,
-/// knew no owners and not what was written.
+/// Version written: `goodness-journal/2 BOOT PROCESS SINCE COMMAND`. Version 1 ended after the process, and had neither
+/// owners nor written values.
 const VERSION: u32 = 2;
 /// Ends the name of a journal.
 pub const ENDING: &str = "journal";
-/// Ends the name of a journal that has no first line yet.
+/// Suffix of a journal without its first line.
 const UNBORN: &str = "new";
 /// A journal is read up to this size; ours stay far below.
 const LONGEST: u64 = 16 << 20;
@@ -41,10 +41,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A new one in `folder`.
+    /// Makes a new journal in `folder`.
     ///
     /// # Errors
-    /// What making the folder or the file reports.
+    /// The error of making the folder or the file.
     pub fn make(folder: &Path) -> io::Result<Journal> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -69,10 +69,10 @@ impl Journal {
         Err(io::Error::other("somebody keeps taking the journal away"))
     }
 
-    /// Adds `line`, and returns when it is on the disk.
+    /// Appends `line`, and returns when it is on disk.
     ///
     /// # Errors
-    /// What writing reports.
+    /// The error of the write.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         self.note(line)?;
         self.file.sync_data()

@@ -205,7 +205,7 @@ pub fn chosen(text: &str) -> String {
     String::from_utf8_lossy(undo::chosen(text.as_bytes())).into_owned()
 }
 
-/// Files of the kernel take a value with one call.
+/// Writes `value` in one call, as kernel files require.
 fn write_at_once(file: &Path, value: &str) -> io::Result<()> {
     let mut opened = fs::OpenOptions::new().write(true).truncate(true).open(file)?;
     match opened.write(value.as_bytes())? {
@@ -221,7 +221,7 @@ impl Inner {
 }
 
 impl State {
-    /// Undoes change `number`; true when nothing is left of it.
+    /// Undoes change `number`; true when it is undone completely.
     fn undo(&mut self, number: u64) -> bool {
         let Some((_, line)) = self.live.iter().find(|(live, _)| *live == number) else { return true };
         let foreign = Action::read(line.trim_ascii_end()).and_then(|(_, action)| stale::left_alone(&action));
@@ -260,7 +260,7 @@ impl State {
         self.guard.as_mut().map_or(Ok(()), |guard| guard.tell(&both))
     }
 
-    /// Notes that nothing is left of change `number`.
+    /// Records that change `number` is undone.
     fn forget(&mut self, number: u64) {
         self.live.retain(|(live, _)| *live != number);
         let note = format!("{number} done\n");
@@ -299,7 +299,7 @@ impl Undo {
         self.number.take().is_none_or(|number| self.inner.state().undo(number))
     }
 
-    /// Notes that there is nothing to undo any more.
+    /// Records that nothing is left to undo.
     pub fn is_done(mut self) {
         if let Some(number) = self.number.take() {
             self.inner.state().forget(number);
@@ -315,7 +315,7 @@ impl Drop for Undo {
     }
 }
 
-/// The living processes of this user that own something, in any of the places where journals are kept.
+/// Live processes of this user that own a resource, in all journal folders.
 #[must_use]
 pub fn owners() -> Vec<Owner> {
     stale::folders().iter().flat_map(|folder| owner::owners(folder)).collect()

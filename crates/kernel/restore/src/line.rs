@@ -18,7 +18,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Takes a line without its end apart.
+    /// Splits a line, given without its line end.
     pub fn of(line: &'a [u8]) -> Option<Parts<'a>> {
         let (number, rest) = cut(line);
         let (verb, rest) = cut(rest);

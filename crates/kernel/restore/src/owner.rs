@@ -79,7 +79,7 @@ fn take_turn(folder: &Path) -> io::Result<File> {
     Ok(turn)
 }
 
-/// Undoes what dead owners have left of `resource`.
+/// Undoes the changes that dead owners left on `resource`.
 fn undo_left(folder: &Path, resource: &Path) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
     for stale in find_in(folder).into_iter().filter(|stale| stale.changes().iter().any(|it| it == resource)) {
@@ -96,7 +96,7 @@ fn undo_left(folder: &Path, resource: &Path) -> io::Result<Vec<String>> {
     Ok(told)
 }
 
-/// The living processes with journals in `folder`, and what they own.
+/// Live processes with journals in `folder`, and the resources they own.
 pub fn owners(folder: &Path) -> Vec<Owner> {
     let living = journal::opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_err());
     let read = living.filter_map(|(_, file)| journal::read(&file));

@@ -40,7 +40,7 @@ impl StaleJournal {
         &self.path
     }
 
-    /// The process that left it; `None` when it died before it had changed anything.
+    /// The process that left the journal; `None` when it died before its first change.
     #[must_use]
     pub fn process(&self) -> Option<u32> {
         self.contents.as_ref().map(|contents| contents.pid)
@@ -113,7 +113,7 @@ pub fn find() -> Vec<StaleJournal> {
     folders().iter().flat_map(|folder| find_in(folder)).collect()
 }
 
-/// The places where journals are kept.
+/// The folders of journals.
 pub fn folders() -> Vec<PathBuf> {
     let mut folders = vec![journal::folder(), journal::fleeting()];
     folders.dedup();

@@ -4,9 +4,9 @@ use goodness_sys::errno;
 
 use super::line::Text;
 
-/// Folders within folders. A choice: far above what a server's data folder has.
+/// Limit of nested folders. A choice: far above any server's data folder.
 const DEEPEST: u32 = 64;
-/// Directory entries are read in pieces of this size.
+/// Buffer size for directory entries, bytes.
 const PIECE: usize = 2048;
 /// Offsets of an entry's length, kind and name in `linux_dirent64`.
 const LENGTH_AT: usize = 16;
@@ -40,7 +40,7 @@ fn device_of(descriptor: libc::c_int) -> Option<libc::dev_t> {
     }
 }
 
-/// Removes what is in the open `folder`, as far as it can be.
+/// Removes the contents of the open `folder`, as far as possible.
 ///
 /// # Safety
 /// `folder` must be an open folder.
@@ -69,7 +69,7 @@ unsafe fn empty(folder: libc::c_int, device: libc::dev_t, deeper: u32) {
     }
 }
 
-/// Removes one entry; whether that was done.
+/// Removes one entry; true if it was removed.
 ///
 /// # Safety
 /// `entry` must begin with a `linux_dirent64` of the open `folder`.

@@ -67,7 +67,7 @@ pub fn undo(line: &[u8], since: Since) -> End {
     }
 }
 
-/// Writes `value` back, unless the file holds neither that nor what was `written`.
+/// Writes `value` back, unless the file holds neither `value` nor `written`.
 fn put_back(file: &Text, value: &Text, written: Option<&Text>) -> End {
     let mut room = [0u8; MOST];
     if let (Some(written), Some(length)) = (written, read(file, &mut room)) {
@@ -239,8 +239,8 @@ fn kill_group(leader: &[u8], started: &[u8]) -> bool {
     true
 }
 
-/// The start time in a line of `/proc/PID/stat`, in ticks since boot. Fields are counted from behind the name, which
-/// may itself hold spaces and parentheses.
+/// The start time in a line of `/proc/PID/stat`, in ticks since boot. Counts fields after the name, which may contain
+/// spaces and parentheses.
 pub fn start_of(stat: &[u8]) -> Option<u64> {
     let name = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat[name + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());

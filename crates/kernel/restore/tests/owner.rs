@@ -14,7 +14,7 @@ use goodness_restore::{Action, Restore, find_in};
 /// Set in the child: `JOURNALS|FILE|VALUE`.
 const ORDER: &str = "GOODNESS_OWNER_ORDER";
 
-/// Not a test of anything: what the tests below start. Does nothing when run among the others.
+/// Not a test: the process that the tests below start. Does nothing when run as a test.
 #[test]
 fn be_another_command_when_told_to() {
     let Ok(order) = std::env::var(ORDER) else { return };

@@ -74,7 +74,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).expect("scratch");
 }
 
-/// Not a test of anything: what the tests below start and kill. Does nothing when run among the others.
+/// Not a test: the process that the tests below start and kill. Does nothing when run as a test.
 #[test]
 fn be_a_victim_when_told_to() {
     let Ok(order) = std::env::var(VICTIM) else { return };
@@ -125,7 +125,7 @@ fn killed_at(at: &Path, steps: usize, guard: &str) -> bool {
     status.signal() == Some(9)
 }
 
-/// Waits until nothing but the scratch itself is there.
+/// Waits until only the scratch folder itself is left.
 fn is_as_found(at: &Path, what: &str) {
     let left = || {
         let kept = ["journal", "goodness-settings"];
@@ -150,7 +150,7 @@ fn is_as_found(at: &Path, what: &str) {
     }
 }
 
-/// Sleepers that still run.
+/// Sleepers that are still running.
 fn sleepers(at: &Path) -> Vec<String> {
     let entries = fs::read_dir(at).expect("scratch").flatten();
     let notes = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("sleeper"));

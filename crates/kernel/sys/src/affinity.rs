@@ -18,10 +18,10 @@ pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
     Some(cpus.map(|cpu| cpu as u32).collect())
 }
 
-/// Confines the calling thread to `cpus`; threads it starts afterwards inherit that.
+/// Confines the calling thread to `cpus`; threads it starts later inherit that.
 ///
 /// # Errors
-/// What sched_setaffinity(2) reports.
+/// The error of sched_setaffinity(2).
 pub fn pin(cpus: &[u32]) -> io::Result<()> {
     let mask = mask_of(cpus);
     // SAFETY: reads MASK_BYTES bytes of `mask`.

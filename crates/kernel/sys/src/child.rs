@@ -39,11 +39,11 @@ pub fn reap(pid: i32) {
 /// The byte that ends an echo.
 pub const STOP: u8 = b'q';
 
-/// A child process that sends back every byte from `from` into `to`, until it reads [`STOP`] or its parent ends. To be
-/// reaped with [`reap`].
+/// Forks a child that copies every byte from `from` to `to` until it reads [`STOP`] or its parent ends. Reap it with
+/// [`reap`].
 ///
 /// # Errors
-/// What fork(2) reports.
+/// The error of fork(2).
 pub fn echo_process(from: &OwnedFd, to: &OwnedFd) -> io::Result<i32> {
     // SAFETY: between fork and exit the child makes only system calls; nothing allocates, locks or unwinds.
     match unsafe { libc::fork() } {

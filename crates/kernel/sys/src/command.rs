@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
-    /// By itself, with this status.
+    /// Exited with this status.
     Code(i32),
     /// Killed by this signal.
     Signal(i32),
@@ -39,7 +39,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// A command that was started already.
+    /// Wraps a command that is already started.
     pub fn of(child: Child) -> Self {
         let ended = crate::process_descriptor(child.id());
         Self { child, ended }

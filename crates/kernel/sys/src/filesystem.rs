@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// `text` as the kernel wants paths.
+/// Converts a path for a system call.
 ///
 /// # Errors
-/// When it holds a NUL byte.
+/// `text` contains a NUL byte.
 pub fn c_path(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
 }
@@ -17,7 +17,7 @@ pub fn c_path(text: &OsStr) -> io::Result<CString> {
 /// Mounts a tracefs on the existing folder `at`.
 ///
 /// # Errors
-/// What mount(2) reports.
+/// The error of mount(2).
 pub fn mount_tracefs(at: &Path) -> io::Result<()> {
     let target = c_path(at.as_os_str())?;
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;

@@ -35,10 +35,10 @@ impl Forked {
         }
     }
 
-    /// Waits for its end; whether `body` returned.
+    /// Waits for the child to end; true if `body` returned.
     ///
     /// # Errors
-    /// What waitpid(2) reports.
+    /// The error of waitpid(2).
     pub fn wait(self) -> io::Result<bool> {
         let status = reap(self.pid);
         std::mem::forget(self);

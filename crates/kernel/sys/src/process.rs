@@ -9,17 +9,17 @@ use std::process::Command;
 /// A class of the kernel's scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// `SCHED_OTHER`: what everything has.
+    /// `SCHED_OTHER`: the default class.
     Other,
     /// `SCHED_BATCH`: does not preempt on waking.
     Batch,
-    /// `SCHED_IDLE`: everybody else comes first.
+    /// `SCHED_IDLE`: runs only when nothing else does.
     Idle,
     /// `SCHED_FIFO` with a priority from 1 to 99.
     Fifo(u32),
     /// `SCHED_RR` with a priority from 1 to 99.
     RoundRobin(u32),
-    /// `SCHED_EXT`: what a policy loaded by `goodness live` decides for.
+    /// `SCHED_EXT`: scheduled by the policy that `goodness live` loads.
     Ext,
 }
 
@@ -41,7 +41,7 @@ impl Class {
 /// Attributes of a process to start. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// Folders of the cgroups it is put into.
+    /// Folders of the cgroups to join.
     pub groups: Vec<PathBuf>,
     /// Its nice value, -20 to 19.
     pub nice: Option<i32>,

@@ -24,8 +24,8 @@ pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) -> io::Result<Vec
     Ok(asked.iter().map(|fd| fd.revents != 0).collect())
 }
 
-/// Waits for several descriptors again and again, without allocating. They are registered once: a wait costs the same
-/// for many.
+/// Waits for several descriptors repeatedly without allocating. Descriptors are registered once, so the cost of a wait
+/// does not grow with their number.
 #[derive(Debug)]
 pub struct Watch {
     registered: OwnedFd,
@@ -40,7 +40,7 @@ impl Watch {
     /// A watch over `descriptors`.
     ///
     /// # Errors
-    /// What epoll_create1(2) and epoll_ctl(2) report.
+    /// The error of epoll_create1(2) or epoll_ctl(2).
     pub fn over(descriptors: &[RawFd]) -> io::Result<Watch> {
         // SAFETY: no pointers.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };

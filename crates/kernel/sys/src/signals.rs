@@ -13,8 +13,8 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Number of listeners.
 static LISTENING: Mutex<usize> = Mutex::new(0);
-/// True while none does: then the signals have their default meaning. Our handler cannot be taken away again once it
-/// is installed, so this decides what it does.
+/// True while nobody listens; signals then have their default meaning. The installed handler cannot be removed, so it
+/// checks this flag.
 static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Listens for the signals that end a process. Dropping it restores their default action.
@@ -24,10 +24,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// From now on SIGINT, SIGTERM and SIGHUP are heard instead of killing the process.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on, so that they do not kill the process.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The handlers cannot be installed.
     pub fn listen() -> io::Result<Self> {
         let mut count = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
         if IDLE.get().is_none() {
@@ -54,7 +54,7 @@ impl Signals {
         self.heard.iter().map(|(_, stream, _)| stream.as_raw_fd())
     }
 
-    /// The signal that came since the last question, if any.
+    /// The signal that arrived since the last call, if any.
     pub fn take(&mut self) -> Option<i32> {
         let mut came = None;
         for (signal, stream, _) in &mut self.heard {

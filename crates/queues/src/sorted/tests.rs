@@ -22,7 +22,7 @@ fn check_blocks(blocks: &Blocks, sorted: &Sorted) {
     assert_eq!(items, sorted.len());
 }
 
-/// Random insertions and removals of `items` items under so many keys; the share of insertions swings.
+/// Inserts and removes `items` items at random under `keys` distinct keys; the share of insertions swings.
 fn agrees_with_a_list(items: u64, keys: u64, steps: u64, seed: u64) {
     let (mut blocks, mut sorted, mut state) = (Blocks::default(), Sorted::default(), seed);
     blocks.reserve(items as usize);

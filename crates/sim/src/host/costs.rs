@@ -49,7 +49,7 @@ impl Host<'_> {
         switch + refill
     }
 
-    /// The host takes `span` of CPU time of `cpu` from what runs there. Call `arm` afterwards.
+    /// Charges `span` of CPU time of `cpu` to the host instead of the running task. Call `arm` afterwards.
     pub fn interrupt(&mut self, cpu: CpuId, kind: Overhead, span: Span) {
         self.settle(cpu);
         self.cpus[cpu.index()].working += span;
@@ -95,7 +95,7 @@ impl Host<'_> {
         }
     }
 
-    /// Splits effort into overhead by kind and waits for the global lock where there is one.
+    /// Splits effort into overhead by kind, and waits for the global lock if there is one.
     fn effort_overhead(&mut self, cpu: CpuId, counts: [u32; 4]) -> Span {
         let mut total = Span::ZERO;
         for kind in Effort::ALL {

@@ -222,7 +222,7 @@ impl Host<'_> {
         self.agenda.bursts.set(cpu, if at < self.agenda.horizon { at } else { Time::NEVER });
     }
 
-    /// Brings the work left of what runs on `cpu` up to now.
+    /// Updates the remaining work of the task that runs on `cpu` to now.
     #[inline]
     pub fn settle(&mut self, cpu: CpuId) {
         if let Some(task) = self.referee.current(cpu) {
@@ -273,7 +273,7 @@ impl Host<'_> {
         self.agenda.calendar.push(self.machine.next_tick(now), class::TICK, Entry::Tick(cpu));
     }
 
-    /// Performs what is left of a move; `by` is the CPU that balances.
+    /// Performs the remaining part of a migration; `by` is the CPU that balances.
     fn perform_move(&mut self, it: Move, by: CpuId) {
         match it {
             Move::Queued(Pull { task, from, to }, asked) => {
@@ -284,7 +284,7 @@ impl Host<'_> {
         }
     }
 
-    /// Takes the running `task` off `from` and queues it on `to`.
+    /// Takes the running `task` off CPU `from` and queues it on `to`.
     pub fn evict(&mut self, task: TaskId, from: CpuId, to: CpuId) {
         self.settle(from);
         self.charge(from, Stop::Preempted);

@@ -56,11 +56,11 @@ pub struct Host<'a> {
     /// Deferred work of each task before its next step; its run shows whether there is any.
     deferred: Vec<Deferred>,
     cpus: Vec<CpuRun>,
-    /// CPUs that reschedule at this instant.
+    /// CPUs to reschedule at this instant.
     asked: Vec<CpuId>,
     places: Places,
     outside: Outside,
-    /// Disks and files, where the work has any.
+    /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
     /// Longest delay of timers outside the real-time classes.
@@ -238,13 +238,13 @@ impl<'a> Host<'a> {
         self.outbox.push(self.referee.now(), event);
     }
 
-    /// True once something went wrong; the run stops before the next event.
+    /// True after a fault; the run stops before the next event.
     #[inline]
     fn is_at_fault(&self) -> bool {
         self.fault.is_some() || self.referee.refusal().is_some()
     }
 
-    /// The first fault. A fault of the work is recorded only while the policy has made none.
+    /// Removes and returns the first fault. A fault of the workload is recorded only if the policy has made none.
     fn first_fault(&mut self) -> Option<Fault> {
         if let Some(refusal) = self.referee.refusal().cloned() {
             self.refused(&refusal);

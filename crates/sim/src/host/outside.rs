@@ -17,11 +17,11 @@ struct Actor {
     rng: Rng,
 }
 
-/// All of them. In channels they have the numbers after the last task's.
+/// All outsiders. In channels they are numbered after the last task.
 #[derive(Default)]
 pub struct Outside {
     actors: Vec<Actor>,
-    /// Outsiders that act at this instant.
+    /// Outsiders to run at this instant.
     roused: Vec<u32>,
 }
 
@@ -105,7 +105,7 @@ impl Host<'_> {
         );
     }
 
-    /// Puts an outsider to sleep; true if there was nothing to sleep for.
+    /// Puts an outsider to sleep; true if the sleep is already over.
     fn outsider_sleeps(&mut self, index: u32, until: Time) -> bool {
         if until <= self.now() {
             return true;

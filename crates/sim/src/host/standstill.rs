@@ -4,23 +4,23 @@
 use super::Host;
 use goodness_core::{TaskId, Time};
 
-/// Number of events between two looks at the clock.
+/// Events between two checks of the clock.
 const EVENTS: u64 = 1 << 20;
-/// Number of looks in a row that may show the same time: a million tasks on 4096 CPUs start with about three million
-/// events.
+/// Consecutive checks that may show the same time. A million tasks on 4096 CPUs start with about three million events
+/// at one instant.
 const LOOKS_MAX: u32 = 8;
 
-/// Counts events and looks at the clock now and then.
+/// Counts events and checks now and then that time advances.
 pub struct Standstill {
     events: u64,
     events_max: u64,
     /// Number of the next event to check at: the next multiple of [`EVENTS`], or one above the limit.
     look_at: u64,
-    /// Time of the last look.
+    /// Time at the last check.
     at: Time,
-    /// Looks in a row that showed the same time.
+    /// Consecutive checks with the same time.
     looks: u32,
-    /// The task that last did something that may take no time, and when.
+    /// The last task that took a step of zero duration, and the time of it.
     restless: Option<(TaskId, Time)>,
 }
 
@@ -36,14 +36,14 @@ impl Standstill {
         self.events
     }
 
-    /// Counts one event; true if it is time for a look.
+    /// Counts one event; true when a check is due.
     #[inline]
     pub fn counts(&mut self) -> bool {
         self.events += 1;
         self.events >= self.look_at
     }
 
-    /// `task` does something that may take no time.
+    /// Records that `task` takes a step that may have zero duration.
     #[inline]
     pub fn note(&mut self, task: TaskId, now: Time) {
         self.restless = Some((task, now));

@@ -8,7 +8,7 @@ use goodness_core::{
     Time,
 };
 
-/// Steps in a row that take no time before a task is taken for stuck.
+/// Consecutive zero-time steps after which a task counts as stuck.
 const IDLE_STEPS: u32 = 1_000_000;
 
 /// Whether the task continues with its next step.
@@ -122,13 +122,13 @@ impl Host<'_> {
         }
     }
 
-    /// Takes the task off the CPU.
+    /// Blocks the task and takes it off its CPU.
     pub fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
         self.stop_blocked(cpu, task, Stop::Blocked { interruptible: off == Off::Sleeping }, off);
         Then::Stop
     }
 
-    /// Calls to sleep: the task is switched out once the call has cost its time.
+    /// Starts a sleep call: the task is switched out after the CPU time of the call.
     #[inline(always)]
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
         let cost = self.machine.costs.sleep;
@@ -170,7 +170,7 @@ impl Host<'_> {
         Then::Next
     }
 
-    /// Wakes one who waits on `channel`, which exists.
+    /// Wakes one task that waits on `channel`, which exists.
     pub fn deliver(&mut self, channel: Channel, waker: Option<TaskId>, sync: bool) {
         if let Some(woken) = self.places.wake(channel) {
             self.wake_anyone(woken, waker, sync);

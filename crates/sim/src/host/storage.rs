@@ -13,7 +13,7 @@ use goodness_core::{
 use goodness_memory::{Direction, File, Limits, PageCache, ReadAhead, TransferId};
 use std::collections::VecDeque;
 
-/// Pieces that the flusher has under way at most. A choice: the request pool of a queue.
+/// Limit of the flusher's I/Os in flight. A choice: the request pool of a queue.
 const FLUSHER_MAX: usize = 128;
 
 /// Most pages per part of a step; the rest follows when they are done. 1 MiB, the flusher's unit: a choice. It bounds a
@@ -21,41 +21,41 @@ const FLUSHER_MAX: usize = 128;
 const PART: u32 = 256;
 /// Most I/Os of a task that are collected before they are submitted. A choice, far above the plug size of a queue.
 const PLUG_MAX: usize = 1024;
-/// Steps of a task at one instant before it is taken for stuck, however often it waited among them.
+/// Storage steps of a task at one instant after which it counts as stuck, even if it waited in between.
 const STEPS_MAX: u32 = 1_000_000;
 
-/// Marks the tag of a piece that belongs to a transfer of the page cache.
+/// Marks the tag of an I/O that belongs to a transfer of the page cache.
 const TRANSFER: u64 = 1 << 63;
 /// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks.
 const FLUSH: u64 = 1 << 62;
 
-/// A task's I/O under way, for which it waits.
+/// The I/O that a task has in flight and waits for.
 #[derive(Default)]
 struct TaskIo {
     /// I/Os submitted and not completed.
     under_way: u32,
-    /// Pieces that wait for a slot of a request pool.
+    /// I/Os that wait for a slot of a request pool.
     unadmitted: u32,
-    /// It waits until at most so many are under way.
+    /// The task waits until at most this many I/Os are in flight.
     awaits: Option<u32>,
     /// Transfers and flushes it waits for.
     transfers: u32,
     /// File to sync. The device is flushed once the transfers are done.
     sync: Option<Syncing>,
-    /// The step that came when it had to wait for a slot.
+    /// The step that was put off because the task waits for a slot.
     deferred: Option<Step>,
-    /// Volumes it used since it last waited: what is plugged there runs once it waits.
+    /// Volumes used since the task last waited. Their plugged I/O is submitted when it waits.
     volumes: Vec<VolumeId>,
     /// Read-ahead of the files it has read.
     ahead: Vec<(FileId, ReadAhead)>,
     /// True while it is blocked until all this allows it to go on.
     is_blocked: bool,
-    /// Time of its last step that concerns storage, and number of such steps at that instant.
+    /// Time of its last storage step, and the number of such steps at that time.
     at: Time,
     steps: u32,
 }
 
-/// A sync under way.
+/// A sync in flight.
 struct Syncing {
     file: FileId,
     cpu: CpuId,
@@ -104,10 +104,10 @@ pub struct StorageRun {
     tasks: Vec<TaskIo>,
     /// I/Os collected since the last step that took time, all of one task.
     plug: Vec<(VolumeId, Io)>,
-    /// Those of them for one volume.
+    /// The I/Os of `plug` for one volume.
     batch: Vec<Io>,
     out: Out,
-    /// Pieces not done, by transfer.
+    /// Unfinished I/Os, by transfer.
     parts: Vec<u32>,
     transfers: Vec<TransferId>,
     woken: Vec<u32>,
@@ -144,7 +144,7 @@ impl StorageRun {
         }
     }
 
-    /// True if `task` waits for nothing of all this any more.
+    /// Whether `task` has nothing left to wait for here.
     fn may_go_on(&self, task: TaskId) -> bool {
         let it = &self.tasks[task.index()];
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
@@ -168,7 +168,7 @@ impl StorageRun {
         self.submit_plugged(now);
     }
 
-    /// Hands what is plugged to the block layer, volume by volume.
+    /// Submits plugged I/O to the block layer, volume by volume.
     fn submit_plugged(&mut self, now: Time) {
         for group in self.plug.chunk_by(|a, b| a.0 == b.0) {
             self.batch.clear();
@@ -216,7 +216,8 @@ impl Host<'_> {
         }
     }
 
-    /// Checks that what `step` names exists, and that the task has not taken too many such steps.
+    /// Checks that everything `step` names exists and that the task has not taken too many storage steps at this
+    /// instant.
     fn check_io(&mut self, task: TaskId, cpu: CpuId, step: IoStep) -> Result<(), String> {
         let now = self.now();
         let Some(storage) = &mut self.storage else { return Err("asks for I/O, and the work has no disk".into()) };
@@ -334,7 +335,7 @@ impl Host<'_> {
         true
     }
 
-    /// Submits the transfers that the page cache made for `task`.
+    /// Submits the page cache's transfers for `task`.
     fn submit_made(&mut self, cpu: CpuId, task: TaskId, mut made: Vec<TransferId>) {
         let by = self.io(task, cpu, 0, 0);
         let now = self.now();
@@ -362,12 +363,12 @@ impl Host<'_> {
         Err(self.wait_for_io(cpu, task))
     }
 
-    /// The step that `task` had to put off.
+    /// Removes and returns the step that `task` put off.
     pub fn deferred(&mut self, task: TaskId) -> Option<Step> {
         self.storage.as_mut()?.tasks[task.index()].deferred.take()
     }
 
-    /// Hands everything plugged to the block layer: what the task does next takes time.
+    /// Submits all plugged I/O: the task's next step takes time.
     pub fn submit_all(&mut self) {
         let now = self.now();
         let Some(storage) = self.storage.as_mut().filter(|storage| !storage.plug.is_empty()) else { return };
@@ -405,7 +406,7 @@ impl Host<'_> {
         }
     }
 
-    /// A disk's time has come.
+    /// Handles disks whose next event is due.
     pub fn disks_due(&mut self) {
         let now = self.now();
         let storage = self.storage.as_mut().expect("only storage sets this time");
@@ -420,7 +421,7 @@ impl Host<'_> {
         self.heed_disks();
     }
 
-    /// The flusher looks whether something is old enough.
+    /// Lets the flusher write pages that are old enough.
     pub fn flusher_due(&mut self) {
         self.storage.as_mut().expect("only storage sets this time").is_flusher_armed = false;
         self.flush();
@@ -498,7 +499,7 @@ impl Host<'_> {
         self.resume(TaskId(tag as u32));
     }
 
-    /// A piece of a transfer of the page cache is done.
+    /// Completes one I/O of a page cache transfer.
     fn transfer_part_done(&mut self, id: TransferId) {
         let now = self.now();
         let storage = self.storage.as_mut().expect("asked by storage");

@@ -14,13 +14,13 @@ use goodness_core::{
 pub struct TaskRun {
     pub behaviour: Box<dyn Behaviour>,
     pub rng: Rng,
-    /// Work left of the current burst, at full speed.
+    /// Remaining work of the current burst, at full speed.
     left: Span,
     /// CPU it last ran on, or [`TaskRun::NOWHERE`].
     ran_on: u32,
     /// True if it has something to do before its next step; see [`Deferred`].
     pub is_deferred: bool,
-    /// True if it begins by a fork (and not from the start).
+    /// True if a fork starts the task; false if the host starts it.
     pub is_forked: bool,
 }
 
@@ -30,9 +30,9 @@ pub enum Deferred {
     /// None.
     #[default]
     Nothing,
-    /// It takes a lock.
+    /// Takes a lock again.
     Retake(LockId),
-    /// It called to sleep until then and is not switched out yet.
+    /// Called sleep until this time and is not switched out yet.
     FallAsleep(Time),
 }
 
@@ -40,7 +40,7 @@ impl TaskRun {
     /// Marks a task that never ran.
     const NOWHERE: u32 = u32::MAX;
 
-    /// The CPU it last ran on, once it has run.
+    /// The CPU it last ran on; `None` before its first run.
     #[inline]
     pub fn ran_on(&self) -> Option<CpuId> {
         (self.ran_on != TaskRun::NOWHERE).then_some(CpuId(self.ran_on))
@@ -58,13 +58,13 @@ impl TaskRun {
         self.left == Span::ZERO
     }
 
-    /// Begins a burst.
+    /// Starts a burst.
     #[inline]
     pub fn begin(&mut self, work: Span) {
         self.left = work;
     }
 
-    /// Time the rest of the burst takes on a CPU of this capacity.
+    /// Wall time of the remaining burst on a CPU of this capacity.
     #[inline]
     pub fn wall_left(&self, capacity: u32) -> Span {
         if capacity == 1024 || self.left == Span::MAX {
@@ -125,7 +125,7 @@ impl Host<'_> {
         self.emit(Event::Fork { parent, child: task });
     }
 
-    /// A task begins to exist and becomes runnable. A start by the host was counted as live when entered.
+    /// Starts a task and makes it runnable. A start by the host counted as live when it was entered.
     pub fn start(&mut self, task: TaskId, parent: Option<TaskId>) {
         if parent.is_some() {
             self.agenda.live += 1;
@@ -148,7 +148,7 @@ impl Host<'_> {
         self.wake(task, None, false);
     }
 
-    /// A sleep is over, unless something else ended it.
+    /// Ends a sleep, unless it was ended before.
     #[inline(always)]
     pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
         let cpu = self.task(task).cpu;
@@ -225,7 +225,7 @@ impl Host<'_> {
         Deferred::Nothing
     }
 
-    /// Puts the end of a sleep of `task` into the calendar.
+    /// Enters the end of the sleep of `task` in the calendar.
     #[inline(always)]
     pub fn set_timer(&mut self, task: TaskId, at: Time) {
         let stamp = &mut self.stamps[task.index()];

@@ -5,7 +5,7 @@ use goodness_sys as sys;
 use std::hint::black_box;
 use std::io;
 
-/// Bytes of a working set: what the first-level cache of most CPUs holds.
+/// Bytes of a working set: the size of most first-level caches.
 pub const WORKING_SET: usize = 32 * 1024;
 /// Bytes of a line of the cache, and words in it.
 const LINE: usize = 64;
@@ -46,10 +46,10 @@ impl WorkingSet {
     }
 }
 
-/// Extra time of a pass after another working set of the same size was used on the same CPU.
+/// Extra time of a pass over a working set after another of the same size was used on the same CPU.
 ///
 /// # Errors
-/// None so far; as the other measurements.
+/// Never, so far; the type matches the other measurements.
 pub fn refill() -> io::Result<Option<Sample>> {
     let (mut own, mut others) = (WorkingSet::new(), WorkingSet::new());
     let mut one = || {
@@ -60,10 +60,10 @@ pub fn refill() -> io::Result<Option<Sample>> {
     Ok(Sample::of((0..PASSES).map(|_| one()).collect()))
 }
 
-/// Extra time of a pass after a move from one CPU to the other and back, the lines having been written before.
+/// Extra time of a pass over written lines after a move to the other CPU and back.
 ///
 /// # Errors
-/// When the thread cannot be pinned.
+/// The thread cannot be pinned.
 pub fn migration(home: u32, other: u32) -> io::Result<Option<Sample>> {
     let mut own = WorkingSet::new();
     let mut times = Vec::with_capacity(PASSES);

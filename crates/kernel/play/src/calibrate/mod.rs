@@ -48,7 +48,7 @@ impl Found {
         }
     }
 
-    /// Median of a figure entered before; 0 where there is none.
+    /// Median of a figure entered before; 0 if it is missing.
     fn median(&self, key: &str) -> u64 {
         self.figures.iter().find(|figure| figure.key == key).map_or(0, |figure| figure.sample.median)
     }

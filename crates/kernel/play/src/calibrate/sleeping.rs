@@ -41,9 +41,9 @@ fn compute(ns: u64) {
 /// From a sleeper and the one it preempts.
 #[derive(Debug, Default)]
 pub struct Sleeps {
-    /// From before the call until the other runs, ns.
+    /// Time from before the call until the other thread runs, ns.
     pub call: Vec<u64>,
-    /// From the other's last moment until the call is back, ns.
+    /// Time from the other thread's last reading until the call returns, ns.
     pub back: Vec<u64>,
 }
 
@@ -153,7 +153,7 @@ fn between_readings() -> u64 {
     times[times.len() / 2].max(1)
 }
 
-/// Computes until the first pause longer than `least` that ends after `due`; its length in ns.
+/// Computes until the first pause longer than `least` that ends after `due`. Returns its length in ns.
 fn first_pause(due: u64, least: u64, planted: u64) -> Option<u64> {
     let mut last = sys::monotonic_ns();
     let mut planted = Some(planted);
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use std::sync::{Mutex, PoisonError};
 
-    /// Longer than any of the costs, shorter than the turns of others.
+    /// Length of work, ns: longer than any of the costs, shorter than other tasks' time slices.
     const WORK: u64 = 1_000_000;
     /// Both tests want the same CPU for themselves.
     static CPU: Mutex<()> = Mutex::new(());
@@ -185,7 +185,7 @@ mod tests {
         crate::calibrate::Sample::of(times.to_vec()).unwrap().median
     }
 
-    /// Runs `work` on one CPU only, as calibrating does.
+    /// Runs `work` pinned to one CPU, as calibration does.
     fn on_one_cpu<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         let _mine = CPU.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::scope(|scope| {

@@ -22,8 +22,8 @@ pub enum Partner {
     Process,
 }
 
-/// Times in ns of a switch between two threads that call sched_yield, less such a call that leads to no switch. Rounds
-/// in which the scheduler did not switch at nine yields of ten are left out.
+/// Times in ns of a switch between two threads that call sched_yield, less the time of a call that does not switch.
+/// Leaves out repetitions in which fewer than nine yields in ten switched.
 pub fn yields() -> Vec<u64> {
     let alone = yields_of_one().into_iter().map(|(ns, _)| ns).collect();
     let alone = super::Sample::of(alone).map_or(0, |sample| sample.median);
@@ -54,10 +54,10 @@ fn yields_of_one() -> Vec<(u64, u64)> {
     times
 }
 
-/// Writes and reads bytes alone.
+/// Writes and reads a pipe within one thread.
 ///
 /// # Errors
-/// When there is no pipe.
+/// The pipe cannot be made.
 pub fn pipe_alone() -> io::Result<Pipe> {
     let (read, write) = sys::pipe()?;
     let (mut writes, mut reads) = (Vec::with_capacity(REPETITIONS), Vec::with_capacity(REPETITIONS));

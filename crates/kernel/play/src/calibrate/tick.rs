@@ -11,7 +11,7 @@ use goodness_sys as sys;
 const TICKS: usize = 101;
 /// Fewest samples for a figure.
 const LEAST: usize = 51;
-/// So many periods are waited for them at most: others may have the CPU.
+/// Limit of periods to wait for the ticks: other tasks may have the CPU.
 const PERIODS_MAX: u64 = 3 * TICKS as u64;
 /// A gap counts as a pause if it is this many times longer than the usual gap between two readings.
 const PAUSE: u64 = 8;

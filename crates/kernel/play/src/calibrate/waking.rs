@@ -86,7 +86,7 @@ pub fn latency(other: u32, busy: bool) -> io::Result<Vec<u64>> {
     }))
 }
 
-/// Times a word goes to and fro within one repetition.
+/// Round trips of one repetition.
 const TURNS: u32 = 200;
 
 /// Time to pass a word to a thread that spins on CPU `other`, in one direction.
