@@ -82,7 +82,7 @@ impl Histogram {
     /// Buckets, rounded up to a power of two so that a mask replaces the check of bounds.
     const ROOM: usize = (OCTAVES << FINE).next_power_of_two();
 
-    /// Counts `value` once.
+    /// Adds one `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
         self.record_at(Place::of(value), value);
@@ -151,7 +151,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// The buckets that hold something, ascending.
+    /// The non-empty buckets, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| {
             let (low, high) = Place(index as u32).bounds(1);
@@ -182,7 +182,7 @@ impl PerTaskHistograms {
         PerTaskHistograms { octaves: vec![[0; OCTAVES]; tasks], pool: Vec::with_capacity(blocks) }
     }
 
-    /// Counts a value with this place for `task`, if the task has a distribution.
+    /// Adds one value at `place` for `task`, if the task has a distribution.
     #[inline(always)]
     pub fn record(&mut self, task: TaskId, place: Place) {
         let (octave, sub) = ((place.0 >> FINE) as usize, (place.0 >> MERGED) as usize % COARSE);
@@ -193,7 +193,7 @@ impl PerTaskHistograms {
         }
     }
 
-    /// The block of counts that a value with this place of `task` falls into; 0 if it has none yet.
+    /// The block of counters for values of `task` at `place`; 0 if it has none yet.
     #[inline]
     pub fn block(&self, task: TaskId, place: Place) -> u32 {
         self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % OCTAVES])

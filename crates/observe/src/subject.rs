@@ -5,7 +5,7 @@ use goodness_core::{Class, CpuSet, Nice, TaskSpec, Workload};
 /// Facts about a task. An undescribed task created during the run inherits from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Whether it belongs to what is being judged; competing load from outside does not.
+    /// Whether it is part of the judged workload; competing load from outside is not.
     pub judged: bool,
     /// Requested class.
     pub class: Class,

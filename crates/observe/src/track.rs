@@ -41,7 +41,7 @@ impl<T> TaskTrack<T> {
         CpuId(u32::from(self.cpu))
     }
 
-    /// Whether it belongs to what is being judged.
+    /// Whether it is part of the judged workload.
     #[inline]
     #[must_use]
     pub fn is_judged(&self) -> bool {
@@ -68,7 +68,7 @@ impl<T> TaskTrack<T> {
     }
 }
 
-/// A stint that ended.
+/// A slice that ended.
 pub struct Ended<'a, T> {
     /// Start of the slice.
     pub began: Time,
@@ -76,26 +76,26 @@ pub struct Ended<'a, T> {
     pub task: &'a mut TaskTrack<T>,
 }
 
-/// A stint that begins.
+/// A slice that starts.
 pub struct Began<'a, T> {
     /// Start of the wait; `None` if it was not known to wait.
     pub waited_since: Option<Time>,
-    /// Whether that wait began with a wake-up.
+    /// Whether that wait started with a wake-up.
     pub woken: bool,
     /// CPU whose run queue counted it: where it waited, or was believed to run; `None` if it was not runnable.
     pub counted_on: Option<CpuId>,
-    /// Whether its previous stint was on another CPU.
+    /// Whether its previous slice was on another CPU.
     pub moved: bool,
     /// The task, running.
     pub task: &'a mut TaskTrack<T>,
 }
 
-/// A switch from one task to another in which nothing was out of the ordinary.
+/// An ordinary switch from one task to another, without a fault.
 pub struct Switched<'a, T> {
-    /// The stint that ended.
+    /// The slice that ended.
     pub ended: Ended<'a, T>,
-    /// The stint that begins.
+    /// The slice that starts.
     pub began: Began<'a, T>,
-    /// Since when the task that begins waited.
+    /// Start of the next task's wait.
     pub waited_since: Time,
 }

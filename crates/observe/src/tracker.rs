@@ -149,7 +149,7 @@ impl<T: Default> Tracker<T> {
         off.is_runnable()
     }
 
-    /// `task` left `cpu`; `None` if it was not what ran there.
+    /// Switches `task` out on `cpu`; `None` if it was not running there.
     #[inline(always)]
     pub fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> Option<Ended<'_, T>> {
         if self.running[cpu.index()] != Some(task) {
@@ -200,7 +200,7 @@ impl<T: Default> Tracker<T> {
         Began { waited_since, woken, counted_on, moved, task: track }
     }
 
-    /// The queued `task` moved to the runqueue of `to`; returns where it was if that is another one.
+    /// Moves the queued `task` to the run queue of `to`. Returns its previous CPU if that is another one.
     #[inline]
     pub fn migrate(&mut self, task: TaskId, to: CpuId) -> Option<CpuId> {
         let track = self.task_mut(task);
@@ -212,7 +212,7 @@ impl<T: Default> Tracker<T> {
         Some(from)
     }
 
-    /// `task` ended. If it runs, its CPU's switch is still to come. Returns it unless it had ended before.
+    /// Ends `task`. If it is running, its CPU's switch follows. Returns the task unless it had ended before.
     pub fn exit(&mut self, at: Time, task: TaskId) -> Option<&mut TaskTrack<T>> {
         let track = task_mut(&mut self.tasks, task);
         if track.has(mark::ENDED) {

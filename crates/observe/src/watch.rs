@@ -18,12 +18,12 @@ pub struct Watch<const MEASURE: bool, const CHECK: bool> {
 
 /// Measures a run.
 pub type Metrics = Watch<true, false>;
-/// Holds a run against all invariants.
+/// Checks a run against all invariants.
 pub type Checkers = Watch<false, true>;
-/// Measures a run and holds it against all invariants.
+/// Measures a run and checks it against all invariants.
 pub type MetricsAndCheckers = Watch<true, true>;
 
-/// Tasks up to which all that is kept of them stays in the CPU's caches anyway.
+/// Number of tasks whose data fits into the CPU's caches.
 const FITS_INTO_CACHES: usize = 4_096;
 
 /// Events whose tasks are prefetched at a time: a quarter of a first-level cache.

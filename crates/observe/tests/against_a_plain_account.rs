@@ -1,4 +1,5 @@
-//! Metrics and checkers on drawn streams, against an account that keeps every event and looks at every instant.
+//! Compares metrics and checkers on random streams with a plain implementation that stores every event and examines
+//! every instant.
 
 use goodness_core::{Class, CpuId, CpuSet, Event, Nice, Observer, Off, Rng, Seed, TaskId, Time, WakeSource};
 use goodness_observe::{Checkers, Ending, Measured, Metrics, MetricsAndCheckers, Subject};

@@ -60,7 +60,7 @@ struct Pair {
 pub struct Rule<'a> {
     history: &'a History<'a>,
     pairs: BTreeMap<(u32, u32), Pair>,
-    /// Soft-interrupt wakings of a program while anybody was running.
+    /// Soft-interrupt wake-ups of a program while any task was running.
     received: BTreeMap<u32, u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The tick of the recorded machine, found from the times at which it made itself felt.
+//! Finds the recorded machine's tick from the times of its effects.
 
 use super::history::History;
 use goodness_core::{Span, Time};
@@ -26,7 +26,7 @@ const BINS: u64 = 80;
 const RATES: [u32; 5] = [100, 250, 300, 1000, 1024];
 
 impl TickGrid {
-    /// Finds the grid, for the recorded rate or else for the lowest rate that explains the preemptions.
+    /// Finds the tick grid for the recorded rate, or for the lowest rate that explains the preemptions.
     #[must_use]
     pub fn find(history: &History) -> Option<TickGrid> {
         let times = unprovoked_preemptions(history);

@@ -16,7 +16,7 @@
 
 use goodness_core::{TaskId, Time};
 
-/// The number of something a turn may begin with, in order of recovery.
+/// Number of a message that may start a turn, in order of recovery.
 pub type Answer = u32;
 
 /// State of one task in conversations.
@@ -34,7 +34,7 @@ struct Part {
     woken_by: Option<Answer>,
 }
 
-/// The conversations of all event loops, as far as the recording has been read.
+/// The conversations of all event loops, up to the current position in the recording.
 #[derive(Clone, Debug)]
 pub struct Conversations {
     parts: Vec<Part>,
@@ -42,13 +42,13 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// None of so many tasks has spoken yet.
+    /// The initial state for `tasks` tasks, without any message.
     #[must_use]
     pub fn new(tasks: usize) -> Conversations {
         Conversations { parts: vec![Part::default(); tasks], answers: 0 }
     }
 
-    /// A message that may begin a turn.
+    /// Registers a message that may start a turn.
     pub fn message(&mut self) -> Answer {
         self.answers += 1;
         self.answers - 1
@@ -100,7 +100,7 @@ impl Conversations {
         self.answers as usize
     }
 
-    /// Whether there is none.
+    /// Whether there are no conversations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.answers == 0

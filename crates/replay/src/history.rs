@@ -8,7 +8,7 @@ use goodness_trace::{Record, Recording, SchedEvent, Wake};
 /// A recording, as recovery reads it. Tasks go by their numbers in the recording.
 #[derive(Clone, Debug)]
 pub struct History<'a> {
-    /// Events in order of time, as the trace reader gave them.
+    /// Events in order of time, from the trace reader.
     pub records: &'a [Record],
     /// Tasks by number, without the idle task.
     pub participants: Vec<Participant>,

@@ -146,7 +146,7 @@ struct Ready {
     rounds: Vec<List>,
 }
 
-/// The state of all rounds in one run. Shared by the players of that run.
+/// The state of all rounds in one run, shared by the run's players.
 #[derive(Debug)]
 pub struct RoundState {
     turns: Arc<LoopRounds>,

@@ -1,4 +1,4 @@
-//! The recorded machine, as far as its recording shows it.
+//! The recorded machine, derived from its recording.
 
 use super::clock::TickGrid;
 use super::history::History;
@@ -10,7 +10,7 @@ use goodness_trace::{Neighbourhood, Recording, SchedEvent, Wake};
 pub struct Figure {
     /// Name of the value.
     pub name: &'static str,
-    /// Its value; `None` where the recording does not show it.
+    /// Its value; `None` if the recording does not show it.
     pub value: Option<String>,
     /// Number of samples; 0 if it is from the header.
     pub samples: usize,
@@ -18,7 +18,7 @@ pub struct Figure {
     pub how: &'static str,
 }
 
-/// The recorded machine, and where its figures come from.
+/// The recorded machine, with the source of each figure.
 #[derive(Clone, Debug)]
 pub struct RecordedMachine {
     /// The machine, to replay on.
@@ -45,7 +45,7 @@ pub struct Delays {
 const AT_ONCE: Span = Span::from_us(500);
 /// Fewest samples for a figure.
 const SAMPLES_MIN: usize = 5;
-/// HZ where neither header nor ticks show it: Debian's and Ubuntu's long-time default.
+/// HZ if neither header nor ticks show it: the long-time default of Debian and Ubuntu.
 const HZ_UNKNOWN: u32 = 250;
 
 /// The machine of `recording`. The costs of switches, wake-ups and ticks stay zero, because they are part of the
@@ -136,7 +136,7 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
     ]
 }
 
-/// A waking whose task has not run since.
+/// A wake-up whose task has not run since.
 #[derive(Clone, Copy)]
 struct Pending {
     at: Time,

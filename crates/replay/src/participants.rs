@@ -30,11 +30,11 @@ pub struct Participant {
     pub pid: u32,
     /// Class, nice and affinity; `address_space` is `None` for kernel threads.
     pub task: Task,
-    /// Tasks with equal numbers belong to one program (process group, or equal names where that is unknown).
+    /// Tasks with equal numbers belong to one program: a process group, or equal names if groups are unknown.
     pub program: u32,
     /// Parent, if the recording contains the fork.
     pub parent: Option<TaskId>,
-    /// Whether it belongs to what was recorded on purpose.
+    /// Whether it is part of the judged workload.
     pub judged: bool,
 }
 

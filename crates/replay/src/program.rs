@@ -13,9 +13,9 @@ pub struct Op(u64);
 pub enum Act {
     /// Use this much CPU time.
     Run(Span),
-    /// Something outside the recording wakes the task this long after the wait began.
+    /// Wake-up from outside the recording, this long after the wait started.
     Sleep(Span),
-    /// Something outside the recording wakes the task at this instant.
+    /// Wake-up from outside the recording, at this instant.
     SleepUntil(Time),
     /// Wait for the wake-up edge of this number.
     Wait(u32),
@@ -121,7 +121,7 @@ pub fn permuted(ops: &[Op], seed: Seed) -> Arc<[Op]> {
 /// Class of exchangeable lengths: kind, previous and next instruction, power of eight.
 type Kind = (u64, u64, u64, u32);
 
-/// The kind of the length at `place`; `None` for what has no length to exchange.
+/// The kind of the duration at `place`; `None` if it has none that can be exchanged.
 fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
     let (Act::Run(span) | Act::Sleep(span)) = ops[place].act() else { return None };
     let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & 15);

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Replay of wake-ups from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {
-    /// After the same delay since the wait began (closed loop).
+    /// After the same delay since the wait started (closed loop).
     #[default]
     Delays,
     /// At the recorded time (open loop).
@@ -42,7 +42,7 @@ pub enum Others {
     /// They compete for the CPUs as recorded.
     #[default]
     Compete,
-    /// They are left out; what they woke is woken from outside.
+    /// Omitted; their wake-ups come from outside instead.
     LeftOut,
 }
 
@@ -72,7 +72,7 @@ pub fn recover(history: &History, arrivals: Arrivals, others: Others) -> Recover
     recovery.finish(grid)
 }
 
-/// The task a CPU is running, as far as the recording shows.
+/// The task running on a CPU, according to the recording.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnCpu {
     Unknown,
@@ -133,7 +133,7 @@ impl Recovery<'_> {
         }
     }
 
-    /// `who` runs on `cpu`. Puts in the missing switch if another task was believed to.
+    /// Records that `who` runs on `cpu`, and inserts the missing switch if another task was assumed to run.
     fn expect(&mut self, cpu: CpuId, who: Option<TaskId>, at: Time) {
         let believed = match self.on_cpu[cpu.index()] {
             OnCpu::Known(believed) if believed == who => return,
@@ -184,7 +184,7 @@ impl Recovery<'_> {
         self.tracks[who.index()].push(act);
     }
 
-    /// The burst up to `at` goes into the programme, in the turn of the message that woke the task for it.
+    /// Adds the burst up to `at` to the programme, in the turn of the message that caused the wake-up.
     fn close_burst(&mut self, who: TaskId, at: Time) {
         let track = &mut self.tracks[who.index()];
         track.account(at);
@@ -327,7 +327,7 @@ impl Recovery<'_> {
         self.tracks[task.index()].answers_on = Some(channel);
     }
 
-    /// The wait of a blocked `task` ended: it goes into its programme.
+    /// Adds the end of the wait of a blocked `task` to its programme.
     fn wait_ended(&mut self, task: TaskId, ending: Ending, at: Time) {
         let Doing::Blocked(since, off) = self.tracks[task.index()].doing else { return };
         let act = match (ending, self.arrivals) {

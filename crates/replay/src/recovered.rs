@@ -43,7 +43,7 @@ pub struct Recovered {
     pub rounds: Arc<LoopRounds>,
     /// Counts of unknown facts.
     pub unknowns: Unknowns,
-    /// The recorded machine's tick, where it showed.
+    /// The recorded machine's tick, if it was found.
     pub grid: Option<TickGrid>,
     /// Length of the recording.
     pub length: Span,

@@ -82,7 +82,7 @@ impl Track {
         self.ops.push(Op::new(act));
     }
 
-    /// The burst so far goes into the programme.
+    /// Adds the burst so far to the programme.
     pub fn close_burst(&mut self) {
         if self.burst > 0 {
             let burst = Span(std::mem::take(&mut self.burst));

@@ -7,11 +7,11 @@ use super::causes::Kinds;
 pub struct Unknowns {
     /// Wakings by kind.
     pub wakings: Kinds,
-    /// Tasks that came back from a wait without any waking on record; taken as woken from outside.
+    /// Tasks that ran after a wait without a recorded wake-up; counted as woken from outside.
     pub wakes_without_waking: u64,
-    /// Switches that are missing; put at the last time the task that came was made runnable.
+    /// Missing switches, inserted at the last time the next task became runnable.
     pub missing_switches: u64,
-    /// Wakings of tasks that were already runnable; they carry no cause.
+    /// Wake-ups of tasks that were already runnable; they carry no cause.
     pub redundant_wakings: u64,
     /// Wakings of tasks that were still running and about to wait; their wait ends at once.
     pub early_wakings: u64,

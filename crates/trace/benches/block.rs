@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Events in the made-up trace.
+/// Events in the synthetic trace.
 const EVENTS: u64 = 10_000_000;
 
 fn main() {

@@ -62,7 +62,7 @@ impl<'a> Input<'a> {
         Ok(Input { name: name.into(), source })
     }
 
-    /// Up to `len` bytes from the beginning, which are still to be read afterwards.
+    /// Returns up to `len` bytes from the start without consuming them.
     pub(crate) fn peek(&mut self, len: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::with_capacity(len);
         let mut source = std::mem::replace(&mut self.source, Box::new(io::empty()));

@@ -9,7 +9,7 @@ struct Seen {
     named: u64,
 }
 
-/// CPUs seen in a trace, by number. Grows with the highest number, not with the trace.
+/// The CPUs seen in a trace, by number. Its size depends on the highest number, not on the trace's length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CpusSeen(Vec<Seen>);
 

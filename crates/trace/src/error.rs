@@ -23,7 +23,7 @@ pub enum TraceError {
         /// Cause.
         source: std::io::Error,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{path} is empty; record again, and check that tracing was on")]
     Empty {
         /// The path as given.
@@ -65,7 +65,7 @@ pub enum TraceError {
         /// The first such line.
         line: u64,
     },
-    /// It holds events, but no switch.
+    /// The file has events, but no switch.
     #[error(
         "{path}, line {line}: no sched_switch event up to here, the last line; record at least sched_switch and \
             sched_waking ({how})"
@@ -110,7 +110,7 @@ pub enum TraceError {
         events: u64,
         /// Lines within which order is restored.
         window: usize,
-        /// Such events in a hundred that are accepted.
+        /// Percentage of such events that is accepted.
         most: u64,
     },
     /// Lines do not name their CPU.
@@ -133,7 +133,7 @@ pub enum TraceError {
         /// The format, and the remedy.
         what: String,
     },
-    /// It holds no arrival, issue or completion.
+    /// The file has no arrival, issue or completion.
     #[error("{path}, {place}: no block I/O that can be used up to here, the end; record it again ({how})")]
     NoBlockIo {
         /// The path as given.

@@ -91,9 +91,9 @@ pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
     Migrate {
         /// The task.
         task: T,
-        /// From where.
+        /// The previous CPU.
         from: CpuId,
-        /// To where.
+        /// The new CPU.
         to: CpuId,
     },
     /// Events of this CPU were lost here.

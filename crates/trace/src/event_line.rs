@@ -31,7 +31,7 @@ pub(crate) fn comm_and_ids(text: &[u8]) -> LineTask<'_> {
     }
 }
 
-/// An event line of a format that writes `who` its own way.
+/// Parses an event line of a format with its own notation of `who`.
 pub(crate) fn event_line<'a>(found: &Prefix<'a>, who: &LineTask<'a>) -> Parsed {
     let Some((name, fields)) = name_and_args(found.event) else {
         // A function-trace line has no colon; it still shows who ran.

@@ -9,7 +9,7 @@ pub const FORMATS: &[Format] = &[perf_script::FORMAT, trace_cmd::FORMAT, ftrace:
 /// Number of bytes inspected to recognise the format.
 pub(crate) const HEAD: usize = 64 << 10;
 
-/// The format of a text that begins with `head`.
+/// Detects the format of a text that starts with `head`.
 pub(crate) fn recognise(head: &[u8]) -> Option<&'static Format> {
     head.split(|b| *b == b'\n').find_map(|line| FORMATS.iter().find(|f| (f.recognises)(line)))
 }

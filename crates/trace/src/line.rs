@@ -23,7 +23,7 @@ pub(crate) enum Content {
     Sched(LineEvent),
     /// A text written to `trace_marker`.
     Marker(Box<str>),
-    /// Another event; it still shows who ran on its CPU.
+    /// Another event; it still shows the task that runs on its CPU.
     Other,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
     start: usize,
-    /// Up to here there is no line end (saves searching long lines again).
+    /// No line end before this position; avoids searching long lines again.
     searched: usize,
     end: usize,
     at_end: bool,

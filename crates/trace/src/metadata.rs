@@ -22,9 +22,9 @@ pub struct Metadata {
     pub attributes: Vec<Attributes>,
     /// `uname -r` of the recorded machine.
     pub kernel: Option<String>,
-    /// The ring buffer's own count of what it still held (ftrace).
+    /// Entries in the ring buffer according to ftrace.
     pub entries_in_buffer: Option<u64>,
-    /// The ring buffer's own count of what was ever written to it (ftrace).
+    /// Entries ever written to the ring buffer according to ftrace.
     pub entries_written: Option<u64>,
     /// Whether lines carry the flags column, which separates interrupts from tasks.
     pub has_flags: bool,
@@ -46,7 +46,7 @@ impl Metadata {
         self.recording.as_ref().and_then(|r| r.kernel.hz).filter(|hz| (1..=100_000).contains(hz))
     }
 
-    /// Thread ids that belong to what was recorded; empty when the trace does not single anyone out.
+    /// Thread ids of the recorded workload; empty when the trace selects none.
     #[must_use]
     pub fn members(&self) -> &[u32] {
         self.recording.as_ref().map_or(&[], |r| &r.members)
@@ -166,11 +166,11 @@ pub struct Neighbourhood {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Window {
-    /// Begin.
+    /// Start.
     pub start_ns: Option<u64>,
     /// End.
     pub end_ns: Option<u64>,
-    /// Unix time of the begin, in seconds.
+    /// Unix time of the start, s.
     pub started_at: Option<u64>,
 }
 

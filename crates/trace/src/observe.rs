@@ -7,7 +7,7 @@ use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
 /// State followed for one task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Follow {
-    /// It runs or waits for a CPU, so that further wakings change nothing.
+    /// Running or runnable: further wake-ups change nothing.
     awake: bool,
     /// Last CPU, if known.
     cpu: Option<CpuId>,

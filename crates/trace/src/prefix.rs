@@ -34,8 +34,8 @@ pub(crate) enum Unusable {
     ImpossibleCpu,
 }
 
-/// Reads `who [cpu] flags? time: event`. Names may hold brackets, hence the first bracket after which all the rest
-/// fits is the CPU.
+/// Parses `who [cpu] flags? time: event`. Names may contain brackets, so the CPU is in the first bracket after which
+/// the remaining text fits.
 pub(crate) fn prefix(line: &[u8]) -> Result<Prefix<'_>, Unusable> {
     let mut from = 0;
     let mut why = Unusable::NoEvent;

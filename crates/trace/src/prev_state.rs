@@ -3,7 +3,7 @@
 use goodness_core::Off;
 use std::fmt;
 
-/// The letters and the value of their bits, in the order they are printed.
+/// State letters with their bits, in print order.
 const LETTERS: [(u8, u16); 12] = [
     (b'S', 1 << 0),
     (b'D', 1 << 1),
@@ -72,7 +72,7 @@ impl PrevState {
         state
     }
 
-    /// Whether every letter of `other` is in this set.
+    /// Whether this set contains every letter of `other`.
     #[must_use]
     pub const fn has(self, other: PrevState) -> bool {
         self.0 & other.0 == other.0

@@ -145,7 +145,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reading failed in the middle: what came before is kept.
+    /// Handles a read error in the middle: the events before it are kept.
     #[cold]
     fn stop(&mut self, line: u64, source: io::Error) {
         self.repairs.add(Repair::TruncatedEnd, 1, line);
@@ -275,7 +275,7 @@ pub fn load_input(input: Input) -> Result<Recording, TraceError> {
     Ok(recording)
 }
 
-/// Records for which there is room at first.
+/// Initial capacity, in records.
 const ROOM_MIN: usize = 1024;
 
 /// Keeps all records. Capacity grows by a quarter, not to the double: while records move, at most 2.25 × 40 = 90 bytes

@@ -4,9 +4,9 @@ use crate::event::{Marker, Record};
 use crate::tasks::Tasks;
 use std::ops::Range;
 
-/// Takes events one after the other.
+/// Takes events one at a time.
 pub trait RecordConsumer {
-    /// The next event. They come in order of time and are numbered from 0.
+    /// Takes the next event. Events come in order of time and are numbered from 0.
     fn record(&mut self, record: &Record, tasks: &Tasks);
 
     /// An inferred event that is missing in the trace. Its position follows from its time, but lies after the event

@@ -6,7 +6,7 @@ use std::fmt;
 /// Kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Run the task on the CPU, for that long if nothing else ends its turn.
+    /// Run the task on the CPU, at most for this slice.
     Grant {
         /// CPU time until the kernel ends the turn; `None` for no limit.
         slice: Option<Span>,

@@ -25,7 +25,7 @@ pub enum Request {
     Stop,
 }
 
-/// The daemon's end; the socket goes with it.
+/// The daemon's end of the control socket; dropping it removes the socket.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,

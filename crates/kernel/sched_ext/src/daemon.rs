@@ -86,7 +86,7 @@ pub fn live_with(entry: &PolicyEntry, options: &Options, begun: &mut dyn FnMut(&
     logged.map(|()| outcome)
 }
 
-/// The daemon moves to its CPU and goes first there; the nice it had.
+/// Pins the daemon to its CPU with the highest nice priority. Returns the previous nice value.
 fn take_its_cpu(cpu: u32, polls: bool) -> Result<i32, LiveError> {
     sys::pin(&[cpu]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
     // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
@@ -131,7 +131,7 @@ struct Daemon {
     places: Places,
     control: Control,
     signals: Signals,
-    /// Longest sleep, where the kernel's wake-up cannot be waited for.
+    /// Longest sleep, if the kernel's wake-up is not used.
     poll: Option<Duration>,
     events: Vec<super::event::KernelEvent>,
 }

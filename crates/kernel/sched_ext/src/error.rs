@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Error of a live run. The kernel's own scheduler runs again by then.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The programme was built without what this needs.
+    /// The executable was built without the required feature.
     #[error(
         "this build cannot run policies live. Build it with the feature: apt-get install clang libbpf-dev libelf-dev \
          zlib1g-dev && cargo build --release --features sched_ext"
@@ -18,7 +18,7 @@ pub enum LiveError {
         /// The effective user id.
         uid: u32,
     },
-    /// The kernel takes no schedulers.
+    /// The kernel has no sched_ext.
     #[error(
         "this kernel (Linux {release}) has no sched_ext. Use one built with CONFIG_SCHED_CLASS_EXT and \
          CONFIG_DEBUG_INFO_BTF: 6.12 or later of most distributions, on Debian linux-image-cloud-amd64 of \
@@ -72,7 +72,7 @@ pub enum LiveError {
         /// Number of events.
         events: u64,
     },
-    /// The policy decided what cannot be.
+    /// The policy made an invalid decision.
     #[error("the policy was ended and the machine has its own scheduler back: {0}")]
     Answer(super::Refusal),
     /// The kernel ended it.
@@ -115,7 +115,7 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// 2 where the call or the machine has to change first, 1 where something failed on the way.
+    /// Exit code: 2 if the call or the machine has to change first, 1 for a failure during the run.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -10,19 +10,19 @@ pub enum Kind {
     Created = 1,
     /// It became runnable, or is runnable again after a change.
     Ready = 2,
-    /// It began to execute, for the first time since its grant or again after another class had the CPU.
+    /// The task started to execute: the first time since its grant, or again after another class had the CPU.
     Running = 3,
-    /// It ceased to execute and is still runnable.
+    /// The task stopped executing and is still runnable.
     Stopping = 4,
     /// Its turn is over and it waits for another grant.
     TurnEnded = 5,
-    /// It is not runnable any more, or is taken off to be changed.
+    /// The task is no longer runnable, or was dequeued for a change.
     Left = 6,
     /// The timer interrupt, while it runs.
     Tick = 7,
-    /// It is no task of the policy's any more.
+    /// The task left the policy.
     Gone = 8,
-    /// It became runnable on CPUs that are not the policy's only; the kernel runs it.
+    /// The task became runnable with CPUs outside the policy in its affinity; the kernel runs it.
     Away = 9,
 }
 
@@ -73,13 +73,13 @@ pub mod flag {
     pub const BY_INTERRUPT: u16 = 4;
     /// `Stopping`, `TurnEnded`: it yielded.
     pub const YIELDED: u16 = 8;
-    /// `Left`: it was executing.
+    /// `Left`: the task was executing.
     pub const WAS_RUNNING: u16 = 16;
     /// `Left`: it sleeps; otherwise its attributes change.
     pub const TO_SLEEP: u16 = 32;
-    /// `Left`: it ended.
+    /// `Left`: the task ended.
     pub const DEAD: u16 = 64;
-    /// `Left`: its sleep cannot be interrupted by signals.
+    /// `Left`: the sleep is uninterruptible.
     pub const UNINTERRUPTIBLE: u16 = 128;
 }
 
@@ -94,7 +94,7 @@ pub struct KernelEvent {
     pub ran: u64,
     /// CPUs it may use, of the first 64.
     pub mask: u64,
-    /// The shim's number of the task: another one each time a task comes under the policy.
+    /// The shim's number for the task; a new one each time the task joins the policy.
     pub key: u32,
     /// Thread id.
     pub pid: u32,

@@ -43,7 +43,7 @@ struct Life {
     turn: u32,
     /// CPU time up to which the task was charged, on its own clock, in ns.
     charged: u64,
-    /// Taken off to be changed, and not put to sleep.
+    /// Dequeued for a change, not blocked.
     is_changing: bool,
     /// The CPU it executes on.
     executes: Option<CpuId>,
@@ -56,7 +56,7 @@ struct Life {
 pub struct Setting {
     /// The policy's CPUs, as it sees them.
     pub machine: Machine,
-    /// The kernel's number of each of them, ascending.
+    /// The kernel's CPU numbers, ascending.
     pub cpus: Vec<u16>,
     /// Start of the run on the kernel's monotonic clock: the policy's time zero.
     pub epoch: Time,
@@ -93,7 +93,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The adapter of a fresh policy, made for the machine of `setting`.
+    /// Adapts a fresh policy to the machine of `setting`.
     #[must_use]
     pub fn new(setting: Setting, policy: MadePolicy) -> Host {
         Host {
@@ -336,7 +336,7 @@ impl Host {
         Span(ran)
     }
 
-    /// The turn is over and the task still runnable.
+    /// Handles the end of a slice; the task is still runnable.
     fn turn_ended(&mut self, task: TaskId, event: &KernelEvent) {
         self.stopped(task, off_runnable(event));
         let Some(cpu) = self.cpu_of_turn(task) else {
@@ -369,7 +369,7 @@ impl Host {
         self.asked.extend(asked);
     }
 
-    /// Puts a runnable task on the runqueue of `cpu`.
+    /// Enqueues a runnable task on `cpu`.
     fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) {
         let asked = self.referee.enqueue(task, cpu, why);
         self.will_choose(asked);
@@ -380,7 +380,7 @@ impl Host {
         self.asked.extend(asked.into_iter().flatten());
     }
 
-    /// The task is not runnable any more, or taken off to be changed.
+    /// Handles a task that is no longer runnable or was dequeued for a change.
     fn left(&mut self, task: TaskId, event: &KernelEvent) {
         let (sleeps, dies) = (event.has(flag::TO_SLEEP), event.has(flag::DEAD));
         let off = match (sleeps, dies, event.has(flag::UNINTERRUPTIBLE)) {

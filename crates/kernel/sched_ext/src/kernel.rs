@@ -1,4 +1,4 @@
-//! Whether the running kernel takes a policy, and the machine it would have.
+//! Checks that the running kernel supports sched_ext, and describes its machine.
 
 use super::error::LiveError;
 use super::host::Setting;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Folder with the state of sched_ext.
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 
-/// CPUs above it have no place in the shim's masks.
+/// Highest CPU number that fits into the shim's masks.
 const CPU_MAX: u32 = 63;
 
 /// Checks that user, kernel and loaded scheduler allow a policy.
@@ -33,7 +33,7 @@ pub fn ready() -> Result<(), LiveError> {
     Ok(())
 }
 
-/// The scheduler that is loaded already.
+/// The error for a scheduler that is loaded already.
 pub fn busy() -> LiveError {
     let name = loaded().unwrap_or_else(|| "unknown".into());
     LiveError::Busy { name, how: "; if it is ours: goodness live stop" }

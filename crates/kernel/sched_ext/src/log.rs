@@ -112,10 +112,10 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Begins the file at `path`, which is replaced.
+    /// Creates or replaces the log at `path`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The file cannot be written.
     pub fn create(path: &Path, header: &Header) -> Result<LogWriter, LiveError> {
         let failed = |why: String| LiveError::Log { path: path.into(), why };
         let mut file = goodness_output::create(path).map_err(failed)?;
@@ -132,10 +132,10 @@ impl LogWriter {
         })
     }
 
-    /// Adds an input and what was decided on it.
+    /// Appends an input and the resulting commands.
     ///
     /// # Errors
-    /// When the file cannot be written as fast as things happen, or at all.
+    /// The file cannot be written, or not fast enough.
     pub fn add(&mut self, input: &Input, commands: &[Command]) -> Result<(), LiveError> {
         write_input(&mut self.block, &mut self.last, input);
         for command in commands {
@@ -156,10 +156,10 @@ impl LogWriter {
         })
     }
 
-    /// Writes what is left.
+    /// Flushes and closes the log.
     ///
     /// # Errors
-    /// When the file could not be written.
+    /// The file cannot be written.
     pub fn finish(mut self) -> Result<(), LiveError> {
         self.hand_over()?;
         self.sender = None;
@@ -271,7 +271,7 @@ impl Log {
         records.is_strange
     }
 
-    /// The records, up to where the log is cut off.
+    /// The records, up to the truncation of the log.
     pub fn records(&self) -> Records<'_> {
         Records { rest: &self.bytes, last: self.header.epoch, is_strange: false }
     }

@@ -15,13 +15,13 @@ pub struct Options {
     pub cpus: Option<Vec<u32>>,
     /// Random seed of the policy.
     pub seed: u64,
-    /// The command to put under the policy; the run ends with it.
+    /// The command to run under the policy; the run ends with it.
     pub command: Vec<OsString>,
-    /// Processes to put under the policy, with all their threads.
+    /// Processes to move under the policy, with all their threads.
     pub pids: Vec<u32>,
     /// End after that long.
     pub duration: Option<Duration>,
-    /// Look for events at least so often, and not only when the kernel wakes the daemon.
+    /// Poll for events at least this often, in addition to the kernel's wake-ups.
     pub poll: Option<Duration>,
     /// Path of the log, if wanted.
     pub log: Option<PathBuf>,

@@ -36,7 +36,7 @@ pub struct Status {
     pub decisions: u64,
     /// Number of kernel events.
     pub events: u64,
-    /// From the kernel's event until what the policy decided is done in the kernel; absent before the first decision.
+    /// Latency from the kernel's event until the policy's decision is in effect; absent before the first decision.
     pub decision_latency: Option<Latency>,
     /// Commands the kernel dropped because the task had moved on meanwhile.
     pub outdated: u64,

@@ -20,7 +20,7 @@ pub struct Replayed {
     pub decisions: u64,
     /// The first difference, in a sentence.
     pub difference: Option<String>,
-    /// The log is cut off: what is missing was not compared.
+    /// The log is truncated; the missing part was not compared.
     pub is_cut: bool,
 }
 

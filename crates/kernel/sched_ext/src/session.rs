@@ -16,7 +16,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins with a fresh policy.
+    /// Starts with a fresh policy.
     pub fn begin(setting: Setting, policy: MadePolicy, log: Option<LogWriter>) -> Session {
         Session { host: Host::new(setting, policy), tally: Tally::default(), log }
     }
@@ -46,10 +46,10 @@ impl Session {
         Ok(commands)
     }
 
-    /// Writes the rest of the log.
+    /// Writes the remaining log.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The log cannot be written.
     pub fn finish(&mut self) -> Result<(), LiveError> {
         self.log.take().map_or(Ok(()), LogWriter::finish)
     }

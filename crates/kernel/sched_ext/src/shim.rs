@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Compiled by the build script.
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim.bpf.o"));
-/// Commands the kernel's half takes at once.
+/// Limit of commands per call of the shim.
 const COMMANDS: usize = 64;
 /// Number of attempts to load, and the pause between them.
 const TRIES: u32 = 5;
@@ -145,7 +145,7 @@ impl Shim {
         Ok(Shim { _link: link, ring, drained, shared, apply, events, _object: object })
     }
 
-    /// Readable when there are events.
+    /// Descriptor that becomes readable when there are events.
     pub fn descriptor(&self) -> RawFd {
         self.events
     }
@@ -183,7 +183,7 @@ impl Shim {
         Ok(Time(read!(self, applied_at)))
     }
 
-    /// Commands that came too late and were dropped.
+    /// Commands that were dropped because they came too late.
     pub fn outdated(&self) -> u64 {
         read!(self, outdated)
     }
@@ -197,7 +197,8 @@ impl Shim {
     }
 }
 
-/// Executes a programme of the shim, once. Called for every decision, hence without the search for its name.
+/// Runs a program of the shim once. Takes a descriptor because it is called for every decision, and a search by name
+/// would cost time.
 fn run(programme: RawFd) -> Result<(), LiveError> {
     // SAFETY: all zeroes are a value of this record of plain numbers and pointers: no input, no output.
     let mut options: libbpf_sys::bpf_test_run_opts = unsafe { std::mem::zeroed() };

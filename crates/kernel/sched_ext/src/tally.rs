@@ -18,7 +18,7 @@ pub struct TaskTally {
     pub nice: i8,
     /// CPU time under the policy, in ns.
     pub cpu_time_ns: u64,
-    /// Turns it was granted and began.
+    /// Slices granted and started.
     pub turns: u64,
     /// Number of wake-ups.
     pub wakeups: u64,
@@ -29,9 +29,9 @@ pub struct TaskTally {
 /// Decision latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Half of them took no longer, in ns.
+    /// Median, ns.
     pub p50_ns: u64,
-    /// 99 of 100 took no longer, in ns.
+    /// 99th percentile, ns.
     pub p99_ns: u64,
     /// The longest, in ns.
     pub max_ns: u64,
@@ -41,7 +41,7 @@ pub struct Latency {
 struct Counted {
     shown: TaskTally,
     comm: [u8; 16],
-    /// CPU time when it came under the policy.
+    /// CPU time when it joined the policy.
     ran_before: u64,
     is_in_turn: bool,
 }
@@ -78,7 +78,7 @@ impl Tally {
         }
     }
 
-    /// Counts a decision that began with an event at `from` and was done at `to`.
+    /// Counts a decision from the event at `from` to its completion at `to`.
     pub fn decided(&mut self, from: Time, to: Time) {
         self.latency.record(to.since(from).0);
     }
@@ -99,7 +99,7 @@ impl Tally {
         self.events
     }
 
-    /// All tasks that used CPU time or are still there, in the order in which they came.
+    /// All tasks that used CPU time or are still alive, in order of arrival.
     #[must_use]
     pub fn tasks(&self) -> Vec<TaskTally> {
         let mut all = Vec::new();
@@ -128,7 +128,7 @@ fn begun(event: &KernelEvent) -> Counted {
     Counted { shown, comm: event.comm, ran_before: event.ran, is_in_turn: false }
 }
 
-/// The part that `task` has of the CPU time of all, in percent.
+/// Share of `task` in the CPU time of all, in percent.
 #[must_use]
 pub fn share(task: &TaskTally, all: &[TaskTally]) -> f64 {
     let total: u64 = all.iter().map(|one| one.cpu_time_ns).sum();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Interval of checks.
 const LOOK_NS: libc::c_long = 250_000_000;
-/// So many looks without a beat end the daemon: 3 s.
+/// Checks without a beat after which the daemon is ended: 3 s.
 const SILENT_MAX: u32 = 12;
 
 /// The daemon's side. The process ends when this is dropped, or with the daemon.
@@ -46,7 +46,7 @@ impl Watchdog {
         }
     }
 
-    /// The daemon goes round.
+    /// Records one round of the daemon's loop.
     pub fn beat(&self) {
         // SAFETY: the mapping lives as long as `self`.
         unsafe { self.beats.as_ref() }.fetch_add(1, Ordering::Relaxed);

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts `command` on `cpus` with that nice, so that it and all it starts ask for the policy.
+/// Starts `command` on `cpus` with this nice value under the policy, with all its descendants.
 ///
 /// # Errors
-/// When it cannot be started.
+/// The command cannot be started.
 pub fn start(command: &[OsString], cpus: &[u32], nice: i32) -> Result<Running, LiveError> {
     let mut made = Command::new(&command[0]);
     made.args(&command[1..]);

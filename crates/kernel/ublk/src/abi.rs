@@ -6,12 +6,12 @@
 pub const ANY_DEVICE: u32 = u32::MAX;
 /// Offset of the request descriptors in the device's mapping.
 pub const DESCRIPTORS: i64 = 0;
-/// A command that ends because the device goes away.
+/// Result of a command that ends because the device is removed.
 pub const ABORTED: i32 = -libc::ENODEV;
 /// Most tags of a queue.
 pub const TAGS_MAX: u16 = 4096;
 
-/// The device outlives its server and takes a new one.
+/// The device survives its server and accepts a new one.
 pub const F_USER_RECOVERY: u64 = 1 << 3;
 /// Requests the dead server left unanswered are sent again to the new one.
 pub const F_USER_RECOVERY_REISSUE: u64 = 1 << 4;
@@ -79,7 +79,7 @@ pub struct DeviceState {
     pub server: i32,
     pub pad1: u32,
     pub flags: u64,
-    /// For servers only: the kernel keeps it.
+    /// For servers only; the kernel stores it.
     pub mark: u64,
     pub owner: [u32; 2],
     pub reserved: [u64; 2],
@@ -179,7 +179,7 @@ pub const START_DEV: u32 = control(READ_WRITE, 0x06);
 pub const STOP_DEV: u32 = control(READ_WRITE, 0x07);
 /// Set the parameters of its disk.
 pub const SET_PARAMS: u32 = control(READ_WRITE, 0x08);
-/// A new server begins.
+/// Starts recovery with a new server.
 pub const START_USER_RECOVERY: u32 = control(READ_WRITE, 0x10);
 /// The new server is ready.
 pub const END_USER_RECOVERY: u32 = control(READ_WRITE, 0x11);

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Alignments that a disk may ask for, smallest first.
+/// Possible block sizes, ascending.
 const BLOCK_SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 /// Time limit for the transfers of a killed server. A choice: above the time-outs of usual disks.
 const OLD_TRANSFERS: Duration = Duration::from_secs(60);

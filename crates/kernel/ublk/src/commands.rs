@@ -27,7 +27,7 @@ pub enum Standing {
     ServerGone,
     /// It has no disk: never started, or stopped and not removed.
     NoDisk,
-    /// Another program made it.
+    /// Made by another program.
     NotOurs,
 }
 
@@ -40,7 +40,7 @@ pub struct Listed {
     pub standing: Standing,
     /// Process id of its server, from the kernel.
     pub server: i32,
-    /// The elevator as typed; `None` where nothing is written about it.
+    /// The elevator as typed; `None` if it is not recorded.
     pub elevator: Option<String>,
     /// Path of its backing.
     pub backing: Option<String>,

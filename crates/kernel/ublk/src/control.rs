@@ -88,12 +88,12 @@ impl Control {
         self.command(abi::SET_PARAMS, body).map(drop)
     }
 
-    /// The disk appears; process `server` serves its queue already.
+    /// Makes the disk appear; process `server` must serve its queue already.
     pub fn start(&mut self, device: u32, server: u32) -> io::Result<()> {
         self.about(abi::START_DEV, device, u64::from(server)).map(drop)
     }
 
-    /// The disk goes away, after what is under way is done.
+    /// Removes the disk after the I/O in flight is done.
     pub fn stop(&mut self, device: u32) -> io::Result<()> {
         self.about(abi::STOP_DEV, device, 0).map(drop)
     }
@@ -117,7 +117,7 @@ impl Control {
         }
     }
 
-    /// Process `server` serves the queue: requests that waited come now.
+    /// Ends recovery: process `server` serves the queue, and waiting requests come now.
     pub fn end_recovery(&mut self, device: u32, server: u32) -> io::Result<()> {
         self.about(abi::END_USER_RECOVERY, device, u64::from(server)).map(drop)
     }

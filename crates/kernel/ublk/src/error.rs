@@ -30,7 +30,7 @@ pub enum ElevateError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// An elevator that there is not, or settings that it has not.
+    /// An unknown elevator or unknown settings.
     #[error("{0}. See `goodness list elevators`.")]
     Elevator(String),
     /// The given path cannot be a backing.

@@ -141,7 +141,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The elevator typed as `text` before a backing of these `facts`, for pieces with tags below `tags`.
+    /// The elevator typed as `text` for a backing of these `facts`, for I/Os with tags below `tags`.
     ///
     /// # Errors
     /// A sentence about an unknown name or setting.
@@ -162,7 +162,7 @@ impl Host {
         })
     }
 
-    /// Those who watch: a copy can be taken while the host works.
+    /// A handle for observers, who can copy the state while the host runs.
     #[must_use]
     pub fn watch(&self) -> Arc<Mutex<Watch>> {
         Arc::clone(&self.watch)
@@ -203,7 +203,7 @@ impl Host {
         Some(self.disk.next_event()).filter(|at| *at < Time::NEVER)
     }
 
-    /// Hands out what the backing is to do now.
+    /// Passes the transfers that the backing is to start now to `to`.
     pub fn hand_out(&mut self, mut to: impl FnMut(&Transfer)) {
         std::mem::swap(&mut self.started, &mut lock(&self.mail).started);
         for (request, about) in self.started.drain(..) {
@@ -223,7 +223,7 @@ impl Host {
         self.answers.drain(..)
     }
 
-    /// Requests and pieces that are not done.
+    /// Unfinished requests and I/Os.
     #[must_use]
     pub fn unfinished(&self) -> u32 {
         self.disk.in_flight() + self.disk.waiting()
@@ -235,7 +235,7 @@ impl Host {
         lock(&self.watch).checkers.first().map(ToString::to_string)
     }
 
-    /// A clock that goes backwards stays where it was.
+    /// Advances the clock; a time in the past leaves it unchanged.
     fn pass(&mut self, now: Time) -> Time {
         self.last = self.last.max(now);
         self.last
@@ -272,7 +272,7 @@ fn covers(parts: &[Part], request: &Request) -> bool {
     at == request.end()
 }
 
-/// Bytes of so many sectors.
+/// Converts sectors to bytes.
 #[must_use]
 pub fn bytes(sectors: u32) -> usize {
     sectors as usize * SECTOR_BYTES as usize

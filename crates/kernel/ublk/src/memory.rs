@@ -60,7 +60,7 @@ impl Buffers {
     }
 }
 
-/// The kernel's table of what the tags of queue 0 ask for.
+/// The kernel's table of I/O descriptors for the tags of queue 0.
 pub struct Descriptors {
     mapping: Mapping,
 }

@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes of a read, as far as the backing has them.
+/// Bytes of a read; fewer if the backing is smaller.
 const READ_BYTES: usize = 4096;
 
-/// Medians of single reads at random places.
+/// Median latencies of single reads at random positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// Reads of each kind.

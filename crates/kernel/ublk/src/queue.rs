@@ -45,7 +45,7 @@ enum Stand {
     Fetching,
     /// We serve it.
     Served,
-    /// The device goes away.
+    /// The device is being removed.
     Gone,
 }
 
@@ -261,7 +261,7 @@ impl Queue {
         self.push(&entry.user_data(OF_TAG | tag as u64))
     }
 
-    /// Prepares the rest of a transfer.
+    /// Prepares the remaining part of a transfer.
     fn submit(&mut self, request: RequestId) -> io::Result<()> {
         let entry = self.transfers.entry(request, self.backing.file.as_raw_fd());
         self.push(&entry.user_data(OF_REQUEST | u64::from(request.0)))

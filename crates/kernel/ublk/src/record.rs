@@ -39,13 +39,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether the server that wrote this still runs.
+    /// Whether the server that wrote this is still running.
     #[must_use]
     pub fn server_lives(&self) -> bool {
         goodness_restore::process_start(self.server).is_some_and(|now| self.started.is_none_or(|then| then == now))
     }
 
-    /// This process is the server from now on.
+    /// Makes this process the server.
     pub fn take_over(&mut self) {
         self.server = std::process::id();
         self.started = goodness_restore::process_start(self.server);
@@ -68,7 +68,7 @@ pub fn file(number: u32, kind: &str) -> PathBuf {
     folder().join(format!("{number}.{kind}"))
 }
 
-/// Memory-backed, so that it goes with the devices when the machine restarts.
+/// The folder of records, in memory: like the devices, its contents do not survive a restart.
 fn folder() -> PathBuf {
     goodness_restore::runtime().join("elevate")
 }

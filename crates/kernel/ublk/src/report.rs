@@ -7,7 +7,7 @@ use goodness_observe::{Ending, Measured};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Nanoseconds of some quantiles of a latency; `None` where nothing was measured.
+/// Quantiles of a latency, ns; `None` if nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Median.
@@ -31,17 +31,17 @@ pub struct Report {
     pub depth: u32,
     /// Time that was measured, in nanoseconds.
     pub measured_ns: u64,
-    /// Pieces of I/O that were answered, flushes not counted.
+    /// I/Os answered, without flushes.
     pub answered: u64,
     /// Requests that went to the backing, flushes not counted.
     pub requests: u64,
-    /// Pieces that joined a waiting request.
+    /// I/Os merged into a waiting request.
     pub merges: u64,
-    /// Flushes that were answered or are under way.
+    /// Flushes answered or in flight.
     pub flushes: u64,
     /// Writes that had to be durable before they were answered.
     pub durable_writes: u64,
-    /// Sectors between the end of each request and the begin of the next, summed up.
+    /// Sum of the distances in sectors from the end of each request to the start of the next.
     pub sectors_travelled: u64,
     /// The same for one request; `None` without any.
     pub seek_distance: Option<f64>,

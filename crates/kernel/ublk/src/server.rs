@@ -40,9 +40,9 @@ pub struct Options {
     pub elevator: String,
     /// A file or a block device.
     pub backing: PathBuf,
-    /// Requests in the backing at a time: what is beyond them waits in the elevator.
+    /// Limit of requests in the backing; further ones wait in the elevator.
     pub depth: u32,
-    /// Requests that the device takes at a time.
+    /// Queue depth of the device.
     pub tags: u16,
     /// CPUs the server is confined to.
     pub cpus: Option<Vec<u32>>,
@@ -60,7 +60,7 @@ pub enum Told {
         /// The device's number.
         device: u32,
     },
-    /// Requests can come.
+    /// Ready for requests.
     Ready {
         /// The device.
         device: PathBuf,
@@ -68,7 +68,7 @@ pub enum Told {
         number: u32,
         /// Whether the backing is past the page cache.
         is_direct: bool,
-        /// The overhead, where it was measured.
+        /// The overhead, if it was measured.
         probe: Option<Probe>,
     },
     /// Cannot stop yet because the device is in use.
@@ -455,7 +455,7 @@ impl Server {
         Err(ElevateError::Server { device: number, why })
     }
 
-    /// The device goes, after all that was acknowledged is durable.
+    /// Removes the device after all acknowledged writes are durable.
     fn end(mut self) -> Result<Report, ElevateError> {
         let written = self.tender.order(&Order::Sync { device: self.record.device });
         self.remove()?;

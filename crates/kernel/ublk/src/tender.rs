@@ -30,9 +30,9 @@ pub enum Order {
     InUse { device: u32 },
     /// Write the page cache of the disk.
     Sync { device: u32 },
-    /// The disk goes.
+    /// Remove the disk.
     Stop { device: u32 },
-    /// The device goes.
+    /// Delete the device.
     Delete { device: u32 },
 }
 

@@ -23,13 +23,13 @@ struct UnderWay {
     op: Operation,
     durable: bool,
     keeps_space: bool,
-    /// The byte of the backing at which the rest begins.
+    /// Byte offset of the remaining part in the backing.
     at: u64,
-    /// Bytes that are not moved yet.
+    /// Bytes not yet moved.
     remaining: u64,
     /// Memory; the kernel reads this list when the operation is submitted.
     memory: Vec<libc::iovec>,
-    /// The first entry of `memory` that is not moved yet.
+    /// First entry of `memory` not yet fully moved.
     first: usize,
 }
 
@@ -38,7 +38,7 @@ struct UnderWay {
 pub enum Step {
     /// All is moved, or it failed with an error number.
     Over(Result<(), i32>),
-    /// The rest is to be submitted.
+    /// Submit the remaining part.
     Again,
 }
 
@@ -109,7 +109,7 @@ impl Transfers {
 }
 
 impl UnderWay {
-    /// So many bytes of the rest are moved.
+    /// Records that `moved` more bytes are moved.
     fn moved(&mut self, mut moved: u64) {
         self.at += moved;
         self.remaining = self.remaining.saturating_sub(moved);

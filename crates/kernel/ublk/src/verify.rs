@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a block.
 pub const BLOCK: usize = 4096;
-/// Begins every block that was written here.
+/// Start of every block written here.
 const MAGIC: u64 = u64::from_be_bytes(*b"verified");
 /// The number of a flush among operations.
 const FLUSH: u64 = u64::MAX;
@@ -27,7 +27,7 @@ const FLUSH: u64 = u64::MAX;
 pub struct Load {
     /// On which disk.
     pub disk: PathBuf,
-    /// On its first so many blocks.
+    /// Number of blocks, from the start of the disk.
     pub blocks: u64,
     /// Number of operations.
     pub operations: u64,
@@ -64,7 +64,7 @@ struct Run<'a> {
     file: File,
     memory: Buffers,
     rng: Rng,
-    /// By slot: the block under way there and its sequence number.
+    /// By slot: the block in flight and its sequence number.
     slots: Vec<Option<(u64, u64)>>,
     free: Vec<usize>,
     busy: Vec<bool>,
@@ -116,7 +116,7 @@ impl Run<'_> {
         })
     }
 
-    /// Begins as many operations as may be under way.
+    /// Starts operations up to the queue depth.
     fn fill(&mut self) -> io::Result<()> {
         if self.load.flush_every > 0 && self.unflushed >= self.load.flush_every && !self.flushing {
             (self.flushing, self.unflushed) = (true, 0);
@@ -147,7 +147,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A block on which nothing is under way.
+    /// A random block without I/O in flight.
     fn idle_block(&mut self) -> u64 {
         loop {
             let block = self.rng.below(self.load.blocks);
@@ -187,7 +187,7 @@ fn open(disk: &Path, writes: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(writes).custom_flags(libc::O_DIRECT).open(disk)
 }
 
-/// Reads back every block of `disk` that was written; how many were.
+/// Reads back every written block of `disk`. Returns their number.
 ///
 /// # Errors
 /// A sentence about the first block that does not hold its last acknowledged write.

@@ -57,9 +57,9 @@ fn simulated(name: &str, records: &[BlockRecord], facts: &QueueFacts) -> Agreeme
 /// Least share of the kernel's choices that the simulated elevator of the same name makes. Measured: mq-deadline 0.97
 /// to 1.00, kyber 0.98 to 1.00, bfq 0.97 to 1.00. Any other elevator makes at most 0.65.
 const BOUNDS: [(&str, f64); 3] = [("mq-deadline", 0.90), ("kyber", 0.90), ("bfq", 0.90)];
-/// By how much more of the choices are made by the elevator of the same name than by any other.
+/// Required lead of the elevator of the same name over all others, as a fraction of the choices.
 const LEAD: f64 = 0.2;
-/// Loads tried: another programme that takes the CPUs at the wrong moment spoils one.
+/// Attempts per load, because another process that takes the CPUs at the wrong moment spoils one.
 const TRIES: usize = 3;
 
 #[test]
@@ -144,7 +144,7 @@ fn what_the_tags_suffice_for_keeps_its_order() {
     }
 }
 
-/// Every disk's elevator and numbers, and the traces of others.
+/// The elevator and settings of every disk, and the traces of other processes.
 fn state() -> BTreeMap<String, String> {
     let names = |folder: &str| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -169,7 +169,7 @@ fn state() -> BTreeMap<String, String> {
     seen
 }
 
-/// Not a test of anything: what the test below starts and kills. Does nothing when run among the others.
+/// Not a test: the process that the test below starts and kills. Does nothing when run as a test.
 #[test]
 fn be_a_driver_when_told_to() {
     let Ok(witness) = std::env::var(DRIVER) else { return };

@@ -1,4 +1,4 @@
-//! A task is queued and runs only where it may.
+//! Checks that a task is queued and runs only on allowed CPUs.
 
 use super::Invariant;
 use crate::tracker::Tracker;

@@ -44,7 +44,7 @@ impl Conservation {
         it.occupied = is;
     }
 
-    /// A task's stint of this length ended.
+    /// Records the length of a slice that ended.
     #[inline]
     pub fn ran(&mut self, span: Span) {
         self.by_tasks += u128::from(span.ns());

@@ -34,7 +34,7 @@ impl ExitFinal {
         off == Off::Exited || !self.leaving.is_empty()
     }
 
-    /// The task left its CPU in the manner `off`.
+    /// The task left its CPU for reason `off`.
     pub fn left(&mut self, at: Time, task: TaskId, off: Off) -> Option<String> {
         let found = self.leaving.iter().position(|(leaving, _)| *leaving == task);
         match found.map(|index| self.leaving.swap_remove(index)) {

@@ -42,7 +42,7 @@ pub const CHECKERS: &[Invariant] = &[
     work_conserving::INVARIANT,
 ];
 
-/// An invariant that did not hold.
+/// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Name of the invariant.
@@ -81,8 +81,8 @@ pub struct Checked {
     pub watchdog: Option<Span>,
     /// Of the waits beyond that limit, the first to reach it.
     pub overdue: Option<Wait>,
-    /// The longest time on end during which a CPU idled while a task waited that may run there; `None` where
-    /// affinities leave it unknown.
+    /// The longest continuous time a CPU was idle while a task that may run there waited; `None` where affinities leave
+    /// it unknown.
     pub longest_idling: Option<Span>,
 }
 
@@ -94,7 +94,7 @@ struct Found {
 }
 
 impl Found {
-    /// Enters the violation if there is one.
+    /// Records a violation, if there is one.
     #[inline]
     fn enter(&mut self, invariant: &Invariant, at: Time, sentence: Option<String>) {
         if let Some(sentence) = sentence {
@@ -120,7 +120,7 @@ pub(crate) struct Rules {
     found: Found,
     conservation: Conservation,
     exits: ExitFinal,
-    /// Made at the first event of I/O.
+    /// Created at the first I/O event.
     requests: Option<Box<OncePerRequest>>,
     pub waits: BoundedWait,
     pub idling: WorkConserving,
@@ -213,7 +213,7 @@ impl Rules {
         }
     }
 
-    /// A stint of this length ended.
+    /// Records the length of a slice that ended.
     #[inline(always)]
     pub fn ran(&mut self, span: Span) {
         self.conservation.ran(span);
@@ -264,7 +264,7 @@ impl Rules {
         self.exits.exited(at, task, tracker.task_mut(task));
     }
 
-    /// `task` does something that only a living task does.
+    /// Checks that `task`, which acts, is alive.
     pub fn acts<T: Default>(&mut self, at: Time, task: TaskId, tracker: &mut Tracker<T>, deed: &str) {
         let sentence = exit_final::acts(task, tracker.task_mut(task), deed);
         self.found.enter(&exit_final::INVARIANT, at, sentence);

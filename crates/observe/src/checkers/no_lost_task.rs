@@ -9,7 +9,7 @@ pub(super) const INVARIANT: Invariant = Invariant {
     summary: "A runnable task is queued or running until it blocks, and only a runnable task runs.",
 };
 
-/// A task that is runnable already cannot become runnable.
+/// The violation of a wake-up of a task that is runnable already.
 pub(super) fn wakeup<T>(task: TaskId, track: &TaskTrack<T>) -> Option<String> {
     let runnable = matches!(track.state, State::Queued | State::Running);
     runnable.then(|| format!("{task} was woken although it is {:?} on {}", track.state, track.cpu()))

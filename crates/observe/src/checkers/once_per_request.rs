@@ -18,7 +18,7 @@ enum Slot {
     InDevice,
 }
 
-/// A request as it should be.
+/// The expected state of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
     stands: Slot,
@@ -34,7 +34,7 @@ struct Disk {
     /// I/Os and sectors submitted and not completed.
     pieces: i64,
     sectors: i64,
-    /// Sectors that requests completed and pieces did not yet report as done.
+    /// Sectors in completed requests whose I/Os are not yet reported as done.
     carried: i64,
 }
 
@@ -144,7 +144,7 @@ impl Disk {
         None
     }
 
-    /// The request of `event` has the sectors that were put into it.
+    /// Checks that the request of `event` has the sectors that were merged into it.
     fn expect_sectors(&mut self, event: &IoEvent) -> Option<String> {
         let (from, to) = (event.sector, event.sector + u64::from(event.sectors));
         let Request { start, end, .. } = *self.request(event.request);

@@ -1,11 +1,11 @@
-//! Streams of events written by hand, for tests.
+//! Hand-written event streams for tests.
 
 use super::{Checked, Ending};
 use crate::Checkers;
 use crate::subject::Subject;
 use goodness_core::{CpuId, Event, Observer, Off, Overhead, Span, TaskId, Time, WakeSource};
 
-/// Feeds a checker one event after the other.
+/// Feeds a checker one event at a time.
 pub(super) struct Stream(Checkers);
 
 impl Stream {

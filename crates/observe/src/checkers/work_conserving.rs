@@ -49,7 +49,7 @@ impl WorkConserving {
         (span > self.tolerance).then(says)
     }
 
-    /// The longest time on end; `None` where it is unknown.
+    /// The longest continuous time; `None` where it is unknown.
     pub fn longest(&self) -> Option<Span> {
         (!self.unknown).then_some(self.longest)
     }

@@ -35,7 +35,7 @@ pub(super) struct Fairness {
     clock: f64,
     then: Time,
     rate: f64,
-    /// Weight of all runnable tasks.
+    /// Total weight of the runnable tasks.
     weight: f64,
     /// CPUs that do not run a real-time task.
     capacity: f64,

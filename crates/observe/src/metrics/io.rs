@@ -9,7 +9,7 @@ use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Tim
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
 
-/// Whether a disk is kept from what waits for it.
+/// Whether a disk is idle although requests wait for it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
     waiting: u32,
@@ -148,7 +148,7 @@ impl IoMeasures {
         values.set("starved", (all > 0).then_some(starved as f64), all);
     }
 
-    /// Latencies of all pieces.
+    /// Latencies of all I/Os.
     pub fn latency(&self) -> &Histogram {
         &self.latency
     }

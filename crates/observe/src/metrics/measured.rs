@@ -21,13 +21,13 @@ pub struct Value {
 pub struct TaskMeasured {
     /// The task.
     pub task: TaskId,
-    /// Whether it belongs to what is being judged.
+    /// Whether it is part of the judged workload.
     pub judged: bool,
     /// CPU time from switch-in to switch-out, including overhead charged to the task.
     pub cpu_time: Span,
     /// Time runnable but not running.
     pub wait: Span,
-    /// The rest of its life since its first wake-up.
+    /// The remaining time since its first wake-up.
     pub sleep: Span,
     /// Switch-outs because it slept, waited or ended.
     pub voluntary_switches: u32,
@@ -52,13 +52,13 @@ pub struct TaskMeasured {
 /// I/O of one task. Latencies are in nanoseconds, from arrival at the block layer to completion.
 #[derive(Clone, Debug, Default)]
 pub struct TaskIo {
-    /// Pieces done.
+    /// I/Os completed.
     pub done: u64,
-    /// Bytes of them.
+    /// Bytes of these I/Os.
     pub bytes: u64,
     /// Latencies of its reads.
     pub reads: Histogram,
-    /// Latencies of its other pieces.
+    /// Latencies of its other I/Os.
     pub writes: Histogram,
 }
 
@@ -90,17 +90,17 @@ pub struct Measured {
     pub io: Vec<(TaskId, TaskIo)>,
     /// The distributions behind the percentiles.
     pub distributions: Distributions,
-    /// Waits of judged tasks that a waking began and the end cut off: in no latency.
+    /// Waits of judged tasks after a wake-up that the end of the run cut off. No latency contains them.
     pub unfinished_waits: u64,
     /// CPU time of the host itself by kind, in the order of `Overhead::ALL`.
     pub overhead: [Span; Overhead::ALL.len()],
 }
 
 impl Measured {
-    /// The result of the metric called `name`.
+    /// The result of metric `name`.
     ///
     /// # Panics
-    /// When there is no such metric; names that people type are checked against [`METRICS`] first.
+    /// No metric has this name; names from users are checked against [`METRICS`] first.
     #[must_use]
     pub fn get(&self, name: &str) -> Value {
         let found = self.values.iter().find(|v| v.about.name == name);

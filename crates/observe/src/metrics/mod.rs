@@ -47,7 +47,7 @@ use wakeup_latency::WakeupLatency;
 /// The part of the run that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The warm-up instant.
+    /// End of the warm-up.
     pub from: Time,
     /// The end of the run.
     pub to: Time,
@@ -75,7 +75,7 @@ pub(crate) struct Measures {
     overhead: SchedulerTime,
     fairness: Fairness,
     completion: Completion,
-    /// Made at the first event of I/O.
+    /// Created at the first I/O event.
     io: Option<Box<IoMeasures>>,
 }
 
@@ -117,13 +117,13 @@ impl Measures {
         self.wakeup.block(task, wait)
     }
 
-    /// Loads such a block into the CPU's caches.
+    /// Prefetches such a block into the CPU's caches.
     #[inline]
     pub fn load_block(&self, block: u32) -> u64 {
         self.wakeup.load(block)
     }
 
-    /// A task counts as runnable on `cpu` from now on.
+    /// Counts a task as runnable on `cpu` from now on.
     #[inline(always)]
     pub fn runnable(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         self.queues.join(at, cpu);
@@ -248,7 +248,7 @@ impl Measures {
         }
     }
 
-    /// Accounts stints and waits that are under way at the end.
+    /// Accounts slices and waits that are open at the end.
     fn close(&mut self, end: Time, tracker: &mut Tracker<TaskAccount>) {
         for cpu in (0..tracker.cpu_count()).map(|cpu| CpuId(cpu as u32)) {
             let Some(task) = tracker.running_on(cpu) else { continue };

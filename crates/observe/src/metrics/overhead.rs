@@ -25,7 +25,7 @@ impl SchedulerTime {
         self.by_kind
     }
 
-    /// `in_stints` is the CPU time of all tasks, nanoseconds.
+    /// Reports the results. `in_stints` is the CPU time of all tasks, ns.
     pub fn report(&self, in_stints: f64, values: &mut Values) {
         let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
         let busy = in_stints + self.on_idle.ns() as f64;

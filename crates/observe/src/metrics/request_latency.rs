@@ -16,7 +16,7 @@ impl RequestLatency {
         self.distribution.record(latency.ns());
     }
 
-    /// Work that serves nothing has no throughput, rather than one of 0.
+    /// Reports the results. A workload without requests has no throughput, rather than one of 0.
     pub fn report(&self, window: Window, values: &mut Values) {
         values.set_distribution("request_latency", &self.distribution);
         let served = self.distribution.count();

@@ -1,4 +1,4 @@
-//! Context switches and migrations: the sums of what each task counted.
+//! Context switches and migrations, summed over tasks.
 
 use super::measured::Values;
 use super::task_account::TaskAccount;

@@ -2,7 +2,7 @@ use super::*;
 use crate::Metrics;
 use goodness_core::{Class, CpuSet, Event, Nice, Observer, WakeSource};
 
-/// A stream of events written by hand.
+/// A hand-written event stream.
 struct Stream(Metrics);
 
 impl Stream {

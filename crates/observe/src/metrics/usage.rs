@@ -1,5 +1,5 @@
-//! Utilisation and the judged tasks' share of the CPU time there was. A CPU is busy while a task runs there; that
-//! the tasks' times add up to the CPUs' is what the checker `conservation` is for.
+//! Utilisation, and the judged tasks' share of the available CPU time. A CPU is busy while a task runs on it. The
+//! checker `conservation` verifies that the tasks' times add up to the CPUs'.
 
 use super::Window;
 use super::measured::Values;

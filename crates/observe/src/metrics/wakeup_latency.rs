@@ -1,5 +1,5 @@
-//! Wake-up latency: from the first waking of a wait to the switch-in that follows. A wait that the end of the run
-//! cuts off has no latency yet; it is counted apart.
+//! Wake-up latency: from the first wake-up of a wait to the next switch-in. A wait that the end of the run cuts off has
+//! no latency and is counted separately.
 
 use super::measured::Values;
 use super::task_account::TaskAccount;
@@ -41,13 +41,13 @@ impl WakeupLatency {
         self.per_task.block(task, Place::of(latency.ns()))
     }
 
-    /// Loads such a block into the CPU's caches.
+    /// Prefetches such a block into the CPU's caches.
     #[inline]
     pub fn load(&self, block: u32) -> u64 {
         u64::from(self.per_task.load(block))
     }
 
-    /// A wait that began with a waking is not over at the end.
+    /// Counts a wait after a wake-up that is open at the end.
     pub fn cut_off(&mut self) {
         self.unfinished += 1;
     }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// Arrivals of a submitter that follow each other faster than this are taken as one plug …
 const PLUG_GAP: Span = Span::from_us(10);
-/// … which lasts this long at most. Choices: preparing a piece takes a few microseconds.
+/// Longest duration of a plug. A choice: preparing an I/O takes a few microseconds.
 const PLUG: Span = Span::from_us(100);
 /// Most queued I/Os without an issue whose submitter is remembered. A choice.
 const OWNERS_MAX: usize = 1 << 17;

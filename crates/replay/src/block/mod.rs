@@ -40,7 +40,7 @@ use survey::Survey;
 /// Default disk, if the trace has no service times.
 pub const DEFAULT_DEVICE: &str = "sata-7200-4tb";
 
-/// The most disks of one replay; one number less than twelve bits hold.
+/// Limit of disks in one replay: one less than the 4096 numbers of 12 bits.
 const VOLUMES_MAX: usize = 4095;
 
 /// Events of the trace to submit.
@@ -49,7 +49,7 @@ pub enum Events {
     /// Arrivals at the block layer.
     #[default]
     Queue,
-    /// Issues to the device: what the recorded elevator made of it.
+    /// Issues to the device: the order the recorded elevator chose.
     Issue,
 }
 
@@ -67,22 +67,22 @@ pub struct Options {
 /// Counts of what the replay leaves out or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Pieces of disks that hand them on to others of the trace.
+    /// I/Os of disks that pass them on to other disks of the trace.
     pub stacked: u64,
-    /// Pieces later than a day after the first.
+    /// I/Os more than a day after the first.
     pub late: u64,
-    /// Pieces without a length.
+    /// I/Os without a length.
     pub empty: u64,
     /// Writes whose durability flags are not replayed.
     pub marks: u64,
     /// I/Os without a completion in the trace.
     pub never_done: u64,
-    /// Pieces put elsewhere because the device ends before them.
+    /// I/Os moved because the device is too small for them.
     pub wrapped: u64,
 }
 
 impl Lost {
-    /// Each count with what it means.
+    /// Each count with its meaning.
     #[must_use]
     pub fn counted(&self) -> [(&'static str, u64); 6] {
         [
@@ -138,7 +138,7 @@ impl BlockReplay {
     }
 }
 
-/// Refuses a trace that does not have what `options` ask for.
+/// Refuses a trace that lacks the events `options` need.
 fn refuse(name: &str, survey: &Survey, about: &About, options: &Options) -> Result<(), String> {
     if options.events == Events::Issue && survey.issues == 0 {
         return Err(format!(

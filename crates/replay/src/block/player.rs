@@ -12,7 +12,7 @@ pub(super) struct Timing {
     off: Histogram,
     /// Number of submissions later than recorded.
     late: u64,
-    /// The latest of all submissions, in the replay and as recorded.
+    /// Time of the last submission, in the replay and as recorded.
     last: (Time, Time),
 }
 
@@ -23,7 +23,7 @@ impl Timing {
         self.last = (self.last.0.max(now), self.last.1.max(recorded));
     }
 
-    /// All of it in a sentence; `None` when nothing was submitted.
+    /// Summary in one sentence; `None` when nothing was submitted.
     pub fn sentence(&self) -> Option<String> {
         let mean = rounded(self.off.mean()? as u64);
         let (p99, count) = (rounded(self.off.quantile(9_900)?), self.off.count());
@@ -64,7 +64,7 @@ pub(super) struct Player {
     which: usize,
     at: usize,
     next: Next,
-    /// At the recorded times; otherwise after what was recorded before it.
+    /// Open loop: submits at recorded times instead of after the recorded predecessor.
     open: bool,
     timing: Shared,
 }

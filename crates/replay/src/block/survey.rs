@@ -12,7 +12,7 @@ const SERVICES_MAX: usize = 1 << 20;
 /// Mean random read time from which a disk counts as rotating. A choice between the two kinds: flash takes a tenth of
 /// it, half a revolution at 15 000 rpm twice as much.
 const TURNS_NS: u64 = 1_000_000;
-/// The deepest device made from a trace. A choice: beyond it the trace misses completions.
+/// Largest queue depth taken from a trace. A choice: a deeper queue means that the trace lacks completions.
 const DEPTH_MAX: u32 = 1024;
 /// Largest command of a device made from a trace, in sectors, unless a larger one was seen: 512 KiB.
 const COMMAND: u32 = 1024;
@@ -36,7 +36,7 @@ pub(super) struct Seen {
     /// One service time in this many is kept.
     stride: u64,
     served: u64,
-    /// By operation, where the last one ended.
+    /// End of the last I/O, by operation.
     last: [u64; 4],
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Seen {
 pub(super) enum Role {
     /// It is replayed, as this volume.
     Volume(u16),
-    /// It hands what it gets to others, which are in the trace too.
+    /// Passes its I/O on to other disks of the trace.
     Stacked,
 }
 

@@ -41,7 +41,7 @@ fn recovered(lines: &[String]) -> BlockReplay {
     read(lines, &Options::default()).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// The steps of a task, each at the same instant.
+/// The steps of a task, all at the same instant.
 fn steps(replay: &BlockReplay, task: usize) -> Vec<Step> {
     let mut work = replay.build(Seed(1), 0);
     let behaviour = &mut work.tasks[task].behaviour;
@@ -66,7 +66,7 @@ fn told(replay: &BlockReplay, task: usize) -> Vec<String> {
     steps(replay, task).iter().map(tell).collect()
 }
 
-/// Two reads one after the other, with 50 us of thinking between them.
+/// Two sequential reads, with 50 µs of think time between them.
 fn chain() -> Vec<String> {
     vec![
         queue(0, 9, "R 8 + 8"),

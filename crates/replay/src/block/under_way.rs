@@ -20,7 +20,7 @@ struct Piece {
     queued: Time,
 }
 
-/// Pieces under way.
+/// I/Os in flight.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     pieces: BTreeMap<Key, Piece>,
@@ -30,7 +30,7 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// A piece of `task` begins. `sectors` is 0 for a flush.
+    /// Starts an I/O of `task`. `sectors` is 0 for a flush.
     pub fn begin(&mut self, now: Time, volume: u16, sector: u64, sectors: u32, task: u32) {
         let key = (volume, if sectors == 0 { FLUSH } else { sector }, self.begun);
         self.begun += 1;

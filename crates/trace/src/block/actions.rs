@@ -28,9 +28,9 @@ pub(crate) fn device(text: &[u8]) -> Option<DeviceNumber> {
 pub(crate) struct Tail<'a> {
     pub sector: u64,
     pub sectors: u64,
-    /// Behind `/`: where it was cut.
+    /// After `/`: the sector of a split.
     pub cut: Option<u64>,
-    /// Behind `<-`: where it came from.
+    /// After `<-`: the origin of a remap.
     pub from: Option<(DeviceNumber, u64)>,
     /// Text in the bracket: a name or an error number.
     pub bracket: &'a [u8],
@@ -39,7 +39,8 @@ pub(crate) struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    /// Reads what follows the letters. Names may hold brackets, hence the last opening one that begins a word counts.
+    /// Parses the text after the letters. Names may contain brackets, so the last opening bracket at the start of a
+    /// word counts.
     pub fn read(text: &'a [u8]) -> Option<Tail<'a>> {
         let text = text.trim_ascii();
         let mut tail = Tail::default();
@@ -99,7 +100,7 @@ pub(crate) struct Action<'a> {
 /// A stage whose details are in the tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Complete as it is.
+    /// A complete record.
     Plain(BlockStage),
     /// A completion, with its error in the bracket.
     Complete,
@@ -151,7 +152,7 @@ impl Action<'_> {
         Ok(record)
     }
 
-    /// The record without operation and place, and whether it needs none.
+    /// The record without operation and sector, and whether it needs none.
     fn outline(&self, disk: DiskId) -> (BlockRecord, bool) {
         let stage = match self.stage {
             Stage::Plain(stage) => stage,

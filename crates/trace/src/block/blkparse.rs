@@ -33,7 +33,7 @@ fn recognises(line: &[u8]) -> bool {
     matches!(Columns::read(line), Ok(Some(columns)) if stage_of(columns.action).is_some())
 }
 
-/// The columns before the operation's place.
+/// The columns before the sector.
 struct Columns<'a> {
     disk: DeviceNumber,
     front: Front,
@@ -43,7 +43,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// `Ok(None)`: no such line.
+    /// Parses the columns. `Ok(None)`: not such a line.
     fn read(line: &'a [u8]) -> Result<Option<Columns<'a>>, Fault> {
         let mut rest = line;
         let Some(disk) = device(word(&mut rest)) else { return Ok(None) };
@@ -62,7 +62,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Takes the first word off.
+/// Splits off the first word.
 fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let text = rest.trim_ascii_start();
     let end = text.iter().position(|b| matches!(b, b' ' | b'\t')).unwrap_or(text.len());

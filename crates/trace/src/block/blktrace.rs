@@ -107,7 +107,7 @@ pub(crate) fn order_of(head: &[u8]) -> Option<ByteOrder> {
     (0..head.len()).find_map(order)
 }
 
-/// Whether `head` begins with a record, or is no text and has one.
+/// Whether `head` starts with a record, or is binary and contains one.
 pub(crate) fn recognises(head: &[u8]) -> bool {
     let first = |order| magic(head, order).is_some();
     first(ByteOrder::Little) || first(ByteOrder::Big) || (head.contains(&0) && order_of(head).is_some())
@@ -140,7 +140,7 @@ macro_rules! number {
 }
 
 impl Header {
-    /// The header at the beginning of `bytes`, of which there are at least as many as its version needs.
+    /// Decodes the header at the start of `bytes`, which must hold at least the length of its version.
     #[inline]
     pub fn decode(bytes: &[u8], version: BlktraceVersion, order: ByteOrder) -> Header {
         // Where action, pid, device, CPU, error and payload stand.
@@ -176,7 +176,7 @@ impl Header {
         self.categories() & category::NOTIFY != 0
     }
 
-    /// Whether a header that begins with the right magic is one: what no kernel writes shows junk.
+    /// Whether a header with the right magic is plausible; values no kernel writes are junk.
     pub const fn is_plausible(&self) -> bool {
         self.event() <= 31 && self.cpu <= 0xffff
     }

@@ -18,7 +18,7 @@ const FOLLOWED_MAX: usize = 4096;
 /// A larger step in the sequence numbers is damage, not loss.
 const LOSS_MAX: u32 = 1 << 20;
 
-/// A record with what orders it among those of other files.
+/// A record with its sort key among the records of other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sequenced {
     pub record: BlockRecord,
@@ -188,7 +188,7 @@ impl<'a> BlktraceFile<'a> {
         self.consume(len);
     }
 
-    /// At the end: what is left is no whole record.
+    /// Handles the end of the file, where an incomplete record may be left.
     fn finish(&mut self, about: &mut About) {
         let left = self.end - self.start;
         if left > 0 && !self.in_damage {

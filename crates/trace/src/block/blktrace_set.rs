@@ -29,7 +29,7 @@ impl<'a> BlktraceSet<'a> {
         BlktraceSet { files, next, order: BinaryHeap::new(), begun: false, count: 0 }
     }
 
-    /// Puts the next record of a file in its place.
+    /// Replaces the head of `file` by the file's next record.
     fn advance(&mut self, file: usize, about: &mut About) {
         self.next[file] = self.files[file].next(about);
         if let Some(Sequenced { record, sequence }) = self.next[file] {

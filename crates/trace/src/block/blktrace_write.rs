@@ -7,10 +7,10 @@ use goodness_core::{DiskId, Operation, SECTOR_BYTES};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Major number of disks that have only a name: Linux leaves it to local use.
+/// Major number for disks known only by name, from Linux' range for local use.
 const LOCAL_MAJOR: u32 = 240;
 
-/// Writes one file of blktrace records. Response times have no place in it: they follow from issue and completion.
+/// Writes one file of blktrace records. The format has no response times: they follow from issue and completion.
 pub struct BlktraceWriter<W: Write> {
     to: W,
     version: BlktraceVersion,
@@ -53,10 +53,10 @@ impl<W: Write> BlktraceWriter<W> {
         self.put(&header, &payload)
     }
 
-    /// Writes that process `pid` is called `name`.
+    /// Writes the name of process `pid`.
     ///
     /// # Errors
-    /// What writing meets.
+    /// The error of the write.
     pub fn process(&mut self, pid: u32, name: &str) -> io::Result<()> {
         let mut payload = [0; 16];
         let len = name.len().min(15);
@@ -64,10 +64,10 @@ impl<W: Write> BlktraceWriter<W> {
         self.put(&Fields { action: category::NOTIFY << 16, pid, ..Fields::default() }, &payload)
     }
 
-    /// The writer underneath.
+    /// Flushes, and returns the underlying writer.
     ///
     /// # Errors
-    /// What flushing meets.
+    /// The error of the flush.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)

@@ -3,11 +3,11 @@
 /// A decimal number in whole units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decimal {
-    /// Units; what is smaller than one is cut off.
+    /// Units; fractions are truncated.
     Units(u64),
     /// Negative, or beyond 64 bits.
     Impossible,
-    /// Something else.
+    /// Anything else.
     No,
 }
 

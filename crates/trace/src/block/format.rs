@@ -28,7 +28,7 @@ pub struct BlockFormat {
     pub carries: Carries,
     /// Instructions to record it.
     pub how_to_record: &'static str,
-    /// Whether its times are taken relative to the first record, since its clock began long before.
+    /// Whether times are relative to the first record, because the clock started long before.
     pub(crate) from_first: bool,
     pub(crate) reads: Reads,
 }

@@ -15,7 +15,7 @@ pub const BLOCK_FORMATS: &[BlockFormat] = &[
     disksim::FORMAT,
 ];
 
-/// The format of what begins with `head`.
+/// Detects the format of a file that starts with `head`.
 pub(crate) fn recognise(head: &[u8]) -> Option<&'static BlockFormat> {
     if blktrace::recognises(head) {
         return Some(&BLOCK_FORMATS[0]);

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hasher};
 /// Most I/Os per generation. Up to two generations are kept; older ones are dropped.
 const GENERATION: usize = 1 << 16;
 
-/// A piece of I/O under way.
+/// An I/O in flight.
 #[derive(Clone, Copy)]
 struct Begun {
     at: Time,

@@ -33,7 +33,7 @@ pub struct BlockTrace<'a> {
     order: Reorder<Numbered>,
     pairs: Pairs,
     about: About,
-    /// The first record's time, where times are counted from there.
+    /// Time of the first record, if times are relative to it.
     base: Option<u64>,
     state: State,
 }

@@ -53,7 +53,7 @@ pub enum BlockStage {
     Abort,
 }
 
-/// Marks of a piece of I/O: a set.
+/// The set of flags of an I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BlockFlags(u8);
 

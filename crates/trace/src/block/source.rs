@@ -17,7 +17,7 @@ pub struct Carries {
     pub completions: bool,
     /// Process of the submitter.
     pub processes: bool,
-    /// Marks such as sync, meta and durable.
+    /// Flags such as sync, meta and durable.
     pub flags: bool,
 }
 
@@ -81,6 +81,6 @@ pub(crate) trait Source {
     fn next(&mut self, about: &mut About) -> Result<Option<Numbered>, TraceError>;
     /// Bytes read so far.
     fn bytes(&self) -> u64;
-    /// The place reached, for sentences.
+    /// The current position, for messages.
     fn reached(&self) -> String;
 }

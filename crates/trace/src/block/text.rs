@@ -12,7 +12,7 @@ use std::io;
 /// Reason a line yields no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is left out and counted.
+    /// Skipped and counted.
     Left(Repair),
     /// The whole file cannot be used, for this reason.
     Refused(String),
@@ -92,7 +92,7 @@ impl Source for Text<'_> {
     }
 }
 
-/// Reading failed in the middle: what came before is kept.
+/// Handles a read error in the middle: the records before it are kept.
 #[cold]
 fn stopped(path: &str, line: u64, source: io::Error, about: &mut About) -> Result<Option<Numbered>, TraceError> {
     about.repairs.add(Repair::TruncatedEnd, 1, line);

@@ -12,9 +12,9 @@ pub enum Fate {
     /// None: it ends by itself.
     #[default]
     Stays,
-    /// A preemption is on its way.
+    /// Preemption requested.
     Stops,
-    /// A preemption is on its way, and then the task goes to another CPU's queue.
+    /// Preemption requested, followed by a migration to this CPU's queue.
     Moves(CpuId),
 }
 
@@ -47,7 +47,7 @@ impl Host {
         self.asked.clear();
     }
 
-    /// Has the kernel end the turn of `task`, unless that is on its way.
+    /// Asks the kernel to preempt `task`, unless it was asked already.
     fn stop(&mut self, cpu: CpuId, task: TaskId, fate: Fate) {
         let turn = &mut self.turns[cpu.index()];
         if turn.fate == Fate::Stays {

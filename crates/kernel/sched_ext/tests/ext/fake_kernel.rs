@@ -171,7 +171,7 @@ impl FakeKernel {
         self.tell(Kind::Ready, key, at.unwrap_or(0), 0);
     }
 
-    /// The running task of a CPU goes over to another class.
+    /// Moves the running task of a CPU to another scheduling class.
     pub fn change_class(&mut self, cpu: usize) {
         let turn = self.cpus[cpu].take().expect("somebody runs there");
         self.tell(Kind::Left, turn.key, cpu, flag::WAS_RUNNING);

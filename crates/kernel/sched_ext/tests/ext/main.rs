@@ -56,7 +56,7 @@ fn a_change_of_nice_reaches_the_policy_and_keeps_the_turn_on_the_cpu() {
     assert_eq!(kernel.host.strays(), 0);
 }
 
-/// Mixed work under `policy`; what it did is replayed through a fresh one. CPU time in all, in ns.
+/// Runs mixed work under `policy`, and replays its log through a fresh policy. Returns the total CPU time in ns.
 fn mixed_work(policy: &str) -> u64 {
     let nice = |nice| Work { nice, ..Work::HOG };
     let works = [Work::HOG, nice(5), SLEEPER, nice(-3), SLEEPER, Work { nice: 10, ..SLEEPER }];

@@ -18,7 +18,7 @@ use goodness_core::Seed;
 use goodness_ublk::disks::{Done, Job, LoopDisk, What, run};
 
 const BYTES: u64 = 1 << 30;
-/// Requests that the device takes at a time; the jobs have 29 under way.
+/// Queue depth of the device; the jobs have 29 I/Os in flight.
 const TAGS: u32 = 4;
 const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// Name, operation, bytes, queue depth.

@@ -7,7 +7,7 @@ use super::{ELEVATORS, JOBS, Seen};
 /// Fewest rounds for an order to count as measured; all must agree. By chance, one pair in 32 would.
 const ROUNDS: usize = 6;
 
-/// The numbers of `place`, a text of TOML.
+/// The numbers of `place` from a TOML text.
 pub fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel = kernel.trim().split(['-', '+']).next().unwrap_or_default();

@@ -33,7 +33,7 @@ pub fn stays(trace: &str) -> Vec<Stay> {
     stays
 }
 
-/// The model of all `runs` together, as text.
+/// The service-time model of all `runs` combined, as text.
 pub fn service(mut runs: Vec<Vec<Stay>>, is_rotational: bool) -> String {
     let kind = |stay: &Stay| (stay.op == Operation::Read, stay.sectors);
     let mut counts: BTreeMap<(bool, u32), usize> = BTreeMap::new();

@@ -34,7 +34,7 @@ struct Completion {
 /// Buffer alignment required by direct I/O.
 const ALIGNMENT: usize = 4096;
 
-/// Slots for so many pieces of I/O at a time, each with its buffer.
+/// Slots for concurrent I/Os, each with its buffer.
 pub struct Ring {
     context: libc::c_ulong,
     bytes: usize,
@@ -80,7 +80,7 @@ impl Ring {
         })
     }
 
-    /// Hands over `pieces` with one call, which plugs them together. Their slots must be free.
+    /// Submits `pieces` in one call, which plugs them together. Their slots must be free.
     pub fn submit(&mut self, pieces: &[Piece]) -> io::Result<()> {
         self.pointers.clear();
         for piece in pieces {

@@ -28,17 +28,17 @@ pub enum What {
 pub struct Job {
     /// Operation.
     pub what: What,
-    /// Bytes of a piece, a power of two of at least 512.
+    /// Bytes of an I/O: a power of two of at least 512.
     pub bytes: u32,
-    /// Pieces under way.
+    /// I/Os in flight.
     pub depth: u32,
-    /// Pieces that are handed over with one call, which plugs them together.
+    /// I/Os submitted in one call, which plugs them together.
     pub batch: u32,
-    /// Pieces after which it ends.
+    /// Number of I/Os of the job.
     pub pieces: u64,
     /// Time after which it ends.
     pub time: Duration,
-    /// The only CPU it runs on, if it is to stay on one.
+    /// The CPU to pin it to, if any.
     pub cpu: Option<u32>,
 }
 
@@ -47,11 +47,11 @@ pub struct Job {
 pub struct Done {
     /// Thread id of the job, as in the trace.
     pub thread: u32,
-    /// Pieces done.
+    /// I/Os completed.
     pub pieces: u64,
     /// From the common start until the last was done.
     pub time: Duration,
-    /// From submission to completion, of each piece in order of completion.
+    /// Latency from submission to completion, in order of completion.
     pub latencies: Vec<Duration>,
 }
 
@@ -76,7 +76,7 @@ pub fn run(device: &Path, bytes: u64, jobs: &[Job], seed: Seed) -> Result<Vec<Do
     })
 }
 
-/// The places of a job in the order of their use.
+/// The positions of a job's I/Os, in order of use.
 struct Places {
     order: Vec<u32>,
     next: usize,

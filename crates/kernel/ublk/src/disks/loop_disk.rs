@@ -14,11 +14,11 @@ use goodness_restore::{Action, MARK, Restore, Undo};
 
 const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
-/// The device detaches when the last who has it open closes it.
+/// The device detaches at its last close.
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 /// Past the page cache of the file.
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Numbers below are left to others: a machine has its first few from the start.
+/// Lowest number used; a machine has lower ones from the start.
 const FIRST_NUMBER: u32 = 64;
 /// The name of the file behind a device.
 const IMAGE: &str = "goodness-disk.img";
@@ -206,7 +206,7 @@ fn free_number(first: u32) -> Result<u32, DiskError> {
 /// Backing of a device.
 #[derive(Clone, Copy)]
 enum Backing {
-    /// A sparse file of so many bytes.
+    /// A sparse file of this many bytes.
     File(u64),
     /// The loop device of this number.
     Loop(u32),

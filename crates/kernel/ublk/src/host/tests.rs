@@ -32,7 +32,7 @@ struct UnderWay {
 #[derive(Clone, Copy)]
 struct Asked {
     io: Io,
-    /// Sequence number of a write, or what a read must find.
+    /// Sequence number of a write, or the one a read must find.
     value: u64,
     /// Writes completed before it was submitted.
     answered_before: usize,
@@ -78,7 +78,7 @@ impl Bench {
         }
     }
 
-    /// Some pieces arrive together, neighbours among them.
+    /// Submits some I/Os together, adjacent ones among them.
     fn ask(&mut self) {
         let mut ios = Vec::new();
         let mut block = self.rng.below(BLOCKS as u64) as usize;
@@ -139,7 +139,7 @@ impl Bench {
         }
     }
 
-    /// The backing finishes one of what it has, whichever.
+    /// Completes one random transfer of the backing.
     fn finish_one(&mut self) {
         if self.under_way.is_empty() {
             return;

@@ -21,7 +21,7 @@ use goodness_trace::block::{BlockRecord, BlockStage};
 pub struct Agreement {
     /// Requests that the kernel chose.
     pub choices: u64,
-    /// Choices that the simulated elevator made too.
+    /// Choices on which the simulated elevator agreed.
     pub agreed: u64,
     /// Choices with only one request waiting, which any elevator makes.
     pub forced: u64,
@@ -34,7 +34,7 @@ impl Agreement {
     }
 }
 
-/// So many histories are followed at a time.
+/// Limit of histories followed at a time.
 const HISTORIES: usize = 6;
 
 /// Window, in events, within which another CPU may have chosen at the same time.
@@ -69,7 +69,7 @@ pub fn agreement<E: RegisteredElevator + Clone>(records: &[BlockRecord], facts: 
     agreement
 }
 
-/// A state and what happened since its last choice.
+/// A state, and the events since its last choice.
 type History<E> = (Replay<E>, VecDeque<BlockRecord>);
 
 /// Keeps the histories in which the elevator chose `number`, or else the next request of another CPU, likeliest first.

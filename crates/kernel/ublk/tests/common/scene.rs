@@ -1,4 +1,4 @@
-//! The disk, the load and what is counted in a recording.
+//! The disk, the load and the counters of a recording.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 /// Bytes of the disk.
 pub const BYTES: u64 = 1 << 30;
 
-/// A memory-backed folder if there is one: what is behind the device does not matter here.
+/// A folder in memory, if there is one: the storage behind the device does not matter here.
 pub fn below() -> &'static Path {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory } else { Path::new("/var/tmp") }
@@ -38,7 +38,7 @@ pub fn hindrance() -> Option<String> {
     (!lacks.is_empty()).then(|| format!("this kernel lacks {}", lacks.join(" and ")))
 }
 
-/// A job of 4 KiB pieces, reads and writes.
+/// A job of 4 KiB reads and writes.
 pub fn mixed(depth: u32, batch: u32, pieces: u64) -> Job {
     Job { what: What::Both, bytes: 4096, depth, batch, pieces, time: Duration::from_secs(60), cpu: None }
 }
@@ -73,7 +73,7 @@ pub fn count(records: &[BlockRecord], is_counted: impl Fn(BlockStage) -> bool) -
     records.iter().filter(|record| is_counted(record.stage)).count()
 }
 
-/// The share of issues that begin at a higher sector than the one before.
+/// Fraction of issues at a higher sector than the previous issue.
 pub fn ascending(records: &[BlockRecord]) -> f64 {
     let issues = records.iter().filter(|record| record.stage == BlockStage::Issue);
     let sectors: Vec<u64> = issues.map(|record| record.sector).collect();
