@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::words::quoted;
-use goodness::{Arrivals, BlockEvents, OpenOptions, Others};
+use goodness::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions};
 use goodness_core::Span;
 
 /// Options for reading inputs.
@@ -17,6 +17,9 @@ pub struct InputOptions {
     /// Replay of wake-ups from outside a recording.
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Delays)]
     pub arrivals: ArrivalsChoice,
+    /// What the tasks of a recording do once their recorded work is done.
+    #[arg(long, value_enum, default_value_t = EndsChoice::Open)]
+    pub ends: EndsChoice,
     /// Leave out tasks that do not belong to the recorded command.
     #[arg(long)]
     pub without_others: bool,
@@ -58,6 +61,16 @@ pub enum ArrivalsChoice {
     Recorded,
 }
 
+/// What tasks do once their recorded work is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum EndsChoice {
+    /// Go on as recorded; every policy is measured in the recorded window.
+    #[default]
+    Open,
+    /// Nothing: the recorded work is replayed until it is done.
+    Recorded,
+}
+
 impl InputOptions {
     /// Converts to the library's options.
     ///
@@ -68,11 +81,14 @@ impl InputOptions {
         Ok(OpenOptions {
             machine: self.machine.clone(),
             lenient: self.lenient,
-            arrivals: match self.arrivals {
-                ArrivalsChoice::Delays => Arrivals::Delays,
-                ArrivalsChoice::Recorded => Arrivals::Recorded,
+            replay: ReplayOptions {
+                arrivals: match self.arrivals {
+                    ArrivalsChoice::Delays => Arrivals::Delays,
+                    ArrivalsChoice::Recorded => Arrivals::Recorded,
+                },
+                others: if self.without_others { Others::LeftOut } else { Others::Compete },
+                ends: if self.ends == EndsChoice::Recorded { Ends::Recorded } else { Ends::Open },
             },
-            others: if self.without_others { Others::LeftOut } else { Others::Compete },
             recorded_by: self.recorded_by.clone(),
             device: self.device.clone(),
             block_events: self.block_events.map(|choice| match choice {
@@ -97,11 +113,12 @@ impl InputOptions {
             words.extend([option.to_string(), quoted(value)]);
         }
         let arrivals = (self.arrivals == ArrivalsChoice::Recorded).then_some("--arrivals recorded");
+        let ends = (self.ends == EndsChoice::Recorded).then_some("--ends recorded");
         let lenient = self.lenient.then_some("--lenient");
         let without_others = self.without_others.then_some("--without-others");
         let block_only = self.block_only.then_some("--block-only");
         let events = (self.block_events == Some(BlockEventsChoice::Issue)).then_some("--block-events issue");
-        let switches = [arrivals, lenient, without_others, block_only, events];
+        let switches = [arrivals, ends, lenient, without_others, block_only, events];
         words.extend(switches.into_iter().flatten().map(String::from));
         words.join(" ")
     }

@@ -61,10 +61,9 @@ mod work;
 
 pub use again::Again;
 pub use contender::Contender;
-pub use goodness_replay::Others;
 pub use goodness_report::Report;
 pub use kernel::own_policy;
-pub use open::{Arrivals, BlockEvents, OpenOptions, machine, open, open_recording};
+pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};
 pub use plan::{Plan, Timelines};
 pub use progress::{Progress, Watch, unwatched};
 pub use recorded::Recorded;

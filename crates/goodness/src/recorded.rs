@@ -9,6 +9,16 @@ pub struct Recorded {
     pub policy: PolicySpec,
     /// Metrics of the recording.
     pub measured: Measured,
-    /// Each replayed task's number in the recording.
-    pub(crate) tasks: Vec<usize>,
+    /// CPUs of the recorded machine.
+    pub(crate) cpus: usize,
+    /// Each replayed task, as recorded.
+    pub(crate) tasks: Vec<RecordedTask>,
+}
+
+/// A replayed task, as recorded.
+pub(crate) struct RecordedTask {
+    /// Its number in the recording.
+    pub recorded: usize,
+    /// Its name; not unique.
+    pub name: String,
 }

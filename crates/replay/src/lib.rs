@@ -17,9 +17,11 @@ pub mod block;
 pub mod causes;
 pub mod clock;
 pub mod conversations;
+mod draft;
 pub mod history;
 pub mod loop_rounds;
 pub mod machine;
+pub mod open_end;
 pub mod participants;
 pub mod player;
 mod priority;
@@ -32,17 +34,18 @@ pub mod unknowns;
 pub use history::History;
 pub use machine::{Delays, Figure, RecordedMachine, machine_of};
 pub use participants::Participant;
-pub use recover::{Arrivals, Others, recover};
+pub use recover::{Arrivals, Ends, Others, ReplayOptions, recover};
 pub use recovered::{Recovered, RecoveredTask};
 pub use unknowns::Unknowns;
 
 use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
 use loop_rounds::RoundState;
-use player::Player;
+use player::{Cast, Player};
 use program::permuted;
 use std::sync::Arc;
 
-/// A replay ends at the latest after this many times the recording's length, plus ten seconds.
+/// A replay of work that was over in the recording, and is not done after this many times its length and ten seconds,
+/// ends there.
 const LENGTHS_MAX: u64 = 20;
 
 /// A recovered recording as a workload.
@@ -64,6 +67,26 @@ impl Replay {
     pub fn recovered(&self) -> &Recovered {
         &self.recovered
     }
+
+    /// What the players of one run share, and the channels that they use: edges, rounds, one for each task that may be
+    /// forked again, and one that nobody posts.
+    fn cast(&self) -> (Arc<Cast>, Vec<ChannelKind>) {
+        let Recovered { edges, ref rounds, ref going_on, ref delays, length, ref tasks, .. } = self.recovered;
+        let forks = Channel(edges + rounds.rounds());
+        let channels = vec![ChannelKind::Semaphore; forks.0 as usize + tasks.len() + 1];
+        let rounds = RoundState::new(Arc::clone(rounds), Channel(edges));
+        (Arc::new(Cast { rounds, going_on: going_on.clone(), delays: delays.clone(), forks, length }), channels)
+    }
+
+    /// Every policy is measured in the recorded window. Work that was over in the recording is replayed until it is over;
+    /// a recording full of repairs can ask for more CPU time than there is, and ends all the same.
+    fn horizon(&self) -> Time {
+        let length = self.recovered.length;
+        match self.recovered.is_over {
+            true => Time::ZERO + length * LENGTHS_MAX + Span::from_s(10),
+            false => Time::ZERO + length,
+        }
+    }
 }
 
 impl WorkloadSource for Replay {
@@ -77,9 +100,7 @@ impl WorkloadSource for Replay {
     }
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let Recovered { edges, ref rounds, .. } = self.recovered;
-        let rounds = Arc::new(RoundState::new(Arc::clone(rounds), Channel(edges)));
-        let channels = vec![ChannelKind::Semaphore; rounds.never().0 as usize + 1];
+        let (cast, channels) = self.cast();
         let seed = seed.stream("replay", replication.into());
         let tasks = self.recovered.tasks.iter().enumerate().map(|(index, task)| {
             let ops = match replication {
@@ -92,13 +113,11 @@ impl WorkloadSource for Replay {
                 name: task.participant.name.clone(),
                 start: task.start,
                 task: spec,
-                behaviour: Box::new(Player::new(ops, Arc::clone(&rounds))),
+                behaviour: Box::new(Player::new(ops, Arc::clone(&cast))),
                 judged: task.participant.judged,
             }
         });
-        // A recording full of repairs can ask for more CPU time than its length holds: the replay ends all the same.
-        let horizon = Some(Time::ZERO + self.recovered.length * LENGTHS_MAX + Span::from_s(10));
-        Workload { tasks: tasks.collect(), channels, horizon, ..Workload::default() }
+        Workload { tasks: tasks.collect(), channels, horizon: Some(self.horizon()), ..Workload::default() }
     }
 
     fn id_of(&self, task: TaskId) -> u64 {

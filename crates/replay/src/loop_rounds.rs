@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Turns that may be taken in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Round {
-    /// Number of turns.
+    /// Its first turn.
+    first: u32,
+    /// How many turns it has.
     count: u32,
     /// Instruction at which the programme continues after it.
     after: u32,
@@ -27,6 +29,8 @@ struct Round {
 struct Turn {
     round: u32,
     begin: u32,
+    /// Whether its answer comes from nobody after the first lap.
+    is_unanswered: bool,
 }
 
 /// All turns of all programmes.
@@ -37,11 +41,12 @@ pub struct LoopRounds {
 }
 
 impl LoopRounds {
-    /// Finds rounds and turns in programmes whose [`Act::Turn`] and [`Act::Answer`] name replies (`answers` in number),
-    /// and makes them name rounds and turns. Replies that start no turn are removed.
+    /// Finds rounds and turns in programmes whose [`Act::Turn`] and [`Act::Answer`] name answers, of which there are
+    /// one for each entry of `unanswered`, and makes them name rounds and turns. Answers that no turn begins with are
+    /// left out; those marked in `unanswered` are given by nobody after the first lap.
     #[must_use]
-    pub fn arrange(programmes: &mut [Vec<Op>], answers: usize) -> LoopRounds {
-        let mut turn_of = vec![None; answers];
+    pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool]) -> LoopRounds {
+        let mut turn_of = vec![None; unanswered.len()];
         let (mut turns, mut rounds) = (0, 0);
         for ops in programmes.iter_mut() {
             *ops = in_rounds(ops, &mut rounds, |answer| {
@@ -56,6 +61,11 @@ impl LoopRounds {
         for ops in programmes.iter() {
             found.add(ops);
         }
+        for (turn, is_unanswered) in turn_of.iter().zip(unanswered) {
+            if let Some(turn) = turn {
+                found.turns[*turn as usize].is_unanswered = *is_unanswered;
+            }
+        }
         found
     }
 
@@ -63,10 +73,12 @@ impl LoopRounds {
         let mut first = self.turns.len() as u32;
         for (place, op) in ops.iter().enumerate() {
             match op.act() {
-                Act::Turn(round) => self.turns.push(Turn { round, begin: place as u32 + 1 }),
+                Act::Turn(round) => {
+                    self.turns.push(Turn { round, begin: place as u32 + 1, is_unanswered: false });
+                }
                 Act::RoundEnd(_) => {
                     let count = self.turns.len() as u32 - first;
-                    self.rounds.push(Round { count, after: place as u32 + 1 });
+                    self.rounds.push(Round { first, count, after: place as u32 + 1 });
                     first += count;
                 }
                 _ => {}
@@ -108,9 +120,7 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
 /// Whether an instruction has a fixed order: it may wait, or is the last.
 fn has_its_order(act: Act) -> bool {
     match act {
-        Act::Sleep(_) | Act::SleepUntil(_) | Act::Wait(_) | Act::WaitUninterruptible(_) | Act::Exit | Act::Unknown => {
-            true
-        }
+        Act::Sleep(_) | Act::SleepUntil(_) | Act::Wait(_) | Act::WaitUninterruptible(_) | Act::Exit | Act::Cut => true,
         Act::Run(_) | Act::Post(_) | Act::Answer(_) | Act::Turn(_) | Act::RoundEnd(_) | Act::Fork(_) | Act::Nice(_) => {
             false
         }
@@ -143,7 +153,35 @@ fn without_idle_answers(ops: &[Op], turn_of: &[Option<u32>]) -> Vec<Op> {
 #[derive(Debug)]
 struct Ready {
     links: Links,
-    rounds: Vec<List>,
+    rounds: Vec<ReadyRound>,
+    /// For each turn the answers that came before the loop began the lap they are for.
+    early: Vec<u32>,
+}
+
+/// The turns of one round that are ready.
+#[derive(Clone, Debug, Default)]
+struct ReadyRound {
+    turns: List,
+    /// How often the round was run through before.
+    lap: u32,
+    /// Turns in the list whose answers came early: the channel was not posted for them.
+    early: u32,
+}
+
+impl Ready {
+    /// Begins the next lap of `round`, whose number is `index`: answers that came early count now.
+    fn begin_lap(&mut self, index: usize, round: Round, turns: &[Turn]) {
+        let ready = &mut self.rounds[index];
+        ready.lap += 1;
+        for turn in round.first..round.first + round.count {
+            let early = &mut self.early[turn as usize];
+            if turns[turn as usize].is_unanswered || *early > 0 {
+                *early = early.saturating_sub(1);
+                ready.turns.push_back(&mut self.links, turn);
+                ready.early += 1;
+            }
+        }
+    }
 }
 
 /// The state of all rounds in one run, shared by the run's players.
@@ -162,14 +200,8 @@ impl RoundState {
     pub fn new(turns: Arc<LoopRounds>, channels: Channel) -> RoundState {
         let mut links = Links::default();
         links.reserve(turns.turns.len());
-        let rounds = vec![List::default(); turns.rounds.len()];
-        RoundState { turns, channels, ready: Mutex::new(Ready { links, rounds }) }
-    }
-
-    /// A channel that is never signalled: the one after those of the rounds.
-    #[must_use]
-    pub fn never(&self) -> Channel {
-        self.channel(self.turns.rounds())
+        let (rounds, early) = (vec![ReadyRound::default(); turns.rounds.len()], vec![0; turns.turns.len()]);
+        RoundState { turns, channels, ready: Mutex::new(Ready { links, rounds, early }) }
     }
 
     /// Channel on which a loop waits for the next reply of a round.
@@ -182,33 +214,50 @@ impl RoundState {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the reply of `turn` and returns the channel to signal. Examines ready turns later in the recorded order,
-    /// at most one per peer.
+    /// The answer to `turn` is there, given by a peer in its lap `lap`: the channel to post; `None` while the loop is in
+    /// an earlier lap. Looks at ready turns that come later in the recorded order, at most one for each peer.
     #[must_use]
-    pub fn answer(&self, turn: u32) -> Channel {
+    pub fn answer(&self, turn: u32, lap: u32) -> Option<Channel> {
         let round = self.turns.turns[turn as usize].round;
-        let Ready { links, rounds } = &mut *self.ready();
-        let list = &mut rounds[round as usize];
+        let Ready { links, rounds, early } = &mut *self.ready();
+        let ReadyRound { turns: list, lap: begun, .. } = &mut rounds[round as usize];
+        if lap > *begun {
+            early[turn as usize] += 1;
+            return None;
+        }
         match list.iter_back(links).take_while(|later| *later > turn).last() {
             Some(later) => list.insert_before(links, later, turn),
             None => list.push_back(links, turn),
         }
-        self.channel(round)
+        Some(self.channel(round))
+    }
+
+    /// Uses up an answer of `round` that came early, if there is one: its turn can be taken without waiting.
+    #[must_use]
+    pub fn takes_early(&self, round: u32) -> bool {
+        let early = &mut self.ready().rounds[round as usize].early;
+        let takes = *early > 0;
+        *early -= u32::from(takes);
+        takes
     }
 
     /// First instruction of the next turn; `None` unless the round's channel has released the loop.
     #[must_use]
     pub fn take(&self, round: u32) -> Option<usize> {
-        let Ready { links, rounds } = &mut *self.ready();
-        let turn = rounds[round as usize].pop_front(links)?;
+        let Ready { links, rounds, .. } = &mut *self.ready();
+        let turn = rounds[round as usize].turns.pop_front(links)?;
         Some(self.turns.turns[turn as usize].begin as usize)
     }
 
-    /// Instruction after the round, if the loop has taken all of its turns (`taken`).
+    /// Where a loop goes on that has taken `taken` turns of `round`, if those were all. The round's next lap begins.
     #[must_use]
     pub fn end(&self, round: u32, taken: u32) -> Option<usize> {
-        let round = self.turns.rounds[round as usize];
-        (taken == round.count).then_some(round.after as usize)
+        let it = self.turns.rounds[round as usize];
+        if taken < it.count {
+            return None;
+        }
+        self.ready().begin_lap(round as usize, it, &self.turns.turns);
+        Some(it.after as usize)
     }
 }
 
@@ -238,7 +287,7 @@ mod tests {
         let of_peer =
             [Act::Answer(0), Act::Run(Span(6)), Act::Answer(1), Act::Run(Span(7)), Act::Answer(2), Act::Answer(3)];
         let mut programmes = vec![ops(&of_loop), ops(&of_peer)];
-        let turns = LoopRounds::arrange(&mut programmes, 4);
+        let turns = LoopRounds::arrange(&mut programmes, &[false; 4]);
         (programmes, Arc::new(turns))
     }
 
@@ -257,12 +306,34 @@ mod tests {
     fn the_oldest_turn_that_is_ready_is_taken_and_none_of_a_later_round() {
         let state = RoundState::new(arranged().1, Channel(10));
         assert_eq!(state.take(0), None);
-        assert_eq!(state.answer(2), Channel(11), "of the round after the sleep");
+        assert_eq!(state.answer(2, 0), Some(Channel(11)), "of the round after the sleep");
         assert_eq!(state.take(0), None);
-        assert_eq!((state.answer(1), state.answer(0)), (Channel(10), Channel(10)));
+        assert_eq!((state.answer(1, 0), state.answer(0, 0)), (Some(Channel(10)), Some(Channel(10))));
         assert_eq!((state.take(0), state.take(0), state.take(0)), (Some(2), Some(5), None));
         assert_eq!((state.end(0, 1), state.end(0, 2)), (None, Some(7)));
         assert_eq!(state.take(1), Some(9));
-        assert_eq!(state.never(), Channel(12));
+    }
+
+    #[test]
+    fn an_answer_for_a_later_lap_is_kept_until_that_lap_begins() {
+        let state = RoundState::new(arranged().1, Channel(10));
+        assert_eq!(state.answer(1, 1), None, "the loop is in its first lap");
+        assert!(!state.takes_early(0));
+        assert_eq!((state.answer(0, 0), state.answer(1, 0)), (Some(Channel(10)), Some(Channel(10))));
+        assert_eq!((state.take(0), state.take(0)), (Some(2), Some(5)));
+        assert_eq!(state.end(0, 2), Some(7));
+        assert_eq!((state.takes_early(0), state.takes_early(0)), (true, false), "one, and nothing to wait for");
+        assert_eq!((state.take(0), state.take(0)), (Some(5), None));
+    }
+
+    #[test]
+    fn nobody_waits_in_later_laps_for_an_answer_that_nobody_gives() {
+        let mut programmes = arranged().0;
+        programmes[0] = ops(&[Act::Turn(0), Act::Run(Span(1)), Act::Cut]);
+        programmes[1] = ops(&[Act::Answer(0), Act::Exit]);
+        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[true])), Channel(0));
+        assert_eq!((state.answer(0, 0), state.take(0)), (Some(Channel(0)), Some(1)));
+        assert!(state.end(0, 1).is_some());
+        assert_eq!((state.takes_early(0), state.take(0)), (true, Some(1)));
     }
 }

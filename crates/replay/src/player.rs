@@ -1,15 +1,40 @@
 //! Runs recovered programmes: each instruction becomes a step of the simulated task.
 
 use crate::loop_rounds::RoundState;
+use crate::open_end::GoesOn;
 use crate::program::{Act, Op};
-use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Step, StepContext};
+use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Span, Step, StepContext, TaskId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What the players of a run share.
+pub struct Cast {
+    /// The rounds of event loops.
+    pub rounds: RoundState,
+    /// How each task goes on after its programme.
+    pub going_on: Vec<GoesOn>,
+    /// Edges that nobody posts after the first lap, and how long the waits for them last then.
+    pub delays: BTreeMap<u32, Span>,
+    /// The first of the channels on which tasks wait to be forked again, one for each task.
+    pub forks: Channel,
+    /// Length of a lap: that of the recording.
+    pub length: Span,
+}
+
+impl Cast {
+    /// The channel on which `task` waits to be forked again. That of the task after the last is never posted.
+    fn fork_of(&self, task: u32) -> Channel {
+        Channel(self.forks.0 + task)
+    }
+}
 
 /// Runs a recovered programme.
 pub struct Player {
     ops: Arc<[Op]>,
     at: usize,
-    rounds: Arc<RoundState>,
+    cast: Arc<Cast>,
+    /// How often the programme was run through before.
+    lap: u32,
     /// Turns taken of the present round.
     taken: u32,
     /// The round whose next turn is due, as its channel has released the task.
@@ -17,51 +42,94 @@ pub struct Player {
 }
 
 impl Player {
-    /// A player at the beginning of `ops`; `rounds` is shared by all players of a run.
+    /// A player at the beginning of `ops`; `cast` is shared by all players of a run.
     #[must_use]
-    pub fn new(ops: Arc<[Op]>, rounds: Arc<RoundState>) -> Player {
-        Player { ops, at: 0, rounds, taken: 0, takes: None }
+    pub fn new(ops: Arc<[Op]>, cast: Arc<Cast>) -> Player {
+        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None }
     }
 
     /// Takes the turn whose reply has arrived.
     fn take_turn(&mut self) {
-        if let Some(begin) = self.takes.take().and_then(|round| self.rounds.take(round)) {
+        if let Some(begin) = self.takes.take().and_then(|round| self.cast.rounds.take(round)) {
             self.at = begin;
             self.taken += 1;
         }
     }
 
-    /// Waits for the next reply of `round`. Once all are taken, takes the first step after it.
-    fn choose(&mut self, round: u32, cx: &mut StepContext) -> Step {
-        if let Some(after) = self.rounds.end(round, self.taken) {
+    /// The step of `act`; `None` when the next instruction comes at once.
+    fn step(&mut self, act: Act, task: TaskId) -> Option<Step> {
+        Some(match act {
+            Act::Run(span) => Step::Compute(span),
+            Act::Sleep(span) => Step::Sleep(span),
+            Act::SleepUntil(at) => Step::SleepUntil(at + self.cast.length * u64::from(self.lap)),
+            Act::Wait(edge) | Act::WaitUninterruptible(edge) if self.lap > 0 && self.delay(edge).is_some() => {
+                Step::Sleep(self.delay(edge)?)
+            }
+            Act::Wait(edge) => Step::Wait(Channel(edge)),
+            Act::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
+            Act::Post(edge) => Step::Wake(Channel(edge)),
+            Act::Answer(turn) => Step::Wake(self.cast.rounds.answer(turn, self.lap)?),
+            Act::Turn(round) | Act::RoundEnd(round) => return self.choose(round),
+            Act::Fork(child) => return self.fork(child),
+            Act::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
+            Act::Exit | Act::Cut => return self.finish(act, task),
+        })
+    }
+
+    /// How long a wait for `edge` lasts after the first lap, if nobody posts it then.
+    fn delay(&self, edge: u32) -> Option<Span> {
+        self.cast.delays.get(&edge).copied()
+    }
+
+    /// Waits for the next answer of `round`, unless one came early; goes on after the round once all were taken.
+    fn choose(&mut self, round: u32) -> Option<Step> {
+        if let Some(after) = self.cast.rounds.end(round, self.taken) {
             (self.at, self.taken) = (after, 0);
-            return self.next(cx);
+            return None;
         }
         self.takes = Some(round);
-        Step::Wait(self.rounds.channel(round))
+        if self.cast.rounds.takes_early(round) {
+            self.take_turn();
+            return None;
+        }
+        Some(Step::Wait(self.cast.rounds.channel(round)))
+    }
+
+    /// Forks `child`; after the first lap a child that ended, and waits for that, goes on instead.
+    fn fork(&self, child: u32) -> Option<Step> {
+        match (self.lap, self.cast.going_on.get(child as usize)) {
+            (0, _) => Some(Step::Fork(BehaviourId(child))),
+            (_, Some(GoesOn::Forked)) => Some(Step::Wake(self.cast.fork_of(child))),
+            _ => None,
+        }
+    }
+
+    /// The programme is over, ended by `act`: the next lap, or the end.
+    fn finish(&mut self, act: Act, task: TaskId) -> Option<Step> {
+        let goes_on = self.cast.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never);
+        if goes_on != GoesOn::Never {
+            (self.at, self.lap) = (0, self.lap + 1);
+        }
+        match (goes_on, act) {
+            (GoesOn::Itself, _) => None,
+            (GoesOn::Forked, _) => Some(Step::Wait(self.cast.fork_of(task.0))),
+            (GoesOn::Never, Act::Exit) => Some(Step::Exit),
+            (GoesOn::Never, _) => {
+                self.at = self.ops.len();
+                Some(Step::Wait(self.cast.fork_of(self.cast.going_on.len() as u32)))
+            }
+        }
     }
 }
 
 impl Behaviour for Player {
     fn next(&mut self, cx: &mut StepContext) -> Step {
         self.take_turn();
-        let act = self.ops.get(self.at).map_or(Act::Unknown, |op| op.act());
-        self.at += 1;
-        match act {
-            Act::Run(span) => Step::Compute(span),
-            Act::Sleep(span) => Step::Sleep(span),
-            Act::SleepUntil(at) => Step::SleepUntil(at),
-            Act::Wait(edge) => Step::Wait(Channel(edge)),
-            Act::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
-            Act::Post(edge) => Step::Wake(Channel(edge)),
-            Act::Answer(turn) => Step::Wake(self.rounds.answer(turn)),
-            Act::Turn(round) | Act::RoundEnd(round) => self.choose(round, cx),
-            Act::Fork(child) => Step::Fork(BehaviourId(child)),
-            Act::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
-            Act::Exit => Step::Exit,
-            Act::Unknown => {
-                self.at = self.ops.len();
-                Step::Wait(self.rounds.never())
+        loop {
+            let act = self.ops.get(self.at).map_or(Act::Cut, |op| op.act());
+            self.at += 1;
+            if let Some(step) = self.step(act, cx.task) {
+                return step;
             }
         }
     }

@@ -35,8 +35,8 @@ pub enum Act {
     Nice(i8),
     /// End.
     Exit,
-    /// End of the recording: the task's further work is unknown.
-    Unknown,
+    /// The recording ends here, in the middle of the task's work.
+    Cut,
 }
 
 const LENGTH_MAX: u64 = (1 << 60) - 1;
@@ -55,7 +55,7 @@ impl Op {
             Act::Fork(child) => (6, child.into()),
             Act::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
             Act::Exit => (8, 0),
-            Act::Unknown => (9, 0),
+            Act::Cut => (9, 0),
             Act::Answer(turn) => (10, turn.into()),
             Act::Turn(round) => (11, round.into()),
             Act::RoundEnd(round) => (12, round.into()),
@@ -80,7 +80,7 @@ impl Op {
             10 => Act::Answer(value as u32),
             11 => Act::Turn(value as u32),
             12 => Act::RoundEnd(value as u32),
-            _ => Act::Unknown,
+            _ => Act::Cut,
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
             Act::Nice(-20),
             Act::Nice(19),
             Act::Exit,
-            Act::Unknown,
+            Act::Cut,
             Act::Answer(u32::MAX),
             Act::Turn(10),
             Act::RoundEnd(11),

@@ -15,16 +15,17 @@ use super::answers::{Held, Windows};
 use super::causes::{Cause, Rule};
 use super::clock::TickGrid;
 use super::conversations::Conversations;
+use super::draft::Draft;
 use super::history::History;
+use super::participants::Participant;
 use super::priority::{self, Priorities};
-use super::program::Act;
-use super::recovered::{Draft, Recovered, finished};
+use super::program::{Act, Op};
+use super::recovered::{Found, Recovered};
 use super::track::{Doing, Ending, Track};
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
 use goodness_trace::{Record, SchedEvent, Wake};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Replay of wake-ups from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,9 +47,32 @@ pub enum Others {
     LeftOut,
 }
 
+/// What tasks do when their recorded programmes are over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ends {
+    /// Those that the end of the recording cut go on, and every policy is measured in the recorded window. Work that was
+    /// over in the recording is replayed until it is over.
+    #[default]
+    Open,
+    /// Nobody goes on: the recorded work is replayed until it is done.
+    Recorded,
+}
+
+/// How a recording is replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// How wake-ups from outside are replayed.
+    pub arrivals: Arrivals,
+    /// What tasks outside the recorded command do.
+    pub others: Others,
+    /// What tasks do when their recorded programmes are over.
+    pub ends: Ends,
+}
+
 /// Recovers the programmes of all tasks.
 #[must_use]
-pub fn recover(history: &History, arrivals: Arrivals, others: Others) -> Recovered {
+pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
+    let ReplayOptions { arrivals, others, ends } = options;
     let grid = TickGrid::find(history);
     let rule = Rule::new(history, grid);
     let mut recovery = Recovery {
@@ -60,10 +84,11 @@ pub fn recover(history: &History, arrivals: Arrivals, others: Others) -> Recover
         rule,
         arrivals,
         others,
+        ends,
         begin: history.begin(),
-        tracks: history.participants.iter().map(|_| Track::unseen()).collect(),
+        tracks: history.participants.iter().map(|_| Track::unseen(history.begin())).collect(),
         on_cpu: vec![OnCpu::Unknown; history.cpus],
-        edges: 0,
+        waits: Vec::new(),
         unknowns: Unknowns::default(),
     };
     for record in history.records {
@@ -89,10 +114,12 @@ struct Recovery<'a> {
     conversations: Conversations,
     arrivals: Arrivals,
     others: Others,
+    ends: Ends,
     begin: Time,
     tracks: Vec<Track>,
     on_cpu: Vec<OnCpu>,
-    edges: u32,
+    /// Length of each recorded wait for an edge, by edge.
+    waits: Vec<Span>,
     unknowns: Unknowns,
 }
 
@@ -111,7 +138,10 @@ impl Recovery<'_> {
                 self.tracks[task.index()].runnable_at = at;
             }
             SchedEvent::Fork { parent, child } => self.fork(parent, child, at),
-            SchedEvent::Exit { task } => self.tracks[task.index()].early = None,
+            SchedEvent::Exit { task } => {
+                let track = &mut self.tracks[task.index()];
+                (track.early, track.ends_from) = (None, track.ops.len());
+            }
             SchedEvent::Lost { .. } => self.unknowns.losses += 1,
             SchedEvent::Waking(_) | SchedEvent::Exec { .. } | SchedEvent::Migrate { .. } => {}
         }
@@ -217,7 +247,10 @@ impl Recovery<'_> {
         }
         let track = &mut self.tracks[who.index()];
         match (track.early.take(), track.doing) {
-            (_, Doing::Gone) => self.push(who, Act::Exit, at),
+            (_, Doing::Gone) => {
+                self.tracks[who.index()].ended = Some(at);
+                self.push(who, Act::Exit, at);
+            }
             (Some(ending), Doing::Blocked(..)) => self.wait_ended(who, ending, at),
             // It did not have to wait after all, but what it waited for stays a condition of going on.
             (Some(Ending::Edge(edge)), _) => self.push(who, Act::Wait(edge), at),
@@ -284,8 +317,8 @@ impl Recovery<'_> {
                     Some(Held::ToAnswers) => self.begin_turn(by, task),
                     None => {}
                 }
-                let edge = self.edges;
-                self.edges += 1;
+                let edge = self.waits.len() as u32;
+                self.waits.push(Span::ZERO);
                 self.push(by, Act::Post(edge), at);
                 Ending::Edge(edge)
             }
@@ -312,10 +345,10 @@ impl Recovery<'_> {
             return;
         }
         let program = self.history.participant(task).program;
-        let edges = &mut self.edges;
+        let waits = &mut self.waits;
         let (free, channel) = self.sent.entry((by, program)).or_insert_with(|| {
-            *edges += 1;
-            (window, *edges - 1)
+            waits.push(Span::ZERO);
+            (window, waits.len() as u32 - 1)
         });
         let channel = *channel;
         if *free > 0 {
@@ -330,6 +363,9 @@ impl Recovery<'_> {
     /// Adds the end of the wait of a blocked `task` to its programme.
     fn wait_ended(&mut self, task: TaskId, ending: Ending, at: Time) {
         let Doing::Blocked(since, off) = self.tracks[task.index()].doing else { return };
+        if let Ending::Edge(edge) = ending {
+            self.waits[edge as usize] = at.since(since);
+        }
         let act = match (ending, self.arrivals) {
             (Ending::Edge(edge), _) if off == Off::Uninterruptible => Act::WaitUninterruptible(edge),
             (Ending::Edge(edge), _) => Act::Wait(edge),
@@ -366,29 +402,115 @@ impl Recovery<'_> {
             None => Start::At(Time(at.since(self.begin).0)),
         };
         let track = &mut self.tracks[child.index()];
-        track.start = Some(start);
+        (track.start, track.born) = (Some(start), at);
         track.now_runnable(at);
     }
 
+    /// The recording is over: what it cut goes on with its beginning, unless all that was recorded on purpose has ended.
     fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
-        let end = self.history.end;
+        let is_over = self.ends == Ends::Recorded || self.is_over();
+        let mut stopped = BTreeSet::new();
         for index in 0..self.tracks.len() {
             let who = TaskId(index as u32);
             match self.tracks[index].doing {
-                Doing::Unseen | Doing::Gone => continue,
-                Doing::Blocked(..) => self.unknowns.waits_cut_by_end += 1,
-                _ => {}
+                Doing::Unseen => {}
+                Doing::Gone if is_over || !self.lasted(who) => {}
+                Doing::Gone => self.take_back_end(who, &mut stopped),
+                Doing::Blocked(since, _) => {
+                    self.unknowns.waits_cut_by_end += 1;
+                    self.cut(who, self.history.end.since(since), is_over);
+                }
+                _ => self.cut(who, Span::ZERO, is_over),
             }
-            self.push(who, Act::Unknown, end);
         }
+        self.let_clock_stop(&stopped);
         let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
         let draft = |((index, track), kept): ((usize, Track), bool)| {
             let start = track.start.filter(|_| kept)?;
             Some(Draft { recorded: TaskId(index as u32), start, cpu: track.cpu, ops: track.ops })
         };
-        let drafts = self.tracks.into_iter().enumerate().zip(kept).filter_map(draft).collect();
-        let (tasks, rounds) = finished(drafts, &self.history.participants, self.conversations.len());
-        let length = self.history.length();
-        Recovered { tasks, edges: self.edges, rounds: Arc::new(rounds), unknowns: self.unknowns, grid, length }
+        let found = Found {
+            drafts: self.tracks.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
+            waits: self.waits,
+            answers: self.conversations.len(),
+            is_over,
+            unknowns: self.unknowns,
+            grid,
+            length: self.history.length(),
+        };
+        found.finish(&self.history.participants)
+    }
+
+    /// Whether the work was over before the recording: every task that was recorded on purpose has ended, and not because
+    /// the recording ended with it. Tasks that lasted as long as the recording were stopped by a clock as a rule, like
+    /// benchmarks that run for ten seconds; where most of the CPU time is theirs, the work has no end of its own.
+    fn is_over(&self) -> bool {
+        let seen = |(track, it): &(&Track, &Participant)| it.judged && track.start.is_some();
+        let (mut all, mut lasting, mut alive) = (0, 0, 0);
+        for (index, (track, _)) in
+            self.tracks.iter().zip(&self.history.participants).enumerate().filter(|(_, it)| seen(it))
+        {
+            let time = track.cpu_time();
+            all += time;
+            lasting += if self.lasted(TaskId(index as u32)) { time } else { 0 };
+            alive += u32::from(track.doing != Doing::Gone);
+        }
+        all > 0 && alive == 0 && lasting * 2 <= all
+    }
+
+    /// Whether `who` lived from the first twentieth of the recording to its last.
+    fn lasted(&self, who: TaskId) -> bool {
+        let track = &self.tracks[who.index()];
+        let margin = Span(self.history.length().0 / 20);
+        let ended = track.ended.unwrap_or(self.history.end);
+        track.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
+    }
+
+    /// A clock stopped `who` at the end of the recording: it goes on. `stopped` are the edges with which its end woke others.
+    fn take_back_end(&mut self, who: TaskId, stopped: &mut BTreeSet<u32>) {
+        let track = &mut self.tracks[who.index()];
+        let ending = track.ops.split_off(track.ends_from.min(track.ops.len() - 1));
+        for op in ending {
+            match op.act() {
+                Act::Post(edge) => drop(stopped.insert(edge)),
+                Act::Exit => track.push(Act::Cut),
+                act => track.push(act),
+            }
+        }
+    }
+
+    /// Who waited for the end of a task that a clock stopped waits as long as in the recording.
+    fn let_clock_stop(&mut self, stopped: &BTreeSet<u32>) {
+        for op in self.tracks.iter_mut().flat_map(|track| &mut track.ops) {
+            if let Act::Wait(edge) | Act::WaitUninterruptible(edge) = op.act()
+                && stopped.contains(&edge)
+            {
+                *op = Op::new(Act::Sleep(self.waits[edge as usize]));
+            }
+        }
+    }
+
+    /// The recording cuts `who` off, who had waited for `waited` then.
+    fn cut(&mut self, who: TaskId, waited: Span, is_over: bool) {
+        if !is_over {
+            self.rest_before_next_lap(who, waited);
+        }
+        self.push(who, Act::Cut, self.history.end);
+    }
+
+    /// `who` goes on with its beginning. In between it waits as long as its last wait, of which the recording shows
+    /// `cut`, and the one it was first seen in.
+    fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
+        let first = match self.tracks[who.index()].start {
+            Some(Start::WokenAt(at)) => Span(at.0),
+            _ => Span::ZERO,
+        };
+        let rest = match self.arrivals {
+            Arrivals::Delays => Act::Sleep(cut + first),
+            Arrivals::Recorded => Act::SleepUntil(Time::ZERO + self.history.length() + first),
+        };
+        if cut + first > Span::ZERO {
+            self.push(who, rest, self.history.end);
+        }
     }
 }

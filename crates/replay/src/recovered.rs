@@ -1,11 +1,14 @@
 //! The recovered work: tasks, programmes, edges and event loops.
 
 use super::clock::TickGrid;
+use super::draft::Draft;
 use super::loop_rounds::LoopRounds;
+use super::open_end::{GoesOn, going_on, open_ends};
 use super::participants::Participant;
 use super::program::{Act, Op};
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Span, Start, TaskId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A recovered task.
@@ -41,7 +44,13 @@ pub struct Recovered {
     pub edges: u32,
     /// The turns of event loops.
     pub rounds: Arc<LoopRounds>,
-    /// Counts of unknown facts.
+    /// How each task goes on after its programme, by place.
+    pub going_on: Vec<GoesOn>,
+    /// Edges that nobody posts after the first lap, and how long the recorded waits for them lasted.
+    pub delays: BTreeMap<u32, Span>,
+    /// Whether every task that was recorded on purpose ended before the recording did.
+    pub is_over: bool,
+    /// What could not be known.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, if it was found.
     pub grid: Option<TickGrid>,
@@ -49,36 +58,49 @@ pub struct Recovered {
     pub length: Span,
 }
 
-/// A programme under recovery.
-#[derive(Debug)]
-pub struct Draft {
-    /// Its task's number in the recording.
-    pub recorded: TaskId,
-    /// Start of the task.
-    pub start: Start,
-    /// Its CPU at the beginning.
-    pub cpu: CpuId,
-    /// The programme. Forks name tasks of the recording; turns and replies name replies.
-    pub ops: Vec<Op>,
+/// What recovery found, before tasks are numbered anew.
+pub struct Found {
+    /// The programmes.
+    pub drafts: Vec<Draft>,
+    /// Length of each recorded wait for an edge, by edge.
+    pub waits: Vec<Span>,
+    /// How many answers the drafts name.
+    pub answers: usize,
+    /// Whether the work was over before the recording was: nobody goes on then.
+    pub is_over: bool,
+    /// What could not be known.
+    pub unknowns: Unknowns,
+    /// The recorded machine's tick, where it showed.
+    pub grid: Option<TickGrid>,
+    /// Length of the recording.
+    pub length: Span,
 }
 
-/// Converts drafts to tasks, whose instructions name tasks and turns by index in the result.
-#[must_use]
-pub fn finished(drafts: Vec<Draft>, participants: &[Participant], answers: usize) -> (Vec<RecoveredTask>, LoopRounds) {
-    let mut place = vec![None; participants.len()];
-    for (index, draft) in drafts.iter().enumerate() {
-        place[draft.recorded.index()] = Some(index as u32);
+impl Found {
+    /// Makes tasks of the drafts: instructions then name tasks and turns by their places in what is handed over.
+    #[must_use]
+    pub fn finish(self, participants: &[Participant]) -> Recovered {
+        let Found { drafts, waits, answers, is_over, unknowns, grid, length } = self;
+        let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts) };
+        let ends = open_ends(&drafts, &going_on, &waits, answers);
+        let mut place = vec![None; participants.len()];
+        for (index, draft) in drafts.iter().enumerate() {
+            place[draft.recorded.index()] = Some(index as u32);
+        }
+        let mut programmes: Vec<Vec<Op>> =
+            drafts.iter().map(|draft| with_forks_renumbered(&draft.ops, &place)).collect();
+        let rounds = Arc::new(LoopRounds::arrange(&mut programmes, &ends.unanswered));
+        let task = |(draft, ops): (Draft, Vec<Op>)| RecoveredTask {
+            recorded: draft.recorded,
+            participant: participants[draft.recorded.index()].clone(),
+            start: draft.start,
+            cpu: draft.cpu,
+            ops: ops.into(),
+        };
+        let tasks = drafts.into_iter().zip(programmes).map(task).collect();
+        let (edges, delays) = (waits.len() as u32, ends.delays);
+        Recovered { tasks, edges, rounds, going_on, delays, is_over, unknowns, grid, length }
     }
-    let mut programmes: Vec<Vec<Op>> = drafts.iter().map(|draft| with_forks_renumbered(&draft.ops, &place)).collect();
-    let rounds = LoopRounds::arrange(&mut programmes, answers);
-    let task = |(draft, ops): (Draft, Vec<Op>)| RecoveredTask {
-        recorded: draft.recorded,
-        participant: participants[draft.recorded.index()].clone(),
-        start: draft.start,
-        cpu: draft.cpu,
-        ops: ops.into(),
-    };
-    (drafts.into_iter().zip(programmes).map(task).collect(), rounds)
 }
 
 /// Renumbers the tasks named by forks from the recording's numbers to the workload's.

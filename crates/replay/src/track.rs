@@ -49,14 +49,20 @@ pub struct Track {
     pub cpu: CpuId,
     /// Time it last became runnable.
     pub runnable_at: Time,
+    /// When it was created, if that is recorded; else the beginning of the recording.
+    pub born: Time,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// How many instructions it had when it began to end: who it wakes after them waits for its end.
+    pub ends_from: usize,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
 }
 
 impl Track {
-    /// A task not seen yet.
+    /// A task of which nothing was seen yet, in a recording that began at `begin`.
     #[must_use]
-    pub fn unseen() -> Track {
+    pub fn unseen(begin: Time) -> Track {
         Track {
             doing: Doing::Unseen,
             ops: Vec::new(),
@@ -65,6 +71,9 @@ impl Track {
             start: None,
             cpu: CpuId(0),
             runnable_at: Time::ZERO,
+            born: begin,
+            ended: None,
+            ends_from: usize::MAX,
             answers_on: None,
         }
     }
@@ -88,6 +97,13 @@ impl Track {
             let burst = Span(std::mem::take(&mut self.burst));
             self.push(Act::Run(burst));
         }
+    }
+
+    /// CPU time of the programme so far.
+    #[must_use]
+    pub fn cpu_time(&self) -> u64 {
+        let run = |op: &Op| if let Act::Run(span) = op.act() { span.0 } else { 0 };
+        self.ops.iter().map(run).sum()
     }
 
     /// The task can go on since `at`.

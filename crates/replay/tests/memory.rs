@@ -1,7 +1,7 @@
 //! Memory for the largest shipped recording: below 100 bytes per event while it is read and recovered, and independent
 //! of the trace's length if it is only summarised.
 
-use goodness_replay::{Arrivals, History, Others, recover};
+use goodness_replay::{History, ReplayOptions, recover};
 use goodness_trace::{Input, Record, load_input, summarise};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -61,7 +61,7 @@ fn an_event_takes_less_than_100_bytes_and_a_summary_takes_nothing_for_it() {
     assert!(loaded < (size_of::<Record>() + 5) * events, "{loaded} bytes for {events} events once they are read");
 
     let history = History::of(&recording);
-    let recovered = recover(&history, Arrivals::Delays, Others::Compete);
+    let recovered = recover(&history, ReplayOptions::default());
     let all = held(&region);
     assert!(all < 100 * events, "{all} bytes for {events} events, their recovered work included");
     println!(

@@ -2,7 +2,7 @@
 
 use goodness_core::{Class, Event, Observer, Registered, Seed, TaskId, Time, Tunables, WorkloadSource};
 use goodness_policies::eevdf::Eevdf;
-use goodness_replay::{Arrivals, History, Others, Replay, machine_of, recover};
+use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
 use goodness_trace::{Recording, SchedEvent, load};
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn both(name: &str) -> (Account, Account) {
             recorded.switch(record.at, prev.map(TaskId::index), next.map(TaskId::index));
         }
     }
-    let recovered = recover(&history, Arrivals::Delays, Others::Compete);
+    let recovered = recover(&history, ReplayOptions::default());
     let machine = machine_of(&recording, &history, recovered.grid).expect("a machine").machine;
     let work = Replay::new(name, recovered).build(Seed(1), 0);
     let mut replayed = Account::new(work.tasks.iter().map(|t| t.judged).collect());
@@ -86,7 +86,7 @@ fn replays_use_the_recorded_cpu_time_and_switch_about_as_often() {
 fn the_machine_is_read_off_the_recording() {
     let recording = shipped("mixed-cpu");
     let history = History::of(&recording);
-    let recovered = recover(&history, Arrivals::Delays, Others::Compete);
+    let recovered = recover(&history, ReplayOptions::default());
     let found = machine_of(&recording, &history, recovered.grid).expect("a machine");
     assert_eq!((found.machine.cpu_count(), found.machine.hz), (2, 250));
     assert_eq!(found.machine.costs.switch.0, 0, "switching is inside the recorded bursts");
@@ -95,7 +95,7 @@ fn the_machine_is_read_off_the_recording() {
     );
     let mut unknown_rate = history;
     unknown_rate.hz = None;
-    let grid = recover(&unknown_rate, Arrivals::Delays, Others::Compete).grid.expect("hogs show the tick");
+    let grid = recover(&unknown_rate, ReplayOptions::default()).grid.expect("hogs show the tick");
     assert_eq!(grid.hz, 250, "preemptions of hogs tell the tick rate");
 }
 

@@ -1,12 +1,13 @@
 //! Recovering work from what a simulation shows, and replaying it.
 
 use goodness_core::{
-    Channel, ChannelKind, CpuId, Event, Machine, Observer, Off, Registered, Seed, Span, Start, Step, Task, TaskId,
-    Time, WakeSource, WorkloadSource,
+    Channel, ChannelKind, CpuId, Event, Machine, Nice, Observer, Off, Registered, Seed, Span, Start, Step, Task,
+    TaskId, Time, WakeSource, WorkloadSource,
 };
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
-use goodness_replay::program::Act;
-use goodness_replay::{Arrivals, History, Others, Participant, Recovered, Replay, recover};
+use goodness_replay::open_end::GoesOn;
+use goodness_replay::program::{Act, Op as ReplayOp};
+use goodness_replay::{Arrivals, Ends, History, Others, Participant, Recovered, Replay, ReplayOptions, recover};
 use goodness_trace::{Context, Origin, PrevState, Record, SchedEvent, Wake};
 use goodness_work::script::{Op, Plan, Script, TaskPlan};
 use proptest::prelude::*;
@@ -196,6 +197,9 @@ fn us(n: u64) -> Span {
     Span::from_us(n)
 }
 
+/// The recorded programmes once: nobody goes on after its own.
+const ONCE: ReplayOptions = ReplayOptions { arrivals: Arrivals::Delays, others: Others::Compete, ends: Ends::Recorded };
+
 #[test]
 fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
     let now = Start::WokenAt(Time::ZERO);
@@ -220,7 +224,7 @@ fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
     let recordings =
         [recorded::<Eevdf>(&machine, &planned(1, scripts())), recorded::<RoundRobin>(&machine, &planned(1, scripts()))];
     for written in &recordings {
-        let recovered = recover(&written.history(), Arrivals::Delays, Others::Compete);
+        let recovered = recover(&written.history(), ONCE);
         assert_eq!(acts(&recovered, "t2"), [Act::Run(us(20_000)), Act::Exit], "preemptions are in no burst");
         let first = acts(&recovered, "t0");
         assert_eq!(first[..1], [Act::Run(us(60_000))]);
@@ -249,10 +253,11 @@ fn what_others_woke_is_woken_from_outside_when_they_are_left_out() {
             ],
         ),
     );
-    let alone = recover(&written.history(), Arrivals::Delays, Others::LeftOut);
+    let alone = recover(&written.history(), ReplayOptions { others: Others::LeftOut, ..ONCE });
     assert_eq!(alone.tasks.len(), 1);
     assert_eq!(acts(&alone, "t0"), [Act::Run(us(10)), Act::Sleep(us(40)), Act::Run(us(20)), Act::Exit]);
-    let open = recover(&written.history(), Arrivals::Recorded, Others::LeftOut);
+    let open =
+        recover(&written.history(), ReplayOptions { others: Others::LeftOut, arrivals: Arrivals::Recorded, ..ONCE });
     assert_eq!(acts(&open, "t0")[1], Act::SleepUntil(Time(50_000)));
 }
 
@@ -273,7 +278,7 @@ fn a_forked_task_begins_where_its_parent_forks_it() {
             ],
         ),
     );
-    let recovered = recover(&written.history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&written.history(), ONCE);
     assert_eq!(recovered.tasks[1].start, Start::Forked);
     assert_eq!(acts(&recovered, "t0"), [Act::Run(us(10)), Act::Fork(1), Act::Run(us(5)), Act::Exit]);
 }
@@ -288,9 +293,9 @@ fn a_missing_switch_costs_no_cpu_time_and_is_counted() {
     say(150, waking(1, None, Context::HardIrq));
     // The switch from idle to task 1 is not on record.
     say(400, switch(b, Off::Sleeping, None));
-    let recovered = recover(&written.history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&written.history(), ONCE);
     assert_eq!(recovered.unknowns.missing_switches, 1);
-    assert_eq!(acts(&recovered, "t1"), [Act::Run(Span(250)), Act::Unknown]);
+    assert_eq!(acts(&recovered, "t1"), [Act::Run(Span(250)), Act::Cut]);
 }
 
 /// Soft-interrupt wakings of task 1 while task 0 runs: `count` of them, every `period` µs from `phase` µs, with ticks
@@ -311,7 +316,7 @@ fn soft_edges(count: u64, period: u64, phase: u64) -> (u64, u64) {
         say(at + 10, switch(0, Off::Preempted, 1));
         say(at + 30, switch(1, Off::Sleeping, 0));
     }
-    let kinds = recover(&written.history(), Arrivals::Delays, Others::Compete).unknowns.wakings;
+    let kinds = recover(&written.history(), ONCE).unknowns.wakings;
     (kinds.soft_edges, kinds.soft_external)
 }
 
@@ -341,7 +346,7 @@ fn one_way_traffic(messages: u64) -> Written {
 
 #[test]
 fn a_sender_that_never_waits_stays_within_the_window_it_had() {
-    let recovered = recover(&one_way_traffic(40).history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&one_way_traffic(40).history(), ONCE);
     assert_eq!(recovered.unknowns.inferred_answers, 39, "one message under way at most, so all but the first wait");
     let machine = Machine::flat(1, 1000).expect("a machine");
     let mut seen: Vec<(Time, Event)> = Vec::new();
@@ -372,7 +377,7 @@ fn who_waits_for_its_answers_has_no_window() {
         })
         .collect();
     written.records = answered;
-    let recovered = recover(&written.history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&written.history(), ONCE);
     assert_eq!(recovered.unknowns.inferred_answers, 0);
     assert!(recovered.unknowns.wakings.soft_edges >= 79, "{:?}", recovered.unknowns);
 }
@@ -406,7 +411,7 @@ fn wake_ups(seen: &[(Time, Event)], of: u32) -> Vec<Time> {
 
 #[test]
 fn an_event_loop_goes_on_with_whoever_has_answered_and_finds_everyone_at_rest() {
-    let recovered = recover(&two_workers().history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&two_workers().history(), ONCE);
     assert_eq!(recovered.unknowns.inferred_answers, 78, "all but the first message to each");
     let machine = Machine::flat(2, 1000).expect("a machine");
     for replication in 0..2 {
@@ -423,7 +428,60 @@ fn an_event_loop_goes_on_with_whoever_has_answered_and_finds_everyone_at_rest() 
     }
 }
 
-/// One task of a random workload: bursts between waits, wakes and sleeps.
+/// Four hogs that share a CPU, cut in the middle of their work.
+fn four_hogs() -> Recovered {
+    let hog = || (Start::WokenAt(Time::ZERO), vec![Step::Compute(Span::from_s(100))]);
+    let machine = Machine::flat(1, 250).expect("a machine");
+    let mut source = planned(0, (0..4).map(|_| hog()).collect());
+    source.0.horizon = Some(Time(2_000_000_000));
+    let written = recorded::<Eevdf>(&machine, &source);
+    recover(&written.history(), ReplayOptions::default())
+}
+
+#[test]
+fn hogs_compute_on_after_their_recorded_work_so_weights_show_over_the_whole_window() {
+    let mut recovered = four_hogs();
+    assert!(!recovered.is_over);
+    for (task, nice) in recovered.tasks.iter_mut().zip([0, 5, 10, 19]) {
+        task.participant.task.nice = Nice::new(nice).expect("a nice value");
+    }
+    let machine = Machine::flat(1, 250).expect("a machine");
+    let mut used = CpuTime::new(4);
+    run::<Eevdf>(&machine, &Replay::new("hogs", recovered), 0, &mut used);
+    let all: u64 = used.total.iter().sum();
+    let shares: Vec<f64> = used.total.iter().map(|ns| *ns as f64 / all as f64 * 100.0).collect();
+    // The real kernel's shares of this set-up (the measurement); weights alone give 69.3, 22.7, 7.4, 1.0.
+    for (share, expected) in shares.iter().zip([69.0, 22.6, 7.4, 1.0]) {
+        assert!((share - expected).abs() < 1.5, "{shares:?}");
+    }
+}
+
+#[test]
+fn children_are_forked_again_and_their_parent_finds_their_wake_ups() {
+    let now = Start::WokenAt(Time::ZERO);
+    let child = goodness_core::BehaviourId(1);
+    let parent = vec![Step::Compute(us(10)), Step::Fork(child), Step::Wait(Channel(0)), Step::Compute(us(20))];
+    let source = planned(
+        1,
+        vec![
+            (now, [parent, vec![Step::Sleep(us(1000)), Step::Compute(us(5))]].concat()),
+            (Start::Forked, vec![Step::Compute(us(70)), Step::Wake(Channel(0)), Step::Exit]),
+        ],
+    );
+    let machine = Machine::flat(1, 1000).expect("a machine");
+    let recovered = recover(&recorded::<Eevdf>(&machine, &source).history(), ReplayOptions::default());
+    assert_eq!(
+        recovered.going_on,
+        [GoesOn::Itself, GoesOn::Forked],
+        "the parent lasted, and its end is the recording's"
+    );
+    let replay = Longer { replay: Replay::new("forks", recovered), horizon: Time(10_000_000) };
+    let mut used = CpuTime::new(2);
+    run::<Eevdf>(&machine, &replay, 0, &mut used);
+    assert!(used.total[1] >= 8 * 70_000, "{:?}", used.total);
+}
+
+/// One task of a random workload: pieces of work between waits, wakes and sleeps.
 fn random_steps(channels: u32) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (1u64..3_000_000).prop_map(|ns| Step::Compute(Span(ns))),
@@ -461,6 +519,60 @@ fn random_server(workers: u32) -> impl Strategy<Value = Vec<Vec<Step>>> {
     })
 }
 
+/// A replay held open for much longer than its recording.
+struct Longer {
+    replay: Replay,
+    horizon: Time,
+}
+
+impl WorkloadSource for Longer {
+    fn name(&self) -> &str {
+        "longer"
+    }
+    fn what_varies(&self) -> &str {
+        "nothing"
+    }
+    fn build(&self, seed: Seed, replication: u32) -> goodness_core::Workload {
+        goodness_core::Workload { horizon: Some(self.horizon), ..self.replay.build(seed, replication) }
+    }
+}
+
+/// Laps lock nobody up: under a policy that serves everyone, who goes on by itself has its second lap behind it after as
+/// long as three laps can take at most. Lengths are those of slices, so that nobody has to wait for a slice's end.
+fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCaseError> {
+    const SLICE: Span = Span::from_ms(1);
+    let (mut work, mut rest) = (0, 0);
+    for task in &mut recovered.tasks {
+        let stretched = |op: &ReplayOp| match op.act() {
+            Act::Run(span) => ReplayOp::new(Act::Run(span + SLICE)),
+            Act::Sleep(span) => ReplayOp::new(Act::Sleep(span + SLICE)),
+            _ => *op,
+        };
+        task.ops = task.ops.iter().map(stretched).collect();
+        for op in task.ops.iter() {
+            match op.act() {
+                Act::Run(span) => work += span.0,
+                Act::Sleep(span) => rest += span.0,
+                _ => {}
+            }
+        }
+    }
+    let horizon = Time(3 * (work * recovered.tasks.len() as u64 + rest) + SLICE.0);
+    let laps = |goes_on: &GoesOn| if *goes_on == GoesOn::Itself { 2 } else { 1 };
+    let expected: Vec<u64> =
+        recovered.tasks.iter().zip(&recovered.going_on).map(|(task, on)| laps(on) * task.cpu_time().0).collect();
+    let work = Longer { replay: Replay::new("round", recovered), horizon }.build(Seed(1), 0);
+    let mut used = CpuTime::new(expected.len());
+    let settings = goodness_policies::rr::Settings { timeslice: SLICE };
+    goodness_sim::simulate::<RoundRobin>(machine, settings, work, &mut used, goodness_sim::Options::default())
+        .expect("the run is sound");
+    for (index, expected) in expected.iter().enumerate() {
+        let at_the_end = used.since[index].map_or(0, |since| horizon.since(since).0);
+        prop_assert!(used.total[index] + at_the_end >= *expected, "{:?} of {:?}", used.total, expected);
+    }
+    Ok(())
+}
+
 /// The original may well end with tasks that wait for wakes that never come; what they did is replayed in full.
 fn is_replayed_in_full(
     machine: &Machine,
@@ -471,7 +583,7 @@ fn is_replayed_in_full(
     let mut truth = CpuTime::new(source.0.tasks.len());
     run::<Eevdf>(machine, source, 0, &mut truth);
     run::<Eevdf>(machine, source, 0, &mut recorder);
-    let recovered = recover(&recorder.written.history(), Arrivals::Delays, Others::Compete);
+    let recovered = recover(&recorder.written.history(), ONCE);
     prop_assert_eq!(recovered.unknowns.missing_switches, 0);
     prop_assert_eq!(recovered.unknowns.wakes_without_waking, 0);
     let names: Vec<usize> =
@@ -479,6 +591,7 @@ fn is_replayed_in_full(
     for (task, original) in recovered.tasks.iter().zip(&names) {
         prop_assert_eq!(task.cpu_time().0, truth.total[*original], "{:?}", task.ops);
     }
+    goes_round(machine, recover(&recorder.written.history(), ReplayOptions::default()))?;
     let replay = Replay::new("x", recovered.clone());
     for policy in 0..3 {
         let mut used = CpuTime::new(names.len());

@@ -35,7 +35,7 @@ pub(super) fn instead(held: &Held, options: &OpenOptions, why: TraceError) -> Re
 /// A trace that cannot be read or replayed, or an invalid machine or device.
 pub(super) fn open(held: &Held, options: &OpenOptions) -> Result<Work, Refusal> {
     let replay = Options {
-        arrivals: options.arrivals,
+        arrivals: options.replay.arrivals,
         events: options.block_events.unwrap_or_default(),
         device: options.device.clone(),
     };

@@ -7,7 +7,6 @@ mod recording;
 mod text;
 mod trace;
 
-use self::recording::ReplayOptions;
 use crate::progress::Watch;
 use crate::refusal::{Refusal, See};
 use crate::shipped;
@@ -15,13 +14,12 @@ use crate::spec::PolicySpec;
 use crate::work::Work;
 use goodness_core::spelling::suggest;
 use goodness_core::{Machine, Span};
-use goodness_replay::Others;
 use goodness_work::machine::parse_machine;
 use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
-pub use goodness_replay::Arrivals;
 pub use goodness_replay::block::Events as BlockEvents;
+pub use goodness_replay::{Arrivals, Ends, Others, ReplayOptions};
 
 /// Options of opening. The defaults suit most inputs.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +29,9 @@ pub struct OpenOptions {
     pub machine: Option<String>,
     /// Accept rt-app keys that are not honoured, and name them in the report.
     pub lenient: bool,
-    /// Replay of wake-ups that come from outside a recording.
-    pub arrivals: Arrivals,
-    /// Whether tasks that do not belong to the recorded command compete.
-    pub others: Others,
-    /// Policy that made the recording, if its kernel version does not determine it.
+    /// How a recording is replayed.
+    pub replay: ReplayOptions,
+    /// The policy that made the recording, where its kernel version does not tell.
     pub recorded_by: Option<String>,
     /// Disk of a trace of block I/O or of fio jobs, with settings. Default: the trace's own service times, or
     /// `sata-7200-4tb` if it has none; `nvme` for fio.
@@ -49,11 +45,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    fn replay(&self) -> ReplayOptions {
-        ReplayOptions { arrivals: self.arrivals, others: self.others }
-    }
-
-    /// Rejects options that do not apply to `input`, which is `what`.
+    /// Refuses what only counts for other inputs than `input`, which is `what`.
     fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
         let given = [
             ("device", self.device.is_some(), "block traces and fio jobs"),

@@ -1,26 +1,17 @@
 //! Opens a recording as work, with its own measurements, its machine and its policy.
 
 use crate::kernel::policy_of;
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, RecordedTask};
 use crate::refusal::Refusal;
 use crate::work::Work;
 use goodness_core::{HORIZON_MAX, Span, Time};
 use goodness_observe::{Measured, Metrics, Subject};
-use goodness_replay::{Arrivals, Figure, History, Others, Replay, machine_of, recover};
+use goodness_replay::{Figure, History, RecoveredTask, Replay, ReplayOptions, machine_of, recover};
 use goodness_report::model::{self, Counted, Details, InputKind};
 use goodness_trace::Recording;
 
 /// The longest recording that is replayed: longer ones are traces with a time that jumps.
 const LONGEST: Span = HORIZON_MAX;
-
-/// Options of replaying a recording.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ReplayOptions {
-    /// Replay of wake-ups from outside.
-    pub arrivals: Arrivals,
-    /// Whether tasks outside the recorded command compete.
-    pub others: Others,
-}
 
 /// Recovers work, machine and policy from `recording`.
 ///
@@ -37,13 +28,14 @@ pub(crate) fn recover_work(
         let remedy = "cut the trace, or look for a time that jumps";
         return Err(Refusal::usage(what).at(&recording.name).remedy(remedy));
     }
-    let recovered = recover(&history, options.arrivals, options.others);
+    let recovered = recover(&history, options);
     let machine = machine_of(recording, &history, recovered.grid).map_err(Refusal::usage)?;
     let mut warnings = recording.warnings.clone();
     let recorded = Recorded {
         policy: policy_of(recording, &mut warnings)?,
         measured: measure(recording, &history),
-        tasks: recovered.tasks.iter().map(|task| task.recorded.index()).collect(),
+        cpus: history.cpus,
+        tasks: recovered.tasks.iter().map(recorded_task).collect(),
     };
     let judged = recovered.tasks.iter().filter(|t| t.participant.judged).count();
     let details = Details {
@@ -64,7 +56,11 @@ pub(crate) fn recover_work(
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
 }
 
-/// The entries with a count above 0.
+fn recorded_task(task: &RecoveredTask) -> RecordedTask {
+    RecordedTask { recorded: task.recorded.index(), name: task.participant.name.clone() }
+}
+
+/// What happened at all, with how often.
 fn more_than_none<'a>(all: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Counted> {
     let happened = all.into_iter().filter(|(_, count)| *count > 0);
     happened.map(|(what, count)| Counted { what: what.into(), count }).collect()

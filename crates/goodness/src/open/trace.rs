@@ -39,7 +39,7 @@ fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Wo
         Some(shipped) => Some(sha256(shipped.bytes)),
         None => held.hash(),
     };
-    let mut work = recover_work(found, options.replay(), sha256)?;
+    let mut work = recover_work(found, options.replay, sha256)?;
     work.about.name.clone_from(&held.name);
     if let Some(machine) = options.machine()? {
         work.machine = machine;

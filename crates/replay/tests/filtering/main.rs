@@ -6,7 +6,7 @@ use edits::{Edit, edited, lines};
 use goodness_core::{Registered, Seed, Span, Time, WorkloadSource};
 use goodness_observe::{Measured, Metrics, Subject};
 use goodness_policies::rr::RoundRobin;
-use goodness_replay::{Arrivals, History, Others, Replay, machine_of, recover};
+use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
 use goodness_trace::{Input, Recording, TraceError, load_input};
 use proptest::prelude::*;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn measured(recording: &Recording) -> (Measured, Measured) {
     recording.observe(&mut metrics);
     let recorded = metrics.finish(recording.end().max(Time(1)));
 
-    let recovered = recover(&history, Arrivals::Delays, Others::Compete);
+    let recovered = recover(&history, ReplayOptions::default());
     let machine = machine_of(recording, &history, recovered.grid).expect("a machine").machine;
     let subjects: Vec<Subject> = recovered.tasks.iter().map(|t| subject(t.participant.judged)).collect();
     let mut work = Replay::new("filtered", recovered).build(Seed(1), 1);

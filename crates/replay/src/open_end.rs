@@ -1,0 +1,130 @@
+//! Open ends: what a task does once its recorded programme is over.
+//!
+//! A recording shows what tasks got under one scheduler. Demand does not end with it: a task that gets more under
+//! another scheduler reaches the end of its programme early and goes on. It goes on with the beginning of the recording,
+//! a further *lap*. Laps keep what depends on each other together: in each lap every edge is posted as often as it is
+//! waited for, so a wake-up finds its waiter in the second lap as in the first, and whole requests repeat. A task that
+//! never blocked computes on; one that had cycles has them again.
+//!
+//! | the recording shows | the replay does |
+//! |---|---|
+//! | the task alive at the end | the next lap; between the laps it sleeps as long as its cut wait and the wait it began with had lasted |
+//! | a child that ended, of a parent that goes on | waits to be forked again |
+//! | a task that ended for good | ends; in later laps nobody waits for it, its wake-ups come after the recorded delay |
+
+use crate::draft::Draft;
+use crate::program::{Act, Op};
+use goodness_core::{Span, Start, TaskId};
+use std::collections::BTreeMap;
+
+/// What happens in laps after the first.
+#[derive(Clone, Debug, Default)]
+pub struct OpenEnds {
+    /// Edges that nobody posts in later laps, and how long the recorded waits for them lasted.
+    pub delays: BTreeMap<u32, Span>,
+    /// Answers that nobody gives in later laps, by their number.
+    pub unanswered: Vec<bool>,
+}
+
+/// How each draft goes on, by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoesOn {
+    /// It ends for good.
+    Never,
+    /// With its next lap.
+    Itself,
+    /// When its parent forks it again.
+    Forked,
+}
+
+/// Says how each of `drafts` goes on.
+#[must_use]
+pub fn going_on(drafts: &[Draft]) -> Vec<GoesOn> {
+    let place: BTreeMap<TaskId, usize> = drafts.iter().enumerate().map(|(place, it)| (it.recorded, place)).collect();
+    let mut parents = vec![None; drafts.len()];
+    for (parent, draft) in drafts.iter().enumerate() {
+        for op in &draft.ops {
+            if let Act::Fork(child) = op.act()
+                && let Some(child) = place.get(&TaskId(child))
+            {
+                parents[*child] = Some(parent);
+            }
+        }
+    }
+    (0..drafts.len()).map(|at| how(drafts, &parents, at)).collect()
+}
+
+/// How the draft at `at` goes on: nobody forks an ancestor, so the way up ends.
+fn how(drafts: &[Draft], parents: &[Option<usize>], at: usize) -> GoesOn {
+    let draft = &drafts[at];
+    match draft.ops.last().map(|op| op.act()) {
+        Some(Act::Cut) if takes_time(&draft.ops) => GoesOn::Itself,
+        Some(Act::Exit) if draft.start == Start::Forked => match parents[at].map(|up| how(drafts, parents, up)) {
+            Some(GoesOn::Itself | GoesOn::Forked) => GoesOn::Forked,
+            Some(GoesOn::Never) | None => GoesOn::Never,
+        },
+        _ => GoesOn::Never,
+    }
+}
+
+/// Whether a lap of `ops` lets time pass whatever others do. A task for which none passes waits for ever in the end.
+fn takes_time(ops: &[Op]) -> bool {
+    ops.iter().any(|op| match op.act() {
+        Act::Run(span) | Act::Sleep(span) => span > Span::ZERO,
+        Act::SleepUntil(_) => true,
+        _ => false,
+    })
+}
+
+/// What later laps must do without: what tasks that end for good would have posted. `waits` are the recorded lengths of
+/// the waits, by edge.
+#[must_use]
+pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers: usize) -> OpenEnds {
+    let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; answers] };
+    let over = drafts.iter().zip(going_on).filter(|(_, goes_on)| **goes_on == GoesOn::Never);
+    for op in over.flat_map(|(draft, _)| &draft.ops) {
+        match op.act() {
+            Act::Post(edge) => {
+                let wait = waits.get(edge as usize).copied().unwrap_or_default();
+                ends.delays.insert(edge, wait);
+            }
+            Act::Answer(answer) => ends.unanswered[answer as usize] = true,
+            _ => {}
+        }
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::{CpuId, Time};
+
+    fn draft(task: u32, start: Start, acts: &[Act]) -> Draft {
+        let ops = acts.iter().copied().map(Op::new).collect();
+        Draft { recorded: TaskId(task), start, cpu: CpuId(0), ops }
+    }
+
+    #[test]
+    fn who_was_cut_goes_on_and_children_with_their_parents() {
+        let now = Start::WokenAt(Time::ZERO);
+        let run = Act::Run(Span(5));
+        let drafts = [
+            draft(7, now, &[run, Act::Fork(8), Act::Cut]),
+            draft(8, Start::Forked, &[run, Act::Fork(9), Act::Exit]),
+            draft(9, Start::Forked, &[run, Act::Post(3), Act::Exit]),
+            draft(4, now, &[run, Act::Post(1), Act::Fork(5), Act::Exit]),
+            draft(5, Start::Forked, &[run, Act::Answer(0), Act::Exit]),
+            draft(6, now, &[Act::Post(2), Act::Cut]),
+        ];
+        let on = going_on(&drafts);
+        assert_eq!(
+            on,
+            [GoesOn::Itself, GoesOn::Forked, GoesOn::Forked, GoesOn::Never, GoesOn::Never, GoesOn::Never],
+            "the last would go round without letting time pass"
+        );
+        let ends = open_ends(&drafts, &on, &[Span(10), Span(11), Span(12), Span(13)], 2);
+        assert_eq!(ends.delays, BTreeMap::from([(1, Span(11)), (2, Span(12))]));
+        assert_eq!(ends.unanswered, [true, false]);
+    }
+}
