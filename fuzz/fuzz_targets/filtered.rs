@@ -8,7 +8,7 @@ mod reading;
 use edits::{Edit, edited, lines};
 use goodness_core::{Seed, Time, WorkloadSource};
 use goodness_observe::{Metrics, Subject};
-use goodness_replay::{Arrivals, History, Others, Replay, machine_of, recover};
+use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
 use goodness_trace::{Input, load_input};
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|choices: &[u8]| {
     let mut metrics = Metrics::new(history.cpus, recording.start(), &subjects);
     recording.observe(&mut metrics);
     let _ = metrics.finish(recording.end().max(Time(1)));
-    let recovered = recover(&history, Arrivals::Delays, Others::Compete);
+    let recovered = recover(&history, ReplayOptions::default());
     let _ = machine_of(&recording, &history, recovered.grid);
     let _ = Replay::new("fuzz", recovered).build(Seed(1), 1);
 });

@@ -3,15 +3,16 @@
 
 use goodness_core::{Seed, WorkloadSource};
 use goodness_trace::{Input, load_input};
-use goodness_replay::{Arrivals, History, Others, Replay, recover};
+use goodness_replay::{Arrivals, Ends, History, Others, Replay, ReplayOptions, recover};
 
 libfuzzer_sys::fuzz_target!(|text: &[u8]| {
     let mut whole = b"# tracer: nop\n".to_vec();
     whole.extend_from_slice(text);
     let Ok(Ok(recording)) = Input::bytes("fuzz", &whole).map(load_input) else { return };
     let history = History::of(&recording);
-    for (arrivals, others) in [(Arrivals::Delays, Others::Compete), (Arrivals::Recorded, Others::LeftOut)] {
-        let replay = Replay::new("fuzz", recover(&history, arrivals, others));
+    let turned = ReplayOptions { arrivals: Arrivals::Recorded, others: Others::LeftOut, ends: Ends::Recorded };
+    for options in [ReplayOptions::default(), turned] {
+        let replay = Replay::new("fuzz", recover(&history, options));
         let _ = (replay.build(Seed(1), 0), replay.build(Seed(1), 1));
     }
 });

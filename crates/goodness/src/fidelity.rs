@@ -7,7 +7,8 @@ use goodness_observe::{METRICS, Measured};
 use goodness_report::model::{Fidelity, FidelityMetric};
 use std::collections::BTreeMap;
 
-/// Largest error this project promises, by metric (`docs/fidelity.md`). Of work it is that on one CPU; on more, twice that.
+/// Largest error this project promises, by metric (`docs/fidelity.md`). That of work is for one CPU; on more it is
+/// twice as large.
 const TOLERANCES: &[(&str, f64)] = &[
     (WORK, 0.02),
     (WORK_PER_TASK, 0.02),
@@ -81,8 +82,9 @@ fn work(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
     entry(WORK, Some(sum(|work| work.recorded)), Some(sum(|work| work.replayed)), "ns")
 }
 
-/// The largest relative error of a judged task's CPU time, shown on the task that has it. Tasks with little of it count
-/// by their name together: which of a server's threads takes a request is chance, and a short task may fall beyond the end.
+/// The largest relative error of a judged task's CPU time, shown on the task that has it. Tasks with little CPU time
+/// count together by name: chance decides which thread of a server takes a request, and a short task may fall beyond
+/// the end.
 fn work_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
     let large = recorded.measured.window.length() * LARGE;
     let mut small: BTreeMap<&str, (f64, f64)> = BTreeMap::new();

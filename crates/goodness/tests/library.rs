@@ -1,6 +1,9 @@
 //! Tests the library's interface: matching errors, cancelling through progress, and opening without side effects.
 
-use goodness::{Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, unwatched};
+use goodness::{
+    Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, open_recording, shipped,
+    unwatched,
+};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -82,4 +85,16 @@ fn a_recording_is_opened_unsimulated_and_its_error_is_stated_by_a_step_of_the_pl
     let other = runs(Plan { runs: 1, ..Plan::of(&work, contenders(&["rr"])) });
     assert_eq!(count.load(Ordering::Relaxed), 2);
     assert_eq!(other.fidelity, alone.fidelity);
+}
+
+/// The negative control of `verify`: what did not record is found out, on every recording.
+#[test]
+fn a_wrong_policy_misses_a_bound_on_every_shipped_recording() {
+    let options = OpenOptions { recorded_by: Some("fifo".into()), ..OpenOptions::default() };
+    for recording in shipped::RECORDINGS {
+        let work = open_recording(recording.name, &options, &unwatched).expect("it is shipped");
+        let fidelity = Plan::of(&work, Vec::new()).run(&unwatched).expect("it runs").fidelity;
+        let metrics = fidelity.expect("a recording's plan states its error").metrics;
+        assert!(metrics.iter().any(|it| it.keeps_promise() == Some(false)), "{}: {metrics:?}", recording.name);
+    }
 }

@@ -78,8 +78,8 @@ impl Replay {
         (Arc::new(Cast { rounds, going_on: going_on.clone(), delays: delays.clone(), forks, length }), channels)
     }
 
-    /// Every policy is measured in the recorded window. Work that was over in the recording is replayed until it is over;
-    /// a recording full of repairs can ask for more CPU time than there is, and ends all the same.
+    /// Every policy is measured in the recorded window. Work that was over in the recording is replayed until it is
+    /// over; a recording full of repairs can ask for more CPU time than there is, and ends all the same.
     fn horizon(&self) -> Time {
         let length = self.recovered.length;
         match self.recovered.is_over {

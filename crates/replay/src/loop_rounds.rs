@@ -214,8 +214,8 @@ impl RoundState {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer to `turn` is there, given by a peer in its lap `lap`: the channel to post; `None` while the loop is in
-    /// an earlier lap. Looks at ready turns that come later in the recorded order, at most one for each peer.
+    /// The answer to `turn` is there, given by a peer in its lap `lap`: the channel to post; `None` while the loop is
+    /// in an earlier lap. Looks at ready turns that come later in the recorded order, at most one for each peer.
     #[must_use]
     pub fn answer(&self, turn: u32, lap: u32) -> Option<Channel> {
         let round = self.turns.turns[turn as usize].round;

@@ -1,16 +1,17 @@
 //! Open ends: what a task does once its recorded programme is over.
 //!
 //! A recording shows what tasks got under one scheduler. Demand does not end with it: a task that gets more under
-//! another scheduler reaches the end of its programme early and goes on. It goes on with the beginning of the recording,
-//! a further *lap*. Laps keep what depends on each other together: in each lap every edge is posted as often as it is
+//! another scheduler reaches the end of its programme early. It then starts again at the beginning of the recording,
+//! for another *lap*. Laps keep together what depends on each other: in each lap every edge is posted as often as it is
 //! waited for, so a wake-up finds its waiter in the second lap as in the first, and whole requests repeat. A task that
 //! never blocked computes on; one that had cycles has them again.
 //!
-//! | the recording shows | the replay does |
+//! | in the recording | in the replay |
 //! |---|---|
-//! | the task alive at the end | the next lap; between the laps it sleeps as long as its cut wait and the wait it began with had lasted |
+//! | alive at the end | another lap, after a sleep as long as its cut wait and the wait it began with |
+//! | stopped at the end by a clock | the same |
 //! | a child that ended, of a parent that goes on | waits to be forked again |
-//! | a task that ended for good | ends; in later laps nobody waits for it, its wake-ups come after the recorded delay |
+//! | ended for good | ends; in later laps its wake-ups come after the recorded delay |
 
 use crate::draft::Draft;
 use crate::program::{Act, Op};
@@ -31,15 +32,20 @@ pub struct OpenEnds {
 pub enum GoesOn {
     /// It ends for good.
     Never,
+    /// It never blocked, and computes on.
+    Computing,
     /// With its next lap.
     Itself,
     /// When its parent forks it again.
     Forked,
 }
 
-/// Says how each of `drafts` goes on.
+/// A lap takes at least this part of the recording: tasks with less do not go on, since their laps would never end.
+const LAPS_MAX: u64 = 100_000;
+
+/// Says how each of `drafts` goes on, recovered from a recording of this length.
 #[must_use]
-pub fn going_on(drafts: &[Draft]) -> Vec<GoesOn> {
+pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     let place: BTreeMap<TaskId, usize> = drafts.iter().enumerate().map(|(place, it)| (it.recorded, place)).collect();
     let mut parents = vec![None; drafts.len()];
     for (parent, draft) in drafts.iter().enumerate() {
@@ -51,29 +57,37 @@ pub fn going_on(drafts: &[Draft]) -> Vec<GoesOn> {
             }
         }
     }
-    (0..drafts.len()).map(|at| how(drafts, &parents, at)).collect()
+    (0..drafts.len()).map(|at| how(drafts, &parents, length, at)).collect()
 }
 
 /// How the draft at `at` goes on: nobody forks an ancestor, so the way up ends.
-fn how(drafts: &[Draft], parents: &[Option<usize>], at: usize) -> GoesOn {
+fn how(drafts: &[Draft], parents: &[Option<usize>], length: Span, at: usize) -> GoesOn {
     let draft = &drafts[at];
     match draft.ops.last().map(|op| op.act()) {
-        Some(Act::Cut) if takes_time(&draft.ops) => GoesOn::Itself,
-        Some(Act::Exit) if draft.start == Start::Forked => match parents[at].map(|up| how(drafts, parents, up)) {
+        Some(Act::Cut) if !draft.ops.is_empty() && draft.ops.iter().all(|op| is_work(op.act())) => GoesOn::Computing,
+        Some(Act::Cut) if time_of(&draft.ops) > length.0 / LAPS_MAX => GoesOn::Itself,
+        Some(Act::Exit) if draft.start == Start::Forked => match parents[at].map(|up| how(drafts, parents, length, up))
+        {
             Some(GoesOn::Itself | GoesOn::Forked) => GoesOn::Forked,
-            Some(GoesOn::Never) | None => GoesOn::Never,
+            Some(GoesOn::Computing | GoesOn::Never) | None => GoesOn::Never,
         },
         _ => GoesOn::Never,
     }
 }
 
-/// Whether a lap of `ops` lets time pass whatever others do. A task for which none passes waits for ever in the end.
-fn takes_time(ops: &[Op]) -> bool {
-    ops.iter().any(|op| match op.act() {
-        Act::Run(span) | Act::Sleep(span) => span > Span::ZERO,
-        Act::SleepUntil(_) => true,
-        _ => false,
-    })
+/// Whether a task that does `act` has not blocked.
+fn is_work(act: Act) -> bool {
+    matches!(act, Act::Run(_) | Act::Post(_) | Act::Nice(_) | Act::Cut)
+}
+
+/// Time in ns that a lap of `ops` takes at least, whatever others do.
+fn time_of(ops: &[Op]) -> u64 {
+    let time = |op: &Op| match op.act() {
+        Act::Run(span) | Act::Sleep(span) => span.0,
+        Act::SleepUntil(at) => at.0,
+        _ => 0,
+    };
+    ops.iter().map(time).fold(0, u64::saturating_add)
 }
 
 /// What later laps must do without: what tasks that end for good would have posted. `waits` are the recorded lengths of
@@ -97,6 +111,7 @@ pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers:
 
 #[cfg(test)]
 mod tests {
+    use super::GoesOn::{Computing, Forked, Itself, Never};
     use super::*;
     use goodness_core::{CpuId, Time};
 
@@ -110,18 +125,19 @@ mod tests {
         let now = Start::WokenAt(Time::ZERO);
         let run = Act::Run(Span(5));
         let drafts = [
-            draft(7, now, &[run, Act::Fork(8), Act::Cut]),
+            draft(7, now, &[run, Act::Fork(8), Act::Sleep(Span(1)), Act::Cut]),
             draft(8, Start::Forked, &[run, Act::Fork(9), Act::Exit]),
             draft(9, Start::Forked, &[run, Act::Post(3), Act::Exit]),
             draft(4, now, &[run, Act::Post(1), Act::Fork(5), Act::Exit]),
             draft(5, Start::Forked, &[run, Act::Answer(0), Act::Exit]),
-            draft(6, now, &[Act::Post(2), Act::Cut]),
+            draft(6, now, &[Act::Post(2), Act::Wait(4), Act::Cut]),
+            draft(3, now, &[run, Act::Cut]),
         ];
-        let on = going_on(&drafts);
+        let on = going_on(&drafts, Span(100));
         assert_eq!(
             on,
-            [GoesOn::Itself, GoesOn::Forked, GoesOn::Forked, GoesOn::Never, GoesOn::Never, GoesOn::Never],
-            "the last would go round without letting time pass"
+            [Itself, Forked, Forked, Never, Never, Never, Computing],
+            "the one before the last would go round without letting time pass"
         );
         let ends = open_ends(&drafts, &on, &[Span(10), Span(11), Span(12), Span(13)], 2);
         assert_eq!(ends.delays, BTreeMap::from([(1, Span(11)), (2, Span(12))]));

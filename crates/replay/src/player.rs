@@ -107,10 +107,11 @@ impl Player {
     /// The programme is over, ended by `act`: the next lap, or the end.
     fn finish(&mut self, act: Act, task: TaskId) -> Option<Step> {
         let goes_on = self.cast.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never);
-        if goes_on != GoesOn::Never {
+        if matches!(goes_on, GoesOn::Itself | GoesOn::Forked) {
             (self.at, self.lap) = (0, self.lap + 1);
         }
         match (goes_on, act) {
+            (GoesOn::Computing, _) => Some(Step::Compute(Span::MAX)),
             (GoesOn::Itself, _) => None,
             (GoesOn::Forked, _) => Some(Step::Wait(self.cast.fork_of(task.0))),
             (GoesOn::Never, Act::Exit) => Some(Step::Exit),

@@ -50,8 +50,8 @@ pub enum Others {
 /// What tasks do when their recorded programmes are over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
-    /// Those that the end of the recording cut go on, and every policy is measured in the recorded window. Work that was
-    /// over in the recording is replayed until it is over.
+    /// Those that the end of the recording cut go on, and every policy is measured in the recorded window. Work that
+    /// was over in the recording is replayed until it is over.
     #[default]
     Open,
     /// Nobody goes on: the recorded work is replayed until it is done.
@@ -406,7 +406,8 @@ impl Recovery<'_> {
         track.now_runnable(at);
     }
 
-    /// The recording is over: what it cut goes on with its beginning, unless all that was recorded on purpose has ended.
+    /// The recording is over: what it cut goes on with its beginning, unless all that was recorded on purpose has
+    /// ended.
     fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
         let is_over = self.ends == Ends::Recorded || self.is_over();
         let mut stopped = BTreeSet::new();
@@ -441,9 +442,10 @@ impl Recovery<'_> {
         found.finish(&self.history.participants)
     }
 
-    /// Whether the work was over before the recording: every task that was recorded on purpose has ended, and not because
-    /// the recording ended with it. Tasks that lasted as long as the recording were stopped by a clock as a rule, like
-    /// benchmarks that run for ten seconds; where most of the CPU time is theirs, the work has no end of its own.
+    /// Whether the work was over before the recording: every task that was recorded on purpose has ended, and not
+    /// because the recording ended with it. Tasks that lasted as long as the recording were stopped by a clock as a
+    /// rule, like benchmarks that run for ten seconds; where most of the CPU time is theirs, the work has no end of its
+    /// own.
     fn is_over(&self) -> bool {
         let seen = |(track, it): &(&Track, &Participant)| it.judged && track.start.is_some();
         let (mut all, mut lasting, mut alive) = (0, 0, 0);
@@ -466,7 +468,8 @@ impl Recovery<'_> {
         track.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
     }
 
-    /// A clock stopped `who` at the end of the recording: it goes on. `stopped` are the edges with which its end woke others.
+    /// A clock stopped `who` at the end of the recording: it goes on. `stopped` are the edges with which its end woke
+    /// others.
     fn take_back_end(&mut self, who: TaskId, stopped: &mut BTreeSet<u32>) {
         let track = &mut self.tracks[who.index()];
         let ending = track.ops.split_off(track.ends_from.min(track.ops.len() - 1));
@@ -498,12 +501,14 @@ impl Recovery<'_> {
         self.push(who, Act::Cut, self.history.end);
     }
 
-    /// `who` goes on with its beginning. In between it waits as long as its last wait, of which the recording shows
-    /// `cut`, and the one it was first seen in.
+    /// `who` goes on with its beginning. In between it sleeps as long as its last wait, of which the recording shows
+    /// `cut`, and the time before it was first runnable.
     fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
-        let first = match self.tracks[who.index()].start {
+        let track = &self.tracks[who.index()];
+        let first = match track.start {
             Some(Start::WokenAt(at)) => Span(at.0),
-            _ => Span::ZERO,
+            _ if self.lasted(who) => Span::ZERO,
+            _ => track.born.since(self.begin),
         };
         let rest = match self.arrivals {
             Arrivals::Delays => Act::Sleep(cut + first),

@@ -81,7 +81,7 @@ impl Found {
     #[must_use]
     pub fn finish(self, participants: &[Participant]) -> Recovered {
         let Found { drafts, waits, answers, is_over, unknowns, grid, length } = self;
-        let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts) };
+        let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
         let ends = open_ends(&drafts, &going_on, &waits, answers);
         let mut place = vec![None; participants.len()];
         for (index, draft) in drafts.iter().enumerate() {

@@ -1,197 +1,15 @@
 //! Recovering work from what a simulation shows, and replaying it.
 
-use goodness_core::{
-    Channel, ChannelKind, CpuId, Event, Machine, Nice, Observer, Off, Registered, Seed, Span, Start, Step, Task,
-    TaskId, Time, WakeSource, WorkloadSource,
-};
+mod recorder;
+
+use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start, Step, TaskId, Time, WorkloadSource};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
 use goodness_replay::open_end::GoesOn;
 use goodness_replay::program::{Act, Op as ReplayOp};
-use goodness_replay::{Arrivals, Ends, History, Others, Participant, Recovered, Replay, ReplayOptions, recover};
-use goodness_trace::{Context, Origin, PrevState, Record, SchedEvent, Wake};
-use goodness_work::script::{Op, Plan, Script, TaskPlan};
+use goodness_replay::{Arrivals, Ends, Others, Recovered, Replay, ReplayOptions, recover};
+use goodness_trace::{Context, PrevState, Record, SchedEvent};
 use proptest::prelude::*;
-use std::sync::Arc;
-
-/// A recording written down.
-#[derive(Default)]
-struct Written {
-    records: Vec<Record>,
-    participants: Vec<Participant>,
-    cpus: usize,
-    hz: Option<u32>,
-}
-
-impl Written {
-    fn say(&mut self, at: Time, cpu: CpuId, event: SchedEvent) {
-        self.records.push(Record { at, cpu, event, origin: Origin::Recorded });
-    }
-
-    fn history(&self) -> History<'_> {
-        let mut history = History::new(&self.records, self.participants.clone());
-        (history.cpus, history.hz) = (self.cpus, self.hz);
-        history
-    }
-}
-
-fn switch(prev: Option<TaskId>, off: Off, next: Option<TaskId>) -> SchedEvent {
-    let prev_state = match off {
-        Off::Preempted | Off::Yielded => PrevState::RUNNABLE,
-        Off::Sleeping => PrevState::SLEEPING,
-        Off::Uninterruptible => PrevState::UNINTERRUPTIBLE,
-        Off::Exited => PrevState::DEAD,
-    };
-    SchedEvent::Switch { prev, next, prev_prio: 120, next_prio: 120, prev_state }
-}
-
-fn wake(task: TaskId, current: Option<TaskId>, context: Context, target: CpuId) -> Wake {
-    Wake { task, current, target, prio: 120, context }
-}
-
-/// A waking for CPU 0.
-fn waking(task: u32, by: Option<u32>, context: Context) -> SchedEvent {
-    SchedEvent::Waking(wake(TaskId(task), by.map(TaskId), context, CpuId(0)))
-}
-
-/// The task is on the runqueue of CPU 0.
-fn wakeup(task: u32) -> SchedEvent {
-    SchedEvent::Wakeup(wake(TaskId(task), None, Context::Task, CpuId(0)))
-}
-
-/// Writes a run down as a recording would show it.
-#[derive(Default)]
-struct Recorder {
-    written: Written,
-    on_cpu: Vec<Option<TaskId>>,
-    /// Tasks wake each other through the network, between two programs, so that some count as event loops.
-    is_network: bool,
-}
-
-impl Recorder {
-    fn new(cpus: usize, tasks: usize) -> Recorder {
-        let participant = |i: usize| Participant {
-            name: format!("t{i}"),
-            pid: 100 + i as u32,
-            task: Task { address_space: Some(0), ..Task::default() },
-            program: i as u32,
-            parent: None,
-            judged: i.is_multiple_of(2),
-        };
-        let written = Written { cpus, participants: (0..tasks).map(participant).collect(), ..Written::default() };
-        Recorder { written, on_cpu: vec![None; cpus], is_network: false }
-    }
-
-    /// Makes task 0 one program and all others another, communicating through the network.
-    fn of_network(mut self) -> Recorder {
-        self.is_network = true;
-        self.written.participants.iter_mut().for_each(|it| it.program = it.program.min(1));
-        self
-    }
-
-    fn cpu_of(&self, task: TaskId) -> Option<CpuId> {
-        self.on_cpu.iter().position(|w| *w == Some(task)).map(|c| CpuId(c as u32))
-    }
-}
-
-impl Observer for Recorder {
-    fn observe(&mut self, at: Time, event: &Event) {
-        match *event {
-            Event::Fork { parent: Some(parent), child } => {
-                let cpu = self.cpu_of(parent).expect("who forks is running");
-                self.written.say(at, cpu, SchedEvent::Fork { parent: Some(parent), child });
-            }
-            Event::Wakeup { task, waker, cpu, from } => {
-                let here = waker.and_then(|w| self.cpu_of(w)).unwrap_or(cpu);
-                let context = match from {
-                    WakeSource::Task if self.is_network => Context::SoftIrq,
-                    WakeSource::Task => Context::Task,
-                    WakeSource::Interrupt => Context::HardIrq,
-                };
-                let wake = wake(task, self.on_cpu[here.index()], context, cpu);
-                self.written.say(at, here, SchedEvent::Waking(wake));
-                self.written.say(at, here, SchedEvent::Wakeup(wake));
-            }
-            Event::Switch { cpu, prev, off, next } => {
-                self.on_cpu[cpu.index()] = next;
-                self.written.say(at, cpu, switch(prev, off, next));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// CPU time of each task.
-struct CpuTime {
-    total: Vec<u64>,
-    since: Vec<Option<Time>>,
-}
-
-impl CpuTime {
-    fn new(tasks: usize) -> CpuTime {
-        CpuTime { total: vec![0; tasks], since: vec![None; tasks] }
-    }
-}
-
-impl Observer for CpuTime {
-    fn observe(&mut self, at: Time, event: &Event) {
-        if let Event::Switch { prev, next, .. } = *event {
-            if let Some(since) = prev.and_then(|p| self.since[p.index()].take()) {
-                self.total[prev.expect("somebody").index()] += at.since(since).0;
-            }
-            if let Some(next) = next {
-                self.since[next.index()] = Some(at);
-            }
-        }
-    }
-}
-
-fn run<P: Registered>(machine: &Machine, source: &impl WorkloadSource, replication: u32, observer: &mut impl Observer) {
-    let workload = source.build(Seed(1), replication);
-    let settings = P::Settings::default();
-    let options = goodness_sim::Options::default();
-    goodness_sim::simulate::<P>(machine, settings, workload, observer, options).expect("the run is sound");
-}
-
-/// A plan as a source.
-struct Planned(Plan);
-
-impl WorkloadSource for Planned {
-    fn name(&self) -> &str {
-        "planned"
-    }
-    fn what_varies(&self) -> &str {
-        "nothing"
-    }
-    fn build(&self, _: Seed, _: u32) -> goodness_core::Workload {
-        self.0.workload()
-    }
-}
-
-fn planned(channels: usize, scripts: Vec<(Start, Vec<Step>)>) -> Planned {
-    let task = |(i, (start, steps)): (usize, (Start, Vec<Step>))| TaskPlan {
-        name: format!("t{i}"),
-        start,
-        task: Task { address_space: Some(0), ..Task::default() },
-        line: 0,
-        script: Arc::new(Script { ops: steps.into_iter().map(Op::Do).collect(), ..Script::default() }),
-    };
-    Planned(Plan {
-        tasks: scripts.into_iter().enumerate().map(task).collect(),
-        channels: vec![ChannelKind::Semaphore; channels],
-        ..Plan::default()
-    })
-}
-
-fn recorded<P: Registered>(machine: &Machine, source: &Planned) -> Written {
-    let mut recorder = Recorder::new(machine.cpu_count(), source.0.tasks.len());
-    run::<P>(machine, source, 0, &mut recorder);
-    recorder.written
-}
-
-fn acts(recovered: &Recovered, name: &str) -> Vec<Act> {
-    let task = recovered.tasks.iter().find(|t| t.participant.name == name).expect("it was recovered");
-    task.ops.iter().map(|op| op.act()).collect()
-}
+use recorder::{CpuTime, Planned, Recorder, Written, acts, planned, recorded, run, switch, wakeup, waking};
 
 fn us(n: u64) -> Span {
     Span::from_us(n)
@@ -537,8 +355,8 @@ impl WorkloadSource for Longer {
     }
 }
 
-/// Laps lock nobody up: under a policy that serves everyone, who goes on by itself has its second lap behind it after as
-/// long as three laps can take at most. Lengths are those of slices, so that nobody has to wait for a slice's end.
+/// Laps lock nobody up: under a policy that serves everyone, who goes on by itself has its second lap behind it after
+/// as long as three laps can take at most. Lengths are those of slices, so that nobody has to wait for a slice's end.
 fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCaseError> {
     const SLICE: Span = Span::from_ms(1);
     let (mut work, mut rest) = (0, 0);
