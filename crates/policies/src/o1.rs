@@ -12,6 +12,8 @@
 //! full slice. The delay of tasks beside a better one on the same core is left out. Balancing: see `domains.rs`.
 //! Weakness: the estimate can be fooled by tasks that sleep just enough; yielding waits for every active task.
 
+mod constants;
+
 use crate::parts::domains::{Domains, Queues};
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO};
@@ -19,6 +21,7 @@ use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
     Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
 };
+use constants::{Constants, MAX_BONUS, delta};
 use goodness_queues::Links;
 
 goodness_core::choices! {
@@ -33,8 +36,6 @@ goodness_core::tunables! {
     }
 }
 
-/// Steps of bonus between no sleep and all sleep.
-const MAX_BONUS: u64 = 10;
 /// Percentage of the wait for a CPU that counts as sleep for a task woken by another.
 const ON_RUNQUEUE_WEIGHT: u64 = 30;
 /// A child inherits so many percent of its parent's bonus.
@@ -44,70 +45,6 @@ const EXIT_WEIGHT: u64 = 3;
 /// Interactive credit above or below which it counts as high or low.
 const CREDIT_LIMIT: i32 = 100;
 const NO_PRIO: u8 = 140;
-
-/// Constants of a kernel on a machine, in ticks unless stated otherwise.
-#[derive(Clone, Copy, Debug)]
-struct Constants {
-    kernel: Kernel,
-    tick: u64,
-    slices: [u32; 40],
-    longest_slice: u32,
-    granularity: u64,
-    /// Highest average sleep, and the limit of waiting in the expired array.
-    max_sleep: u64,
-    average_slice: u64,
-}
-
-impl Constants {
-    /// Specs 2.2 and 2.3. Slices count ticks, so that they are exact where HZ divides 1000.
-    fn new(kernel: Kernel, machine: &Machine) -> Constants {
-        let ticks = |ms: u32| (ms * machine.hz / 1000).max(1);
-        let slice = |static_prio: u32| match kernel {
-            Kernel::V2_6_8 => ticks(10) + (ticks(200) - ticks(10)) * (139 - static_prio) / 39,
-            Kernel::V2_6_22 if static_prio < 120 => (ticks(400) * (140 - static_prio) / 20).max(ticks(5)),
-            Kernel::V2_6_22 => (ticks(100) * (140 - static_prio) / 20).max(ticks(5)),
-        };
-        let slices = std::array::from_fn(|index| slice(100 + index as u32));
-        let average_slice = u64::from(slices[20]);
-        Constants {
-            kernel,
-            tick: machine.tick().0,
-            slices,
-            longest_slice: slices[0],
-            granularity: u64::from(ticks(10)) * machine.cpu_count() as u64,
-            max_sleep: average_slice * MAX_BONUS,
-            average_slice,
-        }
-    }
-
-    #[inline]
-    fn slice(&self, static_prio: u8) -> u32 {
-        self.slices[usize::from(static_prio - BEST_USER_PRIO)]
-    }
-
-    #[inline]
-    fn bonus(&self, sleep_avg: u64) -> u64 {
-        // A tenth of the highest average; the short dividend keeps the division quick.
-        sleep_avg / (self.average_slice * self.tick)
-    }
-
-    /// Sleep in ns above which a task becomes interactive at once.
-    fn interactive_sleep(&self, static_prio: u8) -> u64 {
-        let steps = (MAX_BONUS as i64 / 2 + delta(static_prio) + 1) as u64;
-        (self.max_sleep * steps / MAX_BONUS).saturating_sub(1) * self.tick
-    }
-
-    /// Ticks after which an interactive task goes behind its equals.
-    fn granularity(&self, sleep_avg: u64) -> u64 {
-        let steps = (MAX_BONUS - self.bonus(sleep_avg)).max(1) - 1;
-        self.granularity << steps
-    }
-}
-
-/// By how many levels a priority must be better than the static one to count as interactive.
-fn delta(static_prio: u8) -> i64 {
-    (i64::from(static_prio) - 120) * MAX_BONUS as i64 / 40 + 2
-}
 
 /// The static priority: nice from 100 on.
 fn static_prio(task: &Task) -> u8 {
@@ -124,7 +61,9 @@ enum Activated {
     ByInterrupt,
 }
 
+/// One task, in a cache line of its own.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Entity {
     prio: u8,
     static_prio: u8,
@@ -149,6 +88,8 @@ struct Entity {
     /// Time at which it was last queued or left its CPU.
     stamp: Time,
 }
+
+const _: () = assert!(size_of::<Entity>() == 64);
 
 impl Entity {
     fn is_interactive(&self) -> bool {
@@ -206,6 +147,19 @@ impl Runqueues {
         queue.arrays[entity.array].remove(&mut self.links, entity.prio, task);
         self.runnable -= 1;
         entity.was_expired
+    }
+
+    /// Puts `task`, which is on the active array as of priority `before`, behind its equals of today.
+    fn reinsert(&mut self, cpu: CpuId, task: TaskId, before: u8) {
+        let entity = &mut self.entities[task];
+        entity.was_expired = false;
+        let array = &mut self.cpus[cpu.index()].arrays[entity.array];
+        if entity.prio == before {
+            array.move_to_back(&mut self.links, before, task);
+        } else {
+            array.remove(&mut self.links, before, task);
+            array.push_back(&mut self.links, entity.prio, task);
+        }
     }
 
     /// Puts `task` behind its equals of the active array.
@@ -380,15 +334,8 @@ impl CpuPolicy for O1 {
 impl O1 {
     /// Sets the priority from class, nice and average sleep (specs 2.3).
     fn set_effective_prio(&mut self, cx: &Context, task: TaskId) {
-        let it = &cx.tasks[task];
         let entity = &mut self.queues.entities[task];
-        if it.class.is_realtime() {
-            entity.prio = 99 - it.rt_priority.clamp(1, 99);
-            return;
-        }
-        let bonus = self.constants.bonus(entity.sleep_avg) as i64 - MAX_BONUS as i64 / 2;
-        let prio = i64::from(entity.static_prio) - bonus;
-        entity.prio = prio.clamp(i64::from(BEST_USER_PRIO), i64::from(WORST_USER_PRIO)) as u8;
+        entity.prio = self.constants.prio(&cx.tasks[task], entity.static_prio, entity.sleep_avg);
     }
 
     fn never_interactive(&self, task: &Task) -> bool {
@@ -398,8 +345,8 @@ impl O1 {
     /// Adds `slept` nanoseconds to the average sleep, more for those who have little of it (specs 2.4).
     fn reward(&mut self, cx: &Context, task: TaskId, slept: u64) {
         let it = &cx.tasks[task];
-        let (c, most) = (&self.constants, self.constants.max_sleep * self.constants.tick);
-        let mut slept = if self.never_interactive(it) { 0 } else { slept.min(most) };
+        let c = &self.constants;
+        let mut slept = if self.never_interactive(it) { 0 } else { slept.min(c.most_sleep) };
         let has_mm = it.address_space.is_some();
         let entity = &mut self.queues.entities[task];
         let limit = c.interactive_sleep(entity.static_prio);
@@ -417,12 +364,12 @@ impl O1 {
                 slept = slept.min(limit.saturating_sub(entity.sleep_avg));
             }
             entity.sleep_avg += slept;
-            if entity.sleep_avg > most {
-                entity.sleep_avg = most;
+            if entity.sleep_avg > c.most_sleep {
+                entity.sleep_avg = c.most_sleep;
                 entity.credit += gain;
             }
         }
-        self.set_effective_prio(cx, task);
+        entity.prio = c.prio(it, entity.static_prio, entity.sleep_avg);
     }
 
     /// A woken task joins the active array, at the priority its sleep earned.
@@ -454,10 +401,9 @@ impl O1 {
             Activated::No | Activated::AfterDisk => 0,
         };
         if counts > 0 && !cx.tasks[task].class.is_realtime() {
-            let cpu = entity.cpu;
-            self.queues.remove(task);
+            let (cpu, before) = (entity.cpu, entity.prio);
             self.reward(cx, task, counts);
-            self.queues.push(cpu, task, false);
+            self.queues.reinsert(cpu, task, before);
         }
         self.queues.entities[task].activated = Activated::No;
     }
@@ -466,7 +412,7 @@ impl O1 {
     fn account(&mut self, cx: &Context, task: TaskId) {
         let c = &self.constants;
         let entity = &mut self.queues.entities[task];
-        let mut ran = std::mem::take(&mut entity.ran).min(c.max_sleep * c.tick);
+        let mut ran = std::mem::take(&mut entity.ran).min(c.most_sleep);
         if entity.credit > CREDIT_LIMIT {
             ran /= c.bonus(entity.sleep_avg).max(1);
         }
@@ -539,7 +485,7 @@ impl O1 {
             self.queues.push(cpu, task, false);
             return self.preempt(cpu, task);
         };
-        let c = self.constants;
+        let c = &self.constants;
         let of = &mut self.queues.entities[parent];
         let (whole, bonus, here) = (of.slice, c.bonus(of.sleep_avg), of.cpu);
         let step = c.max_sleep / MAX_BONUS * c.tick;

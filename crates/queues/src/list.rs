@@ -129,6 +129,15 @@ impl List {
         self.len -= 1;
     }
 
+    /// Puts `item`, which must be on this list, at its end.
+    #[inline]
+    pub fn move_to_back(&mut self, links: &mut Links, item: u32) {
+        if self.tail != item {
+            self.remove(links, item);
+            self.push_back(links, item);
+        }
+    }
+
     /// Removes and returns the first item.
     #[inline]
     pub fn pop_front(&mut self, links: &mut Links) -> Option<u32> {
@@ -177,6 +186,10 @@ mod tests {
         assert_eq!(list.iter(&links).collect::<Vec<_>>(), [3, 1, 2, 0, 4]);
         assert_eq!(list.iter_back(&links).collect::<Vec<_>>(), [4, 0, 2, 1, 3]);
         assert_eq!((list.len(), list.front(), list.back()), (5, Some(3), Some(4)));
+        for item in [4, 0, 3] {
+            list.move_to_back(&mut links, item);
+        }
+        assert_eq!(list.iter(&links).collect::<Vec<_>>(), [1, 2, 4, 0, 3]);
         while list.pop_front(&mut links).is_some() {}
         assert!(list.is_empty() && list.back().is_none());
     }

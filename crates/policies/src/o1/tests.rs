@@ -46,6 +46,19 @@ fn slices_by_nice_are_those_of_the_kernels() {
     assert_eq!(c.max_sleep, 1000);
 }
 
+#[test]
+fn bonuses_are_those_of_a_division() {
+    for (hz, kernel) in [1, 100, 250, 300, 1000, 1024].into_iter().zip([Kernel::V2_6_8, Kernel::V2_6_22].repeat(3)) {
+        let c = Constants::new(kernel, &Machine::flat(1, hz).unwrap());
+        let step = c.average_slice * c.tick;
+        let tenths = (0..=MAX_BONUS).map(|tenths| tenths * step);
+        for sleep in tenths.flat_map(|t| [t.saturating_sub(1), t, t + 1]) {
+            assert_eq!(c.bonus(sleep), sleep / step, "{sleep} ns at HZ {hz}");
+        }
+        assert_eq!(c.most_sleep, step * MAX_BONUS);
+    }
+}
+
 const NICES: [i64; 9] = [-20, -15, -10, -5, 0, 5, 10, 15, 19];
 
 /// specs/cpu-schedulers.md 2.3, table

@@ -65,6 +65,12 @@ impl PrioArray {
         }
     }
 
+    /// Puts `task`, which is on the list of `prio`, at its end.
+    #[inline]
+    pub fn move_to_back(&mut self, links: &mut Links, prio: u8, task: TaskId) {
+        self.lists[usize::from(prio)].move_to_back(links, task.0);
+    }
+
     /// The task at the head of the best list.
     #[inline]
     pub fn first(&self) -> Option<TaskId> {
