@@ -28,7 +28,7 @@ mod priority;
 pub mod program;
 pub mod recover;
 pub mod recovered;
-mod track;
+mod task_recovery;
 pub mod unknowns;
 
 pub use history::History;

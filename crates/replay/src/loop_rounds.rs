@@ -8,7 +8,7 @@
 //!
 //! Nothing is allocated while a replay runs.
 
-use crate::program::{Act, Op};
+use crate::program::{Instruction, Op};
 use goodness_core::Channel;
 use goodness_queues::{Links, List};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,9 +41,9 @@ pub struct LoopRounds {
 }
 
 impl LoopRounds {
-    /// Finds rounds and turns in programmes whose [`Act::Turn`] and [`Act::Answer`] name answers, of which there are
-    /// one for each entry of `unanswered`, and makes them name rounds and turns. Answers that no turn begins with are
-    /// left out; those marked in `unanswered` are given by nobody after the first lap.
+    /// Finds rounds and turns in programmes whose [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers,
+    /// of which there are one for each entry of `unanswered`, and makes them name rounds and turns. Answers that no
+    /// turn begins with are left out; those marked in `unanswered` are given by nobody after the first lap.
     #[must_use]
     pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool]) -> LoopRounds {
         let mut turn_of = vec![None; unanswered.len()];
@@ -72,11 +72,11 @@ impl LoopRounds {
     fn add(&mut self, ops: &[Op]) {
         let mut first = self.turns.len() as u32;
         for (place, op) in ops.iter().enumerate() {
-            match op.act() {
-                Act::Turn(round) => {
+            match op.instruction() {
+                Instruction::BeginTurn(round) => {
                     self.turns.push(Turn { round, begin: place as u32 + 1, is_unanswered: false });
                 }
-                Act::RoundEnd(_) => {
+                Instruction::RoundEnd(_) => {
                     let count = self.turns.len() as u32 - first;
                     self.rounds.push(Round { first, count, after: place as u32 + 1 });
                     first += count;
@@ -98,16 +98,16 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
     let mut result = Vec::with_capacity(ops.len());
     let mut is_open = false;
     for op in ops {
-        match op.act() {
-            Act::Turn(answer) => {
+        match op.instruction() {
+            Instruction::BeginTurn(answer) => {
                 is_open = true;
                 found(answer);
-                result.push(Op::new(Act::Turn(*rounds)));
+                result.push(Op::new(Instruction::BeginTurn(*rounds)));
                 continue;
             }
-            act if is_open && has_its_order(act) => {
+            instruction if is_open && has_its_order(instruction) => {
                 is_open = false;
-                result.push(Op::new(Act::RoundEnd(*rounds)));
+                result.push(Op::new(Instruction::RoundEnd(*rounds)));
                 *rounds += 1;
             }
             _ => {}
@@ -118,12 +118,21 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
 }
 
 /// Whether an instruction has a fixed order: it may wait, or is the last.
-fn has_its_order(act: Act) -> bool {
-    match act {
-        Act::Sleep(_) | Act::SleepUntil(_) | Act::Wait(_) | Act::WaitUninterruptible(_) | Act::Exit | Act::Cut => true,
-        Act::Run(_) | Act::Post(_) | Act::Answer(_) | Act::Turn(_) | Act::RoundEnd(_) | Act::Fork(_) | Act::Nice(_) => {
-            false
-        }
+fn has_its_order(instruction: Instruction) -> bool {
+    match instruction {
+        Instruction::Sleep(_)
+        | Instruction::SleepUntil(_)
+        | Instruction::Wait(_)
+        | Instruction::WaitUninterruptible(_)
+        | Instruction::Exit
+        | Instruction::Cut => true,
+        Instruction::Run(_)
+        | Instruction::Post(_)
+        | Instruction::Answer(_)
+        | Instruction::BeginTurn(_)
+        | Instruction::RoundEnd(_)
+        | Instruction::Fork(_)
+        | Instruction::Nice(_) => false,
     }
 }
 
@@ -131,19 +140,19 @@ fn has_its_order(act: Act) -> bool {
 fn without_idle_answers(ops: &[Op], turn_of: &[Option<u32>]) -> Vec<Op> {
     let mut result: Vec<Op> = Vec::with_capacity(ops.len());
     for op in ops {
-        let act = match op.act() {
-            Act::Answer(answer) => match turn_of[answer as usize] {
-                Some(turn) => Act::Answer(turn),
+        let instruction = match op.instruction() {
+            Instruction::Answer(answer) => match turn_of[answer as usize] {
+                Some(turn) => Instruction::Answer(turn),
                 None => continue,
             },
-            act => act,
+            instruction => instruction,
         };
-        match (act, result.last().map(|last| last.act())) {
-            (Act::Run(more), Some(Act::Run(span))) => {
+        match (instruction, result.last().map(|last| last.instruction())) {
+            (Instruction::Run(more), Some(Instruction::Run(span))) => {
                 result.pop();
-                result.push(Op::new(Act::Run(span + more)));
+                result.push(Op::new(Instruction::Run(span + more)));
             }
-            _ => result.push(Op::new(act)),
+            _ => result.push(Op::new(instruction)),
         }
     }
     result
@@ -266,26 +275,32 @@ mod tests {
     use super::*;
     use goodness_core::Span;
 
-    fn ops(acts: &[Act]) -> Vec<Op> {
-        acts.iter().copied().map(Op::new).collect()
+    fn ops(instructions: &[Instruction]) -> Vec<Op> {
+        instructions.iter().copied().map(Op::new).collect()
     }
 
     /// A loop with two turns, a sleep and one more turn, and a peer that gives their three replies and an unused one.
     fn arranged() -> (Vec<Vec<Op>>, Arc<LoopRounds>) {
         let of_loop = [
-            Act::Run(Span(1)),
-            Act::Turn(0),
-            Act::Run(Span(2)),
-            Act::Post(0),
-            Act::Turn(2),
-            Act::Run(Span(3)),
-            Act::Sleep(Span(4)),
-            Act::Turn(3),
-            Act::Run(Span(5)),
-            Act::Exit,
+            Instruction::Run(Span(1)),
+            Instruction::BeginTurn(0),
+            Instruction::Run(Span(2)),
+            Instruction::Post(0),
+            Instruction::BeginTurn(2),
+            Instruction::Run(Span(3)),
+            Instruction::Sleep(Span(4)),
+            Instruction::BeginTurn(3),
+            Instruction::Run(Span(5)),
+            Instruction::Exit,
         ];
-        let of_peer =
-            [Act::Answer(0), Act::Run(Span(6)), Act::Answer(1), Act::Run(Span(7)), Act::Answer(2), Act::Answer(3)];
+        let of_peer = [
+            Instruction::Answer(0),
+            Instruction::Run(Span(6)),
+            Instruction::Answer(1),
+            Instruction::Run(Span(7)),
+            Instruction::Answer(2),
+            Instruction::Answer(3),
+        ];
         let mut programmes = vec![ops(&of_loop), ops(&of_peer)];
         let turns = LoopRounds::arrange(&mut programmes, &[false; 4]);
         (programmes, Arc::new(turns))
@@ -295,11 +310,14 @@ mod tests {
     fn rounds_end_where_something_has_an_order_of_its_own_and_unused_answers_cut_no_burst() {
         let (programmes, turns) = arranged();
         assert_eq!(turns.rounds(), 2);
-        let of_loop: Vec<Act> = programmes[0].iter().map(|op| op.act()).collect();
-        assert_eq!(of_loop[6..9], [Act::RoundEnd(0), Act::Sleep(Span(4)), Act::Turn(1)]);
-        assert_eq!(of_loop[10..], [Act::RoundEnd(1), Act::Exit]);
-        let of_peer: Vec<Act> = programmes[1].iter().map(|op| op.act()).collect();
-        assert_eq!(of_peer, [Act::Answer(0), Act::Run(Span(13)), Act::Answer(1), Act::Answer(2)]);
+        let of_loop: Vec<Instruction> = programmes[0].iter().map(|op| op.instruction()).collect();
+        assert_eq!(of_loop[6..9], [Instruction::RoundEnd(0), Instruction::Sleep(Span(4)), Instruction::BeginTurn(1)]);
+        assert_eq!(of_loop[10..], [Instruction::RoundEnd(1), Instruction::Exit]);
+        let of_peer: Vec<Instruction> = programmes[1].iter().map(|op| op.instruction()).collect();
+        assert_eq!(
+            of_peer,
+            [Instruction::Answer(0), Instruction::Run(Span(13)), Instruction::Answer(1), Instruction::Answer(2)]
+        );
     }
 
     #[test]
@@ -329,8 +347,8 @@ mod tests {
     #[test]
     fn nobody_waits_in_later_laps_for_an_answer_that_nobody_gives() {
         let mut programmes = arranged().0;
-        programmes[0] = ops(&[Act::Turn(0), Act::Run(Span(1)), Act::Cut]);
-        programmes[1] = ops(&[Act::Answer(0), Act::Exit]);
+        programmes[0] = ops(&[Instruction::BeginTurn(0), Instruction::Run(Span(1)), Instruction::Cut]);
+        programmes[1] = ops(&[Instruction::Answer(0), Instruction::Exit]);
         let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[true])), Channel(0));
         assert_eq!((state.answer(0, 0), state.take(0)), (Some(Channel(0)), Some(1)));
         assert!(state.end(0, 1).is_some());

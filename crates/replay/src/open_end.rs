@@ -14,7 +14,7 @@
 //! | ended for good | ends; in later laps its wake-ups come after the recorded delay |
 
 use crate::draft::Draft;
-use crate::program::{Act, Op};
+use crate::program::{Instruction, Op};
 use goodness_core::{Span, Start, TaskId};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     let mut parents = vec![None; drafts.len()];
     for (parent, draft) in drafts.iter().enumerate() {
         for op in &draft.ops {
-            if let Act::Fork(child) = op.act()
+            if let Instruction::Fork(child) = op.instruction()
                 && let Some(child) = place.get(&TaskId(child))
             {
                 parents[*child] = Some(parent);
@@ -63,28 +63,31 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
 /// How the draft at `at` goes on: nobody forks an ancestor, so the way up ends.
 fn how(drafts: &[Draft], parents: &[Option<usize>], length: Span, at: usize) -> GoesOn {
     let draft = &drafts[at];
-    match draft.ops.last().map(|op| op.act()) {
-        Some(Act::Cut) if !draft.ops.is_empty() && draft.ops.iter().all(|op| is_work(op.act())) => GoesOn::Computing,
-        Some(Act::Cut) if time_of(&draft.ops) > length.0 / LAPS_MAX => GoesOn::Itself,
-        Some(Act::Exit) if draft.start == Start::Forked => match parents[at].map(|up| how(drafts, parents, length, up))
-        {
-            Some(GoesOn::Itself | GoesOn::Forked) => GoesOn::Forked,
-            Some(GoesOn::Computing | GoesOn::Never) | None => GoesOn::Never,
-        },
+    match draft.ops.last().map(|op| op.instruction()) {
+        Some(Instruction::Cut) if !draft.ops.is_empty() && draft.ops.iter().all(|op| is_work(op.instruction())) => {
+            GoesOn::Computing
+        }
+        Some(Instruction::Cut) if time_of(&draft.ops) > length.0 / LAPS_MAX => GoesOn::Itself,
+        Some(Instruction::Exit) if draft.start == Start::Forked => {
+            match parents[at].map(|up| how(drafts, parents, length, up)) {
+                Some(GoesOn::Itself | GoesOn::Forked) => GoesOn::Forked,
+                Some(GoesOn::Computing | GoesOn::Never) | None => GoesOn::Never,
+            }
+        }
         _ => GoesOn::Never,
     }
 }
 
-/// Whether a task that does `act` has not blocked.
-fn is_work(act: Act) -> bool {
-    matches!(act, Act::Run(_) | Act::Post(_) | Act::Nice(_) | Act::Cut)
+/// Whether a task that executes `instruction` has not blocked.
+fn is_work(instruction: Instruction) -> bool {
+    matches!(instruction, Instruction::Run(_) | Instruction::Post(_) | Instruction::Nice(_) | Instruction::Cut)
 }
 
 /// Time in ns that a lap of `ops` takes at least, whatever others do.
 fn time_of(ops: &[Op]) -> u64 {
-    let time = |op: &Op| match op.act() {
-        Act::Run(span) | Act::Sleep(span) => span.0,
-        Act::SleepUntil(at) => at.0,
+    let time = |op: &Op| match op.instruction() {
+        Instruction::Run(span) | Instruction::Sleep(span) => span.0,
+        Instruction::SleepUntil(at) => at.0,
         _ => 0,
     };
     ops.iter().map(time).fold(0, u64::saturating_add)
@@ -97,12 +100,12 @@ pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers:
     let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; answers] };
     let over = drafts.iter().zip(going_on).filter(|(_, goes_on)| **goes_on == GoesOn::Never);
     for op in over.flat_map(|(draft, _)| &draft.ops) {
-        match op.act() {
-            Act::Post(edge) => {
+        match op.instruction() {
+            Instruction::Post(edge) => {
                 let wait = waits.get(edge as usize).copied().unwrap_or_default();
                 ends.delays.insert(edge, wait);
             }
-            Act::Answer(answer) => ends.unanswered[answer as usize] = true,
+            Instruction::Answer(answer) => ends.unanswered[answer as usize] = true,
             _ => {}
         }
     }
@@ -115,23 +118,23 @@ mod tests {
     use super::*;
     use goodness_core::{CpuId, Time};
 
-    fn draft(task: u32, start: Start, acts: &[Act]) -> Draft {
-        let ops = acts.iter().copied().map(Op::new).collect();
+    fn draft(task: u32, start: Start, instructions: &[Instruction]) -> Draft {
+        let ops = instructions.iter().copied().map(Op::new).collect();
         Draft { recorded: TaskId(task), start, cpu: CpuId(0), ops }
     }
 
     #[test]
     fn who_was_cut_goes_on_and_children_with_their_parents() {
         let now = Start::WokenAt(Time::ZERO);
-        let run = Act::Run(Span(5));
+        let run = Instruction::Run(Span(5));
         let drafts = [
-            draft(7, now, &[run, Act::Fork(8), Act::Sleep(Span(1)), Act::Cut]),
-            draft(8, Start::Forked, &[run, Act::Fork(9), Act::Exit]),
-            draft(9, Start::Forked, &[run, Act::Post(3), Act::Exit]),
-            draft(4, now, &[run, Act::Post(1), Act::Fork(5), Act::Exit]),
-            draft(5, Start::Forked, &[run, Act::Answer(0), Act::Exit]),
-            draft(6, now, &[Act::Post(2), Act::Wait(4), Act::Cut]),
-            draft(3, now, &[run, Act::Cut]),
+            draft(7, now, &[run, Instruction::Fork(8), Instruction::Sleep(Span(1)), Instruction::Cut]),
+            draft(8, Start::Forked, &[run, Instruction::Fork(9), Instruction::Exit]),
+            draft(9, Start::Forked, &[run, Instruction::Post(3), Instruction::Exit]),
+            draft(4, now, &[run, Instruction::Post(1), Instruction::Fork(5), Instruction::Exit]),
+            draft(5, Start::Forked, &[run, Instruction::Answer(0), Instruction::Exit]),
+            draft(6, now, &[Instruction::Post(2), Instruction::Wait(4), Instruction::Cut]),
+            draft(3, now, &[run, Instruction::Cut]),
         ];
         let on = going_on(&drafts, Span(100));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::loop_rounds::RoundState;
 use crate::open_end::GoesOn;
-use crate::program::{Act, Op};
+use crate::program::{Instruction, Op};
 use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Span, Step, StepContext, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,23 +56,25 @@ impl Player {
         }
     }
 
-    /// The step of `act`; `None` when the next instruction comes at once.
-    fn step(&mut self, act: Act, task: TaskId) -> Option<Step> {
-        Some(match act {
-            Act::Run(span) => Step::Compute(span),
-            Act::Sleep(span) => Step::Sleep(span),
-            Act::SleepUntil(at) => Step::SleepUntil(at + self.cast.length * u64::from(self.lap)),
-            Act::Wait(edge) | Act::WaitUninterruptible(edge) if self.lap > 0 && self.delay(edge).is_some() => {
+    /// The step of `instruction`; `None` when the next instruction comes at once.
+    fn step(&mut self, instruction: Instruction, task: TaskId) -> Option<Step> {
+        Some(match instruction {
+            Instruction::Run(span) => Step::Compute(span),
+            Instruction::Sleep(span) => Step::Sleep(span),
+            Instruction::SleepUntil(at) => Step::SleepUntil(at + self.cast.length * u64::from(self.lap)),
+            Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge)
+                if self.lap > 0 && self.delay(edge).is_some() =>
+            {
                 Step::Sleep(self.delay(edge)?)
             }
-            Act::Wait(edge) => Step::Wait(Channel(edge)),
-            Act::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
-            Act::Post(edge) => Step::Wake(Channel(edge)),
-            Act::Answer(turn) => Step::Wake(self.cast.rounds.answer(turn, self.lap)?),
-            Act::Turn(round) | Act::RoundEnd(round) => return self.choose(round),
-            Act::Fork(child) => return self.fork(child),
-            Act::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
-            Act::Exit | Act::Cut => return self.finish(act, task),
+            Instruction::Wait(edge) => Step::Wait(Channel(edge)),
+            Instruction::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
+            Instruction::Post(edge) => Step::Wake(Channel(edge)),
+            Instruction::Answer(turn) => Step::Wake(self.cast.rounds.answer(turn, self.lap)?),
+            Instruction::BeginTurn(round) | Instruction::RoundEnd(round) => return self.choose(round),
+            Instruction::Fork(child) => return self.fork(child),
+            Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
+            Instruction::Exit | Instruction::Cut => return self.finish(instruction, task),
         })
     }
 
@@ -104,17 +106,17 @@ impl Player {
         }
     }
 
-    /// The programme is over, ended by `act`: the next lap, or the end.
-    fn finish(&mut self, act: Act, task: TaskId) -> Option<Step> {
+    /// The programme is over, ended by `instruction`: the next lap, or the end.
+    fn finish(&mut self, instruction: Instruction, task: TaskId) -> Option<Step> {
         let goes_on = self.cast.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never);
         if matches!(goes_on, GoesOn::Itself | GoesOn::Forked) {
             (self.at, self.lap) = (0, self.lap + 1);
         }
-        match (goes_on, act) {
+        match (goes_on, instruction) {
             (GoesOn::Computing, _) => Some(Step::Compute(Span::MAX)),
             (GoesOn::Itself, _) => None,
             (GoesOn::Forked, _) => Some(Step::Wait(self.cast.fork_of(task.0))),
-            (GoesOn::Never, Act::Exit) => Some(Step::Exit),
+            (GoesOn::Never, Instruction::Exit) => Some(Step::Exit),
             (GoesOn::Never, _) => {
                 self.at = self.ops.len();
                 Some(Step::Wait(self.cast.fork_of(self.cast.going_on.len() as u32)))
@@ -127,9 +129,9 @@ impl Behaviour for Player {
     fn next(&mut self, cx: &mut StepContext) -> Step {
         self.take_turn();
         loop {
-            let act = self.ops.get(self.at).map_or(Act::Cut, |op| op.act());
+            let instruction = self.ops.get(self.at).map_or(Instruction::Cut, |op| op.instruction());
             self.at += 1;
-            if let Some(step) = self.step(act, cx.task) {
+            if let Some(step) = self.step(instruction, cx.task) {
                 return step;
             }
         }

@@ -10,7 +10,7 @@ pub struct Op(u64);
 
 /// A decoded [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Instruction {
     /// Use this much CPU time.
     Run(Span),
     /// Wake-up from outside the recording, this long after the wait started.
@@ -26,7 +26,7 @@ pub enum Act {
     /// Give the reply that starts this turn of an event loop ([`super::loop_rounds`]).
     Answer(u32),
     /// Turn of an event loop in this round: wait for a reply and continue with the turn it starts.
-    Turn(u32),
+    BeginTurn(u32),
     /// End of this round. Like `Turn` until all its turns are taken.
     RoundEnd(u32),
     /// Create the task of this number in the workload's list.
@@ -42,52 +42,52 @@ pub enum Act {
 const LENGTH_MAX: u64 = (1 << 60) - 1;
 
 impl Op {
-    /// The instruction for `act`. Lengths beyond 2^60 ns (36 years) are cut to that.
+    /// Encodes `instruction`. Lengths beyond 2^60 ns (36 years) are cut to that.
     #[must_use]
-    pub fn new(act: Act) -> Op {
-        let (tag, value) = match act {
-            Act::Run(span) => (0, span.0),
-            Act::Sleep(span) => (1, span.0),
-            Act::SleepUntil(at) => (2, at.0),
-            Act::Wait(edge) => (3, edge.into()),
-            Act::WaitUninterruptible(edge) => (4, edge.into()),
-            Act::Post(edge) => (5, edge.into()),
-            Act::Fork(child) => (6, child.into()),
-            Act::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
-            Act::Exit => (8, 0),
-            Act::Cut => (9, 0),
-            Act::Answer(turn) => (10, turn.into()),
-            Act::Turn(round) => (11, round.into()),
-            Act::RoundEnd(round) => (12, round.into()),
+    pub fn new(instruction: Instruction) -> Op {
+        let (tag, value) = match instruction {
+            Instruction::Run(span) => (0, span.0),
+            Instruction::Sleep(span) => (1, span.0),
+            Instruction::SleepUntil(at) => (2, at.0),
+            Instruction::Wait(edge) => (3, edge.into()),
+            Instruction::WaitUninterruptible(edge) => (4, edge.into()),
+            Instruction::Post(edge) => (5, edge.into()),
+            Instruction::Fork(child) => (6, child.into()),
+            Instruction::Nice(nice) => (7, (i64::from(nice) + 20) as u64),
+            Instruction::Exit => (8, 0),
+            Instruction::Cut => (9, 0),
+            Instruction::Answer(turn) => (10, turn.into()),
+            Instruction::BeginTurn(round) => (11, round.into()),
+            Instruction::RoundEnd(round) => (12, round.into()),
         };
         Op(value.min(LENGTH_MAX) << 4 | tag)
     }
 
     /// Decodes it.
     #[must_use]
-    pub fn act(self) -> Act {
+    pub fn instruction(self) -> Instruction {
         let value = self.0 >> 4;
         match self.0 & 15 {
-            0 => Act::Run(Span(value)),
-            1 => Act::Sleep(Span(value)),
-            2 => Act::SleepUntil(Time(value)),
-            3 => Act::Wait(value as u32),
-            4 => Act::WaitUninterruptible(value as u32),
-            5 => Act::Post(value as u32),
-            6 => Act::Fork(value as u32),
-            7 => Act::Nice((value as i64 - 20) as i8),
-            8 => Act::Exit,
-            10 => Act::Answer(value as u32),
-            11 => Act::Turn(value as u32),
-            12 => Act::RoundEnd(value as u32),
-            _ => Act::Cut,
+            0 => Instruction::Run(Span(value)),
+            1 => Instruction::Sleep(Span(value)),
+            2 => Instruction::SleepUntil(Time(value)),
+            3 => Instruction::Wait(value as u32),
+            4 => Instruction::WaitUninterruptible(value as u32),
+            5 => Instruction::Post(value as u32),
+            6 => Instruction::Fork(value as u32),
+            7 => Instruction::Nice((value as i64 - 20) as i8),
+            8 => Instruction::Exit,
+            10 => Instruction::Answer(value as u32),
+            11 => Instruction::BeginTurn(value as u32),
+            12 => Instruction::RoundEnd(value as u32),
+            _ => Instruction::Cut,
         }
     }
 }
 
 impl std::fmt::Debug for Op {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.act().fmt(f)
+        self.instruction().fmt(f)
     }
 }
 
@@ -123,7 +123,7 @@ type Kind = (u64, u64, u64, u32);
 
 /// The kind of the duration at `place`; `None` if it has none that can be exchanged.
 fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
-    let (Act::Run(span) | Act::Sleep(span)) = ops[place].act() else { return None };
+    let (Instruction::Run(span) | Instruction::Sleep(span)) = ops[place].instruction() else { return None };
     let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & 15);
     let before = tag(place.checked_sub(1).and_then(|p| ops.get(p)));
     Some((ops[place].0 & 15, before, tag(ops.get(place + 1)), span.0.max(1).ilog2() / 3))
@@ -143,24 +143,24 @@ mod tests {
 
     #[test]
     fn an_instruction_says_what_it_was_made_of() {
-        let acts = [
-            Act::Run(Span(123_456_789_012)),
-            Act::Sleep(Span(0)),
-            Act::SleepUntil(Time(u64::MAX >> 4)),
-            Act::Wait(u32::MAX),
-            Act::WaitUninterruptible(7),
-            Act::Post(8),
-            Act::Fork(9),
-            Act::Nice(-20),
-            Act::Nice(19),
-            Act::Exit,
-            Act::Cut,
-            Act::Answer(u32::MAX),
-            Act::Turn(10),
-            Act::RoundEnd(11),
+        let instructions = [
+            Instruction::Run(Span(123_456_789_012)),
+            Instruction::Sleep(Span(0)),
+            Instruction::SleepUntil(Time(u64::MAX >> 4)),
+            Instruction::Wait(u32::MAX),
+            Instruction::WaitUninterruptible(7),
+            Instruction::Post(8),
+            Instruction::Fork(9),
+            Instruction::Nice(-20),
+            Instruction::Nice(19),
+            Instruction::Exit,
+            Instruction::Cut,
+            Instruction::Answer(u32::MAX),
+            Instruction::BeginTurn(10),
+            Instruction::RoundEnd(11),
         ];
-        for act in acts {
-            assert_eq!(Op::new(act).act(), act);
+        for instruction in instructions {
+            assert_eq!(Op::new(instruction).instruction(), instruction);
         }
         assert_eq!(std::mem::size_of::<Op>(), 8);
     }
@@ -169,8 +169,10 @@ mod tests {
     fn permuting_keeps_sums_and_structure_and_exchanges_only_like_with_like() {
         let mut ops = Vec::new();
         for i in 0..40 {
-            ops.extend([Act::Run(Span(100 + i)), Act::Post(0), Act::Run(Span(5000 + i))].map(Op::new));
-            ops.extend([Act::Wait(i as u32), Act::Sleep(Span(9000 + i))].map(Op::new));
+            ops.extend(
+                [Instruction::Run(Span(100 + i)), Instruction::Post(0), Instruction::Run(Span(5000 + i))].map(Op::new),
+            );
+            ops.extend([Instruction::Wait(i as u32), Instruction::Sleep(Span(9000 + i))].map(Op::new));
         }
         let shuffled = permuted(&ops, Seed(3));
         assert_ne!(&shuffled[..], &ops[..]);

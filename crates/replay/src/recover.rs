@@ -19,9 +19,9 @@ use super::draft::Draft;
 use super::history::History;
 use super::participants::Participant;
 use super::priority::{self, Priorities};
-use super::program::{Act, Op};
+use super::program::{Instruction, Op};
 use super::recovered::{Found, Recovered};
-use super::track::{Doing, Ending, Track};
+use super::task_recovery::{Activity, Ending, TaskRecovery};
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
 use goodness_trace::{Record, SchedEvent, Wake};
@@ -86,7 +86,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         others,
         ends,
         begin: history.begin(),
-        tracks: history.participants.iter().map(|_| Track::unseen(history.begin())).collect(),
+        recoveries: history.participants.iter().map(|_| TaskRecovery::unseen(history.begin())).collect(),
         on_cpu: vec![OnCpu::Unknown; history.cpus],
         waits: Vec::new(),
         unknowns: Unknowns::default(),
@@ -116,7 +116,7 @@ struct Recovery<'a> {
     others: Others,
     ends: Ends,
     begin: Time,
-    tracks: Vec<Track>,
+    recoveries: Vec<TaskRecovery>,
     on_cpu: Vec<OnCpu>,
     /// Length of each recorded wait for an edge, by edge.
     waits: Vec<Span>,
@@ -132,22 +132,22 @@ impl Recovery<'_> {
         }
         match record.event {
             SchedEvent::Switch { prev, next, prev_state, .. } => self.switch(cpu, prev, prev_state.off(), next, at),
-            SchedEvent::Wakeup(Wake { task, .. }) => self.tracks[task.index()].runnable_at = at,
+            SchedEvent::Wakeup(Wake { task, .. }) => self.recoveries[task.index()].runnable_at = at,
             SchedEvent::WakeupNew(Wake { task, current, .. }) => {
                 self.fork(self.history.participant(task).parent.or(current), task, at);
-                self.tracks[task.index()].runnable_at = at;
+                self.recoveries[task.index()].runnable_at = at;
             }
             SchedEvent::Fork { parent, child } => self.fork(parent, child, at),
             SchedEvent::Exit { task } => {
-                let track = &mut self.tracks[task.index()];
-                (track.early, track.ends_from) = (None, track.ops.len());
+                let recovery = &mut self.recoveries[task.index()];
+                (recovery.early, recovery.ends_from) = (None, recovery.ops.len());
             }
             SchedEvent::Lost { .. } => self.unknowns.losses += 1,
             SchedEvent::Waking(_) | SchedEvent::Exec { .. } | SchedEvent::Migrate { .. } => {}
         }
         for (task, prio) in priority::named(&record.event) {
             if let Some(nice) = self.priorities.change(task, prio) {
-                self.push(task, Act::Nice(nice.get() as i8), at);
+                self.push(task, Instruction::Nice(nice.get() as i8), at);
             }
         }
     }
@@ -178,16 +178,16 @@ impl Recovery<'_> {
         };
         self.unknowns.missing_switches += 1;
         // The switch happened after the newcomer became runnable and after its predecessor came.
-        let came = who.map_or(at, |w| self.tracks[w.index()].runnable_at).min(at);
-        let since = match believed.map(|b| self.tracks[b.index()].doing) {
-            Some(Doing::Running(since)) => since,
+        let came = who.map_or(at, |w| self.recoveries[w.index()].runnable_at).min(at);
+        let since = match believed.map(|b| self.recoveries[b.index()].activity) {
+            Some(Activity::Running(since)) => since,
             _ => Time::ZERO,
         };
         let switched = came.max(since);
         if let Some(left) = believed {
-            let left = &mut self.tracks[left.index()];
+            let left = &mut self.recoveries[left.index()];
             left.account(switched);
-            left.doing = Doing::Unaccounted(switched);
+            left.activity = Activity::Unaccounted(switched);
         }
         self.on_cpu[cpu.index()] = OnCpu::Known(who);
         if let Some(who) = who {
@@ -198,109 +198,109 @@ impl Recovery<'_> {
     /// The first known fact about a CPU is that `who` runs on it, so it ran there from the start.
     fn was_running(&mut self, who: TaskId, cpu: CpuId) {
         let begin = self.begin;
-        let track = &mut self.tracks[who.index()];
-        if track.doing == Doing::Unseen {
-            track.start = Some(Start::WokenAt(Time::ZERO));
-            track.cpu = cpu;
-            track.doing = Doing::Running(begin);
+        let recovery = &mut self.recoveries[who.index()];
+        if recovery.activity == Activity::Unseen {
+            recovery.start = Some(Start::WokenAt(Time::ZERO));
+            recovery.cpu = cpu;
+            recovery.activity = Activity::Running(begin);
         } else {
             self.come(who, cpu, begin);
         }
     }
 
     /// Appends an instruction to the task's programme, after the CPU time up to `at`.
-    fn push(&mut self, who: TaskId, act: Act, at: Time) {
+    fn push(&mut self, who: TaskId, instruction: Instruction, at: Time) {
         self.close_burst(who, at);
-        self.tracks[who.index()].push(act);
+        self.recoveries[who.index()].push(instruction);
     }
 
     /// Adds the burst up to `at` to the programme, in the turn of the message that caused the wake-up.
     fn close_burst(&mut self, who: TaskId, at: Time) {
-        let track = &mut self.tracks[who.index()];
-        track.account(at);
+        let recovery = &mut self.recoveries[who.index()];
+        recovery.account(at);
         if let Some(message) = self.conversations.acts(who) {
-            track.push(Act::Turn(message));
+            recovery.push(Instruction::BeginTurn(message));
         }
-        track.close_burst();
+        recovery.close_burst();
     }
 
     fn leave(&mut self, who: TaskId, off: Off, at: Time) {
-        if self.tracks[who.index()].doing == Doing::Unseen {
-            let cpu = self.tracks[who.index()].cpu;
+        if self.recoveries[who.index()].activity == Activity::Unseen {
+            let cpu = self.recoveries[who.index()].cpu;
             self.was_running(who, cpu);
         }
-        self.tracks[who.index()].account(at);
-        self.tracks[who.index()].doing = match off {
-            Off::Preempted | Off::Yielded => Doing::Runnable,
-            Off::Exited => Doing::Gone,
-            Off::Sleeping | Off::Uninterruptible => Doing::Blocked(at, off),
+        self.recoveries[who.index()].account(at);
+        self.recoveries[who.index()].activity = match off {
+            Off::Preempted | Off::Yielded => Activity::Runnable,
+            Off::Exited => Activity::Gone,
+            Off::Sleeping | Off::Uninterruptible => Activity::Blocked(at, off),
         };
         if !off.is_runnable()
-            && let Some(channel) = self.tracks[who.index()].answers_on.take()
+            && let Some(channel) = self.recoveries[who.index()].answers_on.take()
         {
-            self.push(who, Act::Post(channel), at);
+            self.push(who, Instruction::Post(channel), at);
         }
-        if matches!(self.tracks[who.index()].doing, Doing::Blocked(..))
+        if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..))
             && let Some(answer) = self.conversations.rests(who, at)
         {
-            self.push(who, Act::Answer(answer), at);
+            self.push(who, Instruction::Answer(answer), at);
         }
-        let track = &mut self.tracks[who.index()];
-        match (track.early.take(), track.doing) {
-            (_, Doing::Gone) => {
-                self.tracks[who.index()].ended = Some(at);
-                self.push(who, Act::Exit, at);
+        let recovery = &mut self.recoveries[who.index()];
+        match (recovery.early.take(), recovery.activity) {
+            (_, Activity::Gone) => {
+                self.recoveries[who.index()].ended = Some(at);
+                self.push(who, Instruction::Exit, at);
             }
-            (Some(ending), Doing::Blocked(..)) => self.wait_ended(who, ending, at),
+            (Some(ending), Activity::Blocked(..)) => self.wait_ended(who, ending, at),
             // It did not have to wait after all, but what it waited for stays a condition of going on.
-            (Some(Ending::Edge(edge)), _) => self.push(who, Act::Wait(edge), at),
+            (Some(Ending::Edge(edge)), _) => self.push(who, Instruction::Wait(edge), at),
             (Some(Ending::Message(_) | Ending::External) | None, _) => {}
         }
     }
 
     fn come(&mut self, who: TaskId, cpu: CpuId, at: Time) {
-        match self.tracks[who.index()].doing {
-            Doing::Unseen => self.tracks[who.index()].start = Some(Start::WokenAt(Time::ZERO)),
-            Doing::Blocked(..) => {
+        match self.recoveries[who.index()].activity {
+            Activity::Unseen => self.recoveries[who.index()].start = Some(Start::WokenAt(Time::ZERO)),
+            Activity::Blocked(..) => {
                 self.unknowns.wakes_without_waking += 1;
                 self.wait_ended(who, Ending::External, at);
             }
             // Its number came back to life: a new task under an old number.
-            Doing::Gone => return,
-            Doing::Running(_) => self.tracks[who.index()].account(at),
-            Doing::Runnable | Doing::Unaccounted(_) => {}
+            Activity::Gone => return,
+            Activity::Running(_) => self.recoveries[who.index()].account(at),
+            Activity::Runnable | Activity::Unaccounted(_) => {}
         }
-        let track = &mut self.tracks[who.index()];
-        if track.ops.is_empty() && track.burst == 0 {
-            track.cpu = cpu;
+        let recovery = &mut self.recoveries[who.index()];
+        if recovery.ops.is_empty() && recovery.burst == 0 {
+            recovery.cpu = cpu;
         }
-        track.doing = Doing::Running(at);
+        recovery.activity = Activity::Running(at);
     }
 
     fn waking(&mut self, wake: &Wake, at: Time) {
         let task = wake.task;
         let cause = self.rule.judge(wake, &mut self.unknowns.wakings);
-        if let Doing::Unaccounted(since) = self.tracks[task.index()].doing {
-            self.tracks[task.index()].doing = Doing::Blocked(since, Off::Sleeping);
+        if let Activity::Unaccounted(since) = self.recoveries[task.index()].activity {
+            self.recoveries[task.index()].activity = Activity::Blocked(since, Off::Sleeping);
         }
-        match self.tracks[task.index()].doing {
-            Doing::Blocked(..) => {
+        match self.recoveries[task.index()].activity {
+            Activity::Blocked(..) => {
                 let ending = self.fire(task, cause, at);
                 self.wait_ended(task, ending, at);
             }
-            Doing::Unseen => {
+            Activity::Unseen => {
                 self.unknowns.waits_begun_before += 1;
-                let track = &mut self.tracks[task.index()];
-                track.start = Some(Start::WokenAt(Time(at.since(self.begin).0)));
-                track.doing = Doing::Runnable;
+                let recovery = &mut self.recoveries[task.index()];
+                recovery.start = Some(Start::WokenAt(Time(at.since(self.begin).0)));
+                recovery.activity = Activity::Runnable;
             }
-            Doing::Running(_) => {
+            Activity::Running(_) => {
                 self.unknowns.early_wakings += 1;
-                self.tracks[task.index()].early = Some(self.fire(task, cause, at));
+                self.recoveries[task.index()].early = Some(self.fire(task, cause, at));
             }
-            Doing::Runnable | Doing::Unaccounted(_) | Doing::Gone => self.unknowns.redundant_wakings += 1,
+            Activity::Runnable | Activity::Unaccounted(_) | Activity::Gone => self.unknowns.redundant_wakings += 1,
         }
-        self.tracks[task.index()].runnable_at = at;
+        self.recoveries[task.index()].runnable_at = at;
     }
 
     /// Fires a new edge at the waker's present point of its work, if the waking is an edge.
@@ -309,7 +309,7 @@ impl Recovery<'_> {
             Cause::Edge(by) if self.is_kept(by) && self.is_kept(task) => {
                 if self.held(task, by) == Some(Held::ToAnswers) {
                     let message = self.conversations.message();
-                    self.push(by, Act::Answer(message), at);
+                    self.push(by, Instruction::Answer(message), at);
                     return Ending::Message(message);
                 }
                 match self.held(by, task) {
@@ -319,7 +319,7 @@ impl Recovery<'_> {
                 }
                 let edge = self.waits.len() as u32;
                 self.waits.push(Span::ZERO);
-                self.push(by, Act::Post(edge), at);
+                self.push(by, Instruction::Post(edge), at);
                 Ending::Edge(edge)
             }
             _ => Ending::External,
@@ -335,13 +335,13 @@ impl Recovery<'_> {
     fn begin_turn(&mut self, by: TaskId, task: TaskId) {
         if let Some(answer) = self.conversations.speaks(by, task) {
             self.unknowns.inferred_answers += 1;
-            self.tracks[by.index()].push(Act::Turn(answer));
+            self.recoveries[by.index()].push(Instruction::BeginTurn(answer));
         }
     }
 
     /// Called before `by` wakes `task`. With a full window in flight, it must wait for a reply.
     fn hold_to_window(&mut self, by: TaskId, task: TaskId, window: u32, at: Time) {
-        if self.tracks[task.index()].answers_on.is_some() {
+        if self.recoveries[task.index()].answers_on.is_some() {
             return;
         }
         let program = self.history.participant(task).program;
@@ -355,35 +355,35 @@ impl Recovery<'_> {
             *free -= 1;
         } else {
             self.unknowns.inferred_answers += 1;
-            self.push(by, Act::Wait(channel), at);
+            self.push(by, Instruction::Wait(channel), at);
         }
-        self.tracks[task.index()].answers_on = Some(channel);
+        self.recoveries[task.index()].answers_on = Some(channel);
     }
 
     /// Adds the end of the wait of a blocked `task` to its programme.
     fn wait_ended(&mut self, task: TaskId, ending: Ending, at: Time) {
-        let Doing::Blocked(since, off) = self.tracks[task.index()].doing else { return };
+        let Activity::Blocked(since, off) = self.recoveries[task.index()].activity else { return };
         if let Ending::Edge(edge) = ending {
             self.waits[edge as usize] = at.since(since);
         }
-        let act = match (ending, self.arrivals) {
-            (Ending::Edge(edge), _) if off == Off::Uninterruptible => Act::WaitUninterruptible(edge),
-            (Ending::Edge(edge), _) => Act::Wait(edge),
+        let instruction = match (ending, self.arrivals) {
+            (Ending::Edge(edge), _) if off == Off::Uninterruptible => Instruction::WaitUninterruptible(edge),
+            (Ending::Edge(edge), _) => Instruction::Wait(edge),
             // It may go on with whoever answers first: that it slept follows from the turns of the replay.
             (Ending::Message(message), _) => {
                 self.close_burst(task, at);
                 self.conversations.woken(task, since, message);
-                return self.tracks[task.index()].now_runnable(at);
+                return self.recoveries[task.index()].now_runnable(at);
             }
             // A wait of no length would not be a wait.
-            (Ending::External, Arrivals::Delays) => Act::Sleep(at.since(since).max(Span(1))),
-            (Ending::External, Arrivals::Recorded) => Act::SleepUntil(Time(at.since(self.begin).0)),
+            (Ending::External, Arrivals::Delays) => Instruction::Sleep(at.since(since).max(Span(1))),
+            (Ending::External, Arrivals::Recorded) => Instruction::SleepUntil(Time(at.since(self.begin).0)),
         };
         let by_device = ending == Ending::External && off == Off::Uninterruptible;
         self.unknowns.device_waits += u64::from(by_device);
-        self.push(task, act, at);
+        self.push(task, instruction, at);
         self.conversations.slept(task, since);
-        self.tracks[task.index()].now_runnable(at);
+        self.recoveries[task.index()].now_runnable(at);
     }
 
     fn is_kept(&self, who: TaskId) -> bool {
@@ -391,19 +391,19 @@ impl Recovery<'_> {
     }
 
     fn fork(&mut self, parent: Option<TaskId>, child: TaskId, at: Time) {
-        if self.tracks[child.index()].doing != Doing::Unseen {
+        if self.recoveries[child.index()].activity != Activity::Unseen {
             return;
         }
         let start = match parent.filter(|p| self.is_kept(*p)) {
             Some(parent) => {
-                self.push(parent, Act::Fork(child.0), at);
+                self.push(parent, Instruction::Fork(child.0), at);
                 Start::Forked
             }
             None => Start::At(Time(at.since(self.begin).0)),
         };
-        let track = &mut self.tracks[child.index()];
-        (track.start, track.born) = (Some(start), at);
-        track.now_runnable(at);
+        let recovery = &mut self.recoveries[child.index()];
+        (recovery.start, recovery.born) = (Some(start), at);
+        recovery.now_runnable(at);
     }
 
     /// The recording is over: what it cut goes on with its beginning, unless all that was recorded on purpose has
@@ -411,13 +411,13 @@ impl Recovery<'_> {
     fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
         let is_over = self.ends == Ends::Recorded || self.is_over();
         let mut stopped = BTreeSet::new();
-        for index in 0..self.tracks.len() {
+        for index in 0..self.recoveries.len() {
             let who = TaskId(index as u32);
-            match self.tracks[index].doing {
-                Doing::Unseen => {}
-                Doing::Gone if is_over || !self.lasted(who) => {}
-                Doing::Gone => self.take_back_end(who, &mut stopped),
-                Doing::Blocked(since, _) => {
+            match self.recoveries[index].activity {
+                Activity::Unseen => {}
+                Activity::Gone if is_over || !self.lasted(who) => {}
+                Activity::Gone => self.take_back_end(who, &mut stopped),
+                Activity::Blocked(since, _) => {
                     self.unknowns.waits_cut_by_end += 1;
                     self.cut(who, self.history.end.since(since), is_over);
                 }
@@ -426,12 +426,12 @@ impl Recovery<'_> {
         }
         self.let_clock_stop(&stopped);
         let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
-        let draft = |((index, track), kept): ((usize, Track), bool)| {
-            let start = track.start.filter(|_| kept)?;
-            Some(Draft { recorded: TaskId(index as u32), start, cpu: track.cpu, ops: track.ops })
+        let draft = |((index, recovery), kept): ((usize, TaskRecovery), bool)| {
+            let start = recovery.start.filter(|_| kept)?;
+            Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
         };
         let found = Found {
-            drafts: self.tracks.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
+            drafts: self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
             waits: self.waits,
             answers: self.conversations.len(),
             is_over,
@@ -447,48 +447,48 @@ impl Recovery<'_> {
     /// rule, like benchmarks that run for ten seconds; where most of the CPU time is theirs, the work has no end of its
     /// own.
     fn is_over(&self) -> bool {
-        let seen = |(track, it): &(&Track, &Participant)| it.judged && track.start.is_some();
+        let seen = |(recovery, it): &(&TaskRecovery, &Participant)| it.judged && recovery.start.is_some();
         let (mut all, mut lasting, mut alive) = (0, 0, 0);
-        for (index, (track, _)) in
-            self.tracks.iter().zip(&self.history.participants).enumerate().filter(|(_, it)| seen(it))
+        for (index, (recovery, _)) in
+            self.recoveries.iter().zip(&self.history.participants).enumerate().filter(|(_, it)| seen(it))
         {
-            let time = track.cpu_time();
+            let time = recovery.cpu_time();
             all += time;
             lasting += if self.lasted(TaskId(index as u32)) { time } else { 0 };
-            alive += u32::from(track.doing != Doing::Gone);
+            alive += u32::from(recovery.activity != Activity::Gone);
         }
         all > 0 && alive == 0 && lasting * 2 <= all
     }
 
     /// Whether `who` lived from the first twentieth of the recording to its last.
     fn lasted(&self, who: TaskId) -> bool {
-        let track = &self.tracks[who.index()];
+        let recovery = &self.recoveries[who.index()];
         let margin = Span(self.history.length().0 / 20);
-        let ended = track.ended.unwrap_or(self.history.end);
-        track.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
+        let ended = recovery.ended.unwrap_or(self.history.end);
+        recovery.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
     }
 
     /// A clock stopped `who` at the end of the recording: it goes on. `stopped` are the edges with which its end woke
     /// others.
     fn take_back_end(&mut self, who: TaskId, stopped: &mut BTreeSet<u32>) {
-        let track = &mut self.tracks[who.index()];
-        let ending = track.ops.split_off(track.ends_from.min(track.ops.len() - 1));
+        let recovery = &mut self.recoveries[who.index()];
+        let ending = recovery.ops.split_off(recovery.ends_from.min(recovery.ops.len() - 1));
         for op in ending {
-            match op.act() {
-                Act::Post(edge) => drop(stopped.insert(edge)),
-                Act::Exit => track.push(Act::Cut),
-                act => track.push(act),
+            match op.instruction() {
+                Instruction::Post(edge) => drop(stopped.insert(edge)),
+                Instruction::Exit => recovery.push(Instruction::Cut),
+                instruction => recovery.push(instruction),
             }
         }
     }
 
     /// Who waited for the end of a task that a clock stopped waits as long as in the recording.
     fn let_clock_stop(&mut self, stopped: &BTreeSet<u32>) {
-        for op in self.tracks.iter_mut().flat_map(|track| &mut track.ops) {
-            if let Act::Wait(edge) | Act::WaitUninterruptible(edge) = op.act()
+        for op in self.recoveries.iter_mut().flat_map(|recovery| &mut recovery.ops) {
+            if let Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) = op.instruction()
                 && stopped.contains(&edge)
             {
-                *op = Op::new(Act::Sleep(self.waits[edge as usize]));
+                *op = Op::new(Instruction::Sleep(self.waits[edge as usize]));
             }
         }
     }
@@ -498,21 +498,21 @@ impl Recovery<'_> {
         if !is_over {
             self.rest_before_next_lap(who, waited);
         }
-        self.push(who, Act::Cut, self.history.end);
+        self.push(who, Instruction::Cut, self.history.end);
     }
 
     /// `who` goes on with its beginning. In between it sleeps as long as its last wait, of which the recording shows
     /// `cut`, and the time before it was first runnable.
     fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
-        let track = &self.tracks[who.index()];
-        let first = match track.start {
+        let recovery = &self.recoveries[who.index()];
+        let first = match recovery.start {
             Some(Start::WokenAt(at)) => Span(at.0),
             _ if self.lasted(who) => Span::ZERO,
-            _ => track.born.since(self.begin),
+            _ => recovery.born.since(self.begin),
         };
         let rest = match self.arrivals {
-            Arrivals::Delays => Act::Sleep(cut + first),
-            Arrivals::Recorded => Act::SleepUntil(Time::ZERO + self.history.length() + first),
+            Arrivals::Delays => Instruction::Sleep(cut + first),
+            Arrivals::Recorded => Instruction::SleepUntil(Time::ZERO + self.history.length() + first),
         };
         if cut + first > Span::ZERO {
             self.push(who, rest, self.history.end);

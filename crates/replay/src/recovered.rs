@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
 use super::participants::Participant;
-use super::program::{Act, Op};
+use super::program::{Instruction, Op};
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Span, Start, TaskId};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl RecoveredTask {
     /// CPU time of the whole programme.
     #[must_use]
     pub fn cpu_time(&self) -> Span {
-        let run = |op: &Op| if let Act::Run(span) = op.act() { span.0 } else { 0 };
+        let run = |op: &Op| if let Instruction::Run(span) = op.instruction() { span.0 } else { 0 };
         Span(self.ops.iter().map(run).sum())
     }
 }
@@ -105,8 +105,8 @@ impl Found {
 
 /// Renumbers the tasks named by forks from the recording's numbers to the workload's.
 fn with_forks_renumbered(ops: &[Op], place: &[Option<u32>]) -> Vec<Op> {
-    let rename = |op: &Op| match op.act() {
-        Act::Fork(child) => place[child as usize].map(|p| Op::new(Act::Fork(p))),
+    let rename = |op: &Op| match op.instruction() {
+        Instruction::Fork(child) => place[child as usize].map(|p| Op::new(Instruction::Fork(p))),
         _ => Some(*op),
     };
     ops.iter().filter_map(rename).collect()

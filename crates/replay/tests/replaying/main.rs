@@ -5,11 +5,11 @@ mod recorder;
 use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start, Step, TaskId, Time, WorkloadSource};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
 use goodness_replay::open_end::GoesOn;
-use goodness_replay::program::{Act, Op as ReplayOp};
+use goodness_replay::program::{Instruction, Op as ReplayOp};
 use goodness_replay::{Arrivals, Ends, Others, Recovered, Replay, ReplayOptions, recover};
 use goodness_trace::{Context, PrevState, Record, SchedEvent};
 use proptest::prelude::*;
-use recorder::{CpuTime, Planned, Recorder, Written, acts, planned, recorded, run, switch, wakeup, waking};
+use recorder::{CpuTime, Planned, Recorder, Written, instructions, planned, recorded, run, switch, wakeup, waking};
 
 fn us(n: u64) -> Span {
     Span::from_us(n)
@@ -43,14 +43,24 @@ fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
         [recorded::<Eevdf>(&machine, &planned(1, scripts())), recorded::<RoundRobin>(&machine, &planned(1, scripts()))];
     for written in &recordings {
         let recovered = recover(&written.history(), ONCE);
-        assert_eq!(acts(&recovered, "t2"), [Act::Run(us(20_000)), Act::Exit], "preemptions are in no burst");
-        let first = acts(&recovered, "t0");
-        assert_eq!(first[..1], [Act::Run(us(60_000))]);
-        assert!(matches!(first[1], Act::Post(_)), "{first:?}");
-        assert_eq!(first[2..], [Act::Run(us(9000)), Act::Sleep(us(500)), Act::Run(us(100)), Act::Exit]);
-        let second = acts(&recovered, "t1");
+        assert_eq!(
+            instructions(&recovered, "t2"),
+            [Instruction::Run(us(20_000)), Instruction::Exit],
+            "preemptions are in no burst"
+        );
+        let first = instructions(&recovered, "t0");
+        assert_eq!(first[..1], [Instruction::Run(us(60_000))]);
+        assert!(matches!(first[1], Instruction::Post(_)), "{first:?}");
+        assert_eq!(
+            first[2..],
+            [Instruction::Run(us(9000)), Instruction::Sleep(us(500)), Instruction::Run(us(100)), Instruction::Exit]
+        );
+        let second = instructions(&recovered, "t1");
         assert!(
-            matches!(second[..], [Act::Run(a), Act::Wait(_), Act::Run(b), Act::Exit] if a == us(50) && b == us(7000))
+            second.len() == 4
+                && second[0] == Instruction::Run(us(50))
+                && matches!(second[1], Instruction::Wait(_))
+                && second[2..] == [Instruction::Run(us(7000)), Instruction::Exit]
         );
         assert_eq!(recovered.edges, 1);
     }
@@ -73,10 +83,13 @@ fn what_others_woke_is_woken_from_outside_when_they_are_left_out() {
     );
     let alone = recover(&written.history(), ReplayOptions { others: Others::LeftOut, ..ONCE });
     assert_eq!(alone.tasks.len(), 1);
-    assert_eq!(acts(&alone, "t0"), [Act::Run(us(10)), Act::Sleep(us(40)), Act::Run(us(20)), Act::Exit]);
+    assert_eq!(
+        instructions(&alone, "t0"),
+        [Instruction::Run(us(10)), Instruction::Sleep(us(40)), Instruction::Run(us(20)), Instruction::Exit]
+    );
     let open =
         recover(&written.history(), ReplayOptions { others: Others::LeftOut, arrivals: Arrivals::Recorded, ..ONCE });
-    assert_eq!(acts(&open, "t0")[1], Act::SleepUntil(Time(50_000)));
+    assert_eq!(instructions(&open, "t0")[1], Instruction::SleepUntil(Time(50_000)));
 }
 
 #[test]
@@ -98,7 +111,10 @@ fn a_forked_task_begins_where_its_parent_forks_it() {
     );
     let recovered = recover(&written.history(), ONCE);
     assert_eq!(recovered.tasks[1].start, Start::Forked);
-    assert_eq!(acts(&recovered, "t0"), [Act::Run(us(10)), Act::Fork(1), Act::Run(us(5)), Act::Exit]);
+    assert_eq!(
+        instructions(&recovered, "t0"),
+        [Instruction::Run(us(10)), Instruction::Fork(1), Instruction::Run(us(5)), Instruction::Exit]
+    );
 }
 
 #[test]
@@ -113,7 +129,7 @@ fn a_missing_switch_costs_no_cpu_time_and_is_counted() {
     say(400, switch(b, Off::Sleeping, None));
     let recovered = recover(&written.history(), ONCE);
     assert_eq!(recovered.unknowns.missing_switches, 1);
-    assert_eq!(acts(&recovered, "t1"), [Act::Run(Span(250)), Act::Cut]);
+    assert_eq!(instructions(&recovered, "t1"), [Instruction::Run(Span(250)), Instruction::Cut]);
 }
 
 /// Soft-interrupt wakings of task 1 while task 0 runs: `count` of them, every `period` µs from `phase` µs, with ticks
@@ -361,16 +377,16 @@ fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCas
     const SLICE: Span = Span::from_ms(1);
     let (mut work, mut rest) = (0, 0);
     for task in &mut recovered.tasks {
-        let stretched = |op: &ReplayOp| match op.act() {
-            Act::Run(span) => ReplayOp::new(Act::Run(span + SLICE)),
-            Act::Sleep(span) => ReplayOp::new(Act::Sleep(span + SLICE)),
+        let stretched = |op: &ReplayOp| match op.instruction() {
+            Instruction::Run(span) => ReplayOp::new(Instruction::Run(span + SLICE)),
+            Instruction::Sleep(span) => ReplayOp::new(Instruction::Sleep(span + SLICE)),
             _ => *op,
         };
         task.ops = task.ops.iter().map(stretched).collect();
         for op in task.ops.iter() {
-            match op.act() {
-                Act::Run(span) => work += span.0,
-                Act::Sleep(span) => rest += span.0,
+            match op.instruction() {
+                Instruction::Run(span) => work += span.0,
+                Instruction::Sleep(span) => rest += span.0,
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use goodness_core::{
     ChannelKind, CpuId, Event, Machine, Observer, Off, Registered, Seed, Start, Step, Task, TaskId, Time, WakeSource,
     WorkloadSource,
 };
-use goodness_replay::program::Act;
+use goodness_replay::program::Instruction;
 use goodness_replay::{History, Participant, Recovered};
 use goodness_trace::{Context, Origin, PrevState, Record, SchedEvent, Wake};
 use goodness_work::script::{Op, Plan, Script, TaskPlan};
@@ -190,7 +190,7 @@ pub fn recorded<P: Registered>(machine: &Machine, source: &Planned) -> Written {
     recorder.written
 }
 
-pub fn acts(recovered: &Recovered, name: &str) -> Vec<Act> {
+pub fn instructions(recovered: &Recovered, name: &str) -> Vec<Instruction> {
     let task = recovered.tasks.iter().find(|t| t.participant.name == name).expect("it was recovered");
-    task.ops.iter().map(|op| op.act()).collect()
+    task.ops.iter().map(|op| op.instruction()).collect()
 }

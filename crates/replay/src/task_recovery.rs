@@ -1,12 +1,12 @@
 //! State of one task while its programme is recovered.
 
 use super::conversations::Answer;
-use super::program::{Act, Op};
+use super::program::{Instruction, Op};
 use goodness_core::{CpuId, Off, Span, Start, Time};
 
 /// State of a task, as far as the recording shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Activity {
     /// Not seen yet.
     Unseen,
     /// On a CPU since that time.
@@ -34,9 +34,9 @@ pub enum Ending {
 
 /// State of one task.
 #[derive(Debug)]
-pub struct Track {
+pub struct TaskRecovery {
     /// Current state.
-    pub doing: Doing,
+    pub activity: Activity,
     /// Its programme so far.
     pub ops: Vec<Op>,
     /// CPU time since the last instruction.
@@ -59,12 +59,12 @@ pub struct Track {
     pub answers_on: Option<u32>,
 }
 
-impl Track {
+impl TaskRecovery {
     /// A task of which nothing was seen yet, in a recording that began at `begin`.
     #[must_use]
-    pub fn unseen(begin: Time) -> Track {
-        Track {
-            doing: Doing::Unseen,
+    pub fn unseen(begin: Time) -> TaskRecovery {
+        TaskRecovery {
+            activity: Activity::Unseen,
             ops: Vec::new(),
             burst: 0,
             early: None,
@@ -80,35 +80,35 @@ impl Track {
 
     /// Adds the CPU time up to `at` to the burst, if the task is running.
     pub fn account(&mut self, at: Time) {
-        if let Doing::Running(since) = self.doing {
+        if let Activity::Running(since) = self.activity {
             self.burst += at.since(since).0;
-            self.doing = Doing::Running(at.max(since));
+            self.activity = Activity::Running(at.max(since));
         }
     }
 
     /// Appends an instruction; the burst stays open.
-    pub fn push(&mut self, act: Act) {
-        self.ops.push(Op::new(act));
+    pub fn push(&mut self, instruction: Instruction) {
+        self.ops.push(Op::new(instruction));
     }
 
     /// Adds the burst so far to the programme.
     pub fn close_burst(&mut self) {
         if self.burst > 0 {
             let burst = Span(std::mem::take(&mut self.burst));
-            self.push(Act::Run(burst));
+            self.push(Instruction::Run(burst));
         }
     }
 
     /// CPU time of the programme so far.
     #[must_use]
     pub fn cpu_time(&self) -> u64 {
-        let run = |op: &Op| if let Act::Run(span) = op.act() { span.0 } else { 0 };
+        let run = |op: &Op| if let Instruction::Run(span) = op.instruction() { span.0 } else { 0 };
         self.ops.iter().map(run).sum()
     }
 
     /// The task can go on since `at`.
     pub fn now_runnable(&mut self, at: Time) {
-        self.doing = Doing::Runnable;
+        self.activity = Activity::Runnable;
         self.runnable_at = at;
     }
 }
