@@ -134,7 +134,7 @@ impl Lists {
     }
 }
 
-/// Factor by which the rest of a deadline counts for a task that last ran far away (specs 6.1 "Cache bias").
+/// Factor on the remaining deadline of a task that last ran on a distant CPU (specs 6.1 "Cache bias").
 fn distance_factor(cx: &Context, last: CpuId, cpu: CpuId) -> u64 {
     match cx.machine.distance(last, cpu) {
         None | Some(Level::Smt | Level::Cache) => 1,

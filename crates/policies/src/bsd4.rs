@@ -28,7 +28,7 @@ use std::cmp::Reverse;
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// CPU time after which a task goes behind its equals.
+        /// CPU time after which a task goes behind others of its priority.
         timeslice: Span = Span::from_ms(100), in Span::from_us(100) => Span::from_s(10);
         /// Load that determines how long CPU use is remembered (auto: runnable tasks, averaged over a minute).
         load_average: Option<u64> = None, in 0 => 100_000;
@@ -37,7 +37,7 @@ goodness_core::tunables! {
 
 /// Statistics ticks that cost one point of priority, on each CPU.
 const TICKS_PER_POINT: u64 = 8;
-/// Best nice: the term that nice adds begins there.
+/// Best nice value, at which the nice term is 0.
 const BEST_NICE: i64 = -20;
 const SECOND: u64 = 1_000_000_000;
 /// One, in the fixed point of the load average.
@@ -81,19 +81,19 @@ impl Load {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
-    /// Statistics ticks used, less what decayed (estcpu).
+    /// Decayed statistics ticks (estcpu).
     points: u64,
     priority: u8,
     /// The list it is on.
     list: u8,
-    /// Rest of its turn.
+    /// Remaining time slice.
     left: Span,
     /// The second in which it went to sleep.
     slept_in: Option<u64>,
     parent: Option<TaskId>,
 }
 
-/// The lists, the points and who runs.
+/// State of the policy: lists, estcpu and running tasks.
 #[derive(Debug)]
 pub struct Bsd4 {
     timeslice: Span,

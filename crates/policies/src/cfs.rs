@@ -36,7 +36,7 @@ goodness_core::tunables! {
         child_runs_first: Option<bool> = None;
         /// Give sleepers half a period of credit instead of a whole one.
         gentle_fair_sleepers: Option<bool> = None;
-        /// Begin a new task one slice behind.
+        /// Start a new task one slice behind.
         start_debit: bool = true;
         /// Let woken tasks preempt.
         wakeup_preemption: bool = true;
@@ -125,7 +125,7 @@ impl Entity {
 struct Queue {
     tree: Tree,
     current: u32,
-    /// Grows only; every virtual runtime is understood against it.
+    /// The queue's min_vruntime: never decreases; every vruntime is relative to it.
     least: i64,
     /// Weight and number of all entities, the current one included.
     load: u64,
@@ -139,7 +139,7 @@ struct Queue {
     launched: u64,
 }
 
-/// The fair queues of all CPUs, ordered by virtual runtime.
+/// The fair queues of all CPUs, ordered by vruntime.
 #[derive(Debug)]
 pub struct VirtualRuntimes {
     rules: Rules,
@@ -149,7 +149,7 @@ pub struct VirtualRuntimes {
 }
 
 impl VirtualRuntimes {
-    /// The least virtual runtime of the queue follows its entities, forwards only.
+    /// Advances the queue's min_vruntime, which never decreases.
     fn advance(&mut self, cpu: CpuId) {
         let queue = &self.queues[cpu.index()];
         let current = self.current(cpu).map(|task| self.entities[task].runtime);
@@ -188,7 +188,7 @@ impl VirtualRuntimes {
         weight.virtual_time(slice)
     }
 
-    /// Places a task that slept: not further back than the credit for sleepers.
+    /// Places a woken task, at most the sleeper credit behind min_vruntime.
     fn place_woken(&mut self, cpu: CpuId, task: TaskId) {
         let rules = self.rules;
         let least = self.queues[cpu.index()].least;

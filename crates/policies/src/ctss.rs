@@ -56,7 +56,7 @@ impl Profile for Original {
 /// The queue of 1962.
 pub type Ctss = Feedback<Original>;
 
-/// The level on which a program of `size` words begins, when `swapped` words move in a quantum.
+/// The initial level of a program of `size` words, when `swapped` words are swapped in a quantum.
 fn start_level(size: u64, swapped: u64) -> u8 {
     (size / swapped + 1).ilog2() as u8
 }

@@ -43,7 +43,7 @@ const PERIOD_MAX: Span = Span::from_us(1 << 22);
 /// Turn of SCHED_RR.
 const RR_SLICE: Span = Span::from_ms(100);
 
-/// Keys of what is no deadline task: behind every deadline. Real-time priorities count down from here.
+/// Key of the best real-time priority, behind all deadlines. Lower priorities have larger keys.
 const REALTIME: i64 = i64::MAX - 200;
 const ORDINARY: i64 = i64::MAX - 1;
 const IDLE: i64 = i64::MAX;
@@ -61,7 +61,7 @@ enum Place {
 struct Server {
     /// Share of a CPU, 2^20 for all of it; 0 for no reservation.
     bandwidth: u64,
-    /// Rest of the budget, ns.
+    /// Remaining budget, ns.
     budget: i64,
     /// Absolute deadline; `Time::ZERO` before the first job.
     deadline: Time,

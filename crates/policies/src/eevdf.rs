@@ -98,7 +98,7 @@ struct Queue {
     sum: i128,
     /// Σ weight over all entities.
     load: u64,
-    /// The slices that all entities ask for.
+    /// The requested slices of all entities.
     slices: Tally,
     /// Entities queued, the current and the delayed ones included.
     count: u32,
@@ -280,7 +280,7 @@ impl VirtualDeadlines {
         }
     }
 
-    /// False if `woken` cannot win an election, as far as it and the current entity show.
+    /// False if `woken` cannot win an election, judged by it and the current entity alone.
     fn would_win(&self, cpu: CpuId, woken: TaskId) -> bool {
         let (eligible, it) = (self.eligibility(cpu), &self.entities[woken]);
         let beaten = |current: &Entity| eligible(current.runtime) && current.deadline < it.deadline;
@@ -293,7 +293,7 @@ impl VirtualDeadlines {
         self.queues[cpu.index()].slices.least().unwrap_or(u64::MAX)
     }
 
-    /// Begins the protection of the current entity, which was just switched in.
+    /// Starts the slice protection of the current entity, which was just switched in.
     fn protect(&mut self, cpu: CpuId) {
         let least = if self.rules.run_to_parity { self.least_slice(cpu) } else { self.rules.base_slice };
         let current = TaskId(self.queues[cpu.index()].current);
@@ -306,7 +306,7 @@ impl VirtualDeadlines {
         };
     }
 
-    /// Takes a task out of the queue for good; its lag is noted.
+    /// Removes a task from the queue and stores its lag.
     fn detach(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         self.note_lag(cpu, task);
         self.subtract(cx, cpu, task);

@@ -101,14 +101,14 @@ struct Thread {
     /// Effective priority under which it waits or runs.
     level: u8,
     core: u32,
-    /// Length of its present quantum and what of it is used; 0 before it begins.
+    /// Length of the current quantum and its used part; 0 before it starts.
     quantum: u64,
     used: u64,
     stolen: u64,
     /// CPU time since it last woke.
     ran: u64,
     slept_at: Option<Time>,
-    /// Needed load, and what of it is in the core's sum.
+    /// Needed load, and the part of it in the core's sum.
     load: u32,
     counted: u32,
 }
@@ -139,7 +139,7 @@ impl Thread {
         }
     }
 
-    /// Takes a new priority; the penalty fits it.
+    /// Sets a new priority and the matching penalty.
     fn set_priority(&mut self, priority: u8) {
         self.priority = priority;
         self.penalty = self.penalty.min(priority.saturating_sub(self.floor()));
@@ -288,7 +288,7 @@ impl CpuPolicy for Haiku2013 {
 }
 
 impl Haiku2013 {
-    /// Rest of the present quantum.
+    /// Remaining part of the current quantum.
     fn left(&self, task: TaskId) -> u64 {
         let entity = &self.threads[task];
         entity.quantum.saturating_sub(entity.used)
@@ -369,14 +369,14 @@ impl Haiku2013 {
         }
     }
 
-    /// The CPU of `core` that `task` may use and that is idle, or else runs the lowest effective priority.
+    /// An idle CPU of `core` in the affinity of `task`, or else the one running the lowest effective priority.
     fn least_urgent(&self, cx: &Context, core: u32, task: TaskId) -> Option<CpuId> {
         let cpus = cx.machine.groups(Level::Smt)[core as usize].iter().copied();
         let allowed = cpus.filter(|cpu| cx.tasks[task].affinity.contains(*cpu));
         allowed.min_by_key(|cpu| self.running[cpu.index()])
     }
 
-    /// True if a woken thread goes back to its core.
+    /// Whether a woken thread returns to its core.
     fn stays(&self, cx: &Context, task: TaskId, home: u32) -> bool {
         let Some(since) = self.threads[task].slept_at else { return false };
         let load = self.cores[home as usize].load();

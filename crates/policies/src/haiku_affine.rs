@@ -158,7 +158,7 @@ impl HaikuAffine {
         shortest.unwrap_or(home)
     }
 
-    /// A thread for the idle `to` from a CPU where several wait.
+    /// A thread for the idle CPU `to`, from a CPU where several wait.
     fn steal(&self, cx: &Context, to: CpuId) -> Option<Pull> {
         let mut best: Option<((u8, u32), Pull)> = None;
         for from in cx.machine.cpu_ids().filter(|cpu| *cpu != to) {

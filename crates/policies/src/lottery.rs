@@ -46,7 +46,7 @@ pub struct Lottery {
     holders: PerTask<Holder>,
     links: Links,
     queue: List,
-    /// Tickets of all queued tasks, and how many of these may not run everywhere.
+    /// Tickets of all queued tasks, and the number of these tasks with restricted affinity.
     total: u64,
     pinned: u32,
     idle: IdleCpus,
@@ -136,7 +136,7 @@ impl Lottery {
         self.queue.remove(&mut self.links, task.0);
     }
 
-    /// The winner among those who may run on `cpu`.
+    /// Draws a winner among the tasks that may run on `cpu`.
     fn draw(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let may = |task: TaskId| cx.tasks[task].affinity.contains(cpu);
         let total = if self.pinned == 0 { self.total } else { self.allowed(cx, cpu) };
@@ -156,7 +156,7 @@ impl Lottery {
         winner
     }
 
-    /// Tickets of those who may run on `cpu`.
+    /// Tickets of the tasks that may run on `cpu`.
     fn allowed(&self, cx: &Context, cpu: CpuId) -> u64 {
         cx.examined(Effort::Search, self.queue.len() as u32);
         let tasks = self.queue.iter(&self.links).map(TaskId);

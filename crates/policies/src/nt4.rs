@@ -41,7 +41,7 @@ goodness_core::choices! {
 }
 
 goodness_core::choices! {
-    /// Meaning of a yield: Sleep(0) gives way to equals, SwitchToThread to anybody.
+    /// Meaning of a yield: Sleep(0) gives way to equal priorities, SwitchToThread to any thread.
     pub enum YieldCall { SleepZero = "sleep-0", SwitchToThread = "switch-to-thread" }
 }
 
@@ -125,7 +125,7 @@ fn base_of(task: &Task) -> u8 {
 struct Thread {
     base: u8,
     priority: u8,
-    /// Rest of its quantum, ns.
+    /// Remaining quantum, ns.
     quantum: i64,
     /// Its quantum has expired, so it is queued behind its equals.
     expired: bool,
@@ -155,7 +155,7 @@ pub struct Nt4 {
     gives_way: Vec<Option<TaskId>>,
     next_ideal: u32,
     next_scan: Time,
-    /// Level at which the next scan begins.
+    /// Level at which the next scan starts.
     scan_level: usize,
     starving: Vec<TaskId>,
 }
@@ -399,7 +399,7 @@ impl Nt4 {
         true
     }
 
-    /// The balance-set manager notes who has waited too long.
+    /// The scan of the balance-set manager for threads that have waited too long.
     fn scan(&mut self, cx: &Context) {
         let (mut looked_at, mut level) = (0, self.scan_level);
         let limit = self.interval * STARVING;

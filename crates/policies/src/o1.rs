@@ -38,7 +38,7 @@ goodness_core::tunables! {
 
 /// Percentage of the wait for a CPU that counts as sleep for a task woken by another.
 const ON_RUNQUEUE_WEIGHT: u64 = 30;
-/// A child inherits so many percent of its parent's bonus.
+/// Percentage of the parent's bonus that a child inherits.
 const CHILD_PENALTY: u64 = 95;
 /// Weight of the parent against the child's average sleep at the child's end.
 const EXIT_WEIGHT: u64 = 3;
@@ -51,7 +51,7 @@ fn static_prio(task: &Task) -> u8 {
     if task.class == Class::Idle { WORST_USER_PRIO } else { BEST_USER_PRIO + task.nice.index() as u8 }
 }
 
-/// Way in which a task came to be queued; it decides what its waiting counts for at its first pick.
+/// How a task came to be queued: decides how its wait counts at its first pick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Activated {
     #[default]
@@ -77,15 +77,15 @@ struct Entity {
     alive: bool,
     activated: Activated,
     cpu: CpuId,
-    /// Ticks of the slice left.
+    /// Remaining ticks of the slice.
     slice: u32,
     credit: i32,
     parent: Option<TaskId>,
     /// Nanoseconds.
     sleep_avg: u64,
-    /// Ran since its pick and not yet accounted, in nanoseconds.
+    /// Time run since its pick and not yet accounted, ns.
     ran: u64,
-    /// Time at which it was last queued or left its CPU.
+    /// Time of its last enqueue or switch-out.
     stamp: Time,
 }
 
@@ -129,7 +129,7 @@ impl Runqueues {
         self.runnable += 1;
     }
 
-    /// Queues `task` where `place` is, right before it.
+    /// Queues `task` right before `place`.
     fn push_before(&mut self, place: TaskId, task: TaskId) {
         let Entity { cpu, array, prio, .. } = self.entities[place];
         let entity = &mut self.entities[task];
@@ -138,7 +138,7 @@ impl Runqueues {
         self.runnable += 1;
     }
 
-    /// Takes `task` off its array; whether that was the expired one.
+    /// Removes `task` from its array; true if that was the expired array.
     fn remove(&mut self, task: TaskId) -> bool {
         let entity = &mut self.entities[task];
         let queue = &mut self.cpus[entity.cpu.index()];
@@ -342,7 +342,7 @@ impl O1 {
         task.class == Class::Batch && self.constants.kernel == Kernel::V2_6_22
     }
 
-    /// Adds `slept` nanoseconds to the average sleep, more for those who have little of it (specs 2.4).
+    /// Adds `slept` ns to sleep_avg; tasks with a low sleep_avg get more (specs 2.4).
     fn reward(&mut self, cx: &Context, task: TaskId, slept: u64) {
         let it = &cx.tasks[task];
         let c = &self.constants;
@@ -408,7 +408,7 @@ impl O1 {
         self.queues.entities[task].activated = Activated::No;
     }
 
-    /// Takes what the task ran off its average sleep (specs 2.5 "prev accounting").
+    /// Subtracts the task's run time from its sleep_avg (specs 2.5 "prev accounting").
     fn account(&mut self, cx: &Context, task: TaskId) {
         let c = &self.constants;
         let entity = &mut self.queues.entities[task];
@@ -447,7 +447,7 @@ impl O1 {
         Resched::Preempt(cpu)
     }
 
-    /// Within a slice, an interactive task goes behind its equals from time to time.
+    /// Puts an interactive task behind others of its priority from time to time within a slice.
     fn share_level(&mut self, cpu: CpuId, task: TaskId) -> Resched {
         let entity = &self.queues.entities[task];
         let every = self.constants.granularity(entity.sleep_avg);

@@ -11,12 +11,12 @@ use goodness_core::{
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// CPU time a task may use before it goes behind the others.
+        /// CPU time after which a task goes to the tail of the queue.
         timeslice: Span = Span::from_ms(10), in Span::from_us(1) => Span::from_s(10);
     }
 }
 
-/// One queue, served in turns.
+/// One run queue with a time slice.
 #[derive(Debug)]
 pub struct RoundRobin {
     settings: Settings,

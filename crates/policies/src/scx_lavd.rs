@@ -74,7 +74,7 @@ pub struct Lavd {
     entities: PerTask<Entity>,
     /// The latest deadline that was served.
     clock: i64,
-    /// Weighted CPU time of all living tasks together, and their number.
+    /// Total weighted CPU time of all living tasks, and their number.
     served: i128,
     living: i128,
 }
@@ -98,12 +98,12 @@ fn criticality(wait: u64, wake: u64, runtime_factor: u64, weight_factor: u64) ->
     sum * sum
 }
 
-/// Criticality that a task of `own` takes over from one of `other`.
+/// Criticality that a task of `own` inherits from one of `other`.
 fn inheritance(own: u64, other: u64, part: u64) -> u64 {
     other.saturating_sub(own).min(own / part)
 }
 
-/// The penalty in per cent for a task that is `lag` ahead of the others.
+/// The penalty, in percent, of a task that is `lag` ahead of the others.
 fn penalty(lag: i64) -> u64 {
     100 + (lag.clamp(0, LAG_MAX) * 100 / LAG_MAX) as u64
 }
@@ -113,7 +113,7 @@ impl Lavd {
         if self.living == 0 { 0 } else { (self.served / self.living) as i64 }
     }
 
-    /// The criticality of the task itself, without what it inherited.
+    /// The task's own criticality, without the inherited part.
     fn own_criticality(&self, cx: &Context, task: TaskId) -> u64 {
         let it = &self.entities[task];
         let runtime_factor = 1 + self.settings.slice_max.0 / it.run_time.max(1000);
@@ -128,7 +128,7 @@ impl Lavd {
         self.clock + delay.max(SHORTEST_DELAY) as i64
     }
 
-    /// The slice when `runnable` tasks want the machine and `waiting` of them wait.
+    /// The slice for `runnable` runnable tasks of which `waiting` wait.
     fn slice(&self, runnable: usize, waiting: usize) -> Span {
         if waiting == 0 {
             return self.settings.latency_target;

@@ -28,7 +28,7 @@ goodness_core::tunables! {
     }
 }
 
-/// Waiting tasks from which on an idle CPU of another domain takes one.
+/// Least number of waiting tasks for an idle CPU of another domain to steal one.
 const GREEDY_THRESHOLD: usize = 1;
 /// Period of the tuner.
 const TUNE: u64 = 100_000_000;
@@ -71,7 +71,7 @@ pub struct Rusty {
     period: u64,
     tuned_at: Time,
     busy: u64,
-    /// Since when each CPU runs what it runs.
+    /// Start of each CPU's current slice.
     since: Vec<Option<Time>>,
     /// Room for the tasks of one balance.
     moving: Vec<TaskId>,
@@ -94,7 +94,7 @@ impl Rusty {
         self.entities[task].domain
     }
 
-    /// The task changes domains and keeps its place relative to their virtual times.
+    /// Moves the task to another domain, keeping its position relative to the domain's vruntime.
     fn move_to(&mut self, task: TaskId, domain: usize) {
         let entity = &mut self.entities[task];
         let from = std::mem::replace(&mut entity.domain, domain);
@@ -109,7 +109,7 @@ impl Rusty {
         kernel.insert_ordered(cx, entity.domain, task, self.slice, entity.vtime);
     }
 
-    /// Sets the weight with which `task` counts from now on.
+    /// Sets the weight of `task`.
     fn weigh(&mut self, task: TaskId, weight: u64) {
         let entity = &mut self.entities[task];
         let domain = &mut self.domains[entity.domain];

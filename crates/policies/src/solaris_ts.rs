@@ -119,11 +119,11 @@ struct Entity {
     level: u8,
     /// Priority at which it is queued or runs: `level` adjusted by nice, or a kernel or real-time level.
     priority: u8,
-    /// Ticks left of its turn.
+    /// Ticks left in its time slice.
     left: u32,
     /// Updates waited through.
     waited: u32,
-    /// Slept in the kernel and has not returned to its own code yet.
+    /// Slept in the kernel and has not returned to user mode yet.
     in_kernel: bool,
     queued_on: CpuId,
 }
@@ -356,7 +356,7 @@ impl SolarisTs {
         }
     }
 
-    /// Once a second: threads that wait for a CPU longer than their level allows are lifted.
+    /// Once a second: raises threads that have waited for a CPU longer than their level allows.
     fn update(&mut self, cx: &Context) -> Resched {
         let mut lifted = std::mem::take(&mut self.lifted);
         cx.examined(Effort::Recalculate, self.living);

@@ -70,18 +70,18 @@ struct Entity {
     forked: bool,
     yielded: bool,
     uninterruptible: bool,
-    /// A batch task on its way out of a kernel lock.
+    /// A batch task that is leaving a kernel lock.
     raised: bool,
     realtime: bool,
     /// Credit earned by sleeping: 7.G's burst, 13's bonus.
     earned: i64,
-    /// Nanoseconds left of the long slice, and of the stay on this stair.
+    /// Remaining ns of the long slice, and of the current stair.
     slice: i64,
     stair: i64,
-    /// Nanoseconds run in this stint, and since the slice was last reset.
+    /// Time run since the last pick and since the last reset of the slice, ns.
     stint: i64,
     total: i64,
-    /// Time at which it was last picked or left its CPU.
+    /// Time of its last pick or switch-out.
     stamp: Time,
 }
 
@@ -376,7 +376,7 @@ impl Staircase {
         (best + down).min(i64::from(WORST_USER_PRIO)) as u8
     }
 
-    /// A full slice, and nothing run of it.
+    /// Restarts with a full slice.
     fn start_over(&mut self, task: &Task, id: TaskId) {
         let slice = self.slice(task);
         let entity = &mut self.queues.entities[id];
@@ -395,7 +395,7 @@ impl Staircase {
         entity.prio = prio;
     }
 
-    /// Takes time off slice and stair (specs 3.3 "Tick").
+    /// Subtracts time from slice and stair (specs 3.3 "Tick").
     fn spend(&mut self, task: &Task, id: TaskId, ran: i64) -> Resched {
         if !self.counts_time(task) {
             return Resched::Keep;
@@ -447,7 +447,7 @@ impl Staircase {
         self.queues.entities[id].slice = self.slice(task);
     }
 
-    /// Up to where a wake-up raises what was earned.
+    /// Upper limit of the bonus after a wake-up.
     fn most_earned(&self, task: &Task, slept: i64, total: i64) -> i64 {
         match self.settings.version {
             Version::V13 => (slept / (total + 1)).min(self.user_prio(task)),

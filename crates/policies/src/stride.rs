@@ -38,7 +38,7 @@ struct Client {
     stride: i64,
     /// Its pass, while runnable.
     pass: i64,
-    /// Distance by which it was ahead of the global pass when it left.
+    /// Its distance from the global pass when it left.
     remain: i64,
     takes_part: bool,
 }

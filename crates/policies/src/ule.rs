@@ -46,13 +46,13 @@ goodness_core::tunables! {
 
 /// Statistics ticks of a slice, alone or among two.
 const SLICE: u32 = STATHZ / 10;
-/// Others on a CPU from which on slices get no shorter.
+/// Number of other threads on a CPU from which on slices get no shorter.
 const SLICE_MIN_DIVISOR: u32 = 6;
 /// Most history, run and sleep together.
 const HISTORY: u64 = 5_000_000_000;
 /// Most history after a fork.
 const HISTORY_AT_FORK: u64 = 500_000_000;
-/// Score of a thread that runs as long as it sleeps.
+/// Score of a thread with equal run and sleep times.
 const HALF: u64 = 50;
 /// Priorities of interactive threads: 88..=135.
 const INTERACTIVE_RANGE: u64 = 48;
@@ -90,7 +90,7 @@ impl History {
         }
     }
 
-    /// Forgets, when there is more than five seconds.
+    /// Decays the history when it exceeds five seconds.
     fn trim(&mut self) {
         let sum = self.ran + self.slept;
         if sum < HISTORY {
@@ -138,7 +138,7 @@ impl Use {
         self.ran += ran;
     }
 
-    /// Its place among [`USE_RANGE`] priorities.
+    /// Its position among the [`USE_RANGE`] priorities.
     fn rank(&self) -> u64 {
         let span = self.until.since(self.since).0.max(SECOND.0);
         (self.ran * USE_RANGE / span).min(USE_RANGE - 1)
@@ -356,7 +356,7 @@ impl Ule {
         }
     }
 
-    /// The task that comes next on `cpu`.
+    /// The next task for `cpu`.
     fn choose(&mut self, cpu: CpuId) -> Option<TaskId> {
         let tdq = &mut self.cpus[cpu.index()];
         let first = |levels: &Levels<1>, list: Option<usize>| list.and_then(|list| levels.front(list));
@@ -439,7 +439,7 @@ impl Tdq {
         if self.remove != self.insert && at == self.remove { (at + LISTS - 1) % LISTS } else { at }
     }
 
-    /// The hand moves on once removal has caught up.
+    /// Advances the insertion index once removal has caught up.
     fn advance(&mut self) {
         if self.insert != self.remove {
             return;

@@ -57,7 +57,7 @@ impl Observer for Shares {
     }
 }
 
-/// Quanta of each level in a run of `quanta` of them, on one CPU that costs nothing.
+/// Quanta per level in a run of `quanta` quanta, on one CPU without overhead.
 fn quanta_of<P: Registered>(settings: &[(&str, &str)], load: &[(u8, usize)], quanta: u64, seed: u64) -> Vec<u64> {
     let mut typed = P::Settings::default();
     for (name, value) in settings {
@@ -114,7 +114,7 @@ fn assert_published(counts: &[u64], shares: &[f64]) {
     }
 }
 
-/// Shares of the levels when leaving a level of several threads takes two skips (specs 7.3).
+/// Shares of the levels if it takes two skips to leave a level of several threads (specs 7.3).
 fn two_skips(load: &[(u8, usize)]) -> Vec<f64> {
     let skip = 6657.0 / 32_768.0;
     let mut reached = 1.0;
@@ -128,7 +128,7 @@ fn two_skips(load: &[(u8, usize)]) -> Vec<f64> {
     load.iter().enumerate().map(share).collect()
 }
 
-/// Shares of the levels when each counts its threads and half of what the one above does (specs 7.7).
+/// Shares of the levels if each counts its threads plus half of the level above (specs 7.7).
 fn halving(load: &[(u8, usize)]) -> Vec<f64> {
     let weight = |(rank, (_, threads)): (usize, &(u8, usize))| *threads as f64 / f64::from(1 << rank);
     let weights: Vec<f64> = load.iter().enumerate().map(weight).collect();

@@ -84,14 +84,14 @@ fn draw_machine(rng: &mut Rng, cpus: u32) -> Machine {
     machine
 }
 
-/// A task that may hold a reservation, so small that admission control has no reason to refuse it.
+/// A random task, possibly with a reservation small enough for admission control.
 fn draw_reservation(rng: &mut Rng) -> Task {
     let period = Span(rng.within(1_000_000, 50_000_000));
     let reservation = Reservation { runtime: Span(period.0 / 64), deadline: Span(period.0 / 2), period };
     Task { reservation: (rng.below(4) == 0).then_some(reservation), ..Task::default() }
 }
 
-/// The work of one draw, and the counters of what its tasks ask for in CPU time.
+/// A random workload, and the counters of CPU time that its tasks request.
 fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
     let mut work = Workload::default();
     let mut asked = Vec::new();

@@ -63,7 +63,7 @@ fn one_cpu(hz: u32) -> Machine {
     Machine::flat(1, hz).unwrap()
 }
 
-/// CPU time of `name` in parts per 1000 of all that was used.
+/// Share of `name` in the total CPU time, in thousandths.
 fn share(stints: &Stints, name: &str) -> u64 {
     let total: u64 = stints.iter().map(|s| s.3 - s.2).sum();
     let own: u64 = stints.iter().filter(|s| s.1 == name).map(|s| s.3 - s.2).sum();

@@ -29,7 +29,7 @@ const WORKLOADS: [&str; 9] = [
     "yield-8",
 ];
 
-/// 6.18 in a machine emulator that counts instructions: its kernel takes time. 3 s of each.
+/// 6.18 in an instruction-counting machine emulator, where kernel code takes virtual time. 3 s per case.
 const EMULATED: Case = ("qemu-6.18-1cpu", "eevdf", "6.18", 250);
 const EMULATED_WORKLOADS: [&str; 3] = ["hogs-4", "nice-0-5-10-19", "sleepers20-hogs2"];
 
@@ -205,12 +205,12 @@ fn measure(history: &[(Time, Event)], names: &[String], horizon: Time) -> Simula
     Simulated { shares, runs }
 }
 
-/// Closes the last stint without being a switch of the task itself.
+/// Closes the last slice without a context switch.
 fn end_of_run() -> Event {
     Event::Switch { cpu: CpuId(0), prev: None, off: Off::Preempted, next: None }
 }
 
-/// Notes who runs from now on; stints without length and kernel workers do not count.
+/// Records the task that runs from now on. Empty slices and kernel workers do not count.
 fn note(runs: &mut Vec<(u64, String)>, at: u64, name: &str) {
     if name == "worker" {
         return;

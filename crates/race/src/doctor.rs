@@ -19,7 +19,7 @@ pub struct Finding {
     pub found: Result<String, String>,
 }
 
-/// Looks at everything; nothing is changed.
+/// Runs all checks; changes nothing.
 #[must_use]
 pub fn findings() -> Vec<Finding> {
     let mut all = vec![

@@ -134,7 +134,7 @@ fn span(of: &Measured, low: f64, high: f64) -> String {
     low.zip(high).map_or_else(String::new, |(low, high)| format!(", {low} to {high}"))
 }
 
-/// Every block's value as a dot between the least and the greatest of all arms.
+/// Plots every block's value as a dot between the minimum and maximum of all arms.
 fn dots(values: &[Option<f64>], low: f64, high: f64) -> String {
     let mut drawing = String::from("<svg class=\"runs\" viewBox=\"0 0 200 16\" role=\"img\" aria-label=\"values\">");
     let width = (high - low).max(f64::MIN_POSITIVE);

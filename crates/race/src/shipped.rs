@@ -1,4 +1,4 @@
-//! The races that come with the program. Adding one is a file in `races/` and a line here.
+//! The built-in races. To add one, put a file in `races/` and a line here.
 
 /// Name and text of each, in alphabetical order.
 pub const RACES: &[(&str, &str)] = &[

@@ -45,13 +45,13 @@ impl Workspace {
         self.disks.borrow_mut().push(device.to_string());
     }
 
-    /// The disks that were made for this race.
+    /// The disks created for this race.
     #[must_use]
     pub fn disks(&self) -> Vec<String> {
         self.disks.borrow().clone()
     }
 
-    /// From now on processes of `role` start under `conditions`.
+    /// Starts later processes of `role` under `conditions`.
     pub fn set(&mut self, role: Role, conditions: Conditions) {
         match role {
             Role::Server => self.server = conditions,
@@ -59,20 +59,20 @@ impl Workspace {
         }
     }
 
-    /// From now on what starts without a cgroup is noted with `restore`.
+    /// Journals later processes without a cgroup in `restore`.
     pub fn note_with(&mut self, restore: &Restore) {
         self.restore = Some(restore.clone());
     }
 
-    /// Stops what was started without a cgroup and still runs.
+    /// Stops the remaining processes that were started without a cgroup.
     pub fn stop_all(&mut self) {
         self.started.borrow_mut().clear();
     }
 
-    /// Starts `command` under the conditions of the arm for its `role`.
+    /// Starts `command` under the arm's conditions for its `role`.
     ///
     /// # Errors
-    /// What starting the process reports.
+    /// The process cannot be started.
     pub fn start(&self, role: Role, command: &mut Command) -> io::Result<Child> {
         let conditions = match role {
             Role::Server => &self.server,

@@ -128,7 +128,7 @@ fn state(pid: u32) -> BTreeMap<String, String> {
 /// Units of work that no other test uses.
 const WORK: u64 = 3;
 
-/// Not a test of anything: what the test below starts and kills. Does nothing when run among the others.
+/// Not a test: the process that the test below starts and kills. Does nothing when run as a test.
 #[test]
 fn be_a_victim_when_told_to() {
     let Ok(order) = std::env::var(VICTIM) else { return };

@@ -78,7 +78,7 @@ struct Term {
 
 /// How to measure one number.
 struct Asked {
-    /// Place in the file, for errors.
+    /// Position in the file, for error messages.
     place: String,
     key: String,
     how: How,
@@ -148,7 +148,7 @@ pub fn name_of(file: &Path) -> String {
     folder.or(full.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Opens what the study in `file` names.
+/// Opens the files that the study in `file` names.
 fn open_beside(file: &str, run: &str, machine: Option<String>) -> Result<Work, Refusal> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let beside = |text: String| {
@@ -243,7 +243,7 @@ fn plain_unit(unit: &str) -> Result<(), String> {
     }
 }
 
-/// Runs made so far: each input under each policy once.
+/// The runs so far: each input once under each policy.
 struct Runs<'a> {
     study: &'a CustomStudy,
     lab: &'a Lab<'a>,

@@ -115,7 +115,7 @@ const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
-/// The central case is one part in so many of the load; elsewhere less of it is run.
+/// Divisor of the load in the central case; the other cases run a smaller part.
 const SCALE: u32 = 400;
 const SMALL: u32 = 600;
 /// Scales of the chart besides.
@@ -123,7 +123,7 @@ const SCALES: [u32; 2] = [1600, 100];
 /// Tables of the whole load.
 const TABLES: f64 = 44_000.0;
 
-/// All elevators; those that the ranking is about come first.
+/// All elevators; the ranked ones come first.
 const ELEVATORS: [&str; 6] = ["cfq", "cfq-v2", "as", "deadline", "as:antic_expire=0ns", "noop"];
 /// Those of the ranking.
 const SHOWN: [&str; 4] = ["cfq", "cfq-v2", "as", "deadline"];
@@ -266,7 +266,7 @@ fn distance(a: &Run, b: &Run) -> f64 {
     a.outcome.end.0.abs_diff(b.outcome.end.0).max(1) as f64
 }
 
-/// Whether the load takes about as long as it did.
+/// Whether the simulated load takes about as long as the measured one.
 fn magnitude(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     let row = |elevator: &str| {
         let times: Vec<f64> = loads.of(elevator).iter().map(|run| seconds(run) * f64::from(SCALE) / TABLES).collect();

@@ -136,7 +136,7 @@ fn at_a_rate(lab: &Lab, machine: &Machine, rows: &mut Vec<Row>) -> Result<(), St
     Ok(())
 }
 
-/// The longest queue of vmstat and who was blocked then: at least so many requests were under way.
+/// vmstat's longest run queue plus blocked processes: a lower bound of the concurrent requests.
 const CONNECTIONS: u32 = 112;
 const AT_A_RATE: &str = "Requests arrive at the rate that the published switches imply, over 112 connections. At this \
                          rate the server is bistable: the mean mixes a state with short queues and a fifth idle with \
@@ -153,7 +153,7 @@ fn waits(lab: &Lab) -> f64 {
     1.0 + PIECES * (1.0 + lab.parameter("missed"))
 }
 
-/// Clients that ask again at once, or together at random times so many times a second.
+/// Clients that send the next request at once, or all together at random times at a given rate.
 fn serve(lab: &Lab, machine: &Machine, policy: &str, clients: u32, rate: Option<f64>) -> Result<Vec<Run>, String> {
     let (missed, waits) = (lab.parameter("missed"), waits(lab));
     let (arrivals, seconds) = rate.map_or((0.0, 4), |rate| (1e9 / rate, 20));

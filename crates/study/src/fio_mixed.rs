@@ -43,7 +43,7 @@ pub const STUDY: Study<'static> = Study {
 const SECTORS: u64 = 1 << 21;
 /// Length of a run: that of a measured round, because bfq needs a while to classify processes.
 const LENGTH: Time = Time(4_000_000_000);
-/// Requests that the measured device takes at a time (TAGS of the example `fio_mixed` of crates/kernel/ublk).
+/// Queue depth of the measured device (TAGS of the example `fio_mixed` of crates/kernel/ublk).
 const TAGS: u32 = 4;
 /// Most requests in the elevator: the kernel's default for a device of depth 128.
 const REQUESTS: u32 = 256;

@@ -28,10 +28,10 @@ pub struct Member {
 /// Objects and arrays may nest this deep; rt-app files need five levels.
 const DEPTH_MAX: usize = 64;
 
-/// Reads one value.
+/// Parses one value.
 ///
 /// # Errors
-/// The line and what was expected there.
+/// The line number and the expected token.
 pub fn parse(text: &str) -> Result<Value, (usize, String)> {
     let mut reader = Reader { bytes: text.as_bytes(), at: 0, line: 1 };
     let value = reader.value(0).and_then(|value| {

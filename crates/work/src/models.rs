@@ -43,7 +43,7 @@ enum Made {
     Programmes(Box<dyn Fn(Seed) -> Workload + Send + Sync>),
 }
 
-/// Settings with what was typed.
+/// Default settings, changed by the typed ones.
 fn read<S: Tunables>(pairs: &[(String, String)]) -> Result<S, TunableError> {
     let mut settings = S::default();
     for (key, value) in pairs {
@@ -122,10 +122,10 @@ impl BuiltIn {
         Ok(BuiltIn { name: text.into(), made })
     }
 
-    /// The tasks and what they do.
+    /// The plan of the tasks.
     ///
     /// # Errors
-    /// A sentence when it is not made of scripts.
+    /// A sentence if the workload is not made of scripts.
     pub fn into_plan(self) -> Result<Plan, String> {
         match self.made {
             Made::Plan(plan) => Ok(*plan),

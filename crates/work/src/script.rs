@@ -28,7 +28,7 @@ pub enum Op {
     ComputeExponential(Span),
     /// Sleep for a time drawn exponentially with this mean.
     SleepExponential(Span),
-    /// Go on with probability `millionths` / 1 000 000, else at instruction `or_to`.
+    /// Continue with probability `millionths` / 1 000 000, else at instruction `or_to`.
     Chance {
         /// The probability, in millionths.
         millionths: u32,
@@ -37,9 +37,9 @@ pub enum Op {
     },
     /// Go on at this instruction.
     Jump(u32),
-    /// Take one of `count` locks that begin at `first`, drawn evenly.
+    /// Take a random one of `count` locks from `first` on.
     LockOneOf {
-        /// The first of them.
+        /// The first lock.
         first: LockId,
         /// Number of locks.
         count: u32,
@@ -50,7 +50,7 @@ pub enum Op {
     Ask(Mailbox),
     /// Like [`Op::Ask`], but uninterruptible, for a device.
     AskDevice(Mailbox),
-    /// Take the oldest letter out of a mailbox, waiting for one if there is none.
+    /// Take the oldest letter from a mailbox; wait if it is empty.
     Receive(Mailbox),
     /// Reply to the last letter received, and report its request as served.
     Answer,
@@ -64,27 +64,27 @@ pub enum Op {
     PassAndWait(Mailbox),
     /// Like [`Op::Pass`], but receive the reply here without waiting; the letter may be marked.
     Forward {
-        /// Mailbox it goes to.
+        /// The destination.
         mailbox: Mailbox,
         /// Mark the letter for [`Op::Marked`].
         mark: bool,
     },
-    /// Go on if the letter received last is marked, else at `or_to`.
+    /// Continue if the last received letter is marked, else at `or_to`.
     Marked {
         /// Instruction to go on with otherwise.
         or_to: u32,
     },
     /// Wait for a reply to the sender of the last letter received, and take it for that sender.
     AwaitSender,
-    /// Take all letters that are in a mailbox now.
+    /// Take all letters from a mailbox.
     Gather(Mailbox),
     /// Reply to all gathered letters.
     ReplyGathered,
-    /// Take one of the `of` turns that all tasks of the plan share in `pot`; go on at `or_to` when none is left.
+    /// Take one of the `of` turns in `pot` that all tasks of the plan share; continue at `or_to` when none is left.
     Turn {
         /// Index of the plan's pot.
         pot: u16,
-        /// Number of turns it holds in all.
+        /// Number of turns in the pot.
         of: u64,
         /// Instruction to go on with without a turn.
         or_to: u32,
@@ -93,10 +93,10 @@ pub enum Op {
     Count {
         /// Index of the plan's pot.
         pot: u16,
-        /// In, or else out.
+        /// Count in (true) or out.
         into: bool,
     },
-    /// Go on if `pot` has counted in `most` or fewer who have not been counted out, else at `or_to`.
+    /// Continue if at most `most` tasks are counted in at `pot`, else at `or_to`.
     AtMost {
         /// Index of the plan's pot.
         pot: u16,
@@ -105,16 +105,16 @@ pub enum Op {
         /// Instruction to go on with otherwise.
         or_to: u32,
     },
-    /// Go on if a mailbox holds `most` letters or fewer, else at `or_to`.
+    /// Continue if a mailbox holds `most` letters or fewer, else at `or_to`.
     Room {
         /// The mailbox.
         mailbox: Mailbox,
-        /// Largest number of letters that leaves room for another one.
+        /// Largest number of letters at which there is room for another.
         most: u64,
         /// Instruction to go on with otherwise.
         or_to: u32,
     },
-    /// Go back to instruction `to` until it was passed `times` times; `None` for ever.
+    /// Jump to instruction `to` until it was passed `times` times; `None` for endless.
     Repeat {
         /// Index of the script's counter.
         counter: u16,
@@ -134,7 +134,7 @@ pub enum Op {
     },
     /// Spin until this much time has passed, whether the task was running or not.
     Spin(Span),
-    /// Wait on a condition with its lock, which is taken for the purpose if the task does not hold it.
+    /// Wait on a condition variable with its lock, taking the lock first if the task does not hold it.
     WaitWith {
         /// The condition.
         channel: Channel,
@@ -143,11 +143,11 @@ pub enum Op {
         /// Wake one waiter of the condition first.
         signal: bool,
     },
-    /// Create the next of `count` tasks that begin at `first`; nothing when they have all been created.
+    /// Create the next of `count` tasks from `first` on; nothing when all exist.
     ForkNext {
         /// Index of the script's counter.
         counter: u16,
-        /// The first of them.
+        /// The first task.
         first: BehaviourId,
         /// Number of behaviours.
         count: u32,
@@ -167,13 +167,13 @@ pub enum Op {
 pub struct Mailbox {
     /// Its number within the plan.
     pub number: u16,
-    /// Counts the letters in it.
+    /// Semaphore that counts its letters.
     pub letters: Channel,
     /// Path of letters and replies.
     pub via: Via,
 }
 
-/// Way in which a letter wakes the task that waits for it.
+/// How a letter wakes its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// The sender wakes the receiver: pipes, Unix domain sockets.
@@ -204,9 +204,9 @@ pub enum Timer {
 /// Treatment of a periodic timer that has passed its expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overrun {
-    /// The grid stays where it is.
+    /// The grid is unchanged.
     KeepsGrid,
-    /// The next period begins now.
+    /// The next period starts now.
     RestartsNow,
     /// Keeps the grid: skips missed expiries and waits for the next one.
     SkipsPassed,
@@ -221,7 +221,7 @@ pub struct Script {
     pub counters: u16,
     /// Number of timers per task.
     pub timers: u16,
-    /// Number of places of sequential accesses it remembers.
+    /// Number of cursors for sequential accesses.
     pub cursors: u16,
     /// Start of the timers' first period; `None`: the task's first run.
     pub origin: Option<Time>,
@@ -290,7 +290,7 @@ pub struct Plan {
     pub shared_timers: u16,
     /// Latest end of the run; `None`: when every task has ended, or after [`HORIZON_MAX`].
     pub horizon: Option<Time>,
-    /// Measurements begin here.
+    /// Start of the measurement.
     pub warmup: Span,
     /// By how much timers outside the real-time classes may be late.
     pub timer_slack: Span,

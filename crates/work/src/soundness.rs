@@ -5,7 +5,7 @@ use crate::script::{Op, Plan, Script, TaskPlan};
 use goodness_core::{HORIZON_MAX, Span, Step};
 use std::sync::Arc;
 
-/// More rounds than this are as good as without end: the simulator takes a task for stuck after as many steps.
+/// Rounds that count as endless: after this many zero-time steps the simulator considers a task stuck.
 const ROUNDS: u64 = 1_000_000;
 
 /// Checks the requested length of a run.
@@ -19,13 +19,13 @@ pub fn duration(asked: Span) -> Result<Span, String> {
     Err(format!("{asked} is longer than a day (24h), the longest run that is simulated; write a shorter one"))
 }
 
-/// Letters of a name; reports repeat it for every task and policy. A choice.
+/// Limit of letters in a name; reports repeat it for every task and policy. A choice.
 const NAME_MAX: usize = 255;
 
 /// A name from a file.
 ///
 /// # Errors
-/// A sentence when it is longer than 255 letters.
+/// The name is longer than 255 letters.
 pub fn name(text: &str) -> Result<&str, String> {
     match text.chars().count() {
         0..=NAME_MAX => Ok(text),
@@ -83,7 +83,7 @@ impl Script {
         })
     }
 
-    /// True if it loops for ever without using time.
+    /// Whether it loops forever without using time.
     fn spins(&self) -> bool {
         self.rounds().any(|(body, times)| times > ROUNDS && body.iter().all(takes_no_time))
     }
@@ -100,7 +100,7 @@ impl Script {
     }
 }
 
-/// True if the instruction takes no time on any machine and under any policy.
+/// Whether the instruction takes no time on any machine under any policy.
 fn takes_no_time(op: &Op) -> bool {
     match op {
         Op::Do(Step::Compute(span) | Step::Sleep(span)) | Op::Spin(span) => *span == Span::ZERO,

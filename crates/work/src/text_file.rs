@@ -24,7 +24,7 @@ pub fn read(path: &str, longest: u64) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8 text"))
 }
 
-/// A device may have no end, or wait for ever. A pipe ends when who writes to it does.
+/// Refuses devices, which may be endless or block forever. A pipe ends when its writer closes it.
 #[cfg(unix)]
 fn refuse_devices(path: &str) -> Result<(), String> {
     use std::os::unix::fs::FileTypeExt;

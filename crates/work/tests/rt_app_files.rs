@@ -1,4 +1,4 @@
-//! rt-app files, from text to the steps their tasks take.
+//! rt-app files, from text to the tasks' steps.
 
 use goodness_core::{BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Seed, Span, Start, Step};
 use goodness_core::{StepContext, TaskId, Time};

@@ -1,4 +1,4 @@
-//! Defaults of each kernel version, where the settings leave them open.
+//! Defaults of each kernel version for settings left open.
 
 use super::{Kernel, Settings};
 use crate::parts::fair::weight::scaling;

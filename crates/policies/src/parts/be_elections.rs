@@ -17,7 +17,7 @@ use std::fmt::Debug;
 /// Needs of policies with one queue for the machine.
 pub const NEEDS: Needs = Needs { tick: false, timer: false, balance: false, global_lock: true };
 
-/// The waiting threads, and who of them is elected.
+/// A run queue: the waiting threads and the election among them.
 pub trait RunQueue: Sized + Debug + 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -27,13 +27,13 @@ pub trait RunQueue: Sized + Debug + 'static {
     fn new(settings: Self::Settings, seed: Seed) -> Self;
     /// CPU time until the next election.
     fn quantum(&self) -> Span;
-    /// Makes room for `task`.
+    /// Reserves room for `task`.
     fn admit(&mut self, task: TaskId);
     /// `task` waits, behind its equals.
     fn insert(&mut self, cx: &Context, task: TaskId, priority: u8);
     /// `task` waits no longer.
     fn remove(&mut self, cx: &Context, task: TaskId);
-    /// Elects a thread for `cpu` and takes it off; its priority too.
+    /// Elects and removes a thread for `cpu`; returns its priority, too.
     fn elect(&mut self, cx: &Context, cpu: CpuId) -> Option<(TaskId, u8)>;
 }
 
@@ -42,7 +42,7 @@ pub trait RunQueue: Sized + Debug + 'static {
 pub struct Elections<Q> {
     queue: Q,
     running_cpus: RunningCpus<u8>,
-    /// Rest of the quantum of each CPU's running task.
+    /// Remaining quantum of each CPU's running task.
     left: Vec<Span>,
 }
 
@@ -95,7 +95,7 @@ impl<Q: RunQueue> CpuPolicy for Elections<Q> {
     }
 }
 
-/// A way to elect from the ordered list.
+/// An election from the ordered list.
 pub trait Election: Sized + Debug + 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -148,7 +148,7 @@ impl<E: Election> RunQueue for Listed<E> {
     }
 }
 
-/// Elects from `list` for `cpu` and reports what was looked at.
+/// Elects from `list` for `cpu`, and reports the number of entries examined.
 pub fn elect<E: Election>(
     election: &mut E,
     cx: &Context,

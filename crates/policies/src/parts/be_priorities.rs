@@ -21,7 +21,7 @@ pub const FIRST_REAL_TIME: u8 = 100;
 /// The highest.
 pub const REAL_TIME: u8 = 120;
 
-/// The quantum of all of them before 2013 (specs 7.2, 7.3).
+/// The quantum of all Haiku versions before 2013 (specs 7.2, 7.3).
 pub const QUANTUM: Span = Span::from_us(3_000);
 
 /// The priority of a task on the scale of Be and Haiku.
@@ -50,7 +50,7 @@ fn of_nice(task: &Task) -> u8 {
 pub struct Draw(u32);
 
 impl Draw {
-    /// Haiku seeded it from the time of day; here it begins with the seed.
+    /// Starts from `seed`; Haiku seeded from the time of day.
     #[must_use]
     pub fn new(seed: Seed) -> Draw {
         Draw(seed.stream("be draw", 0).rng().bits() as u32)
@@ -72,12 +72,12 @@ struct Link {
     priority: u8,
 }
 
-/// The links of all threads; a thread is on at most one list.
+/// The links of all threads. A thread is on at most one list.
 #[derive(Clone, Debug, Default)]
 pub struct Threads(Vec<Link>);
 
 impl Threads {
-    /// Makes room for `task`.
+    /// Reserves room for `task`.
     pub fn admit(&mut self, task: TaskId) {
         if task.index() >= self.0.len() {
             self.0.resize(task.index() + 1, Link { next: NONE, priority: 0 });
@@ -161,7 +161,7 @@ impl OrderedList {
         self.len += 1;
     }
 
-    /// Takes the thread at `place` off.
+    /// Removes the thread at `place`.
     #[inline]
     pub fn take(&mut self, threads: &mut Threads, place: Place) {
         let next = threads.0[place.at as usize].next;
@@ -184,7 +184,7 @@ impl OrderedList {
     }
 }
 
-/// An election's way along a list. Threads that may not run on the CPU are passed over as if they were not there.
+/// The walk of an election along a list. Skips threads that may not run on the CPU.
 pub struct Walk<'a, 'c> {
     cx: &'a Context<'c>,
     threads: &'a Threads,
@@ -205,7 +205,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         self.allowed_from(Place { before: NONE, at: self.head })
     }
 
-    /// The thread after `place` that may run here.
+    /// The next thread after `place` that may run here.
     #[inline]
     pub fn after(&mut self, place: Place) -> Option<Place> {
         self.allowed_from(Place { before: place.at, at: self.threads.0[place.at as usize].next })
@@ -239,7 +239,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         Some(next)
     }
 
-    /// Reports what the election looked at.
+    /// Reports the number of entries examined.
     pub fn report(self) {
         self.cx.examined(Effort::Search, self.looked_at);
     }

@@ -220,7 +220,7 @@ impl Domains {
         found.copied().unwrap_or(cpu)
     }
 
-    /// The next task to move, if any. `idle` learns of the CPU it goes to.
+    /// The next task to migrate, if any. `idle` is called with the CPU it goes to.
     pub fn balance(
         &mut self,
         cx: &Context,
@@ -370,7 +370,7 @@ impl Domains {
     }
 }
 
-/// The first task queued on `from` that `to` may take.
+/// The first task queued on `from` that may migrate to `to`.
 fn candidate(cx: &Context, queues: &impl Queues, from: CpuId, to: CpuId, hot: Option<Span>) -> Option<TaskId> {
     queues.coldest_first(from).find(|task| {
         cx.examined(Effort::Balance, 1);

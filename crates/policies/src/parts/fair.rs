@@ -17,7 +17,7 @@ use goodness_core::{
 use place::Placement;
 use weight::Weight;
 
-/// Way in which a task comes to a fair queue.
+/// Reason for an enqueue on a fair queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It is new.
@@ -28,7 +28,7 @@ pub enum Arrival {
     Move,
 }
 
-/// Way in which a task leaves a fair queue.
+/// Reason for a dequeue from a fair queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// It waits for something.
@@ -49,7 +49,7 @@ pub trait Order: Sized + 'static {
     fn new(machine: &Machine, settings: &Self::Settings) -> Self;
     /// True if the fair server keeps fair tasks alive; otherwise the real-time throttle does.
     fn has_fair_server(&self) -> bool;
-    /// Makes room for a task.
+    /// Reserves room for a task.
     fn admit(&mut self, cx: &Context, task: TaskId);
     /// Order among tasks that wait for a common start: smaller first; 0 for all others.
     fn launch_rank(&self, _: TaskId) -> i64 {
@@ -59,7 +59,7 @@ pub trait Order: Sized + 'static {
     fn has_run(&mut self, _: TaskId) {}
     /// CPU whose queue contains the task, even if it sleeps but is not dequeued yet.
     fn home(&self, task: TaskId) -> Option<CpuId>;
-    /// Entities on the queue, the current one and sleepers not yet dequeued included.
+    /// Entities on the queue, including the current one and delayed dequeues.
     fn queued(&self, cpu: CpuId) -> u32;
     /// Entities that want the CPU, the current one included.
     fn runnable(&self, cpu: CpuId) -> u32;
@@ -69,7 +69,7 @@ pub trait Order: Sized + 'static {
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Arrival);
     /// A task leaves the queue; one that sleeps may stay queued. The current entity was accounted up to now.
     fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Departure);
-    /// A task that sleeps but is still queued is woken.
+    /// Wakes a task that sleeps but is still queued.
     fn rewake(&mut self, cx: &Context, cpu: CpuId, task: TaskId);
     /// The current entity ran; whether the CPU should choose again.
     fn account(&mut self, cpu: CpuId, ran: Span) -> bool;
@@ -85,7 +85,7 @@ pub trait Order: Sized + 'static {
     fn current(&self, cpu: CpuId) -> Option<TaskId>;
     /// Chooses the next entity and makes it current.
     fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId>;
-    /// Another class runs now: no entity is current any more.
+    /// Clears the current entity, because another class runs now.
     fn put_current(&mut self, cx: &Context, cpu: CpuId);
     /// The first waiting entity in queue order that `accepts`.
     fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId>;
@@ -109,7 +109,7 @@ struct Cpu {
     accounted: Span,
     /// The CPU was asked to pick again and has not done so yet.
     resched: bool,
-    /// The current entity was only changed: the next pick returns it without an election.
+    /// Only the current entity's attributes changed: the next pick returns it without an election.
     keep: bool,
 }
 
@@ -167,7 +167,7 @@ impl<O: Order> Registered for Stack<O> {
 }
 
 impl<O: Order> Stack<O> {
-    /// Accounts what the fair current entity of `cpu` ran since it was last accounted.
+    /// Accounts the run time of the current fair entity of `cpu`.
     fn catch_up(&mut self, cx: &Context, cpu: CpuId) {
         let it = &mut self.cpus[cpu.index()];
         if !matches!(it.running, Running::Fair(_)) {

@@ -27,7 +27,7 @@ pub struct Rules {
     pub quantum: Span,
     /// Number of levels, at most 32.
     pub levels: u8,
-    /// The level on which a task begins.
+    /// The initial level of a task.
     pub start: u8,
     /// Quanta of its level after which a task falls.
     pub allotment: u64,
@@ -35,7 +35,7 @@ pub struct Rules {
     pub boost: Span,
     /// A woken task starts anew.
     pub wakes_anew: bool,
-    /// A preempted task goes behind its equals.
+    /// Put a preempted task at the tail of its list.
     pub preempted_last: bool,
 }
 
@@ -52,9 +52,9 @@ pub trait Profile: Debug + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
     level: u8,
-    /// CPU time left before it falls.
+    /// CPU time left before it drops a level.
     left: Span,
-    /// CPU time left of its turn.
+    /// CPU time left in its time slice.
     turn: Span,
     /// Time of its last pick.
     picked: Time,
@@ -167,7 +167,7 @@ impl Rules {
         Span(self.quantum.0 << level)
     }
 
-    /// A task that begins on `level`.
+    /// A new task on `level`.
     fn entity(&self, level: u8) -> Entity {
         Entity { level, left: Span(self.turn(level).0 * self.allotment), turn: self.turn(level), picked: Time::ZERO }
     }

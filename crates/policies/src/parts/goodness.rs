@@ -27,14 +27,14 @@ pub use rules::{
 };
 use std::marker::PhantomData;
 
-/// Needs of all three kernels.
+/// Host features that all three kernels need.
 pub(crate) const NEEDS: Needs = Needs { tick: true, timer: false, balance: false, global_lock: true };
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
-    /// Ticks left.
+    /// Remaining ticks.
     counter: i64,
-    /// Place in `living`.
+    /// Index in `living`.
     place: u32,
     parent: Option<TaskId>,
     /// The CPU on which it ran last.
@@ -43,7 +43,7 @@ struct Entity {
     runnable: bool,
     /// Running, or briefly off its queue: not eligible.
     held: bool,
-    /// Yielded, and has not paid for it yet.
+    /// Whether it yielded and the penalty is still due.
     yielded: bool,
     /// Has used up a slice.
     seasoned: bool,
@@ -56,7 +56,7 @@ struct CpuState {
     /// The task that runs, or that ran until this moment.
     prev: Option<TaskId>,
     running: bool,
-    /// The address space in use; kernel threads and idleness leave it as it is.
+    /// The address space in use; kernel threads and the idle task keep the previous one.
     active_mm: Option<u32>,
     idle_since: Time,
 }
@@ -69,7 +69,7 @@ pub struct Goodness<K> {
     links: Links,
     /// All runnable tasks, including running ones, in the kernel's order.
     list: List,
-    /// All tasks there are.
+    /// All living tasks.
     living: Vec<TaskId>,
     running: usize,
     cpus: Vec<CpuState>,
@@ -280,7 +280,7 @@ impl<K: Kernel> Goodness<K> {
         (next, best)
     }
 
-    /// New ticks for every task there is (specs 1.4 step 5).
+    /// Recalculates the ticks of all tasks (specs 1.4 step 5).
     fn recalculate(&mut self, cx: &Context) {
         for task in &self.living {
             let entity = &mut self.entities[*task];
@@ -289,7 +289,7 @@ impl<K: Kernel> Goodness<K> {
         cx.examined(Effort::Recalculate, self.living.len() as u32);
     }
 
-    /// Notes that `cpu` runs `next` from now on.
+    /// Records that `cpu` runs `next`.
     fn switch_to(&mut self, cx: &Context, cpu: CpuId, next: Option<TaskId>) {
         let state = &mut self.cpus[cpu.index()];
         if next.is_none() && !self.idle.contains(cpu) {
@@ -359,7 +359,7 @@ impl<K: Kernel> Goodness<K> {
         self.list.remove(&mut self.links, task.0);
     }
 
-    /// Parent and child share what the parent has left (specs 1.5 "Fork"). The parent's CPU, if nothing is.
+    /// Splits the parent's remaining ticks with its child (specs 1.5 "Fork"). Returns the parent's CPU if none remain.
     fn split_counter(&mut self, task: TaskId, parent: Option<TaskId>) -> Option<CpuId> {
         let parent = parent?;
         let whole = self.entities[parent].counter;

@@ -2,7 +2,7 @@
 
 use goodness_core::{Context, CpuId, Effort, Machine, Resched, TaskId};
 
-/// A set of CPUs that found nothing to run.
+/// The set of idle CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct IdleCpus {
     words: Vec<u64>,
@@ -10,7 +10,7 @@ pub(crate) struct IdleCpus {
 }
 
 impl IdleCpus {
-    /// All CPUs of the machine: a run begins idle.
+    /// All CPUs of the machine, idle at the start.
     pub fn all(machine: &Machine) -> IdleCpus {
         let mut idle = IdleCpus { words: vec![0; machine.cpu_count().div_ceil(64)], count: 0 };
         machine.cpu_ids().for_each(|cpu| idle.set(cpu, true));

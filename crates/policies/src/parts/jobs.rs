@@ -38,7 +38,7 @@ pub trait Rule: 'static {
 #[derive(Debug)]
 pub struct Jobs<R> {
     settings: Settings,
-    /// Keys of the jobs under way.
+    /// Keys of the active jobs.
     keys: PerTask<i64>,
     places: Places,
     queue: Ordered,

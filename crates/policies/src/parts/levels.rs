@@ -47,7 +47,7 @@ impl<const WORDS: usize> Levels<WORDS> {
         self.note(level);
     }
 
-    /// Takes `task` off the list of `level`, on which it must be.
+    /// Removes `task` from the list of `level`, on which it must be.
     #[inline]
     pub fn remove(&mut self, links: &mut Links, level: usize, task: TaskId) {
         let list = &mut self.lists[level];

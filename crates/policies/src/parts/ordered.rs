@@ -28,7 +28,7 @@ impl Ordered {
         cx.examined(Effort::Insert, levels);
     }
 
-    /// Takes a queued task out.
+    /// Removes a queued task.
     #[inline]
     pub fn remove(&mut self, places: &mut Places, cx: &Context, task: TaskId) {
         let levels = self.0.remove(places, task.0);

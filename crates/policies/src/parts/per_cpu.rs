@@ -30,7 +30,7 @@ impl PerCpu {
         self.waiting += 1;
     }
 
-    /// A task left the queue of `cpu` without being picked.
+    /// Counts a task that left the queue of `cpu` without being picked.
     #[inline]
     pub fn dequeued(&mut self, cpu: CpuId) {
         self.load[cpu.index()] -= 1;
@@ -44,7 +44,7 @@ impl PerCpu {
         self.idle.set(cpu, task.is_none());
     }
 
-    /// The task that ran on `cpu` left it, for whatever reason.
+    /// Records that the running task of `cpu` left it, for any reason.
     #[inline]
     pub fn stopped(&mut self, cpu: CpuId) {
         self.load[cpu.index()] -= 1;

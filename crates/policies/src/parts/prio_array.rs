@@ -49,7 +49,7 @@ impl PrioArray {
         self.note(prio);
     }
 
-    /// Puts `task` right before `place`, which is on the list of `prio`.
+    /// Inserts `task` before `place`, which is on the list of `prio`.
     pub fn insert_before(&mut self, links: &mut Links, prio: u8, place: TaskId, task: TaskId) {
         self.lists[usize::from(prio)].insert_before(links, place.0, task.0);
         self.note(prio);

@@ -27,7 +27,7 @@ fn level(priority: u8) -> usize {
 struct Member {
     /// Ticks left of its slice; 0: a new slice is due.
     ticks: u32,
-    /// List it is on, or was on when it began to run.
+    /// The list it is on, or was on when it was picked.
     level: u8,
     queued: bool,
 }
@@ -115,7 +115,7 @@ impl Realtime {
         self.lists[level(priority)].front().map(TaskId)
     }
 
-    /// Takes a queued task off its list.
+    /// Removes a queued task from its list.
     pub fn remove(&mut self, members: &mut Members, task: TaskId) {
         let member = &mut members.tasks[task];
         member.queued = false;
@@ -210,7 +210,7 @@ fn slice_ticks(cx: &Context) -> u32 {
 pub(crate) struct FairServer {
     enabled: bool,
     active: bool,
-    /// True if it stepped in and fair tasks still starve, so that the next period begins without deferral.
+    /// True if the server ran and fair tasks still starve, so that the next period starts without deferral.
     running: bool,
     /// True while fair tasks go before real-time ones.
     serving: bool,
@@ -276,7 +276,7 @@ impl FairServer {
         }
     }
 
-    /// The time may have come; whether fair tasks go first from now on.
+    /// Handles the timer, which may be early. Returns whether fair tasks now have precedence.
     pub fn timer(&mut self, now: Time) -> bool {
         if now < self.next_timer() {
             return false;

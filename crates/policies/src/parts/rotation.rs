@@ -51,14 +51,14 @@ enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
     level: u8,
-    /// Rest of the quota at this level.
+    /// Remaining quota at this level.
     left: Span,
     /// Debt to the next quota, because a child got a part of this one.
     owed: Span,
     /// Rotation of its CPU in which it runs next; 0 if none yet.
     rotation: u64,
     cpu: CpuId,
-    /// True if the level's quota contains the rest.
+    /// Whether the level's quota includes the remainder.
     is_counted: bool,
     place: Place,
     /// List of the array it is on, or was on when picked.
@@ -117,7 +117,7 @@ impl<L: Ladder> Rotation<L> {
         }
     }
 
-    /// A whole quota at `level`, less what a child got.
+    /// Grants a full quota at `level`, less the part given to children.
     fn grant(&mut self, task: TaskId, level: u8) {
         let entity = &mut self.entities[task];
         let owed = std::mem::take(&mut entity.owed);
@@ -139,7 +139,7 @@ impl<L: Ladder> Rotation<L> {
         self.grant(task, L::from(nice_index(it), 0).expect("every nice has a level"));
     }
 
-    /// A child takes half of the quota that its parent has left, at the parent's level.
+    /// Gives a child half of its parent's remaining quota, at the parent's level.
     fn share(&mut self, cx: &Context, task: TaskId, parent: TaskId) {
         if cx.tasks[parent].class.is_realtime() || self.entities[parent].rotation == 0 {
             return;
@@ -207,7 +207,7 @@ impl<L: Ladder> Rotation<L> {
         }
     }
 
-    /// The quota of a level is used up: who is still there goes down. The original splices one list to another, so
+    /// Moves the remaining tasks of a level with an exhausted quota down. The original splices one list to another, so
     /// this counts as one step.
     fn rotate_minor(&mut self, cx: &Context, cpu: CpuId, level: u8) {
         cx.examined(Effort::Recalculate, 1);
@@ -220,7 +220,8 @@ impl<L: Ladder> Rotation<L> {
         self.queues[cpu.index()].quotas[active][usize::from(level)] = 0;
     }
 
-    /// The best task of the active array and what its level may still run; arrays change places when it is empty.
+    /// The best task of the active array and the remaining quota of its level. Swaps the arrays when the active one is
+    /// empty.
     fn first_normal(&mut self, cx: &Context, cpu: CpuId) -> Option<(TaskId, i64)> {
         loop {
             let queue = &mut self.queues[cpu.index()];
@@ -245,7 +246,7 @@ impl<L: Ladder> Rotation<L> {
         }
     }
 
-    /// Takes what a normal task ran off its quota and that of its level.
+    /// Charges a normal task's run time to its quota and its level's.
     fn spend(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span) {
         let entity = &mut self.entities[task];
         entity.left = entity.left.saturating_sub(ran);

@@ -17,15 +17,14 @@ impl<R: Copy + Ord> RunningCpus<R> {
         RunningCpus { running: vec![None; machine.cpu_count()], idle: IdleCpus::all(machine) }
     }
 
-    /// Notes who runs on `cpu` from now on; call it at the end of every pick.
+    /// Records the task that runs on `cpu` from now on. Call it at the end of every pick.
     #[inline]
     pub fn set(&mut self, cpu: CpuId, next: Option<(TaskId, R)>) {
         self.running[cpu.index()] = next;
         self.idle.set(cpu, next.is_none());
     }
 
-    /// The task that runs on `cpu`, and its urgency. Between a charge that took the task off and the next pick, it is
-    /// still the one that ran.
+    /// The task running on `cpu`, and its urgency. Between a switch-out and the next pick, still the previous task.
     #[inline]
     pub fn on(&self, cpu: CpuId) -> Option<(TaskId, R)> {
         self.running[cpu.index()]
@@ -43,7 +42,7 @@ impl<R: Copy + Ord> RunningCpus<R> {
         self.idle.is_empty()
     }
 
-    /// Changes the urgency of what runs on `cpu`.
+    /// Changes the urgency of the task running on `cpu`.
     #[inline]
     pub fn revalue(&mut self, cpu: CpuId, rank: R) {
         if let Some((_, it)) = &mut self.running[cpu.index()] {
@@ -74,7 +73,7 @@ impl<R: Copy + Ord> RunningCpus<R> {
         if self.idle.is_empty() { Resched::Keep } else { self.idle.claim(cx, cpu, task) }
     }
 
-    /// The CPUs that run nothing.
+    /// The idle CPUs.
     #[inline]
     pub fn idle(&self) -> &IdleCpus {
         &self.idle

@@ -36,7 +36,7 @@ const WATCHDOG: Span = Span::from_s(30);
 const ROUND_ROBIN: Span = Span::from_ms(100);
 /// Weight of nice 0.
 pub(crate) const WEIGHT: u64 = 100;
-/// The kernel's weight of SCHED_IDLE, where nice 0 is 1024.
+/// The kernel's weight of SCHED_IDLE, relative to 1024 at nice 0.
 const IDLE_WEIGHT: u64 = 3;
 /// Real-time priorities.
 const PRIORITIES: u8 = 99;
@@ -67,7 +67,7 @@ enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
     place: Place,
-    /// Rest of its slice.
+    /// Remaining slice.
     slice: Span,
     /// Picked from the real-time class.
     realtime: bool,
@@ -117,7 +117,7 @@ impl Kernel {
         self.shared[queue].fifo.len() + self.shared[queue].ordered.len()
     }
 
-    /// True if `cpu` runs nothing.
+    /// Whether `cpu` is idle.
     pub(crate) fn is_idle(&self, cpu: CpuId) -> bool {
         self.running_cpus.idle().contains(cpu)
     }
@@ -168,7 +168,7 @@ impl Kernel {
         self.entities[task].slice = slice;
     }
 
-    /// Takes a queued task off wherever it is.
+    /// Removes a queued task from its DSQ.
     pub(crate) fn remove(&mut self, task: TaskId) {
         match std::mem::take(&mut self.entities[task].place) {
             Place::Nowhere => {}
@@ -238,7 +238,7 @@ impl Kernel {
     }
 }
 
-/// The scheduler's half: what a BPF program would do.
+/// The part of a scheduler that a BPF program implements.
 pub trait Scheduler: Sized + Debug + 'static {
     /// The policy's entry in the registry.
     const ABOUT: About;
@@ -246,7 +246,7 @@ pub trait Scheduler: Sized + Debug + 'static {
     type Settings: Tunables;
     /// A scheduler for this machine, and how many shared DSQs it wants.
     fn new(machine: &Machine, settings: Self::Settings) -> (Self, usize);
-    /// A task begins to exist.
+    /// A task joins the policy.
     fn init_task(&mut self, cx: &Context, task: TaskId);
     /// A task ceased to exist.
     fn exit_task(&mut self, task: TaskId) {
@@ -261,13 +261,13 @@ pub trait Scheduler: Sized + Debug + 'static {
         let home = previous_cpu(cx, task);
         kernel.nearest_idle(cx, home, task).unwrap_or(home)
     }
-    /// The slice of a task that goes straight to an idle CPU.
+    /// The slice of a task dispatched directly to an idle CPU.
     fn direct_slice(&self, cx: &Context, kernel: &Kernel, task: TaskId) -> Span;
-    /// A task waits: puts it on a DSQ.
+    /// Puts a runnable task on a DSQ.
     fn enqueue(&mut self, cx: &Context, kernel: &mut Kernel, cpu: CpuId, task: TaskId);
     /// Called when the local DSQ of `cpu` is empty. Removes and returns a task from a shared one.
     fn dispatch(&mut self, cx: &Context, kernel: &mut Kernel, cpu: CpuId) -> Option<TaskId>;
-    /// A task begins to run.
+    /// A task starts running.
     fn running(&mut self, cx: &Context, cpu: CpuId, task: TaskId);
     /// A task stopped after `ran`.
     fn stopping(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop);

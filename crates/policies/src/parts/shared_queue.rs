@@ -18,7 +18,7 @@ impl SharedQueue {
         SharedQueue { links: Links::default(), list: List::default(), idle: IdleCpus::all(machine) }
     }
 
-    /// Makes room for a task.
+    /// Reserves room for a task.
     pub fn admit(&mut self, task: TaskId) {
         self.links.reserve(task.index() + 1);
     }
@@ -30,12 +30,12 @@ impl SharedQueue {
         self.idle.claim(cx, cpu, task)
     }
 
-    /// `task` does not wait any more.
+    /// Removes `task` from the queue.
     pub fn remove(&mut self, task: TaskId) {
         self.list.remove(&mut self.links, task.0);
     }
 
-    /// Takes the first task that may run on `cpu` off the queue; the CPU is idle when there is none.
+    /// Removes and returns the first task that may run on `cpu`; the CPU becomes idle if there is none.
     #[inline]
     pub fn take_first(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let found = self.first_allowed(cx, cpu);

@@ -32,11 +32,11 @@ pub(crate) const NORMAL: u8 = 101;
 pub(crate) const IDLE: u8 = 102;
 pub(crate) const LEVELS: usize = 103;
 
-/// Over what the ISO budget is counted.
+/// Averaging period of the ISO budget, ns.
 const ISO_PERIOD: u64 = 5_000_000_000;
 /// The ratio of nice −20.
 const UNIT: u64 = 128;
-/// Rest of a slice that is not worth a switch (RESCHED_US).
+/// Remaining slice too short for a switch (RESCHED_US).
 const SCRAP: Span = Span::from_us(100);
 
 /// Deadline distances by nice in 1/128 slices: a tenth more at each step.
@@ -68,7 +68,7 @@ pub struct Rules {
 pub struct Entity {
     pub(crate) level: u8,
     pub(crate) deadline: Time,
-    /// Rest of the slice.
+    /// Remaining slice.
     left: Span,
     /// Debt to the next slice, because a child got a part of this one.
     owed: Span,
@@ -88,13 +88,13 @@ impl Entity {
     }
 }
 
-/// The structure that holds the waiting tasks.
+/// The data structure of the waiting tasks.
 pub trait Waiting {
-    /// Makes room for `count` tasks.
+    /// Reserves room for `count` tasks.
     fn reserve(&mut self, count: usize);
     /// Adds `task`, whose level, deadline and home are set. `first`: before its equals, if the structure orders them.
     fn insert(&mut self, cx: &Context, task: TaskId, entity: &Entity, first: bool);
-    /// Takes a waiting task out.
+    /// Removes a waiting task.
     fn remove(&mut self, cx: &Context, task: TaskId, entity: &Entity);
     /// The best task for `cpu`.
     fn best(&self, cx: &Context, cpu: CpuId, entities: &PerTask<Entity>) -> Option<TaskId>;
@@ -102,7 +102,7 @@ pub trait Waiting {
     fn some_iso(&self, entities: &PerTask<Entity>) -> Option<TaskId>;
 }
 
-/// The use that ISO tasks made of the machine during the last seconds.
+/// CPU time used by ISO tasks in the last seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct IsoBudget {
     used: u64,
@@ -176,7 +176,7 @@ impl<W: Waiting> VirtualDeadlines<W> {
         entity.expired = false;
     }
 
-    /// A child takes half of the slice of a parent that runs, and its deadline.
+    /// Gives a child half of its running parent's slice, and its deadline.
     fn share(&mut self, cx: &Context, task: TaskId, parent: TaskId) {
         let from = &mut self.entities[parent];
         let half = from.left.saturating_sub(cx.now.since(from.picked)) / 2;

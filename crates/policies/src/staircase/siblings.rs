@@ -8,13 +8,13 @@
 use super::{Runqueues, Staircase};
 use goodness_core::{Class, Context, CpuId, Effort, Level, Task, TaskId};
 
-/// True if a task runs only when no other is runnable. Kernel threads are exempt.
+/// Whether a task runs only when no other is runnable. Kernel threads are exempt.
 pub(super) fn is_batch(task: &Task) -> bool {
     matches!(task.class, Class::Batch | Class::Idle) && task.address_space.is_some()
 }
 
 impl Runqueues {
-    /// True if `task` may be placed on `cpu` as far as the siblings go.
+    /// Whether the siblings of `cpu` allow `task` there.
     pub(super) fn suits(&self, cx: &Context, task: TaskId, cpu: CpuId) -> bool {
         let siblings = cx.machine.group(cpu, Level::Smt);
         siblings.len() == 1 || !is_batch(&cx.tasks[task]) || {
@@ -27,7 +27,7 @@ impl Runqueues {
 }
 
 impl Staircase {
-    /// `cpu`, or where the batch task `task` goes instead.
+    /// `cpu`, or the alternative for the batch task `task`.
     pub(super) fn spare_siblings(&self, cx: &Context, task: TaskId, cpu: CpuId) -> CpuId {
         if self.queues.suits(cx, task, cpu) {
             return cpu;

@@ -15,7 +15,7 @@ pub fn task(steps: &[Step]) -> TaskSpec {
     spec(Box::new(move |_: &mut StepContext| steps.pop_front().unwrap_or(Step::Exit)))
 }
 
-/// A task that repeats its steps for ever.
+/// A task that repeats its steps forever.
 pub fn cycle(steps: &[Step]) -> TaskSpec {
     let steps = steps.to_vec();
     let mut at = 0;
@@ -30,7 +30,7 @@ fn spec(behaviour: Box<dyn Behaviour>) -> TaskSpec {
     TaskSpec { name: String::new(), start: Start::At(Time::ZERO), task, behaviour, judged: true }
 }
 
-/// A task that computes for ever.
+/// A task that computes forever.
 pub fn hog() -> TaskSpec {
     cycle(&[Step::Compute(Span::MAX)])
 }

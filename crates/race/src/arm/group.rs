@@ -1,4 +1,4 @@
-//! `weight` and `idle`: what the servers' and the clients' cgroups count against each other.
+//! `weight` and `idle`: CPU weights of the servers' and the clients' cgroups.
 
 use super::{GroupFile, Kind, MachineChanges, Setting, Value};
 use crate::cgroup::Hierarchies;

@@ -25,7 +25,7 @@ const STATE: &str = "/sys/kernel/sched_ext/state";
 /// Time limit for loading and unloading.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The process that holds the policy. Ended when dropped; the kernel then takes its tasks back.
+/// The process that runs the policy. Dropping it ends the process; the kernel then schedules the tasks again.
 #[derive(Debug)]
 pub struct LiveDaemon {
     daemon: Child,

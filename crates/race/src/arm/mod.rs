@@ -55,7 +55,7 @@ impl Value {
 pub struct MachineChanges<'a> {
     /// Journal for undoing changes.
     pub restore: &'a Restore,
-    /// Disks made for the race.
+    /// Disks created for the race.
     pub disks: Vec<String>,
     /// Files of a cgroup to write once it exists: name in version 2, name in version 1, value.
     pub group: Vec<GroupFile>,
@@ -128,10 +128,10 @@ pub trait Setting: fmt::Debug {
         None
     }
 
-    /// Sets it, if it is a setting of the machine.
+    /// Applies the setting if it is one of the machine.
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// The kernel refused it.
     fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
         let _ = changes;
         Ok(())
@@ -142,7 +142,7 @@ pub trait Setting: fmt::Debug {
         false
     }
 
-    /// Whether it acts between sessions, and only outside of groups of the cpu controller.
+    /// Whether it acts between sessions, and only outside groups of the cpu controller.
     fn is_of_sessions(&self) -> bool {
         false
     }
@@ -252,7 +252,7 @@ impl Arm {
         if together == Conditions::default() { Ok(()) } else { together.try_out() }
     }
 
-    /// The policy that decides, where it is not the kernel's own.
+    /// The policy in charge, if it is not the kernel's own.
     #[must_use]
     pub fn policy(&self) -> Option<&str> {
         self.settings.iter().find_map(|setting| setting.policy())

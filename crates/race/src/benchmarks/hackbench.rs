@@ -18,7 +18,7 @@ choices! {
 }
 
 tunables! {
-    /// How many there are of everything.
+    /// Settings of the benchmark.
     pub struct Settings {
         /// Groups of senders and receivers.
         groups: u64 = 10, in 1 => 100;
@@ -35,7 +35,7 @@ tunables! {
     }
 }
 
-/// Both ends of what carries messages to one receiver.
+/// Both ends of the channel to one receiver.
 enum Line {
     Pipe(PipeReader, PipeWriter),
     Socket(UnixStream, UnixStream),
@@ -93,7 +93,7 @@ impl Gate {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Contexts, pipes or sockets that cannot be made.
+/// Contexts, pipes or sockets cannot be created.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     contexts::allow_many_files();
     let failed =

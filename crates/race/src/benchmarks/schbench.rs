@@ -17,7 +17,7 @@ use std::thread::{Builder, JoinHandle, Thread};
 use std::time::Duration;
 
 tunables! {
-    /// How many there are of everything.
+    /// Settings of the benchmark.
     pub struct Settings {
         /// Message threads.
         message_threads: u64 = 1, in 1 => 100;
@@ -65,7 +65,7 @@ struct Seen {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Threads that cannot be made, or a duration in which nothing ended.
+/// Threads cannot be created, or no request completed.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let from = now() + settings.warmup.ns();
     let until = from + settings.duration.ns();

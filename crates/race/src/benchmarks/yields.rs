@@ -21,7 +21,7 @@ choices! {
 }
 
 tunables! {
-    /// What is timed, of how many.
+    /// Settings of the benchmark.
     pub struct Settings {
         /// Number of contexts. For creation: created one by one, then waited for.
         tasks: u64 = 40, in 1 => 10_000;
@@ -38,13 +38,13 @@ tunables! {
     }
 }
 
-/// Yields between two looks at the clock.
+/// Yields between two readings of the clock.
 const BATCH: u64 = 16;
 
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Contexts that cannot be made.
+/// Contexts cannot be created.
 pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     if settings.pinned {
         pin()?;

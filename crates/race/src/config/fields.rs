@@ -32,7 +32,7 @@ type Entry<'a> = (usize, String, Spanned<DeValue<'a>>);
 #[derive(Debug)]
 pub(super) struct Fields<'a>(Vec<Entry<'a>>);
 
-/// Something found, and where.
+/// A value with its position; `None` if the field is absent.
 type Found<T> = Result<Option<(usize, T)>, Fault>;
 
 impl<'a> Fields<'a> {

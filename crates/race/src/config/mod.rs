@@ -40,12 +40,12 @@ pub const KEYS: &[(&str, &str)] = &[
     ("warmup", "blocks that are run and dropped before (1)"),
 ];
 
-/// The most blocks that a file may ask for.
+/// Limit of blocks in a race file.
 const MOST_BLOCKS: u64 = 1000;
 /// The longest file that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Reads the text of a race file; `file` is what it is called in sentences.
+/// Parses a race file; messages call it `file`.
 ///
 /// # Errors
 /// One sentence with file and line.
@@ -123,7 +123,7 @@ fn stop(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A part such as `2.5%`.
+/// Parses a fraction such as `2.5%`.
 fn part(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));

@@ -19,10 +19,10 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on SIGINT, SIGTERM and SIGHUP are heard.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The handlers cannot be installed.
     pub fn listen() -> std::io::Result<Interrupt> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
         let handle = signals.handle();
@@ -40,13 +40,13 @@ impl Interrupt {
         Ok(Interrupt { came, running, handle, thread })
     }
 
-    /// The signal that came, if any.
+    /// The signal that arrived, if any.
     #[must_use]
     pub fn signal(&self) -> Option<i32> {
         Some(self.came.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    /// From now on what runs in `groups` is stopped when a signal comes, or at once if one has come already.
+    /// Stops everything in `groups` when a signal arrives, or at once if one has arrived.
     pub fn watch(&self, groups: Vec<PathBuf>) {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = groups;
         if self.signal().is_some() {

@@ -56,7 +56,7 @@ pub struct Plan {
     pub ends_early: bool,
     /// Differences below this part do not matter.
     pub margin: f64,
-    /// A run during which others used more than this part of the machine is repeated.
+    /// Repeat a run if other processes used more than this fraction of the machine.
     pub outside: f64,
     /// Most repetitions of a disturbed run.
     pub repeats: u32,
@@ -73,7 +73,7 @@ pub enum Progress {
     CleanedUp(String),
     /// The load is being prepared.
     Preparing,
-    /// A run begins.
+    /// A run starts.
     Running {
         /// Block number, from 0; warm-up blocks come first.
         block: u32,
@@ -106,10 +106,10 @@ pub enum RaceError {
     /// It cannot be run on this machine, or not with these settings.
     #[error("{0}")]
     Refused(String),
-    /// Something failed on the way.
+    /// A failure during the race.
     #[error("{0}")]
     Failed(String),
-    /// A signal came.
+    /// Interrupted by this signal.
     #[error("interrupted by signal {0}; everything is restored")]
     Interrupted(i32),
 }

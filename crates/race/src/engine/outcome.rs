@@ -50,15 +50,15 @@ pub struct Outcome {
     pub looks: Vec<usize>,
     /// Differences below this part do not matter.
     pub margin: f64,
-    /// Others may use this part of the machine.
+    /// Accepted outside load, as a fraction of the machine.
     pub outside_bound: f64,
-    /// Runs that were repeated because others used more.
+    /// Runs repeated because of outside load.
     pub repeated: u32,
-    /// Runs that count although others used more each time.
+    /// Runs that count although every attempt had too much outside load.
     pub disturbed: usize,
     /// The arms, in the order of the race file.
     pub arms: Vec<ArmOutcome>,
-    /// Every run, in the order in which they were made.
+    /// All runs, in order.
     pub runs: Vec<RunOutcome>,
 }
 
@@ -69,7 +69,7 @@ pub struct ArmOutcome {
     pub name: String,
     /// Its settings.
     pub sets: String,
-    /// Whether the others are held against it.
+    /// Whether the others are compared with it.
     pub is_reference: bool,
     /// Measurements.
     pub measures: Vec<Measured>,
@@ -109,9 +109,9 @@ pub struct Versus {
     pub ratio: Option<f64>,
     /// Its interval at `level`.
     pub interval: Option<[f64; 2]>,
-    /// The level of the interval: what the looks and the other comparisons left of 95 %.
+    /// Confidence level of the interval: the share of 95 % left after the looks and the other comparisons.
     pub level: Option<f64>,
-    /// After Holm's correction; to be held against what the last look may spend.
+    /// P-value after Holm's correction; compare it with the alpha that the last look may spend.
     pub p_value: Option<f64>,
     /// Mean difference over standard deviation of the differences.
     pub effect: Option<f64>,
@@ -137,7 +137,7 @@ pub struct RunOutcome {
     pub stolen: f64,
     /// Number of repetitions.
     pub repeated: u32,
-    /// Whether others used too much all the same.
+    /// Whether outside load was too high in spite of repetitions.
     pub disturbed: bool,
 }
 

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-/// Time of all CPUs since boot, in ticks.
+/// Total CPU times since boot, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// User and kernel time. Interrupts are not attributed to anyone.
     busy: u64,
-    /// Taken by the hypervisor for others.
+    /// Stolen by the hypervisor.
     stolen: u64,
     /// All of it.
     total: u64,
@@ -54,7 +54,7 @@ impl CpuTimes {
 }
 
 impl OutsideLoad {
-    /// The larger of both, to be held against the bound.
+    /// The larger of both, to compare with the bound.
     #[must_use]
     pub fn worst(&self) -> f64 {
         self.others.unwrap_or(0.0).max(self.stolen)

@@ -92,7 +92,7 @@ impl RunningRace<'_> {
         }
     }
 
-    /// Stops what still runs. A signal that came meanwhile ends the race.
+    /// Stops all remaining processes. A signal received meanwhile ends the race.
     fn ended(&mut self, cgroups: Vec<RoleCgroups>) -> Result<(), RaceError> {
         self.interrupt.watch(Vec::new());
         drop(cgroups);

@@ -279,7 +279,7 @@ impl Apache {
     }
 }
 
-/// A page of so many bytes, of lines of text.
+/// A page of `bytes` bytes of text lines.
 fn page(bytes: usize) -> Vec<u8> {
     b"A page of the race, as plain as can be.\n".iter().copied().cycle().take(bytes).collect()
 }
@@ -310,7 +310,7 @@ fn free_port() -> Result<u16, LoadError> {
     ports.find(is_free).ok_or_else(|| LoadError("no port of 127.0.0.1 is free".into()))
 }
 
-/// Whether the page comes.
+/// Whether the server answers.
 fn serves(port: u16) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;

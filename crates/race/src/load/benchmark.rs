@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use goodness_core::{Seed, Tunables};
 use std::time::Duration;
 
-/// Beyond the time that a benchmark is to take, it may take so long.
+/// Grace period after the planned duration of a benchmark.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A load that runs the benchmark of its name as a subprocess.

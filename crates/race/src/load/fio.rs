@@ -143,7 +143,7 @@ fn lacks(what: &str) -> LoadError {
 struct Sums {
     iops: f64,
     bandwidth: f64,
-    /// Time that pieces of I/O took, together.
+    /// Total latency of the I/Os.
     waited: f64,
     done: f64,
 }

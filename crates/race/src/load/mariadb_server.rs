@@ -14,11 +14,11 @@ use std::time::Duration;
 
 pub(super) const SERVER: Program = Program { name: "mariadbd", package: "mariadb-server" };
 pub(super) const INSTALL: Program = Program { name: "mariadb-install-db", package: "mariadb-server" };
-/// The database that is there.
+/// Name of the database.
 pub(super) const DATABASE: &str = "race";
 /// Time limit for creating the data and starting the server, including recovery after a kill.
 const START: Duration = Duration::from_secs(120);
-/// Longer paths of sockets the system does not take (`sockaddr_un`).
+/// Longest path of a socket (`sockaddr_un`).
 const SOCKET_MAX: usize = 107;
 
 /// Folder and settings of a server.

@@ -63,7 +63,7 @@ pub fn possible(name: &str, load: &dyn Load) -> Result<(), LoadError> {
     load.check()
 }
 
-/// Refuses a user who is not root `what`, which is for root.
+/// Refuses `what` unless the user is root.
 fn for_root(what: &str) -> Result<(), LoadError> {
     match rustix::process::geteuid().is_root() {
         true => Ok(()),
@@ -84,7 +84,7 @@ pub struct About {
     pub measures: &'static [&'static str],
 }
 
-/// A load that can be made by name.
+/// A load that can be created by name.
 trait Registered: Load + Sized + 'static {
     /// Description.
     const ABOUT: About;
@@ -104,7 +104,7 @@ macro_rules! loads {
         /// Everything registered, in the order of the registry.
         pub const ALL: &[&About] = &[$(&<$Load as Registered>::ABOUT),+];
 
-        /// The parameters of the load called `name`; `None` if nothing has that name.
+        /// The tunables of load `name`; `None` if there is no such load.
         #[must_use]
         pub fn tunables_of(name: &str) -> Option<&'static [Tunable]> {
             $(if name == <$Load as Registered>::ABOUT.name {

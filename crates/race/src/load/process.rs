@@ -96,7 +96,7 @@ impl Process {
         Ok(String::from_utf8_lossy(&out.unwrap_or_default()).into_owned())
     }
 
-    /// A sentence about this process, with what it printed last.
+    /// An error message about this process, with its last output.
     pub(crate) fn error(&self, what: &str) -> LoadError {
         let said = self.logs.iter().map(|log| last_lines(log)).find(|lines| !lines.is_empty());
         let said = said.map_or_else(|| "; it printed nothing".into(), |lines| format!("; it said: {lines}"));

@@ -20,7 +20,7 @@ pub(super) const PERF: Program = Program { name: "perf", package: "linux-perf" }
 const RATE: &str = "499";
 /// Time limit for perf to start, write and report.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Time between two looks at the number of runnable tasks.
+/// Sampling interval of the number of runnable tasks.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Name prefixes of scheduler functions: picking, queueing, waking, placing and switching.
@@ -92,7 +92,7 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Takes one of all CPUs, from after `warmup` for `length`.
+    /// Profiles all CPUs for `length`, after `warmup`.
     pub(super) fn start(workspace: &Workspace, warmup: Span, length: Span) -> Result<Profile, LoadError> {
         let file = workspace.folder().join("perf.data");
         let mut command = Command::new(PERF.find()?);

@@ -49,7 +49,7 @@ impl Test {
         Process::start(workspace, Role::Client, SYSBENCH.name, &mut command, None)?.finish(TIMEOUT).map(|_| ())
     }
 
-    /// Drives the tables until `end`; what it printed.
+    /// Runs sysbench until `end`. Returns its output.
     pub(super) fn run(&self, workspace: &Workspace, socket: &Path, end: End, seed: u64) -> Result<String, LoadError> {
         let mut what = vec![
             format!("--threads={}", self.threads),

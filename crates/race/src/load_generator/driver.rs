@@ -1,4 +1,4 @@
-//! Decides when each request is made and follows it to its end.
+//! Decides when each request is sent and follows it to its end.
 
 use super::connection::{Connection, Outcome, Peer};
 use super::tally::Tally;
@@ -32,7 +32,7 @@ struct Lane {
 
 /// Source of requests.
 enum Source {
-    /// Connections that are to ask, by when. The thinking time's mean.
+    /// Connections by the time of their next request, and the mean think time.
     Closed { next: BinaryHeap<Reverse<(u64, usize)>>, think: Span },
     /// Time of the next arrival, mean gap, requests waiting for a connection, and idle connections.
     Open { arrival: u64, gap: u64, waiting: VecDeque<u64>, idle: Vec<usize> },
@@ -49,7 +49,7 @@ pub(super) struct Driver {
     started: u64,
     /// CPU time of this thread before it started.
     spent: u64,
-    /// Requests under way.
+    /// Requests in flight.
     busy: u64,
     /// Time for which the timer is armed.
     armed: u64,
@@ -144,7 +144,7 @@ impl Driver {
         }
     }
 
-    /// The next request that is due at `moment` and can begin, or when one will be due.
+    /// The next request that is due at `moment` and can start, or else the time of the next due request.
     fn next_due(&mut self, moment: u64) -> Result<(usize, u64), u64> {
         match &mut self.source {
             Source::Closed { next, .. } => match next.peek() {
@@ -182,7 +182,7 @@ impl Driver {
         self.settle(lane, outcome);
     }
 
-    /// Counts what became of the request of `lane`, and decides what the lane does next.
+    /// Counts the outcome of the request of `lane`, and schedules the lane's next request.
     fn settle(&mut self, lane: usize, outcome: Outcome) {
         if outcome == Outcome::Pending {
             return;

@@ -12,7 +12,7 @@ pub(super) fn request(host: &str, path: &str, keep_alive: bool) -> Vec<u8> {
 /// State of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// More is to come.
+    /// Incomplete.
     Partial,
     /// It is complete; whether the server keeps the connection.
     Complete { keeps: bool },
@@ -35,12 +35,12 @@ impl Answer {
         self.body = None;
     }
 
-    /// Whether nothing has come yet.
+    /// Whether nothing has arrived yet.
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_empty()
     }
 
-    /// Takes the next bytes.
+    /// Parses the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Progress {
         let Some((left, keeps)) = self.body else { return self.take_head(bytes) };
         self.take_body(bytes.len() as u64, left, keeps)

@@ -41,14 +41,14 @@ impl Tally {
         (self.from..self.until).contains(&at)
     }
 
-    /// A request due at `due` was started at `now`.
+    /// Counts a request due at `due` and started at `now`.
     pub(super) fn started(&mut self, due: u64, now: u64) {
         if self.counts(due) {
             self.delay.record(now.saturating_sub(due));
         }
     }
 
-    /// A request due at `due` was answered at `now`.
+    /// Counts a request due at `due` and answered at `now`.
     pub(super) fn answered(&mut self, due: u64, now: u64) {
         self.answered += u64::from(self.counts(now));
         if self.counts(due) {
@@ -58,7 +58,7 @@ impl Tally {
         }
     }
 
-    /// A request due at `due` came to nothing.
+    /// Counts a request due at `due` that failed.
     pub(super) fn failed(&mut self, due: u64) {
         self.failed += u64::from(self.counts(due));
     }

@@ -19,7 +19,7 @@ use std::path::Path;
 pub struct PredictedMeasure {
     /// The arm.
     pub arm: String,
-    /// The measure; empty where nothing is predicted.
+    /// The measure; empty if nothing is predicted.
     pub measure: String,
     /// Its unit.
     pub unit: &'static str,
@@ -59,7 +59,7 @@ impl Predictor {
         Ok(Predictor { machine, service_times: asked.map_err(|why| Refusal::failed(why.0))? })
     }
 
-    /// All predictions for what was measured.
+    /// All predictions for the measured outcome.
     #[must_use]
     pub fn predict(&self, file: &RaceFile, outcome: &Outcome) -> Vec<PredictedMeasure> {
         let of_reference = outcome.arms.iter().find(|arm| arm.is_reference);
@@ -99,7 +99,7 @@ impl Predictor {
     }
 }
 
-/// Fills in what each prediction is by that for the reference arm.
+/// Computes each prediction's ratio to that of the reference arm.
 fn compare_with_reference(reference: &str, all: &mut [PredictedMeasure]) {
     let of_reference = |row: &&PredictedMeasure| row.arm == reference;
     let bases: Vec<(String, Option<f64>)> =
@@ -126,7 +126,7 @@ impl PredictedMeasure {
     }
 }
 
-/// The outcome as JSON, with the predictions where there are any.
+/// The outcome as JSON, with its predictions, if any.
 #[must_use]
 pub fn json(outcome: &Outcome, predictions: &[PredictedMeasure]) -> String {
     let mut value = serde_json::to_value(outcome).expect("an outcome has string keys only");

@@ -89,7 +89,7 @@ struct Model {
     work: Box<dyn WorkloadSource>,
     /// All tasks on one CPU, the last.
     is_pinned: bool,
-    /// Measures and where they come from.
+    /// Measures with their sources.
     measures: Vec<(&'static str, Source)>,
 }
 
@@ -147,7 +147,7 @@ fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Resu
     }
 }
 
-/// Only attributes of tasks have one.
+/// Refuses settings without a model: only task attributes have one.
 fn refuse_what_has_no_model(arm: &Arm) -> Result<(), String> {
     let without = arm.settings.iter().find(|setting| {
         let mut alone = Conditions::default();

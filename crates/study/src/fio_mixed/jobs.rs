@@ -1,4 +1,4 @@
-//! The four jobs, each of which keeps so many pieces of I/O under way.
+//! The four jobs, each with a fixed number of I/Os in flight.
 
 use goodness_block::{Arrival, Outcome, Source};
 use goodness_core::storage::VolumeId;
@@ -12,9 +12,9 @@ pub struct Job {
     pub name: &'static str,
     /// Whether it reads.
     pub reads: bool,
-    /// Sectors of a piece.
+    /// Sectors per I/O.
     pub sectors: u32,
-    /// Pieces under way.
+    /// I/Os in flight.
     pub depth: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Load {
     rng: Rng,
     /// By job: earliest time of each free slot's next I/O, in order.
     free: [VecDeque<Time>; JOBS.len()],
-    /// By job: when it has handed over its last piece.
+    /// By job: the time from which its thread is free to submit.
     idle: [Time; JOBS.len()],
     /// By job: the piece for which it sleeps.
     asleep: [Option<u64>; JOBS.len()],

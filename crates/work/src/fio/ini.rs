@@ -22,10 +22,10 @@ pub struct Section {
     pub entries: Vec<Entry>,
 }
 
-/// Reads the sections of a text.
+/// Parses the sections of a text.
 ///
 /// # Errors
-/// The line and what is wrong there.
+/// The line number and the fault.
 pub fn parse(text: &str) -> Result<Vec<Section>, (usize, String)> {
     let mut sections: Vec<Section> = Vec::new();
     for (at, raw) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {

@@ -23,9 +23,9 @@ pub enum Direction {
 pub struct Pattern {
     /// Direction of the data.
     pub direction: Direction,
-    /// Random places; one after the other otherwise.
+    /// Random offsets instead of sequential ones.
     pub random: bool,
-    /// Random: I/Os one after the other before a new place is drawn. Sequential: bytes left out behind each I/O.
+    /// Random: sequential I/Os per random offset. Sequential: bytes skipped after each I/O.
     pub number: i64,
 }
 
@@ -34,7 +34,7 @@ pub struct Pattern {
 pub struct Share {
     /// Bytes.
     pub bytes: u64,
-    /// Out of the sum of all weights.
+    /// Weight relative to the sum of all weights.
     pub weight: u32,
 }
 
@@ -50,7 +50,7 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// The smallest; places are multiples of it.
+    /// The smallest block size; offsets are multiples of it.
     #[must_use]
     pub fn min(&self) -> u64 {
         match self {
@@ -74,7 +74,7 @@ impl Sizes {
 pub enum Engine {
     /// It waits: read, pread, preadv and the like.
     Sync,
-    /// Up to `iodepth` are under way.
+    /// Asynchronous: up to `iodepth` I/Os in flight.
     Async,
 }
 
@@ -127,11 +127,11 @@ pub struct FioJob {
     pub name: String,
     /// The line of its section, from 1.
     pub line: usize,
-    /// Its place in the list of all jobs, from 0.
+    /// Index in the list of all jobs, from 0.
     pub number: u32,
     /// Number of the clone of its section, from 0.
     pub clone: u32,
-    /// Jobs of a wave begin when all of the wave before have ended (`stonewall`); from 0.
+    /// Wave, from 0. Jobs of a wave start when all jobs of the previous wave have ended (`stonewall`).
     pub wave: u32,
     /// Line of the report it belongs to.
     pub group: u32,
@@ -145,25 +145,25 @@ pub struct FioJob {
     pub files: Vec<String>,
     /// Size of the files in bytes; `None` for the whole disk.
     pub size: Option<Amount>,
-    /// Bytes to move where that is not the size.
+    /// Bytes to transfer, if not the size.
     pub io_size: Option<Amount>,
-    /// The job ends after so many I/Os.
+    /// Number of I/Os after which the job ends.
     pub number_ios: Option<u64>,
     /// Number of passes over all of it.
     pub loops: u64,
     /// Beginning of its part of each file.
     pub offset: Amount,
-    /// Distance by which each clone begins further on.
+    /// Offset of each clone relative to the previous one.
     pub offset_increment: Amount,
     /// Whether it waits for each I/O.
     pub engine: Engine,
-    /// I/Os under way at a time.
+    /// Limit of I/Os in flight.
     pub depth: u32,
-    /// I/Os submitted at once.
+    /// I/Os per submission.
     pub batch: u32,
-    /// Completions waited for at once, and taken at once at most.
+    /// Least and largest number of completions per wait.
     pub batch_complete: (u32, u32),
-    /// Submit again when so few are under way.
+    /// Submit again when the number in flight falls to this.
     pub depth_low: u32,
     /// Past the page cache.
     pub direct: bool,
@@ -195,7 +195,7 @@ pub struct FioJob {
     pub start_delay: Span,
     /// Repeatability of random numbers.
     pub chance: Chance,
-    /// True if places may repeat before all were used.
+    /// Whether offsets may repeat before all were used.
     pub no_map: bool,
 }
 
@@ -256,7 +256,7 @@ impl FioJob {
         }
     }
 
-    /// The smallest size of what it does; random places are multiples of it.
+    /// The smallest block size; random offsets are multiples of it.
     #[must_use]
     pub fn block(&self) -> u64 {
         let used = self.sizes.iter().zip(self.does()).filter(|(_, does)| *does);

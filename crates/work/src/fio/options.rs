@@ -18,7 +18,7 @@ pub(super) const CLONES_MAX: u64 = 4096;
 /// Files of one job.
 const FILES_MAX: usize = 4096;
 
-/// A job being made, with what is not a property of one process.
+/// A job under construction, with options that concern more than one process.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub job: FioJob,
@@ -57,7 +57,7 @@ impl Draft {
         }
     }
 
-    /// Takes one option.
+    /// Applies one option.
     pub fn take(&mut self, entry: &Entry) -> Result<(), String> {
         let Some(key) = coverage::find(&entry.key) else {
             return Err(format!("there is no option \"{}\"; {}", entry.key, suggest(&entry.key, coverage::names())));
@@ -109,7 +109,7 @@ impl Draft {
         Some(Ok(()))
     }
 
-    /// Reads an option about what is read and written.
+    /// Parses an option about data directions and block sizes.
     fn load(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let kilo = self.kilo;
         let job = &mut self.job;
@@ -178,7 +178,7 @@ impl Draft {
         Some(Ok(()))
     }
 
-    /// The job with what its options mean together.
+    /// Combines the options into the job.
     pub fn finish(&self) -> Result<FioJob, String> {
         let mut job = self.job.clone();
         job.files = self.named_files(&job.name)?;

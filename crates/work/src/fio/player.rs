@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
-/// Place of one of a job's files.
+/// Position of one of a job's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// In the page cache.
@@ -29,7 +29,7 @@ enum Phase {
     /// It waits for its `start_delay`.
     Delayed,
     Running,
-    /// It has done what it had to, and waits for what is under way.
+    /// The job is complete and waits for I/Os in flight.
     Ending,
     Ended,
 }
@@ -42,9 +42,9 @@ pub(super) struct Player {
     cost: Span,
     phase: Phase,
     began: Time,
-    /// Drawn, and not yet due.
+    /// The next I/O, not yet due.
     held: Option<FioIo>,
-    /// Steps to take next.
+    /// The next steps.
     steps: VecDeque<Step>,
     /// Most I/Os in flight.
     under_way: u32,
@@ -64,7 +64,7 @@ impl Player {
         self.steps.push_back(Step::Io(step));
     }
 
-    /// Waits until no more than so many are under way.
+    /// Waits until at most `at_most` I/Os are in flight.
     fn drain(&mut self, at_most: u32) {
         if self.under_way > at_most {
             self.io(IoStep::Await { at_most });
@@ -145,7 +145,7 @@ impl Player {
         io.pause.is_none() && !(io.op == FioOp::Write && self.job.durability != Durability::Later)
     }
 
-    /// Number of I/Os that may be under way when a full queue is filled again.
+    /// Number of I/Os in flight at which a full queue is refilled.
     fn refill(&self) -> u32 {
         let depth = self.depth();
         if self.job.depth_low < depth {
@@ -189,7 +189,7 @@ impl Player {
         self.steps.extend([Step::Compute(pause.spin), Step::Sleep(pause.sleep)]);
     }
 
-    /// Runs what comes before the first I/O and after the last.
+    /// Runs the parts before the first I/O and after the last.
     fn change(&mut self, now: Time) {
         match self.phase {
             Phase::Waiting => {

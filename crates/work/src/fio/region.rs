@@ -63,7 +63,7 @@ impl Region {
         }
     }
 
-    /// The place behind the last I/O of this way; from the beginning again at the end.
+    /// The offset after the last I/O in this direction; wraps around at the end.
     pub fn sequential(&mut self, way: usize, wanted: u64, block: u64, skip: i64) -> (u64, u64) {
         let mut at = self.next[way];
         if self.len - at < block {

@@ -45,7 +45,7 @@ pub struct FioIo {
     pub offset: u64,
     /// Number of bytes; 0 for syncs.
     pub bytes: u64,
-    /// Not before this much time has passed since the job began; `None` where no rate limits it.
+    /// Earliest start, since the start of the job; `None` without a rate limit.
     pub due: Option<Span>,
     /// Pause after its completion.
     pub pause: Option<Pause>,
@@ -210,7 +210,7 @@ impl FioStream {
         self.done(way, file, offset, bytes)
     }
 
-    /// An I/O with its place in time; what must follow it is noted.
+    /// Builds an I/O with its due time, and updates the state that depends on it.
     fn done(&mut self, way: usize, file: usize, offset: u64, bytes: u64) -> FioIo {
         if way == 1 {
             self.writes += 1;

@@ -1,4 +1,4 @@
-//! Job files as people write them, and what the jobs do.
+//! Typical job files and the resulting jobs.
 
 use super::*;
 use goodness_core::{IoClass, IoPriority, Seed, Span};

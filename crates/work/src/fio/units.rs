@@ -2,7 +2,7 @@
 
 use goodness_core::Span;
 
-/// A size in bytes, or a share of what there is.
+/// A size in bytes or as a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Bytes.

@@ -16,7 +16,7 @@ use goodness_core::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The disk where the caller names none.
+/// Default disk.
 pub const DEFAULT_DEVICE: &str = "nvme";
 /// Default CPU time of one I/O. A choice: the order of a direct read of 4 KiB by io_uring or pread on a processor of
 /// the 2020s.
@@ -48,7 +48,7 @@ pub struct FioWork {
     pub notes: Vec<String>,
     name: String,
     jobs: Vec<Arc<FioJob>>,
-    /// By job, where its files are.
+    /// Position of the files, by job.
     extents: Vec<Vec<Extent>>,
     storage: StorageSpec,
     cost: Span,
@@ -122,7 +122,7 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
     notes
 }
 
-/// Places of files on the disk.
+/// Positions of files on the disk.
 struct Places {
     /// By name: bytes needed (`None` for the whole disk), start on the disk, and whether it is cached.
     by_name: BTreeMap<String, (Option<u64>, u64, bool)>,
@@ -145,7 +145,7 @@ impl Places {
         Places { by_name, files: Vec::new(), numbers: BTreeMap::new(), disk }
     }
 
-    /// Puts the files one behind the other, in the order in which jobs name them.
+    /// Places the files one after the other, in the order in which jobs name them.
     fn place(&mut self, file: &str, jobs: &[FioJob], disk: u64) -> Result<(), String> {
         let mut end = 0u64;
         for (job, name) in jobs.iter().flat_map(|job| job.files.iter().map(move |name| (job, name))) {

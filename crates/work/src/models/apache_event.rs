@@ -12,7 +12,7 @@ pub const ABOUT: About = About {
              source.",
 };
 
-/// Those of `apache-worker`: the two differ only in who waits for clients to close.
+/// The settings of `apache-worker`: the models differ only in which thread waits for clients to close.
 pub use super::apache_worker::Settings;
 
 pub fn plan(settings: &Settings) -> Plan {

@@ -56,9 +56,9 @@ goodness_core::tunables! {
 
 /// State that all groups share.
 struct Stage {
-    /// Opens when everybody is there.
+    /// Barrier for the common start.
     start: goodness_core::Channel,
-    /// Counts those who are done.
+    /// Counts finished tasks.
     done: goodness_core::Channel,
     send: Op,
     receive: Op,
@@ -92,7 +92,7 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// Creates everybody, starts them together and waits for all of them.
+/// Creates all tasks, starts them together and waits for them to end.
 fn parent(stage: &Stage, members: u64) -> Arc<Script> {
     let mut script = Script::default();
     let counter = script.counter();

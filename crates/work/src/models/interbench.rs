@@ -61,7 +61,7 @@ const AUDIO: (Span, Span) = (Span::from_ms(50), Span::from_us(2_500));
 const VIDEO: (Span, Span) = (Span::from_us(16_666), Span::from_us(6_666));
 /// Period of X; its CPU time grows from 0 to all of it.
 const X_PERIOD: Span = Span::from_ms(100);
-/// Steps in which X goes from idle to a whole CPU.
+/// Steps in which X's CPU use rises from 0 to 100 %.
 const X_STEPS: u64 = 100;
 /// CPU time of a frame of gaming.
 const FRAME: Span = Span::from_ms(100);

@@ -27,7 +27,7 @@ pub fn hog() -> Arc<Script> {
     Arc::new(Script { ops: vec![Op::Do(Step::Compute(Span::MAX))], ..Script::default() })
 }
 
-/// A script that repeats `ops` for ever.
+/// A script that repeats `ops` forever.
 pub fn forever(ops: Vec<Op>) -> Arc<Script> {
     let mut script = Script { ops, ..Script::default() };
     script.repeat_from(0, None);
@@ -52,7 +52,7 @@ pub fn lasting(duration: Span) -> Plan {
     Plan { horizon: Some(Time::ZERO + duration), ..Plan::default() }
 }
 
-/// `count` who run `script` outside the machine.
+/// Adds `count` clients that run `script` outside the machine.
 pub fn add_outside(plan: &mut Plan, name: &str, count: u64, script: &Arc<Script>) {
     let one = |number| OutsiderPlan { name: format!("{name}-{number}"), start: Time::ZERO, script: Arc::clone(script) };
     plan.outside.extend((0..count).map(one));

@@ -52,7 +52,7 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// A request after whatever comes `before` it.
+/// A worker's request, after the instruction `before`.
 fn worker(settings: &Settings, before: Op) -> Arc<Script> {
     let mut ops = vec![before, Op::Begin];
     if settings.sleep > Span::ZERO {
@@ -70,7 +70,7 @@ fn closed(plan: &mut Plan, settings: &Settings) {
     add(plan, "worker", settings.workers, &worker(settings, Op::Ask(posts)));
 }
 
-/// The message thread hands out requests at the start of every second, to one worker after the other.
+/// The message thread: distributes requests to the workers in turn at the start of every second.
 fn open(plan: &mut Plan, settings: &Settings) {
     let queues: Vec<Channel> = (0..settings.workers).map(|_| plan.channel(ChannelKind::Semaphore)).collect();
     let post = |queue: &Channel| [Op::Do(Step::Compute(settings.post)), Op::Do(Step::Wake(*queue))];

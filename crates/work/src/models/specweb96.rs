@@ -53,7 +53,7 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// Those who ask, each for one thing at a time.
+/// Adds the clients, each with one request at a time.
 fn add_clients(plan: &mut Plan, settings: &Settings, inbox: Mailbox) {
     if settings.arrivals == Span::ZERO {
         return add_outside(plan, "client", settings.clients, &forever(vec![Op::Ask(inbox)]));

@@ -31,12 +31,12 @@ pub struct Load {
 pub struct Front {
     pub listen: Mailbox,
     pub back: Option<Mailbox>,
-    /// The request is there when the connection is.
+    /// Accept a connection only once its request has arrived.
     pub deferred: bool,
 }
 
 impl Front {
-    /// Waits for the request of the connection taken last, if it may not be there yet.
+    /// Waits for the request of the last accepted connection, if it may not have arrived yet.
     pub fn read_request(self) -> Option<Op> {
         (!self.deferred).then_some(Op::AwaitSender)
     }
@@ -58,7 +58,7 @@ const FIRST_PACKET: [u64; 5] = [3, 6, 12, 24, 48];
 const FIRST_DATA: [u64; 8] = [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600];
 /// Number of data retransmissions (3 s) after which the reply to the first packet has been repeated as well.
 const YOUNG: usize = 4;
-/// Connections answered while there is no room: further ones are dropped while more than one of them is young.
+/// Limit of young connections in a full backlog; further ones are dropped.
 const YOUNG_MAX: u64 = 1;
 
 /// Adds the clients and returns their mailboxes.
@@ -124,7 +124,7 @@ fn network(plan: &mut Plan, load: &Load, listen: Mailbox, inbox: Mailbox) -> Mai
     begin
 }
 
-/// Continues a connection that its client takes for established, and for which the server has no room yet.
+/// Continues a connection that the client considers established while the server's backlog is full.
 fn answered(script: &mut Script, load: &Load, (listen, inbox): (Mailbox, Mailbox), young: u16) {
     let to_server = if load.deferred { Op::Pass(listen) } else { Op::Forward { mailbox: listen, mark: false } };
     script.ops.push(Op::Count { pot: young, into: true });
@@ -147,8 +147,8 @@ fn answered(script: &mut Script, load: &Load, (listen, inbox): (Mailbox, Mailbox
     script.ops.extend([to_server, Op::Jump(0)]);
 }
 
-/// Adds a shell that has waited for its user and starts the next task added, which inherits what a scheduler thinks of
-/// it.
+/// Adds a shell that waits for its user and then starts the next task added, which inherits the shell's scheduling
+/// state.
 fn shell(plan: &mut Plan, start: Span) {
     let mut script = Script { ops: vec![Op::Do(Step::Sleep(start))], ..Script::default() };
     let (counter, first) = (script.counter(), BehaviourId(plan.tasks.len() as u32 + 1));

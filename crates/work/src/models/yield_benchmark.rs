@@ -58,7 +58,7 @@ pub fn plan(settings: &Settings) -> Plan {
     plan
 }
 
-/// A parent that creates all others, which end at once.
+/// A parent that creates all other tasks, which exit at once.
 fn create(plan: &mut Plan, settings: &Settings) {
     let first = BehaviourId(plan.tasks.len() as u32 + 1);
     let mut script = Script::default();

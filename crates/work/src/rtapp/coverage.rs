@@ -35,7 +35,7 @@ impl Place {
 /// Treatment of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// It means here what it means to rt-app.
+    /// Supported with rt-app's meaning.
     Honoured,
     /// Concerns logs or calibration, not scheduling: accepted without effect.
     NoEffect,
@@ -139,7 +139,7 @@ pub const KEYS: &[Key] = &[
     key(Event, "iorun", NotHonoured, "I/O is not modelled"),
 ];
 
-/// The key called `name` at `place`.
+/// The key `name` at `place`.
 #[must_use]
 pub fn find(place: Place, name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|k| k.place == place && k.name == name)

@@ -54,7 +54,7 @@ impl RtApp {
         Ok(RtApp { not_honoured: reading.not_honoured, name: file.into(), plan })
     }
 
-    /// The tasks and what they do.
+    /// The plan of the tasks.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -109,7 +109,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Refuses what cannot be honoured, or notes it when reading leniently.
+    /// Refuses an unsupported member, or records it when reading leniently.
     fn refuse(&mut self, member: &Member, why: &str) -> Result<(), String> {
         let sentence = format!("\"{}\" is not honoured: {why}", member.key);
         if !self.options.lenient {
@@ -120,7 +120,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The sentence for a key that does not exist at `places`.
+    /// The error for a key that does not exist at `places`.
     fn unknown<T>(&mut self, member: &Member, places: &[Place]) -> Result<Option<T>, String> {
         let names = coverage::KEYS.iter().filter(|k| places.contains(&k.place)).map(|k| k.name);
         let sentence = format!("there is no key \"{}\" here; {}", member.key, suggest(&member.key, names));
@@ -131,7 +131,7 @@ impl Reading<'_> {
         Ok(None)
     }
 
-    /// Refuses a key for which `counts` that occurs a second time: only one of the two could hold.
+    /// Refuses a repeated key among those that `counts` selects.
     fn once(&self, members: &[Member], counts: impl Fn(&str) -> bool) -> Result<(), String> {
         let mut seen = BTreeMap::new();
         for member in members.iter().filter(|m| counts(&m.key)) {

@@ -100,7 +100,7 @@ struct Attributes {
 }
 
 impl Attributes {
-    /// Takes the member if it is an attribute.
+    /// Applies the member if it is an attribute.
     fn take(&mut self, reading: &mut Reading, member: &Member) -> Result<bool, String> {
         match member.key.as_str() {
             "policy" => self.policy = Some(reading.text(member)?.into()),
@@ -181,7 +181,7 @@ struct Writing {
     task: usize,
     script: Script,
     timers: BTreeMap<String, u16>,
-    /// Number of times the instruction being written will run; `None` for ever.
+    /// Repetitions of the current instruction; `None` for endless.
     passes: Option<u64>,
 }
 
@@ -503,7 +503,7 @@ impl Script {
 
 /// A `fork` event.
 struct Fork {
-    /// The task that forks, by its place in the file.
+    /// Index of the forking task in the file.
     by: usize,
     /// Its instruction.
     op: usize,

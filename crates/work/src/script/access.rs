@@ -11,7 +11,7 @@ pub enum Target {
     File(FileId),
 }
 
-/// Place in the object.
+/// Offset in the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// After the last access with this cursor of the script; wraps around.

@@ -13,7 +13,7 @@ const SPIN: Span = Span::from_us(32);
 /// A shared timer that was never used.
 const UNSET: u64 = u64::MAX;
 
-/// A request on its way.
+/// A request in a mailbox.
 #[derive(Clone, Copy, Debug)]
 struct Letter {
     answer: Channel,
@@ -48,7 +48,7 @@ impl Shared {
         self.mailboxes[usize::from(mailbox.number)].lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Takes a turn; false if none was left.
+    /// Takes a turn; false if none is left.
     fn turn(&self, pot: u16, of: u64) -> bool {
         self.pots[usize::from(pot)].fetch_add(1, Ordering::Relaxed) < of
     }
@@ -67,24 +67,24 @@ impl Shared {
         self.pots[usize::from(pot)].load(Ordering::Relaxed)
     }
 
-    /// The oldest letter; there is one for whoever was woken for it.
+    /// Removes and returns the oldest letter. A woken receiver always finds one.
     fn take(&self, mailbox: Mailbox) -> Option<Letter> {
         self.mailboxes[usize::from(mailbox.number)].lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
 
-/// A script under way.
+/// The execution state of a script.
 pub(super) struct Interpreter {
     script: Arc<Script>,
     at: usize,
-    /// Progress within an instruction that takes several steps.
+    /// Stage within an instruction that takes several steps.
     stage: u8,
     counters: Box<[u64]>,
     timers: Box<[Option<Time>]>,
-    /// Next place of each sequential access.
+    /// Next offset of each sequential access.
     cursors: Box<[u64]>,
     shared: Arc<Shared>,
-    /// The letter received last.
+    /// The last received letter.
     letter: Option<Letter>,
     gathered: VecDeque<Letter>,
     /// Channel of replies to its own letters.
@@ -176,7 +176,7 @@ impl Interpreter {
         }
     }
 
-    /// Executes instructions about pots, and about how many or which letters there are.
+    /// Executes instructions about pots and about the contents of mailboxes.
     fn ask_plan(&mut self, op: &Op) -> Option<Step> {
         let (holds, to) = match *op {
             Op::Turn { pot, of, or_to } => (self.shared.turn(pot, of), or_to),
@@ -210,7 +210,7 @@ impl Interpreter {
         }
     }
 
-    /// Executes instructions about letters.
+    /// Executes instructions that send, receive or answer letters.
     fn correspond(&mut self, op: &Op, now: Time) -> Option<Step> {
         match *op {
             Op::Ask(mailbox) => self.ask(now, mailbox, Step::Wait(self.answers)),
@@ -286,7 +286,7 @@ impl Interpreter {
         Some(Step::Wait(mailbox.letters))
     }
 
-    /// Stages: 0 wait for a letter, 1 take it.
+    /// Executes a receive. Stages: 0 wait for a letter, 1 take it.
     fn receive(&mut self, mailbox: Mailbox) -> Option<Step> {
         self.stage += 1;
         if self.stage == 1 {
@@ -317,7 +317,7 @@ impl Interpreter {
         None
     }
 
-    /// `None`: the timer has not been used yet.
+    /// The last expiry; `None` if the timer has not been used yet.
     fn last_expiry(&self, timer: Timer) -> Option<Time> {
         match timer {
             Timer::Own(own) => self.timers[usize::from(own)],

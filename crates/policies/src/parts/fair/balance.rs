@@ -20,13 +20,13 @@ pub struct Balancer {
     next: Vec<[Time; 4]>,
 }
 
-/// Time that a busy CPU waits between two looks at a neighbourhood of `size` CPUs.
+/// Balancing interval of a busy CPU for a domain of `size` CPUs.
 fn interval(machine: &Machine, size: usize) -> Span {
     Span::from_ms(size as u64 * BUSY_FACTOR).saturating_sub(machine.tick())
 }
 
 impl Balancer {
-    /// The CPUs of a neighbourhood take turns within an interval, so that no two undo each other's work.
+    /// Staggers the CPUs of a domain within an interval, so that no two undo each other's work.
     pub fn new(machine: &Machine) -> Balancer {
         let turn = |cpu: CpuId, level: Level| {
             let group = machine.group(cpu, level);
@@ -88,7 +88,7 @@ impl<O: Order> Stack<O> {
         })
     }
 
-    /// Fair tasks that wait on `cpu` for something else to leave it.
+    /// Fair tasks that wait for another task to leave `cpu`.
     fn waiting(&self, cpu: CpuId) -> u32 {
         let runs_fair = matches!(self.cpus[cpu.index()].running, Running::Fair(_));
         self.order.runnable(cpu).saturating_sub(u32::from(runs_fair))

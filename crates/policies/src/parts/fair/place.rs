@@ -17,7 +17,7 @@ const HALF_LIFE: u64 = 32 << 20;
 const SCALE: u32 = 10;
 /// Load of the busiest CPU, in percent of its own, that counts as balanced among CPUs that share a cache.
 const IMBALANCE: u64 = 117;
-/// Bias of the wake-affine comparison towards where the task ran, percent.
+/// Bias of the wake-affine comparison towards the previous CPU, percent.
 const AFFINE_BIAS: i128 = 108;
 
 /// A weight that decays.
@@ -101,7 +101,7 @@ impl Placement {
         self.usage.admit(task);
     }
 
-    /// Notes whether `cpu` found nothing to run.
+    /// Records whether `cpu` is idle.
     #[inline]
     pub fn note(&mut self, cpu: CpuId, idle: bool) {
         let crowd = &mut self.crowds[cpu.index()];
@@ -112,7 +112,7 @@ impl Placement {
         }
     }
 
-    /// `task` is runnable on `cpu` from now on.
+    /// Makes `task` runnable on `cpu`.
     pub fn arrives(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
         let weight = Weight::of_task(&cx.tasks[task], 3).value;
         if self.usage[task].counted == Some((cpu, weight)) {
@@ -134,7 +134,7 @@ impl Placement {
         self.groups[group].1 += 1;
     }
 
-    /// `task` is not runnable any more.
+    /// Makes `task` not runnable.
     pub fn leaves(&mut self, cx: &Context, task: TaskId) {
         let usage = &mut self.usage[task];
         let Some((cpu, weight)) = usage.counted.take() else { return };
@@ -172,7 +172,7 @@ impl Placement {
         self.usage[task].ran_at
     }
 
-    /// Weight of what is runnable on `cpu` now.
+    /// Total weight of the tasks runnable on `cpu`.
     pub fn weight(&self, cpu: CpuId) -> u64 {
         self.crowds[cpu.index()].weight
     }
@@ -230,7 +230,7 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// True if nothing runs or waits on `cpu`.
+    /// Whether nothing is running or waiting on `cpu`.
     pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
         let it = &self.cpus[cpu.index()];
         it.running == Running::Nothing && self.order.queued(cpu) == 0 && it.realtime.queued() == 0
@@ -244,7 +244,7 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// Wake-affine: whether the task is drawn to its waker's CPU or back to where it ran.
+    /// Wake-affine: chooses between the waker's CPU and the previous CPU.
     fn affine_target(
         &mut self,
         cx: &Context,

@@ -75,12 +75,12 @@ pub struct Defaults {
     pub tick_test: TickTest,
 }
 
-/// A kernel's rules where a tunable would be artificial.
+/// Kernel rules that are no tunables.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Ticks of a task of this nice in an epoch at HZ, unless `default_priority` is set.
     pub ticks: fn(nice: i64, hz: u32) -> i64,
-    /// Part of nice in the goodness of a task that has ticks left.
+    /// Nice term in the goodness of a task with ticks left.
     pub nice_part: NicePart,
     /// The election examines the previous task before the list.
     pub previous_first: bool,
@@ -139,7 +139,7 @@ pub fn scaled_ticks(nice: i64, hz: u32) -> i64 {
     }
 }
 
-/// The settings, with what the user left open filled in by the kernel.
+/// The settings, completed with the kernel's defaults.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Switches {
     pub rules: Rules,

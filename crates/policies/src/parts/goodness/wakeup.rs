@@ -30,7 +30,7 @@ impl<K: Kernel> Goodness<K> {
         allowed.min_by_key(|cpu| (!whole(*cpu), self.cpus[cpu.index()].idle_since, *cpu))
     }
 
-    /// The preemption check for a task that just became runnable (specs 1.5). `on` is where it was woken.
+    /// The preemption check for a newly runnable task (specs 1.5). `on` is the CPU of the wake-up.
     pub(super) fn reschedule(&mut self, cx: &Context, cpu: CpuId, on: CpuId, task: TaskId) -> Resched {
         if self.idle.contains(cpu) {
             // Its CPU notices by itself. 2.0 also looks at the running task.
@@ -48,7 +48,7 @@ impl<K: Kernel> Goodness<K> {
         if ahead || cx.tasks[task].class.is_realtime() { Resched::Preempt(here) } else { Resched::Keep }
     }
 
-    /// 2.4: the CPU where the woken task is better than the running one by most.
+    /// 2.4: the CPU where the woken task's goodness exceeds the running task's by most.
     fn preempt_by_goodness(&self, cx: &Context, task: TaskId) -> Resched {
         let mut most = self.switches.threshold;
         let mut answer = Resched::Keep;

@@ -1,4 +1,4 @@
-//! The steps of a job, instant by instant.
+//! Steps of a job, by time.
 
 use super::super::read;
 use super::*;

@@ -53,17 +53,17 @@ pub struct State {
     regions: u64,
     /// Pages in the data cache that are on no volume.
     dirty: u64,
-    /// Pages on their way to the volumes.
+    /// Pages being written to the volumes.
     writing: u64,
-    /// Writes of the job under way that are not done.
+    /// Unfinished writes of the current job.
     unwritten: u64,
     /// Volume that gets the next page.
     turn: usize,
-    /// Next place to fill on each volume.
+    /// Next page to fill on each volume.
     fronts: [u64; VOLUMES],
     /// Writes queued for the I/O threads of each volume.
     queues: [VecDeque<Run>; VOLUMES],
-    /// Pages for the log, and who waits until they are there.
+    /// Pages for the log, and the loaders that wait for them to be written.
     log: (u64, Vec<u32>),
     /// Loaders that wait for the next savepoint.
     savers: Vec<u32>,
@@ -100,7 +100,7 @@ impl Database {
 }
 
 impl State {
-    /// The largest export file that is left.
+    /// Removes and returns the largest remaining export file.
     pub fn next_file(&mut self) -> Option<ExportFile> {
         self.files.pop()
     }
@@ -124,7 +124,7 @@ impl State {
         is_due
     }
 
-    /// True if `loader` must wait for a clean page; it is then woken when there is one.
+    /// Whether `loader` must wait for a clean page. If so, it is woken when there is one.
     pub fn stalls(&mut self, loader: u32) -> bool {
         let is_full = self.dirty + self.writing > self.cache;
         if is_full {
@@ -144,7 +144,7 @@ impl State {
         std::mem::take(&mut self.log)
     }
 
-    /// `loader` waits for a savepoint that begins later than now.
+    /// Makes `loader` wait for a savepoint that starts after now.
     pub fn save(&mut self, loader: u32) {
         self.savers.push(loader);
     }
@@ -166,12 +166,12 @@ impl State {
         pages
     }
 
-    /// Hands out the converter's pages for a savepoint of `pages`.
+    /// Issues the converter's pages for a savepoint of `pages` pages.
     pub fn hand_out_converter(&mut self, pages: u64) {
         self.hand_out(1 + pages / CONVERTER);
     }
 
-    /// Hands out the page from which a restart begins, the first of the first volume.
+    /// Issues the restart page, the first of the first volume.
     pub fn hand_out_restart(&mut self) {
         self.enqueue(0, Run { page: 0, pages: 1 });
     }
@@ -228,13 +228,13 @@ impl State {
         self.unwritten == 0
     }
 
-    /// All data that was handed out is on the volumes; who waited for clean pages may go on.
+    /// Marks all issued data as written. Returns the loaders that waited for clean pages.
     pub fn clean(&mut self) -> Vec<u32> {
         self.writing = 0;
         std::mem::take(&mut self.stalled)
     }
 
-    /// Place of `run` of `volume` on the logical volume.
+    /// First sector of `run` of `volume` on the logical volume.
     pub fn sector_of(&self, volume: usize, run: Run) -> u64 {
         sector_of(self.layout, volume, run.page)
     }

@@ -13,9 +13,9 @@ pub const PAGE: u64 = 16;
 pub const LOGICAL: VolumeId = VolumeId(0);
 /// The root file system.
 const ROOT: VolumeId = VolumeId(1);
-/// Sectors of a chunk where the logical volume is striped: LVM's default of 64 KiB.
+/// Sectors per chunk of the striped logical volume: 64 KiB, LVM's default.
 const CHUNK: u32 = 128;
-/// Beginning of the export files on the root file system; the system comes before.
+/// Start of the export files on the root file system, after the system's files.
 const BEHIND_SYSTEM: u64 = 2 * GB;
 /// Sectors of the log.
 const LOG: u64 = 2 * GB;
@@ -24,7 +24,7 @@ const MEMORY: u64 = 4096;
 /// Part of it used by the programs, MiB: a guess.
 const PROGRAMMES: u64 = 596;
 
-/// Sectors of a data volume. Stripes over partitions of 24, 36 and 36 GB have room for 72 GB only.
+/// Sectors of a data volume. Stripes over partitions of 24, 36 and 36 GB hold only 72 GB.
 fn volume_sectors(layout: Layout) -> u64 {
     match layout {
         Layout::Linear => 15 * GB,
@@ -37,7 +37,7 @@ pub fn volume_pages(layout: Layout) -> u64 {
     volume_sectors(layout) / PAGE
 }
 
-/// Place of page `page` of data volume `volume` on the logical volume.
+/// Sector of page `page` of data volume `volume` on the logical volume.
 pub fn sector_of(layout: Layout, volume: usize, page: u64) -> u64 {
     volume as u64 * volume_sectors(layout) + page * PAGE
 }

@@ -13,7 +13,7 @@ const IO_COST: Span = Span::from_us(30);
 const SAVEPOINT_COST: Span = Span::from_us(500);
 /// Pages of one write of the log at most: MaxDB's default `LOG_IO_BLOCK_COUNT` on Unix.
 const LOG_WRITE: u64 = 8;
-/// Condition that ends a wait for writes: none is under way.
+/// Waits until no write is in flight.
 const ALL: Step = Step::Io(IoStep::Await { at_most: 0 });
 
 type Steps = VecDeque<Step>;
@@ -48,17 +48,17 @@ pub struct Loader {
 /// State of a loader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It looks for a file.
+    /// Looks for a file.
     Seeking,
-    /// It begins a table, or ends the file.
+    /// Starts a table or ends the file.
     Between,
     /// It loads a table up to the next commit.
     Loading,
-    /// It has inserted so many pages and commits them.
+    /// Commits this many inserted pages.
     Inserted(u64),
     /// The savepoint behind a table is done.
     Saved,
-    /// It has nothing left to do.
+    /// Finished.
     Leaving,
 }
 
@@ -96,7 +96,7 @@ impl Loader {
         }
     }
 
-    /// Wakes everybody, so that they see that it is over.
+    /// Wakes all tasks at the end, so that they exit.
     fn dismiss(&mut self) {
         for volume in 0..VOLUMES {
             let wake = Step::Wake(Channels::volume(volume));
@@ -175,7 +175,7 @@ impl Behaviour for Loader {
     }
 }
 
-/// The task that writes the log, for all who wait at once.
+/// The log writer; one write serves all tasks waiting for it.
 pub struct LogWriter {
     database: Database,
     steps: Steps,
@@ -231,9 +231,9 @@ pub struct Savepoint {
 
 /// Finished part of a savepoint.
 enum Part {
-    /// None is under way.
+    /// No write in flight.
     Nothing,
-    /// So many pages of data are written, for that order.
+    /// Writing this many data pages, for that order.
     Data(u64, Order),
     /// The converter is, for these loaders.
     Converter(Vec<u32>),
@@ -305,7 +305,7 @@ impl Behaviour for Savepoint {
     }
 }
 
-/// A thread that writes to one data volume, one write after the other.
+/// A thread that writes to one data volume sequentially.
 pub struct IoThread {
     database: Database,
     volume: usize,
@@ -314,7 +314,7 @@ pub struct IoThread {
     steps: Steps,
     /// Writes done and not reported.
     done: u64,
-    /// True if its writes are only in the page cache.
+    /// Whether its writes only reach the page cache.
     is_soft: bool,
 }
 
