@@ -45,6 +45,7 @@ mod words;
 
 use clap::{Parser, Subcommand};
 use failure::{Failure, exit};
+use goodness_report::figure;
 #[cfg(not(feature = "live"))]
 use not_built::{calibrate, conform, doctor, elevate, live, play, race, record};
 use std::process::ExitCode;
@@ -161,7 +162,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(Failure { sentence, code }) => {
             // What was typed or read may hold what commands a terminal.
-            eprintln!("error: {}", goodness_report::figure::printable(&failure::shortened(&sentence)));
+            eprintln!("error: {}", figure::printable(&figure::shortened(&sentence)));
             ExitCode::from(code)
         }
     }

@@ -1,8 +1,9 @@
 //! Output of results: terminal, JSON, files.
 
 use crate::failure::Failure;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::Table;
 use goodness::Timelines;
+pub use goodness_report::table::align_right;
 use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -78,25 +79,16 @@ impl Outputs {
 /// # Errors
 /// A sentence naming the file.
 pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<(), Failure> {
-    let mut taken = vec![(resolved(Path::new(input)), "the input")];
+    let is_stdout = |path: &Path| path.as_os_str() == "-";
     for (path, option) in asked {
-        if *option != "--json" && path.as_deref().is_some_and(|p| p.as_os_str() == "-") {
+        if *option != "--json" && path.as_deref().is_some_and(is_stdout) {
             return Err(Failure::usage(format!(
                 "{option} -: only --json goes to standard output; name a file, or ./- for one of that name"
             )));
         }
-        let Some(path) = path.as_deref().filter(|p| p.as_os_str() != "-") else { continue };
-        if atomic::is_special(path) {
-            continue;
-        }
-        check_file(path)?;
-        let target = resolved(path);
-        if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
-            return Err(cannot(path, &format!("it is also {other}")));
-        }
-        taken.push((target, option));
     }
-    Ok(())
+    let files = asked.iter().filter_map(|(path, option)| Some((path.as_deref().filter(|p| !is_stdout(p))?, *option)));
+    atomic::check_all(Path::new(input), files).map_err(Failure::usage)
 }
 
 /// Refuses a file that cannot be written, before any work is done.
@@ -104,43 +96,7 @@ pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<
 /// # Errors
 /// A sentence naming the file.
 pub fn check_file(path: &Path) -> Result<(), Failure> {
-    if atomic::is_special(path) {
-        return Ok(());
-    }
-    atomic::target(path).map_err(Failure::usage)?;
-    writable(path).map_err(|why| cannot(path, &why))
-}
-
-fn cannot(path: &Path, why: &str) -> Failure {
-    Failure::usage(format!("{} cannot be written: {why}. Choose another file.", path.display()))
-}
-
-/// Checks that a file of this name can be created; else the reason.
-fn writable(path: &Path) -> Result<(), String> {
-    if path.is_dir() {
-        return Err("it is a folder".into());
-    }
-    let target = resolved(path);
-    let folder = target.parent().unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(format!("there is no folder {}", folder.display()));
-    }
-    let probe = tempfile::Builder::new().prefix(".goodness-").tempfile_in(folder);
-    probe.map(drop).map_err(|e| match e.kind() {
-        // As /proc answers: the folder is there, but nothing can be put into it.
-        std::io::ErrorKind::NotFound => format!("no file can be made in {}", folder.display()),
-        kind => format!("{kind} in {}", folder.display()),
-    })
-}
-
-/// The path with links followed, whether or not the file exists.
-fn resolved(path: &Path) -> PathBuf {
-    let path = &atomic::target(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    path.canonicalize().unwrap_or_else(|_| match (folder.canonicalize(), path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_path_buf(),
-    })
+    atomic::check(path).map_err(Failure::usage)
 }
 
 /// Prints a line to standard output. A reader that went away is no error: the program ends quietly.
@@ -156,21 +112,12 @@ pub fn say(text: std::fmt::Arguments) {
 
 /// A table without lines, as wide as the terminal at most.
 pub fn table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width(std::io::stdout().is_terminal()));
-    table
+    goodness_report::table::new(columns())
 }
 
-/// Aligns the columns listed to the right: figures.
-pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
-    for index in columns {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+/// Columns to fill on standard output.
+pub fn columns() -> u16 {
+    width(std::io::stdout().is_terminal())
 }
 
 /// Width of the terminal in columns; 80 if unknown.

@@ -1,8 +1,5 @@
 //! `goodness race`: real servers under different kernel settings.
 
-mod predictions;
-mod show;
-
 use crate::failure::{Failure, exit};
 use crate::output;
 use clap::Args;
@@ -12,7 +9,7 @@ use goodness_race::config::{self, RaceFile};
 use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};
 use goodness_race::prediction::{self, PredictedMeasure, Predictor};
 use goodness_race::subprocess::Launcher;
-use goodness_race::{arm, load, page, shipped};
+use goodness_race::{arm, load, page, shipped, text};
 use goodness_report::atomic;
 use goodness_work::text_file;
 use indicatif::{ProgressBar, ProgressDrawTarget};
@@ -90,8 +87,9 @@ impl Race {
         let load = load::make(&file.load, &file.settings, &launcher).map_err(|why| Failure::usage(why.0))?;
         let possible = load::possible(&file.load, load.as_ref()).map_err(|why| Failure::usage(why.0));
         if self.dry_run {
-            let code = show::plan(&file)?;
-            return possible.map(|()| code);
+            say!("{}", text::plan(&file, output::columns()).trim_end());
+            engine::check(&file.plan).map_err(|why| Failure::usage(why.to_string()))?;
+            return possible.map(|_| exit::OK);
         }
         possible?;
         let folder = tempfile::tempdir().map_err(|why| Failure::other(format!("no private folder: {why}")))?;
@@ -134,8 +132,8 @@ impl Race {
         if to_stdout {
             say!("{}", json());
         } else {
-            show::outcome(outcome);
-            predictions::show(predictions);
+            let shown = text::outcome(outcome, output::columns()) + &text::predictions(predictions, output::columns());
+            say!("{}", shown.trim_end());
         }
         let mut written = Vec::new();
         if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {

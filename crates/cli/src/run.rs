@@ -8,10 +8,8 @@ use crate::watching::Watching;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::{Contender, Plan, PolicySpec, Progress, Timelines, Work, shipped};
-use goodness_core::{CpuId, Span};
-use goodness_report::Timeline;
 use goodness_report::model::Details;
-use goodness_report::timeline::Slice;
+use goodness_report::{Timeline, schedule};
 
 /// Slices that a detailed run keeps.
 const TIMELINE_CAP: usize = 2_000_000;
@@ -100,76 +98,14 @@ impl Run {
     }
 
     fn print_schedule(&self, timeline: &Timeline, decisions: u64) {
-        let mut slices: Vec<&Slice> = timeline.slices.iter().collect();
-        slices.sort_by_key(|s| (s.start, s.cpu));
         if let Some(count) = self.timehist {
-            print_timehist(&slices, timeline, count);
+            say!("\n{}", schedule::history(timeline, count, output::columns()));
         }
         if let Some(count) = self.map {
-            print_map(&slices, timeline, count);
+            say!("\n{}", schedule::map(timeline, count));
         }
         if self.timehist.is_none() && self.map.is_none() {
-            say!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", slices.len());
+            say!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", timeline.slices.len());
         }
     }
-}
-
-/// Like `perf sched timehist`: one line per slice.
-fn print_timehist(slices: &[&Slice], timeline: &Timeline, count: usize) {
-    let mut table = output::table();
-    table.set_header(["time", "CPU", "task", "waited", "ran", "then"]);
-    for slice in slices.iter().take(count) {
-        let then = slice.off.map_or("still running", |off| match off {
-            goodness_core::Off::Preempted => "preempted",
-            goodness_core::Off::Yielded => "yielded",
-            goodness_core::Off::Sleeping => "slept",
-            goodness_core::Off::Uninterruptible => "waited (D)",
-            goodness_core::Off::Exited => "ended",
-        });
-        table.add_row([
-            Span(slice.start).to_string(),
-            slice.cpu.0.to_string(),
-            timeline.task_label(slice.task),
-            Span(slice.waited).to_string(),
-            Span(slice.end - slice.start).to_string(),
-            then.to_string(),
-        ]);
-    }
-    output::align_right(&mut table, [0, 1, 3, 4]);
-    say!("\nhistory, first {} of {} slices\n{table}", count.min(slices.len()), slices.len());
-}
-
-/// Like `perf sched map`: one line per switch, one column per CPU; `.` is an idle CPU.
-fn print_map(slices: &[&Slice], timeline: &Timeline, count: usize) {
-    let mut letters: Vec<goodness_core::TaskId> = Vec::new();
-    let mut columns = vec![String::from("."); timeline.cpus as usize];
-    let mut ends: Vec<(u64, CpuId)> = Vec::new();
-    say!("\nmap, first {} switches", count.min(slices.len()));
-    for slice in slices.iter().take(count) {
-        for (_, cpu) in ends.extract_if(.., |(end, _)| *end < slice.start) {
-            columns[cpu.index()] = ".".into();
-        }
-        let new = !letters.contains(&slice.task);
-        if new {
-            letters.push(slice.task);
-        }
-        let place = letters.iter().position(|t| *t == slice.task).unwrap_or_default();
-        columns[slice.cpu.index()] = letter(place);
-        ends.retain(|(_, cpu)| *cpu != slice.cpu);
-        ends.push((slice.end, slice.cpu));
-        let row: Vec<String> = columns
-            .iter()
-            .enumerate()
-            .map(|(cpu, who)| format!("{}{who:<3}", if cpu == slice.cpu.index() { '*' } else { ' ' }))
-            .collect();
-        let note =
-            if new { format!("{} => {}", letter(place), timeline.task_label(slice.task)) } else { String::new() };
-        say!("{}  {:>12}  {note}", row.concat(), Span(slice.start).to_string());
-    }
-}
-
-/// `A` … `Z`, then `A1` and so on.
-fn letter(place: usize) -> String {
-    let letter = char::from(b'A' + (place % 26) as u8);
-    if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
 }

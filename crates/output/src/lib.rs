@@ -4,11 +4,13 @@
 //! file it replaces. As root, in a folder others may write to, links and files of other users are neither followed nor
 //! replaced; a new file belongs to the user who called `sudo`.
 
+mod check;
 #[cfg_attr(not(unix), path = "portable.rs")]
 mod folder;
 mod link;
 mod pending;
 
+pub use check::{check, check_all};
 pub use link::{is_special, target};
 pub use pending::{Access, Pending};
 

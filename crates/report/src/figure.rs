@@ -117,6 +117,24 @@ fn digits(value: f64) -> String {
     format!("{value:.*}", decimals as usize)
 }
 
+/// Longest word printed in full. A choice: longer than any path or sensible setting.
+const WORD_MAX: usize = 1000;
+/// Characters kept of a longer word.
+const WORD_KEPT: usize = 100;
+
+/// Cuts overlong words of `sentence`, which may repeat the contents of a file.
+#[must_use]
+pub fn shortened(sentence: &str) -> String {
+    let short = |word: &str| match word.chars().count() {
+        0..=WORD_MAX => word.to_string(),
+        letters => {
+            let kept: String = word.chars().take(WORD_KEPT).collect();
+            format!("{kept}… ({} letters more)", letters - WORD_KEPT)
+        }
+    };
+    sentence.split(' ').map(short).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,5 +172,13 @@ mod tests {
         assert_eq!(show(Some(f64::NAN), "ns"), "–");
         assert_eq!(ratio(None), "–");
         assert_eq!(interval(None, "ns"), "–");
+    }
+
+    #[test]
+    fn a_word_of_a_hundred_thousand_letters_is_not_repeated_as_a_whole() {
+        let fine = format!("there is no device \"{}\"", "n".repeat(900));
+        assert_eq!(shortened(&fine), fine);
+        let cut = shortened(&format!("line 5: {} is no size", "9".repeat(100_000)));
+        assert_eq!(cut, format!("line 5: {}… (99900 letters more) is no size", "9".repeat(100)));
     }
 }

@@ -13,6 +13,8 @@ pub mod model;
 mod pack;
 pub mod perfetto;
 mod ranking;
+pub mod schedule;
+pub mod table;
 pub mod text;
 pub mod timeline;
 

@@ -1,0 +1,72 @@
+//! Tells whether files can be written, before the work whose results they will hold.
+
+use crate::hidden;
+use crate::link::{is_special, target};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Refuses a file that cannot be written.
+///
+/// # Errors
+/// A sentence naming the file.
+pub fn check(path: &Path) -> Result<(), String> {
+    if is_special(path) {
+        return Ok(());
+    }
+    target(path)?;
+    writable(path).map_err(|why| cannot(path, &why))
+}
+
+/// Refuses files that cannot be written, one file for two purposes, and a file that is the input. A purpose is named in
+/// the sentence: `--json`.
+///
+/// # Errors
+/// A sentence naming the file.
+pub fn check_all<'a>(input: &Path, files: impl IntoIterator<Item = (&'a Path, &'static str)>) -> Result<(), String> {
+    let mut taken = vec![(resolved(input), "the input")];
+    for (path, purpose) in files {
+        if is_special(path) {
+            continue;
+        }
+        check(path)?;
+        let target = resolved(path);
+        if let Some((_, other)) = taken.iter().find(|(earlier, _)| *earlier == target) {
+            return Err(cannot(path, &format!("it is also {other}")));
+        }
+        taken.push((target, purpose));
+    }
+    Ok(())
+}
+
+fn cannot(path: &Path, why: &str) -> String {
+    format!("{} cannot be written: {why}. Choose another file.", path.display())
+}
+
+/// Makes a hidden file in the folder of `path` and removes it; the error says why that is not possible.
+fn writable(path: &Path) -> Result<(), String> {
+    if path.is_dir() {
+        return Err("it is a folder".into());
+    }
+    let target = resolved(path);
+    let folder = target.parent().unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(format!("there is no folder {}", folder.display()));
+    }
+    let probe = folder.join(hidden(path, &target)?);
+    File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe)).map_err(|error| match error.kind() {
+        // As /proc answers: the folder is there, but nothing can be put into it.
+        io::ErrorKind::NotFound => format!("no file can be made in {}", folder.display()),
+        kind => format!("{kind} in {}", folder.display()),
+    })
+}
+
+/// The place a path means, links followed, whether or not there is a file yet.
+fn resolved(path: &Path) -> PathBuf {
+    let path = &target(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.canonicalize().unwrap_or_else(|_| match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    })
+}

@@ -1,0 +1,208 @@
+//! The results of a race, and what it would do, as text for a terminal.
+
+use crate::cgroup::Hierarchies;
+use crate::config::RaceFile;
+use crate::engine::{self, Outcome, Stopped};
+use crate::prediction::{POLICY, PredictedMeasure};
+use crate::sweep::swept_name;
+use comfy_table::{ColumnConstraint, Table};
+use goodness_report::model::Verdict;
+use goodness_report::{figure, table};
+use std::fmt::Write;
+
+/// Blocks whose order a dry run shows.
+const SHOWN: u32 = 5;
+
+/// The runs and changes of a race, without running it.
+#[must_use]
+pub fn plan(file: &RaceFile, width: u16) -> String {
+    let mut out = String::new();
+    let plan = &file.plan;
+    let settings: Vec<String> = file.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+    let _ = writeln!(out, "{}: {}{}", plan.name, file.load, settings.concat());
+    let _ = writeln!(out, "seed {}, at most {} blocks after {} of warm-up", plan.seed.0, plan.blocks, plan.warmup);
+    let _ =
+        writeln!(out, "decided by {}; looked at after {:?} blocks", plan.measures.join(", "), engine::looks(plan).at());
+    let _ = writeln!(out, "processes run in: {}", Hierarchies::find().describe());
+    let mut rows = table::new(width);
+    rows.set_header(["arm", "sets"]);
+    plan.arms.iter().for_each(|arm| {
+        rows.add_row([arm.name.clone(), arm.describe()]);
+    });
+    let _ = writeln!(out, "\n{rows}\n");
+    for block in 0..SHOWN.min(plan.warmup + plan.blocks) {
+        let names =
+            engine::order(plan.seed, block, plan.arms.len()).into_iter().map(|arm| plan.arms[arm].name.as_str());
+        let dropped = if block < plan.warmup { " (dropped)" } else { "" };
+        let _ = writeln!(out, "block {block}: {}{dropped}", names.collect::<Vec<_>>().join(", "));
+    }
+    let _ = writeln!(
+        out,
+        "…\n\nAlso made and removed: a private folder below {}, cgroups called goodness-PID-server and",
+        plan.below.display()
+    );
+    let _ = writeln!(
+        out,
+        "goodness-PID-client, and a journal in {}. Nothing was done.",
+        goodness_restore::folder().display()
+    );
+    out
+}
+
+/// The results.
+#[must_use]
+pub fn outcome(found: &Outcome, width: u16) -> String {
+    let mut out = String::new();
+    let ended = match found.stopped {
+        Stopped::Clear => "ended early: all is decided",
+        Stopped::Blocks => "all blocks were run",
+        Stopped::Duration => "ended because the time was over",
+    };
+    let _ = writeln!(
+        out,
+        "{}: {} blocks of {} arms, seed {}; {ended}",
+        found.race,
+        found.blocks,
+        found.arms.len(),
+        found.seed
+    );
+    let _ = writeln!(out, "Linux {}; {}", found.kernel, found.cgroups);
+    for name in names(found, true) {
+        let _ = writeln!(out, "\n{name}");
+        let _ = writeln!(out, "{}", measured(found, name, width));
+    }
+    let others: Vec<&str> = names(found, false);
+    if !others.is_empty() {
+        let _ = writeln!(out, "\nmeasured beside it, not judged: {}", short(&others).join(", "));
+    }
+    let _ = writeln!(out, "");
+    conclude(found, &mut out);
+    out
+}
+
+/// The names, with those of a sweep joined: `time_to_finish_4…256`.
+fn short(names: &[&str]) -> Vec<String> {
+    let mut found: Vec<(&str, &str, &str)> = Vec::new();
+    for name in names {
+        let (base, number) = swept_name(name).unwrap_or((name, ""));
+        match found.iter_mut().find(|(known, ..)| *known == base) {
+            Some((_, _, last)) => *last = number,
+            None => found.push((base, number, number)),
+        }
+    }
+    let shown = |(base, first, last): (&str, &str, &str)| match (first, last) {
+        ("", _) => base.to_string(),
+        _ if first == last => format!("{base}_{first}"),
+        _ => format!("{base}_{first}…{last}"),
+    };
+    found.into_iter().map(shown).collect()
+}
+
+fn names(found: &Outcome, decides: bool) -> Vec<&str> {
+    let first = found.arms.first().map_or(&[][..], |arm| &arm.measures);
+    first.iter().filter(|measure| measure.decides == decides).map(|measure| measure.name.as_str()).collect()
+}
+
+fn measured(found: &Outcome, name: &str, width: u16) -> Table {
+    let mut rows = table::new(width);
+    rows.set_header(["arm", "mean", "against", "interval", "effect", "verdict"]);
+    for arm in &found.arms {
+        let Some(measured) = arm.measures.iter().find(|measured| measured.name == name) else { continue };
+        let mut row = vec![arm.name.clone(), figure::show(measured.mean, measured.shown_unit())];
+        row.extend(match &measured.vs_reference {
+            None => ["reference".to_string(), String::new(), String::new(), String::new()],
+            Some(versus) => [
+                figure::ratio(versus.ratio),
+                versus.interval.map_or_else(|| figure::NOT_MEASURED.into(), figure::ratio_interval),
+                versus.effect.map_or_else(|| figure::NOT_MEASURED.into(), |effect| format!("{effect:+.1}")),
+                versus.verdict.map_or("", Verdict::name).to_string(),
+            ],
+        });
+        rows.add_row(row);
+    }
+    table::align_right(&mut rows, 1..5);
+    rows
+}
+
+fn conclude(found: &Outcome, out: &mut String) {
+    let open = found.verdicts().filter(|(_, _, verdict)| *verdict == Verdict::Inconclusive).count();
+    match (found.verdicts().count(), open) {
+        (0, _) => {
+            let _ = writeln!(out, "Nothing that decides was measured: name other measures in the race file.");
+        }
+        (_, 0) => {}
+        (all, open) => {
+            let _ = writeln!(
+                out,
+                "{open} of {all} comparisons are inconclusive: the blocks run do not tell. More blocks may."
+            );
+        }
+    }
+    let _ = writeln!(
+        out,
+        "Differences below {} do not count. Intervals are corrected for {} looks and all comparisons",
+        figure::percent(Some(found.margin)),
+        found.looks.len()
+    );
+    let _ = writeln!(out, "(95 % for the race as a whole). Effect: mean difference over its standard deviation.");
+    if found.repeated > 0 || found.disturbed > 0 {
+        let bound = figure::percent(Some(found.outside_bound));
+        let _ = writeln!(
+            out,
+            "{} runs were repeated because others used more than {bound} of the machine;",
+            found.repeated
+        );
+        let _ = writeln!(out, "{} of those that count had that outside load all the same.", found.disturbed);
+    }
+    if found.runs.iter().any(|run| run.others.is_none()) {
+        let _ = writeln!(out, "What others used could not be told: it needs cgroup version 2.");
+    }
+}
+
+/// The simulator's predictions, compared with what the race measured; empty where there are none.
+#[must_use]
+pub fn predictions(all: &[PredictedMeasure], width: u16) -> String {
+    let mut out = String::new();
+    if all.is_empty() {
+        return out;
+    }
+    let mut rows = table::new(width);
+    rows.set_header(["arm", "measure", "predicted", "measured", "ratio", "against, pred.", "meas."]);
+    for row in all.iter().filter(|row| row.why_not.is_none()) {
+        rows.add_row([
+            row.arm.clone(),
+            row.measure.clone(),
+            figure::show(row.predicted, row.unit),
+            figure::show(row.measured, row.unit),
+            figure::ratio(row.ratio),
+            row.predicted_vs_reference.map_or_else(String::new, |ratio| figure::ratio(Some(ratio))),
+            row.measured_vs_reference.map_or_else(String::new, |ratio| figure::ratio(Some(ratio))),
+        ]);
+    }
+    table::align_right(&mut rows, 2..7);
+    // Names of measures have no place to break.
+    if let Some(column) = rows.column_mut(1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    let _ = writeln!(out, "\npredicted by the simulator ({POLICY}) beside what was measured");
+    if !rows.is_empty() {
+        let _ = writeln!(out, "{rows}");
+    }
+    for row in all {
+        if let Some(why) = &row.why_not {
+            let _ = writeln!(out, "{}: {why}", row.arm);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_measures_of_a_sweep_are_named_once() {
+        let names = ["cpu_time", "time_to_finish_4", "scalability_16_to_32", "time_to_finish_256", "latency_p99"];
+        assert_eq!(short(&names), ["cpu_time", "time_to_finish_4…256", "scalability_16_to_32", "latency_p99"]);
+    }
+}
