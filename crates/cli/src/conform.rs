@@ -5,13 +5,13 @@ use crate::watching::Watching;
 use crate::words::{self, quoted};
 use crate::{output, play};
 use clap::Args;
-use goodness::conform::{Both, Conformance, Decisions, Row, Scenario};
+use goodness::conform::{Decisions, Scenario, Told};
 use goodness::play::Part;
 use goodness::{OpenOptions, PolicySpec, Progress, Work, own_policy};
 use goodness_core::Span;
 use goodness_play::{PlayClass, Played};
-use goodness_report::{atomic, figure};
-use serde_json::{Value, json};
+use goodness_report::atomic;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -86,14 +86,22 @@ impl Conform {
         };
         let said = |refusal| words::failure(&refusal, &quoted(&self.input));
         let found = scenario.against(played, decisions, &watch).map_err(said)?;
-        let document = format!("{:#}\n", self.document(&policy, &found));
+        let told = Told {
+            input: &self.input,
+            policy: &policy,
+            is_live: self.live,
+            seed: self.seed,
+            runs: self.runs,
+            found: &found,
+        };
+        let document = format!("{:#}\n", told.document());
         if let Some(path) = self.file() {
             atomic::write(path, document.as_bytes()).map_err(Failure::other)?;
         }
         if self.json.is_some() && self.file().is_none() {
             say!("{}", document.trim_end());
         } else {
-            self.print(&policy, &found);
+            say!("{}", told.text(output::columns()).trim_end());
         }
         Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
     }
@@ -146,55 +154,6 @@ impl Conform {
         let took = |key: &str| latency[key].as_u64().map(Span);
         Ok((played, took("p50_ns").zip(took("p99_ns")).map(|(p50, p99)| Decisions { p50, p99 })))
     }
-
-    fn document(&self, policy: &PolicySpec, found: &Conformance) -> Value {
-        let mut document = json!({
-            "schema": "goodness.conform/1",
-            "input": self.input,
-            "policy": policy.to_string(),
-            "live": self.live,
-            "seed": self.seed,
-            "runs": self.runs,
-        });
-        if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), found.fields()) {
-            all.extend(fields);
-        }
-        document
-    }
-
-    fn print(&self, policy: &PolicySpec, found: &Conformance) {
-        let Conformance { agreement, machine, decisions, .. } = found;
-        let how = if self.live { "alive" } else { "on this kernel's own scheduler" };
-        let (cpus, hz) = (machine.cpu_count(), machine.hz);
-        say!(
-            "{}: {policy} simulated ({} runs, seed {}) and {how}; {cpus} CPUs, HZ {hz}",
-            self.input,
-            self.runs,
-            self.seed
-        );
-        let mut table = output::table();
-        table.set_header(["task", "nice", "share", "", "switches", "", "p50", "", "p99", "", ""]);
-        table.add_row(["", "", "sim", "real", "sim", "real", "sim", "real", "sim", "real", ""]);
-        for row in &agreement.rows {
-            table.add_row(cells(row));
-        }
-        output::align_right(&mut table, 1..10);
-        say!("{table}");
-        say!(
-            "sim: simulated, the mean or the range of the runs; real: played; ✗: further from the range than the \
-             bounds below.\n\
-             Latencies: from waking to running."
-        );
-        for line in agreement.sentences() {
-            say!("{line}");
-        }
-        if let Some(Decisions { p50, p99 }) = decisions {
-            let (p50, p99) = (figure::time(Some(p50.0)), figure::time(Some(p99.0)));
-            say!(
-                "decisions took {p50} in the middle, which the simulation charges, and {p99} at most in 99 % of cases"
-            );
-        }
-    }
 }
 
 /// CPUs of a loaded policy: all this command may use except the first, which is the daemon's.
@@ -204,34 +163,6 @@ fn governed() -> Result<String, Failure> {
         true => Err(Failure::usage("--live needs two CPUs: the daemon has one, the policy the others")),
         false => Ok(cpus.join(",")),
     }
-}
-
-/// The simulated share: the mean, or the range.
-fn percents(share: &Both) -> String {
-    match share.range {
-        Some((least, most)) if most - least > WIDE => format!("{:.0}–{}", 100.0 * least, figure::percent(Some(most))),
-        _ => figure::percent(share.simulated),
-    }
-}
-
-/// Shares of which the simulations' range is wider than this are shown as a range.
-const WIDE: f64 = 0.02;
-
-fn cells(row: &Row) -> Vec<String> {
-    let whole = |value: Option<f64>| figure::time(value.map(|ns| ns.round() as u64));
-    vec![
-        figure::name(&row.name),
-        row.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
-        percents(&row.share),
-        figure::percent(row.share.played),
-        row.switches.simulated.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
-        row.switches.played.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
-        whole(row.latency_p50.simulated),
-        whole(row.latency_p50.played),
-        whole(row.latency_p99.simulated),
-        whole(row.latency_p99.played),
-        if row.agrees() { String::new() } else { "✗".into() },
-    ]
 }
 
 /// Passes on what `goodness live` printed besides its result; its error and exit code become this command's.

@@ -5,11 +5,9 @@ use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
 use goodness_core::spelling::nearest;
-use goodness_report::{atomic, figure};
-use goodness_study::html::{Page, published};
-use goodness_study::{
-    CustomStudy, Findings, Lab, Published, STUDIES, Sensitivity, Study, Verdict, custom, sensitivity,
-};
+use goodness_report::atomic;
+use goodness_study::html::Page;
+use goodness_study::{CustomStudy, Findings, Lab, Published, STUDIES, Sensitivity, Study, custom, sensitivity, text};
 use goodness_work::text_file;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -48,12 +46,6 @@ pub struct Conduct {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
-
-/// Width from which intervals and tolerances are shown; the page and the JSON always contain them.
-const WIDE: u16 = 120;
-
-/// Most changed verdicts shown on the terminal; the page and the JSON contain all.
-const FLIPS_SHOWN: usize = 8;
 
 /// Results of one study.
 struct Conducted<'a> {
@@ -115,7 +107,7 @@ impl Conduct {
         for (study, published) in studies.iter().zip(published) {
             let one = self.conduct(study, published)?;
             if !to_stdout {
-                print(&one);
+                say!("{}", text::render(one.study, &one.findings, one.sensitivity.as_ref(), output::columns()));
             }
             conducted.push(one);
         }
@@ -224,44 +216,4 @@ fn unknown(name: &str) -> Failure {
     let near = nearest(name, names).unwrap_or_default();
     let remedy = "See `goodness study list`, or name a file or folder that exists.";
     Failure::usage(format!("there is no study \"{name}\"; the nearest is \"{near}\". {remedy}"))
-}
-
-fn print(one: &Conducted) {
-    say!("{}: {}\n{}\n", one.study.name, one.study.question, one.study.source);
-    let mut table = output::table();
-    let is_wide = table.width().is_some_and(|width| width >= WIDE);
-    let all = ["quantity", "published", "simulated", "verdict", "95 % interval", "tolerance"];
-    let shown = if is_wide { all.len() } else { all.len() - 2 };
-    table.set_header(&all[..shown]);
-    output::align_right(&mut table, [1, 2]);
-    for row in &one.findings.rows {
-        let cells = [
-            row.quantity.clone(),
-            published(row),
-            figure::show(row.simulated, &row.unit),
-            row.verdict.words().to_string(),
-            row.ci95.map_or_else(String::new, |ci| figure::interval(Some(ci), &row.unit)),
-            row.tolerance.clone().unwrap_or_default(),
-        ];
-        table.add_row(&cells[..shown]);
-    }
-    say!("{table}\n");
-    for row in one.findings.rows.iter().filter(|row| row.verdict != Verdict::Reproduced && !row.note.is_empty()) {
-        say!("{}: {}", row.quantity, row.note);
-    }
-    say!("\n{}", one.findings.conclusion);
-    if let Some(found) = &one.sensitivity {
-        say!(
-            "\n{} other points of the inferred parameters: {} verdicts held at all of them.",
-            found.points,
-            found.steady
-        );
-        for flip in found.flips.iter().take(FLIPS_SHOWN) {
-            say!("  {}: {} becomes {} at {}", flip.quantity, flip.from.words(), flip.to.words(), flip.at);
-        }
-        if found.flips.len() > FLIPS_SHOWN {
-            say!("  and {} more, on the page", found.flips.len() - FLIPS_SHOWN);
-        }
-    }
-    say!("");
 }

@@ -6,8 +6,8 @@ use crate::watching::Watching;
 use crate::{output, words};
 use clap::Args;
 use goodness::{Plan, Progress, shipped};
-use goodness_report::figure;
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
+use goodness_report::verification;
 use serde_json::{Value, json};
 
 /// Measure how closely a replay reproduces its recording, metric by metric.
@@ -51,7 +51,7 @@ impl Verify {
         for trace in traces {
             let (fidelity, details) = self.verify(trace)?;
             if !self.json {
-                print(trace, &fidelity, &details);
+                say!("{}", verification::text(trace, &fidelity, &details, output::columns()));
             }
             results.push((trace.clone(), fidelity));
         }
@@ -96,36 +96,4 @@ fn misses(metric: &FidelityMetric) -> bool {
 /// Whether a bound is promised for a metric the recording does not contain.
 fn is_open(metric: &FidelityMetric) -> bool {
     metric.tolerance.is_some() && metric.keeps_promise().is_none()
-}
-
-fn print(trace: &str, fidelity: &Fidelity, details: &Details) {
-    say!("{trace}, replayed under {}", fidelity.policy);
-    for warning in &details.warnings {
-        say!("  note: {warning}");
-    }
-    let mut table = output::table();
-    table.set_header(["metric", "recorded", "replayed", "error", "bound", ""]);
-    for metric in &fidelity.metrics {
-        let mark = match (metric.tolerance, metric.keeps_promise()) {
-            (None, _) => "",
-            (_, None) => "not measured",
-            (_, Some(true)) => "holds",
-            (_, Some(false)) => "misses",
-        };
-        table.add_row([
-            metric.name.clone(),
-            figure::show(metric.recorded, &metric.unit),
-            figure::show(metric.replayed, &metric.unit),
-            figure::percent(metric.error),
-            figure::percent(metric.tolerance),
-            mark.into(),
-        ]);
-    }
-    output::align_right(&mut table, 1..5);
-    say!("{table}");
-    let listed = details.repairs.iter().chain(&details.unknowns).filter(|c| c.count > 0);
-    for counted in listed {
-        say!("  {:>8}  {}", counted.count, counted.what);
-    }
-    say!("");
 }

@@ -2,7 +2,8 @@
 //!
 //! `BLESS=1 cargo test -p goodness --test reference` writes them.
 
-use goodness_core::{Layer, Tunable};
+use goodness::catalogue;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ struct Entry {
     summary: String,
     /// Facts beyond the summary: name and value.
     facts: Vec<(&'static str, String)>,
-    tunables: Vec<Tunable>,
+    /// Objects of the catalogue: `name`, `default`, `range` and `doc`.
+    tunables: Vec<Value>,
 }
 
 /// A page: file, title, contents, and the command that prints the same list.
@@ -38,14 +40,14 @@ fn schedulers() -> Vec<Page> {
             title: "CPU policies",
             first: "Every CPU scheduler that `-p NAME[:key=value,…]` knows, with its tunables.",
             command: "goodness list policies [NAME]",
-            entries: policies(),
+            entries: entries(&catalogue::policies(), Some("policies")),
         },
         Page {
             file: "elevators.md",
             title: "Elevators",
             first: "Every I/O scheduler that `--elevator NAME[:key=value,…]` knows, with its tunables.",
             command: "goodness list elevators [NAME]",
-            entries: elevators(),
+            entries: entries(&catalogue::elevators(), Some("elevators")),
         },
     ]
 }
@@ -58,35 +60,35 @@ fn inputs() -> Vec<Page> {
             title: "Devices",
             first: "Every model of a disk that an experiment can name, with its settings.",
             command: "goodness list devices [NAME]",
-            entries: devices(),
+            entries: entries(&catalogue::devices(), None),
         },
         Page {
             file: "workloads.md",
             title: "Workloads",
             first: "Every built-in workload that `compare` and `run` take by name, with its parameters.",
             command: "goodness list workloads [NAME]",
-            entries: workloads(),
+            entries: entries(&catalogue::workloads(), None),
         },
         Page {
             file: "metrics.md",
             title: "Metrics",
             first: "Every measure of a report: its unit, and which direction is better.",
             command: "goodness list metrics [NAME]",
-            entries: metrics(),
+            entries: entries(&catalogue::metrics(), None),
         },
         Page {
             file: "formats.md",
             title: "Trace formats",
             first: "Every trace that can be replayed, and the command that makes one.",
             command: "goodness list formats [NAME]",
-            entries: formats(),
+            entries: entries(&catalogue::formats(), None),
         },
         Page {
             file: "machines.md",
             title: "Machines",
             first: "Every machine that `--machine NAME` knows. A file, or `key=value,…`, describes another one.",
             command: "goodness list machines [NAME]",
-            entries: machines(),
+            entries: entries(&catalogue::machines(), None),
         },
     ]
 }
@@ -96,81 +98,32 @@ fn page_of(folder: &str, name: &str) -> (&'static str, String) {
     ("page", format!("[sources, departures, weakness](../{folder}/{name}.md)"))
 }
 
-fn policies() -> Vec<Entry> {
-    let entry = |about: &&goodness_core::About| Entry {
-        name: about.name.into(),
-        summary: about.summary.into(),
-        facts: vec![("source", about.source.into()), page_of("policies", about.name)],
-        tunables: goodness_policies::entry(about.name).map_or(Vec::new(), |entry| (entry.tunables)().to_vec()),
-    };
-    goodness_policies::ALL.iter().map(entry).collect()
+/// Facts of an entry of the catalogue: the key, and the name on the page.
+const FACTS: [(&str, &str); 6] = [
+    ("layer", "layer"),
+    ("definition", "definition"),
+    ("source", "source"),
+    ("unit", "unit"),
+    ("better", "better"),
+    ("how", "how to make one"),
+];
+
+/// Entries of a list of the catalogue. Those of policies and elevators have a page in `folder`.
+fn entries(list: &[Value], folder: Option<&str>) -> Vec<Entry> {
+    list.iter().map(|value| entry(value, folder)).collect()
 }
 
-fn elevators() -> Vec<Entry> {
-    let layer = |layer| if layer == Layer::Legacy { "the old single queue" } else { "blk-mq" };
-    let entry = |about: &&goodness_core::ElevatorAbout| Entry {
-        name: about.name.into(),
-        summary: about.summary.into(),
-        facts: vec![
-            ("layer", layer(about.layer).into()),
-            ("source", about.source.into()),
-            page_of("elevators", about.name),
-        ],
-        tunables: goodness_elevators::entry(about.name).map_or(Vec::new(), |entry| (entry.tunables)().to_vec()),
+fn entry(value: &Value, folder: Option<&str>) -> Entry {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let name = word(&value["name"]);
+    let fact = |(key, called): &(&str, &'static str)| {
+        let text = value[*key].as_str()?;
+        Some((*called, if *key == "definition" { format!("`{text}`") } else { text.into() }))
     };
-    goodness_elevators::ALL.iter().map(entry).collect()
-}
-
-fn devices() -> Vec<Entry> {
-    let entry = |kind: &goodness_device::DeviceKind| Entry {
-        name: kind.name.into(),
-        summary: kind.summary.into(),
-        facts: vec![("source", kind.source.into())],
-        tunables: (kind.tunables)().to_vec(),
-    };
-    goodness_device::DEVICES.iter().map(entry).collect()
-}
-
-fn workloads() -> Vec<Entry> {
-    let entry = |model: &goodness_work::models::Model| Entry {
-        name: model.name.into(),
-        summary: model.summary.into(),
-        facts: vec![("source", model.source.into())],
-        tunables: (model.tunables)().to_vec(),
-    };
-    goodness_work::models::WORKLOADS.iter().map(entry).collect()
-}
-
-fn metrics() -> Vec<Entry> {
-    let entry = |metric: &goodness_observe::About| Entry {
-        name: metric.name.into(),
-        summary: metric.summary.into(),
-        facts: vec![("unit", metric.unit.into()), ("better", format!("{:?}", metric.better).to_lowercase())],
-        tunables: Vec::new(),
-    };
-    goodness_observe::METRICS.iter().map(entry).collect()
-}
-
-fn formats() -> Vec<Entry> {
-    let entry = |name: &str, summary: &str, how: &str| Entry {
-        name: name.into(),
-        summary: summary.into(),
-        facts: vec![("how to make one", how.into())],
-        tunables: Vec::new(),
-    };
-    let cpu = goodness_trace::FORMATS.iter().map(|f| entry(f.name, f.summary, f.how_to_record));
-    let block = goodness_trace::block::BLOCK_FORMATS.iter().map(|f| entry(f.name, f.summary, f.how_to_record));
-    cpu.chain(block).collect()
-}
-
-fn machines() -> Vec<Entry> {
-    let entry = |preset: &goodness_work::machine::Preset| Entry {
-        name: preset.name.into(),
-        summary: preset.summary.into(),
-        facts: vec![("definition", format!("`{}`", preset.text)), ("source", preset.source.into())],
-        tunables: Vec::new(),
-    };
-    goodness_work::machine::PRESETS.iter().map(entry).collect()
+    let mut facts: Vec<(&str, String)> = FACTS.iter().filter_map(fact).collect();
+    facts.extend(folder.map(|folder| page_of(folder, &name)));
+    let tunables = value["tunables"].as_array().cloned().unwrap_or_default();
+    Entry { name, summary: word(&value["summary"]), facts, tunables }
 }
 
 /// Wraps `text` at 120 columns. All lines but the first start with `indent`.
@@ -221,8 +174,10 @@ impl Entry {
             return;
         }
         put("| tunable | default | range | meaning |\n|---|---|---|---|".into());
-        for t in &self.tunables {
-            put(format!("| `{}` | `{}` | {} | {} |", t.name, cell(&t.default), cell(&t.range), cell(t.doc)));
+        for tunable in &self.tunables {
+            let [name, default, range, doc] =
+                ["name", "default", "range", "doc"].map(|key| cell(tunable[key].as_str().unwrap_or_default()));
+            put(format!("| `{name}` | `{default}` | {range} | {doc} |"));
         }
         put(String::new());
     }
@@ -259,14 +214,7 @@ fn docs_reference_holds_no_other_page() {
 
 #[test]
 fn a_page_shows_names_facts_and_tunables() {
-    let tunable = Tunable {
-        name: "slice",
-        doc: "Length of a turn.",
-        kind: "span",
-        unit: "ns",
-        default: "3ms".into(),
-        range: "a | b".into(),
-    };
+    let tunable = json!({"name": "slice", "doc": "Length of a turn.", "default": "3ms", "range": "a | b"});
     let entry = Entry {
         name: "rr".into(),
         summary: "Round robin.".into(),

@@ -75,7 +75,7 @@ pub fn outcome(found: &Outcome, width: u16) -> String {
     if !others.is_empty() {
         let _ = writeln!(out, "\nmeasured beside it, not judged: {}", short(&others).join(", "));
     }
-    let _ = writeln!(out, "");
+    out.push('\n');
     conclude(found, &mut out);
     out
 }

@@ -18,6 +18,7 @@ mod santosa_2005;
 mod santosa_2005_apache;
 mod santosa_2005_mysql;
 pub mod sensitivity;
+pub mod text;
 mod travis_1998;
 pub mod verdict;
 

@@ -1,8 +1,10 @@
 //! Compares a scenario in the simulator with the same scenario on the running kernel.
 
 mod agreement;
+mod text;
 
 pub use agreement::{Agreement, Both, Bounds, Row, Worst};
+pub use text::Told;
 
 use crate::contender::Contender;
 use crate::open::machine;

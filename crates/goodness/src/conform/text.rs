@@ -1,0 +1,109 @@
+//! A comparison as text for a terminal and as JSON.
+
+use super::{Both, Conformance, Decisions, Row};
+use crate::spec::PolicySpec;
+use goodness_report::{figure, table};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// A comparison, and what was asked for.
+pub struct Told<'a> {
+    /// The input as typed.
+    pub input: &'a str,
+    /// Policy of both sides.
+    pub policy: &'a PolicySpec,
+    /// True if the policy was loaded into the kernel.
+    pub is_live: bool,
+    /// Random seed of both sides.
+    pub seed: u64,
+    /// Number of simulations.
+    pub runs: u32,
+    /// The comparison.
+    pub found: &'a Conformance,
+}
+
+/// Simulated shares with a wider range than this are shown as a range.
+const WIDE: f64 = 0.02;
+
+impl Told<'_> {
+    /// As JSON, schema `goodness.conform/1`.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let mut document = json!({
+            "schema": "goodness.conform/1",
+            "input": self.input,
+            "policy": self.policy.to_string(),
+            "live": self.is_live,
+            "seed": self.seed,
+            "runs": self.runs,
+        });
+        if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), self.found.fields()) {
+            all.extend(fields);
+        }
+        document
+    }
+
+    /// As text for a terminal.
+    #[must_use]
+    pub fn text(&self, width: u16) -> String {
+        let mut out = String::new();
+        let Conformance { agreement, machine, decisions, .. } = self.found;
+        let how = if self.is_live { "alive" } else { "on this kernel's own scheduler" };
+        let (cpus, hz) = (machine.cpu_count(), machine.hz);
+        let _ = writeln!(
+            out,
+            "{}: {} simulated ({} runs, seed {}) and {how}; {cpus} CPUs, HZ {hz}",
+            self.input, self.policy, self.runs, self.seed
+        );
+        let mut rows = table::new(width);
+        rows.set_header(["task", "nice", "share", "", "switches", "", "p50", "", "p99", "", ""]);
+        rows.add_row(["", "", "sim", "real", "sim", "real", "sim", "real", "sim", "real", ""]);
+        for row in &agreement.rows {
+            rows.add_row(cells(row));
+        }
+        table::align_right(&mut rows, 1..10);
+        let _ = writeln!(out, "{rows}");
+        let _ = writeln!(
+            out,
+            "sim: simulated, the mean or the range of the runs; real: played; ✗: further from the range than the \
+             bounds below.\n\
+             Latencies: from waking to running."
+        );
+        for line in agreement.sentences() {
+            let _ = writeln!(out, "{line}");
+        }
+        if let Some(Decisions { p50, p99 }) = decisions {
+            let (p50, p99) = (figure::time(Some(p50.0)), figure::time(Some(p99.0)));
+            let _ = writeln!(
+                out,
+                "decisions took {p50} in the middle, which the simulation charges, and {p99} at most in 99 % of cases"
+            );
+        }
+        out
+    }
+}
+
+/// The simulated share: the mean, or the range.
+fn percents(share: &Both) -> String {
+    match share.range {
+        Some((least, most)) if most - least > WIDE => format!("{:.0}–{}", 100.0 * least, figure::percent(Some(most))),
+        _ => figure::percent(share.simulated),
+    }
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let whole = |value: Option<f64>| figure::time(value.map(|ns| ns.round() as u64));
+    vec![
+        figure::name(&row.name),
+        row.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
+        percents(&row.share),
+        figure::percent(row.share.played),
+        row.switches.simulated.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
+        row.switches.played.map_or_else(|| "–".into(), |count| format!("{count:.0}")),
+        whole(row.latency_p50.simulated),
+        whole(row.latency_p50.played),
+        whole(row.latency_p99.simulated),
+        whole(row.latency_p99.played),
+        if row.agrees() { String::new() } else { "✗".into() },
+    ]
+}
