@@ -7,7 +7,7 @@ use crate::parts::be_elections::{Elections, NEEDS};
 use crate::parts::halving::{Build, Halving};
 use goodness_core::About;
 
-/// The proposal.
+/// The `Build` of the proposed fair scheduler.
 #[derive(Debug)]
 pub struct Proposal;
 

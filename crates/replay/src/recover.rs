@@ -303,7 +303,7 @@ impl Recovery<'_> {
         self.recoveries[task.index()].runnable_at = at;
     }
 
-    /// Fires a new edge at the waker's present point of its work, if the waking is an edge.
+    /// Signals a new edge at the waker's current instruction, if the wake-up was an edge.
     fn fire(&mut self, task: TaskId, cause: Cause, at: Time) -> Ending {
         match cause {
             Cause::Edge(by) if self.is_kept(by) && self.is_kept(task) => {

@@ -22,7 +22,7 @@ pub struct Chart {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// Whether the points are the document's own.
+    /// Whether the points are published values rather than simulated ones.
     pub published: bool,
     /// Its points by ascending x.
     pub points: Vec<Point>,

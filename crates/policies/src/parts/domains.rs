@@ -354,7 +354,7 @@ impl Domains {
         Some(Pull { task, from: pending.from, to: cpu })
     }
 
-    /// The pull that the tick of an idle CPU would find here.
+    /// The pull of a task queued on `cpu` by the nearest idle CPU that may run it. Marks that CPU as busy.
     fn offer(&self, cx: &Context, queues: &impl Queues, idle: &mut IdleCpus, cpu: CpuId) -> Option<Pull> {
         if queues.runnable(cpu) < 2 || idle.is_empty() {
             return None;

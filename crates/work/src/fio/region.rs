@@ -106,7 +106,7 @@ impl Region {
     }
 }
 
-/// The part of `wanted` that fits, in whole blocks unless all of it fits.
+/// `wanted` if it fits into `room`, else the largest multiple of `block` that does.
 const fn fitting(wanted: u64, room: u64, block: u64) -> u64 {
     if wanted <= room { wanted } else { room / block * block }
 }
