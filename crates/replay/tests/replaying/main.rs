@@ -1,4 +1,4 @@
-//! Recovering work from what a simulation shows, and replaying it.
+//! Recovers workloads from traces of simulations, and replays them.
 
 mod recorder;
 

@@ -14,7 +14,7 @@ use goodness_stats::summary::summarise;
 use goodness_stats::warmup::warmup;
 use proptest::prelude::*;
 
-/// A power of two: changing the unit by it is exact, so results must agree to the bit.
+/// Factor of the change of unit. Scaling by a power of two is exact, so results must agree to the bit.
 const UNIT: f64 = 1024.0;
 
 fn values(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
