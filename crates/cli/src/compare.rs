@@ -27,6 +27,7 @@ Examples:
   goodness compare mixed -p eevdf -p cfs -p o1                            a built-in workload, three policies
   goodness compare mixed -p eevdf -p eevdf:base_slice=6ms                 one policy, two settings
   goodness compare examples/05-disk.toml --elevator none --elevator bfq
+  goodness compare apache-ab-c32-1cpu --arm ab.nice=5 --arm cpus=4        what if
   goodness compare my.ftrace.gz --json result.json --no-html
 
 Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided (--decide), 4 a checker was violated.")]
@@ -36,6 +37,11 @@ pub struct Compare {
     /// Policy with settings: eevdf:base_slice=3ms. May be repeated. Default: a standard set.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
+    /// What-if: a change to tasks, machine or policy: redis.nice=-5, 1234.affinity=0-1, worker*.class=batch, x.slice=1ms,
+    /// cpus=4, hz=1000, eevdf:base_slice=700us; several with blanks in between. May be repeated. The work as it is
+    /// ("base") is the reference, unless it is named later.
+    #[arg(long, value_name = "EDIT…", conflicts_with_all = ["policy", "elevator"])]
+    arm: Vec<String>,
     /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
     /// elevator. Default: current and older elevators.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
@@ -103,17 +109,35 @@ impl Compare {
         }
     }
 
-    fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
+    /// Each policy with each elevator.
+    fn field(&self, work: &Work) -> Result<Vec<Contender>, Failure> {
         let policies = match self.policy.is_empty() {
             true => work.standard_policies()?,
             false => self.policy.iter().map(|text| PolicySpec::parse(text)).collect::<Result<_, _>>()?,
         };
+        Ok(Contender::cross(&policies, &work.elevators(&self.elevator)?))
+    }
+
+    /// The arms; the work as it is comes first unless an arm says where it is.
+    fn arms(&self, work: &Work) -> Result<Vec<Contender>, Failure> {
+        let standard = work.standard_policy()?;
+        let base = Contender::policy(standard.clone());
+        let mut arms: Vec<Contender> =
+            self.arm.iter().map(|text| Contender::arm(text, &standard)).collect::<Result<_, _>>()?;
+        if !arms.contains(&base) {
+            arms.insert(0, base);
+        }
+        Ok(arms)
+    }
+
+    fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
+        let contenders = if self.arm.is_empty() { self.field(work)? } else { self.arms(work)? };
         Ok(Plan {
             seed: self.seed,
             runs: self.runs,
             timelines: outputs.timelines(TIMELINE_CAP),
             timing: self.timing,
-            ..Plan::of(work, Contender::cross(&policies, &work.elevators(&self.elevator)?))
+            ..Plan::of(work, contenders)
         })
     }
 }

@@ -33,6 +33,9 @@ pub struct Run {
     /// Elevator of the disks with settings: bfq:low_latency=off. Default: mq-deadline.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Option<String>,
+    /// What-if, as in `goodness compare`: redis.nice=-5, cpus=4; several with blanks in between.
+    #[arg(long, value_name = "EDIT…")]
+    arm: Option<String>,
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -86,7 +89,8 @@ impl Run {
     fn plan<'a>(&self, work: &'a Work) -> Result<Plan<'a>, Failure> {
         let named: Vec<String> = self.elevator.iter().cloned().collect();
         let policy = self.policy.as_deref().map_or_else(|| work.standard_policy(), PolicySpec::parse)?;
-        let contender = Contender { policy, elevator: work.elevators(&named)?.into_iter().next() };
+        let elevator = work.elevators(&named)?.into_iter().next();
+        let contender = Contender { elevator, ..Contender::arm(self.arm.as_deref().unwrap_or_default(), &policy)? };
         Ok(Plan {
             seed: self.seed,
             runs: 1,

@@ -32,9 +32,10 @@ impl From<Refusal> for Failure {
 
 /// The command that reproduces a run; `input` is the part after `goodness run`.
 pub fn reproduce(input: &str, again: &Again) -> String {
-    let Again { policy, elevator, seed, replication } = again;
+    let Again { policy, elevator, edits, seed, replication } = again;
     let elevator = elevator.as_ref().map_or_else(String::new, |elevator| format!(" --elevator {elevator}"));
-    format!("goodness run {input} -p {policy}{elevator} --seed {seed} --replication {replication}")
+    let edits = if edits.is_empty() { String::new() } else { format!(" --arm {}", quoted(&edits.join(" "))) };
+    format!("goodness run {input} -p {policy}{elevator}{edits} --seed {seed} --replication {replication}")
 }
 
 /// A library option as typed.

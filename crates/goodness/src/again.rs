@@ -9,6 +9,8 @@ pub struct Again {
     pub policy: String,
     /// The elevator as typed, if any.
     pub elevator: Option<String>,
+    /// What was changed in work and machine, as typed.
+    pub edits: Vec<String>,
     /// The seed of the plan.
     pub seed: u64,
     /// The number of the replication.
@@ -21,6 +23,7 @@ impl fmt::Display for Again {
         if let Some(elevator) = &self.elevator {
             write!(f, "+{elevator}")?;
         }
+        self.edits.iter().try_for_each(|edit| write!(f, " {edit}"))?;
         write!(f, ", seed {}, replication {}", self.seed, self.replication)
     }
 }

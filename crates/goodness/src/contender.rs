@@ -1,6 +1,7 @@
 //! A contender: a policy, plus an elevator if the work has disks.
 
 use crate::again::Again;
+use crate::edit::Edit;
 use crate::refusal::Refusal;
 use crate::spec::{ElevatorSpec, PolicySpec};
 use std::fmt;
@@ -12,13 +13,18 @@ pub struct Contender {
     pub policy: PolicySpec,
     /// Elevator of the disks; `None` if the work leaves no disk's elevator open.
     pub elevator: Option<ElevatorSpec>,
+    /// What is changed in the work and the machine.
+    pub edits: Vec<Edit>,
 }
+
+/// An arm that changes nothing.
+const BASE: &str = "base";
 
 impl Contender {
     /// A policy alone.
     #[must_use]
     pub fn policy(policy: PolicySpec) -> Contender {
-        Contender { policy, elevator: None }
+        Contender { policy, elevator: None, edits: Vec::new() }
     }
 
     /// Parses a policy, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.
@@ -29,7 +35,32 @@ impl Contender {
         let (policy, elevator) =
             text.split_once('+').map_or((text, None), |(policy, elevator)| (policy, Some(elevator)));
         let elevator = elevator.map(ElevatorSpec::parse).transpose()?;
-        Ok(Contender { policy: PolicySpec::parse(policy)?, elevator })
+        Ok(Contender { policy: PolicySpec::parse(policy)?, elevator, edits: Vec::new() })
+    }
+
+    /// An arm as typed: edits, and a policy where it is not `standard`, with blanks in between. `base` changes nothing.
+    ///
+    /// ```text
+    /// redis.nice=-5    cpus=4    eevdf:base_slice=700us backup.class=batch
+    /// ```
+    ///
+    /// # Errors
+    /// An unknown name, key or setting (the nearest is named), a value out of range, or two policies.
+    pub fn arm(text: &str, standard: &PolicySpec) -> Result<Contender, Refusal> {
+        let mut arm = Contender::policy(standard.clone());
+        let mut policies = 0;
+        for part in text.split_whitespace().filter(|part| *part != BASE) {
+            if let Some(edit) = Edit::parse(part)? {
+                arm.edits.push(edit);
+                continue;
+            }
+            policies += 1;
+            arm = Contender { edits: arm.edits, ..Contender::parse(part)? };
+        }
+        match policies {
+            0 | 1 => Ok(arm),
+            _ => Err(Refusal::usage(format!("arm \"{text}\" names {policies} policies")).remedy("name one")),
+        }
     }
 
     /// Each of `policies` with each of `elevators`, or alone without elevators.
@@ -39,7 +70,10 @@ impl Contender {
             return policies.iter().cloned().map(Contender::policy).collect();
         }
         let with_all = |policy: &PolicySpec| {
-            let one = |elevator: &ElevatorSpec| Contender { policy: policy.clone(), elevator: Some(elevator.clone()) };
+            let one = |elevator: &ElevatorSpec| Contender {
+                elevator: Some(elevator.clone()),
+                ..Contender::policy(policy.clone())
+            };
             elevators.iter().map(one).collect::<Vec<_>>()
         };
         policies.iter().flat_map(with_all).collect()
@@ -49,7 +83,8 @@ impl Contender {
     #[must_use]
     pub fn again(&self, seed: u64, replication: u32) -> Again {
         let elevator = self.elevator.as_ref().map(ToString::to_string);
-        Again { policy: self.policy.to_string(), elevator, seed, replication }
+        let edits = self.edits.iter().map(ToString::to_string).collect();
+        Again { policy: self.policy.to_string(), elevator, edits, seed, replication }
     }
 
     /// The registered names: `eevdf`, `eevdf+bfq`.
@@ -65,10 +100,10 @@ impl Contender {
 impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.policy)?;
-        match &self.elevator {
-            None => Ok(()),
-            Some(elevator) => write!(f, "+{elevator}"),
+        if let Some(elevator) = &self.elevator {
+            write!(f, "+{elevator}")?;
         }
+        self.edits.iter().try_for_each(|edit| write!(f, " {edit}"))
     }
 }
 
@@ -84,5 +119,15 @@ mod tests {
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["rr+noop", "rr+noop:merge=last", "eevdf+noop", "eevdf+noop:merge=last"]);
         assert_eq!(Contender::cross(&policies, &[]).len(), 2);
+    }
+
+    #[test]
+    fn an_arm_is_edits_and_perhaps_a_policy() {
+        let standard = PolicySpec::parse("cfs").unwrap();
+        let arm = |text| Contender::arm(text, &standard).map(|arm| arm.to_string()).map_err(|why| why.to_string());
+        assert_eq!(arm("base").as_deref(), Ok("cfs"));
+        assert_eq!(arm("redis.nice=-5 cpus=4").as_deref(), Ok("cfs redis.nice=-5 cpus=4"));
+        assert_eq!(arm("a.class=batch eevdf:base_slice=1ms").as_deref(), Ok("eevdf:base_slice=1ms a.class=batch"));
+        assert!(arm("eevdf o1").unwrap_err().contains("names 2 policies"));
     }
 }

@@ -36,6 +36,7 @@ pub mod catalogue;
 #[cfg(feature = "live")]
 pub mod conform;
 mod contender;
+mod edit;
 mod fidelity;
 mod kernel;
 mod open;
@@ -61,6 +62,7 @@ mod work;
 
 pub use again::Again;
 pub use contender::Contender;
+pub use edit::Edit;
 pub use goodness_report::Report;
 pub use kernel::own_policy;
 pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};

@@ -2,6 +2,7 @@
 
 use crate::again::Again;
 use crate::contender::Contender;
+use crate::edit;
 use crate::fidelity::fidelity;
 use crate::parallel::each_job;
 use crate::progress::{Progress, Watch};
@@ -92,6 +93,7 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// The first fault, in order of contenders and replications, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
+        self.check_edits()?;
         let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
         let stated = Mutex::new(None);
@@ -109,6 +111,16 @@ impl<'a> Plan<'a> {
         let arms = collected.map(Collected::finish).collect();
         let fidelity: Option<Fidelity> = stated.into_inner().unwrap_or_else(|it| it.into_inner());
         Ok(Runs::new(arms, fidelity, self.source, self.machine, self.drawn()))
+    }
+
+    /// Refuses edits that cannot be, before anything long begins.
+    fn check_edits(&self) -> Result<(), Refusal> {
+        for edits in self.contenders.iter().map(|it| &it.edits).filter(|edits| !edits.is_empty()) {
+            let machine = edit::machine(edits, self.machine)?;
+            let mut work = self.source.build(Replication::of(self.seed, 0).seed, 0);
+            edit::work(edits, &mut work, self.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        }
+        Ok(())
     }
 
     fn drawn(&self) -> Drawn {
@@ -186,8 +198,10 @@ impl<'a> Plan<'a> {
     /// Runs one simulation.
     fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
         let replication = Replication::of(self.seed, job.replication);
-        let machine = replication.machine(self.machine);
+        let edits = &job.contender.edits;
+        let machine = replication.machine(&edit::machine(edits, self.machine)?);
         let mut work = self.source.build(replication.seed, job.replication);
+        edit::work(edits, &mut work, self.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         let remarks = work.remarks.take();
         fits(&work, &machine, self.source)?;
         let tasks = named(&work, self.source);

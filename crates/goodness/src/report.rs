@@ -69,7 +69,7 @@ fn abouts() -> Vec<MetricAbout> {
 }
 
 fn settings(arm: &Arm) -> Vec<Setting> {
-    let Contender { policy, elevator } = &arm.contender;
+    let Contender { policy, elevator, .. } = &arm.contender;
     let of_policy = policy.values().into_iter().flatten();
     let of_policy = of_policy.map(|(name, value)| Setting { name: name.into(), value });
     let of_elevator = elevator.iter().flat_map(|elevator| elevator.values().into_iter().flatten());

@@ -254,6 +254,26 @@ fn a_comparison_of_a_recording_states_its_fidelity_and_writes_a_whole_page() {
 }
 
 #[test]
+fn arms_ask_what_if_and_the_work_as_it_is_comes_first() {
+    let here = folder();
+    let words = ["compare", "mixed-cpu", "--arm", "17502.nice=19", "--arm", "cpus=4", "--runs", "2", "--no-html"];
+    let output = goodness(here.path(), &[&words[..], &["--json", "-"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
+    let policies = report["policies"].as_array().unwrap();
+    let work = |policy: usize, task: u64| {
+        let tasks = policies[policy]["tasks"].as_array().unwrap();
+        tasks.iter().find(|it| it["id"] == task).unwrap()["cpu_time_ns"].as_u64().unwrap()
+    };
+    assert_eq!((policies.len(), policies[0]["is_reference"].as_bool()), (3, Some(true)));
+    assert!(work(1, 17_502) * 4 < work(0, 17_502), "a hog of nice 19 gets less, in the same window");
+    assert!(work(1, 17_501) > work(0, 17_501), "and the other hogs get more");
+    let nobody = goodness(here.path(), &["compare", "mixed-cpu", "--arm", "pyton3.nice=4"]);
+    assert_eq!(nobody.status.code(), Some(2));
+    assert!(text(&nobody.stderr).contains("the nearest is \"python3\""), "{}", text(&nobody.stderr));
+}
+
+#[test]
 fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() {
     let here = folder();
     let output = goodness(here.path(), &["verify", "--json"]);

@@ -1,0 +1,283 @@
+//! Edits: what an arm changes in the work and the machine.
+
+use crate::refusal::Refusal;
+use goodness_core::spelling::suggest;
+use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Span, Task, TaskId, TaskSpec, Workload, WorkloadSource};
+use std::fmt;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// As typed.
+    text: String,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Cpus(u32),
+    Hz(u32),
+    Task { whom: String, change: Change },
+}
+
+/// A change of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Change {
+    Nice(Nice),
+    Class(Class, u8),
+    Slice(Span),
+    Affinity(Vec<CpuId>),
+}
+
+/// Keys of a task that an edit can set.
+const KEYS: [&str; 4] = ["nice", "class", "slice", "affinity"];
+/// Keys of groups, which are not simulated.
+const OF_GROUPS: [&str; 5] = ["weight", "cpu_weight", "cpu_max", "quota", "cpuset"];
+/// Names of classes, as `chrt` has them.
+const CLASSES: [(&str, Class); 5] = [
+    ("normal", Class::Normal),
+    ("batch", Class::Batch),
+    ("idle", Class::Idle),
+    ("fifo", Class::Fifo),
+    ("rr", Class::RoundRobin),
+];
+
+impl Edit {
+    /// An edit as typed: `cpus=4`, `hz=1000`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`. `None` if
+    /// `text` is no edit but a policy.
+    ///
+    /// # Errors
+    /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
+    pub fn parse(text: &str) -> Result<Option<Edit>, Refusal> {
+        let Some((left, value)) = text.split_once('=').filter(|(left, _)| !left.contains(':')) else { return Ok(None) };
+        let what = match (left, left.rsplit_once('.')) {
+            ("cpus", _) => What::Cpus(number(text, value, 1, 65_536)?),
+            ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
+            (_, Some((whom, key))) => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },
+            (_, None) => {
+                let remedy = "write cpus=4, hz=1000, TASK.nice=5 or a policy such as eevdf:base_slice=1ms";
+                return Err(wrong(text, "it names neither a task nor a part of the machine").remedy(remedy));
+            }
+        };
+        Ok(Some(Edit { text: text.into(), what }))
+    }
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Change {
+    fn parse(text: &str, key: &str, value: &str) -> Result<Change, Refusal> {
+        Ok(match key {
+            "nice" => {
+                let nice = value.parse().ok().and_then(Nice::new);
+                Change::Nice(nice.ok_or_else(|| wrong(text, "nice is a number from -20 to 19"))?)
+            }
+            "class" => {
+                let (name, priority) = value.split_once(':').unwrap_or((value, "1"));
+                let known = CLASSES.iter().find(|(known, _)| *known == name);
+                let names = CLASSES.iter().map(|(name, _)| *name);
+                let class = known.ok_or_else(|| wrong(text, "there is no such class").remedy(suggest(name, names)))?.1;
+                Change::Class(class, number(text, priority, 1, 99)? as u8)
+            }
+            "slice" => Change::Slice(Span::parse(value).map_err(|why| wrong(text, &why))?),
+            "affinity" => Change::Affinity(cpus(text, value)?),
+            key if OF_GROUPS.contains(&key) => {
+                let remedy = "change the nice, class, slice or affinity of tasks instead";
+                return Err(wrong(text, "groups, their weights and quotas are not simulated").remedy(remedy));
+            }
+            key => {
+                let known = suggest(key, KEYS.iter().copied());
+                return Err(wrong(text, &format!("a task has no key \"{key}\"")).remedy(known));
+            }
+        })
+    }
+
+    fn apply(&self, task: &mut Task) {
+        match self {
+            Change::Nice(nice) => task.nice = *nice,
+            Change::Class(class, priority) => {
+                task.class = *class;
+                task.rt_priority = if class.is_realtime() { *priority } else { 0 };
+            }
+            Change::Slice(slice) => task.slice = Some(*slice),
+            Change::Affinity(cpus) => task.affinity = CpuSet::of(cpus),
+        }
+    }
+}
+
+fn wrong(text: &str, why: &str) -> Refusal {
+    Refusal::usage(format!("arm \"{text}\": {why}"))
+}
+
+fn number(text: &str, value: &str, low: u32, high: u32) -> Result<u32, Refusal> {
+    let number = value.parse().ok().filter(|n| (low..=high).contains(n));
+    number.ok_or_else(|| wrong(text, &format!("\"{value}\" is no number from {low} to {high}")))
+}
+
+/// A list of CPUs as `taskset` has it: `0,2-3`.
+fn cpus(text: &str, value: &str) -> Result<Vec<CpuId>, Refusal> {
+    let mut list = Vec::new();
+    for part in value.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(text, first, 0, 65_535)?, number(text, last, 0, 65_535)?);
+        list.extend((first..=last).map(CpuId));
+    }
+    if list.is_empty() { Err(wrong(text, "no CPU is named")) } else { Ok(list) }
+}
+
+/// `machine` with `edits`: further CPUs are cores of their own beside CPU 0, of full speed.
+///
+/// # Errors
+/// A machine that cannot be.
+pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refusal> {
+    let mut edited = machine.clone();
+    for edit in edits {
+        let (count, hz) = match edit.what {
+            What::Cpus(count) => (count as usize, edited.hz),
+            What::Hz(hz) => (edited.cpu_count(), hz),
+            What::Task { .. } => continue,
+        };
+        let near = *edited.cpu(CpuId(0));
+        let free = edited.cpu_ids().map(|cpu| edited.cpu(cpu).core + 1).max().unwrap_or_default();
+        let further = (0..).map(|index| goodness_core::Cpu { core: free + index, capacity: 1024, ..near });
+        let cpus = edited.cpu_ids().map(|cpu| *edited.cpu(cpu)).chain(further).take(count).collect();
+        let mut made = Machine::new(&edited.name, cpus, hz).map_err(|why| wrong(&edit.text, &why))?;
+        made.costs = edited.costs.clone();
+        if hz == edited.hz {
+            made.first_tick = edited.first_tick;
+        }
+        edited = made;
+    }
+    Ok(edited)
+}
+
+/// Applies `edits` to `work`, which is that of `source`; the machine it was made for has `before` CPUs, and the one it
+/// runs on has `cpus`.
+///
+/// # Errors
+/// A task that is not there; the nearest name is named.
+pub(crate) fn work(
+    edits: &[Edit],
+    work: &mut Workload,
+    source: &dyn WorkloadSource,
+    (before, cpus): (usize, usize),
+) -> Result<(), Refusal> {
+    if before != cpus {
+        work.tasks.iter_mut().for_each(|spec| move_to(&mut spec.task, before, cpus));
+    }
+    for edit in edits {
+        let What::Task { whom, change } = &edit.what else { continue };
+        let mut found = false;
+        for (index, spec) in work.tasks.iter_mut().enumerate() {
+            if is_meant(whom, spec, source.id_of(TaskId(index as u32))) {
+                change.apply(&mut spec.task);
+                found = true;
+            }
+        }
+        if !found {
+            let near = suggest(whom, work.tasks.iter().map(|spec| spec.name.as_str()));
+            return Err(wrong(&edit.text, &format!("no task is called \"{whom}\"")).remedy(near));
+        }
+    }
+    Ok(())
+}
+
+/// A task that could use every CPU can use every CPU; one that loses its last may run anywhere, as Linux has it.
+fn move_to(task: &mut Task, before: usize, cpus: usize) {
+    let may = |count: usize| (0..count as u32).filter(|cpu| task.affinity.contains(CpuId(*cpu))).count();
+    if may(before) == before || may(cpus) == 0 {
+        task.affinity = CpuSet::All;
+    }
+    task.cpu = CpuId(task.cpu.0 % cpus as u32);
+}
+
+/// Whether `whom`, a thread id or a name with `*` for anything, means the task.
+fn is_meant(whom: &str, spec: &TaskSpec, id: u64) -> bool {
+    whom.parse() == Ok(id) || matches(whom, &spec.name)
+}
+
+/// Whether `name` has the form `pattern`, in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, rest)) => {
+            let Some(left) = name.strip_prefix(before) else { return false };
+            (0..=left.len()).any(|at| left.is_char_boundary(at) && matches(rest, &left[at..]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(text: &str) -> Edit {
+        Edit::parse(text).unwrap_or_else(|why| panic!("{why}")).expect("an edit")
+    }
+
+    #[test]
+    fn policies_are_no_edits_and_edits_name_a_task_or_the_machine() {
+        for policy in ["eevdf", "linux-2.4", "eevdf:base_slice=1.5ms", "o1+cfq:quantum=8"] {
+            assert_eq!(Edit::parse(policy).unwrap(), None, "{policy}");
+        }
+        assert_eq!(edit("cpus=4").what, What::Cpus(4));
+        let nice = Change::Nice(Nice::new(-5).unwrap());
+        assert_eq!(edit("web.1.nice=-5").what, What::Task { whom: "web.1".into(), change: nice });
+        let affinity = Change::Affinity([0, 2, 3].map(CpuId).to_vec());
+        assert_eq!(edit("7.affinity=0,2-3").what, What::Task { whom: "7".into(), change: affinity });
+        assert_eq!(
+            edit("x.class=fifo:50").what,
+            What::Task { whom: "x".into(), change: Change::Class(Class::Fifo, 50) }
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_could() {
+        let cases = [
+            ("redis.nice=-21", "from -20 to 19"),
+            ("redis.nise=1", "nice"),
+            ("redis.class=bach", "batch"),
+            ("web.cpu_max=50ms/100ms", "not simulated"),
+            ("cpus=0", "from 1 to"),
+            ("nice=4", "neither a task nor"),
+            ("x.slice=3", "unit"),
+            ("x.affinity=", "no number"),
+        ];
+        for (text, part) in cases {
+            let why = Edit::parse(text).expect_err(text).to_string();
+            assert!(why.contains(part) && why.contains(text), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_stands_for_all_names_of_its_form() {
+        assert!(matches("worker*", "worker-3") && matches("*er", "worker") && matches("w*k*r", "worker"));
+        assert!(!matches("worker", "worker-3") && !matches("w*k", "worker"));
+    }
+
+    #[test]
+    fn further_cpus_are_cores_and_keep_the_costs() {
+        let mut two = Machine::flat(2, 250).unwrap();
+        two.costs.interrupt = Span(7);
+        let four = machine(&[edit("cpus=4"), edit("hz=1000")], &two).unwrap();
+        assert_eq!((four.cpu_count(), four.hz, four.costs.interrupt), (4, 1000, Span(7)));
+        assert_eq!(four.cpu(CpuId(3)).core, 3);
+        assert_eq!(machine(&[edit("cpus=1")], &four).unwrap().cpu_count(), 1);
+    }
+
+    #[test]
+    fn who_could_run_anywhere_still_can_and_who_loses_its_cpu_may_run_anywhere() {
+        let mut anywhere = Task { affinity: CpuSet::of(&[CpuId(0), CpuId(1)]), cpu: CpuId(1), ..Task::default() };
+        let mut pinned = Task { affinity: CpuSet::of(&[CpuId(1)]), ..Task::default() };
+        let mut kept = pinned.clone();
+        move_to(&mut anywhere, 2, 4);
+        move_to(&mut kept, 2, 4);
+        move_to(&mut pinned, 2, 1);
+        assert_eq!((anywhere.affinity, pinned.affinity), (CpuSet::All, CpuSet::All));
+        assert_eq!(kept.affinity, CpuSet::of(&[CpuId(1)]));
+    }
+}
