@@ -8,7 +8,7 @@ use crate::words::{self, command_line};
 use clap::Args;
 use goodness::{Again, Circumstances, Contender, ElevatorSpec, Plan, PolicySpec, Progress, Work, shipped};
 use goodness_report::Report;
-use goodness_report::model::{self, Details, Verdict};
+use goodness_report::model::{self, Details, Trust, Verdict};
 use std::path::PathBuf;
 
 /// Slices of each policy's first run that the report's timeline keeps.
@@ -30,16 +30,16 @@ Examples:
   goodness compare apache-ab-c32-1cpu --arm ab.nice=5 --arm cpus=4        what if
   goodness compare my.ftrace.gz --json result.json --no-html
 
-Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided (--decide), 4 a checker was violated.")]
+Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided or untrusted (--decide), 4 a checker was violated.")]
 pub struct Compare {
     /// Recording, experiment, rt-app or fio file, or built-in workload.
     pub input: Option<String>,
     /// Policy with settings: eevdf:base_slice=3ms. May be repeated. Default: a standard set.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
-    /// What-if: a change to tasks, machine or policy: redis.nice=-5, 1234.affinity=0-1, worker*.class=batch, x.slice=1ms,
-    /// cpus=4, hz=1000, eevdf:base_slice=700us; several with blanks in between. May be repeated. The work as it is
-    /// ("base") is the reference, unless it is named later.
+    /// What-if: a change to tasks, machine or policy: redis.nice=-5, 1234.affinity=0-1, worker*.class=batch,
+    /// x.slice=1ms, cpus=4, hz=1000, eevdf:base_slice=700us; several with blanks in between. May be repeated. The work
+    /// as it is (base) is the reference and need not be named.
     #[arg(long, value_name = "EDIT…", conflicts_with_all = ["policy", "elevator"])]
     arm: Vec<String>,
     /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
@@ -55,7 +55,7 @@ pub struct Compare {
     /// Metric to rank by (`goodness list metrics`).
     #[arg(long, value_name = "METRIC")]
     rank_by: Option<String>,
-    /// Exit with 3 if the verdict on any policy stays open.
+    /// Exit with 3 if the verdict on any policy stays open or cannot be trusted.
     #[arg(long)]
     decide: bool,
     /// Do not write goodness-report.html.
@@ -147,8 +147,11 @@ pub fn circumstances(input: model::Input, details: Details, again: &dyn Fn(&Agai
     Circumstances { input, details, commit: option_env!("GOODNESS_COMMIT").map(str::to_string), again }
 }
 
-/// Whether some policy's verdict in the metric that ranks is open.
+/// Whether some policy's verdict in the metric that ranks is open, or cannot be trusted.
 fn is_undecided(report: &Report) -> bool {
+    if report.trust.as_ref().is_some_and(Trust::is_untrusted) {
+        return true;
+    }
     let Some(metric) = report.ranked_by() else { return true };
     let verdicts = report.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
     verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))

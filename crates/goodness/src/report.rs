@@ -6,8 +6,8 @@ use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::model::{
-    self, Build, Details, Distribution, EffectRow, Effects, Fidelity, Input, MetricAbout, MetricSummary, PolicyReport,
-    QUANTILES, Report, Setting, TaskIoReport, TaskReport, VsReference,
+    self, Build, Details, Distribution, EffectRow, Effects, Fidelity, FidelityMetric, Input, MetricAbout,
+    MetricSummary, PolicyReport, QUANTILES, Report, Setting, TaskIoReport, TaskReport, Trust, VsReference,
 };
 use goodness_stats::compare::{Comparison, Direction, Settings, compare_family};
 use goodness_stats::factorial;
@@ -59,6 +59,7 @@ impl Runs {
             details: Details { metrics: abouts(), ..details },
             ..Report::default()
         };
+        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by());
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
         report
     }
@@ -91,7 +92,8 @@ fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>
             Better::Higher => Direction::HigherIsBetter,
             Better::Neither => return Vec::new(),
         };
-        let error = fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(|m| m.error);
+        let error =
+            fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(FidelityMetric::factor);
         let settings = Settings { fidelity_error: error, ..Settings::new(direction) };
         let all: Vec<&[Option<f64>]> = arms.iter().map(|arm| arm.values(metric.name)).collect();
         all.split_first().map_or_else(Vec::new, |(first, others)| compare_family(first, others, &settings))

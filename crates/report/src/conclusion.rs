@@ -7,9 +7,18 @@ use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
 const COSTS_SHOWN: usize = 3;
 
 impl Report {
-    /// One or two sentences about the ranking; empty if nothing was compared.
+    /// One or two sentences about the ranking, after a warning if they cannot be trusted; empty if nothing was
+    /// compared.
     #[must_use]
     pub fn conclusion(&self) -> String {
+        let answer = self.answer();
+        match self.trust.as_ref().filter(|trust| trust.is_untrusted() && !answer.is_empty()) {
+            Some(trust) => format!("Untrusted: {}. {answer}", trust.because.join("; ")),
+            None => answer,
+        }
+    }
+
+    fn answer(&self) -> String {
         let Some(metric) = self.ranked_by() else {
             return "Nothing that could rank the policies was measured.".into();
         };
@@ -86,7 +95,7 @@ fn spaced(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Violation, VsReference};
+    use crate::model::{Trust, TrustVerdict, Violation, VsReference};
 
     fn policy(name: &str, p99: f64, versus: Option<(f64, Verdict)>) -> PolicyReport {
         let metric = |name: &str, value: f64, versus: Option<(f64, Verdict)>| MetricSummary {
@@ -126,6 +135,17 @@ mod tests {
         assert_eq!(said, "No policy is better than eevdf in wakeup latency p99.");
         assert_eq!(conclusion(vec![rr]), "");
         assert_eq!(conclusion(Vec::new()), "Nothing that could rank the policies was measured.");
+    }
+
+    #[test]
+    fn what_cannot_be_trusted_says_so_first() {
+        let rr = policy("rr", 9e6, Some((1.5, Verdict::Worse)));
+        let trust = |verdict| Some(Trust { verdict, because: vec!["it is off".into()] });
+        let policies = vec![policy("eevdf", 5.84e6, None), rr];
+        let untrusted = Report { policies, trust: trust(TrustVerdict::Untrusted), ..Report::default() };
+        assert!(untrusted.conclusion().starts_with("Untrusted: it is off. No policy is better"));
+        let trusted = Report { trust: trust(TrustVerdict::Trusted), ..untrusted };
+        assert!(trusted.conclusion().starts_with("No policy is better"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod schedule;
 pub mod table;
 pub mod text;
 pub mod timeline;
+mod trust;
 pub mod verification;
 
 /// Writes them to files that appear whole or not at all.

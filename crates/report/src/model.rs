@@ -31,11 +31,33 @@ pub struct Report {
     pub simulated_ns: u64,
     /// Fidelity of the replay to the recording; `None` if the input is no recording.
     pub fidelity: Option<Fidelity>,
+    /// Whether the verdicts can be relied on; `None` if the input is no recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
     /// Policies in the requested order.
     pub policies: Vec<PolicyReport>,
     /// For people, beyond the schema.
     #[serde(default, skip_serializing_if = "Details::is_empty")]
     pub details: Details,
+}
+
+/// Whether verdicts can be relied on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// The answer.
+    pub verdict: TrustVerdict,
+    /// Reasons against, as sentences.
+    pub because: Vec<String>,
+}
+
+/// An answer to whether verdicts can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrustVerdict {
+    /// The replay keeps its promises where the verdicts rest on them.
+    Trusted,
+    /// It does not.
+    Untrusted,
 }
 
 /// The program that wrote a report.
@@ -362,6 +384,18 @@ pub struct Counted {
 }
 
 impl FidelityMetric {
+    /// By how much the replay is off in either direction, as a factor less 1: 1 for twice and for half the recorded
+    /// value.
+    #[must_use]
+    pub fn factor(&self) -> Option<f64> {
+        match (self.recorded?, self.replayed?) {
+            (recorded, replayed) if recorded > 0.0 && replayed > 0.0 => {
+                Some((replayed / recorded).max(recorded / replayed) - 1.0)
+            }
+            _ => self.error,
+        }
+    }
+
     /// True if the error is within the promise. `None` if nothing is promised or the recording does not contain the
     /// metric. An unknown error breaks the promise.
     #[must_use]
@@ -410,6 +444,7 @@ impl Default for Report {
             runs_per_policy: 0,
             simulated_ns: 0,
             fidelity: None,
+            trust: None,
             policies: Vec::new(),
             details: Details::default(),
         }

@@ -1,0 +1,64 @@
+//! Whether a comparison on a recording can be trusted: the replay must repeat what was recorded.
+
+use crate::figure;
+use crate::model::{Fidelity, FidelityMetric, Trust, TrustVerdict};
+
+/// The metric that each comparison rests on, besides the one that ranks: how much work is done in the recorded window.
+const WORK: &str = "cpu_time";
+
+impl Trust {
+    /// Trust in a ranking by `ranked_by`, given the error of the replay under the policy that recorded. `None` if
+    /// nothing was replayed.
+    #[must_use]
+    pub fn of(fidelity: Option<&Fidelity>, ranked_by: Option<&str>) -> Option<Trust> {
+        let rests_on = |it: &&FidelityMetric| it.name == WORK || Some(it.name.as_str()) == ranked_by;
+        let missed = fidelity?.metrics.iter().filter(rests_on).filter(|it| it.keeps_promise() == Some(false));
+        let because: Vec<String> = missed.map(sentence).collect();
+        let verdict = if because.is_empty() { TrustVerdict::Trusted } else { TrustVerdict::Untrusted };
+        Some(Trust { verdict, because })
+    }
+
+    /// Whether the verdicts must not be relied on.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        self.verdict == TrustVerdict::Untrusted
+    }
+}
+
+fn sentence(metric: &FidelityMetric) -> String {
+    let FidelityMetric { name, recorded, replayed, unit, error, tolerance } = metric;
+    let [recorded, replayed] = [recorded, replayed].map(|value| figure::show(*value, unit));
+    let [error, tolerance] = [error, tolerance].map(|part| figure::percent(*part));
+    let name = name.replace('_', " ");
+    format!("{name} is {recorded} in the recording and {replayed} in its replay: {error} off, {tolerance} promised")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fidelity(name: &str, error: f64) -> Fidelity {
+        let metric = FidelityMetric {
+            name: name.into(),
+            recorded: Some(100.0),
+            replayed: Some(100.0 * (1.0 + error)),
+            error: Some(error),
+            unit: "count".into(),
+            tolerance: Some(0.1),
+        };
+        Fidelity { policy: "eevdf".into(), metrics: vec![metric] }
+    }
+
+    #[test]
+    fn a_missed_bound_of_what_ranks_or_of_the_work_makes_a_verdict_untrusted() {
+        let verdict = |name, error, ranked_by| Trust::of(Some(&fidelity(name, error)), Some(ranked_by)).unwrap();
+        let untrusted = verdict("context_switches", 0.5, "context_switches");
+        assert!(untrusted.is_untrusted());
+        let because = "context switches is 100 in the recording and 150 in its replay: 50 % off, 10 % promised";
+        assert_eq!(untrusted.because, [because]);
+        assert!(verdict(WORK, 0.5, "context_switches").is_untrusted());
+        assert!(!verdict("context_switches", 0.05, "context_switches").is_untrusted());
+        assert!(!verdict("migrations", 0.5, "context_switches").is_untrusted(), "it ranks nothing");
+        assert_eq!(Trust::of(None, None), None, "nothing was replayed");
+    }
+}
