@@ -1,6 +1,6 @@
 //! Parses race files: strict TOML. Errors give file, line and the nearest valid name.
 //!
-//! `docs/race.md` is the reference; `examples/races` has examples.
+//! `docs/race.md` is the reference; `races/` has examples.
 
 mod fields;
 

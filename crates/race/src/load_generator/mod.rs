@@ -6,7 +6,7 @@
 //! when it was sent. Otherwise a stalled server would hide all but one request of the stall (coordinated omission).
 //!
 //! The client's own influence is measured, too: how late it noticed due requests (`client_delay_p99`), and its share of
-//! one CPU (`client_cpu_share`). See `tests/client_alone.rs` for a test against a server that replies from memory.
+//! one CPU (`client_cpu_share`). `tests/load_generator_alone.rs` tests it against a server that replies from memory.
 
 mod connection;
 mod driver;
