@@ -95,7 +95,11 @@ impl List {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(text).collect::<Vec<_>>().join(", "),
+        value => value.to_string(),
+    }
 }
 
 fn print_details(entry: &Value) {

@@ -51,6 +51,10 @@ impl Contender {
         let mut policies = 0;
         for part in text.split_whitespace().filter(|part| *part != BASE) {
             if let Some(edit) = Edit::parse(part)? {
+                if let Some(former) = arm.edits.iter().find(|former| former.sets_as(&edit)) {
+                    let what = format!("arm \"{text}\" has both {former} and {edit}");
+                    return Err(Refusal::usage(what).remedy("leave one out, or make them two arms"));
+                }
                 arm.edits.push(edit);
                 continue;
             }
@@ -129,5 +133,6 @@ mod tests {
         assert_eq!(arm("redis.nice=-5 cpus=4").as_deref(), Ok("cfs redis.nice=-5 cpus=4"));
         assert_eq!(arm("a.class=batch eevdf:base_slice=1ms").as_deref(), Ok("eevdf:base_slice=1ms a.class=batch"));
         assert!(arm("eevdf o1").unwrap_err().contains("names 2 policies"));
+        assert!(arm("a.nice=3 a.nice=5").unwrap_err().contains("both a.nice=3 and a.nice=5"));
     }
 }

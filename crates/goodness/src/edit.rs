@@ -3,6 +3,7 @@
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Span, Task, TaskId, TaskSpec, Workload, WorkloadSource};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// One change.
@@ -60,6 +61,14 @@ impl Edit {
             }
         };
         Ok(Some(Edit { text: text.into(), what }))
+    }
+}
+
+impl Edit {
+    /// Whether both set the same: left of the `=` they read alike.
+    pub(crate) fn sets_as(&self, other: &Edit) -> bool {
+        let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);
+        set(self) == set(other)
     }
 }
 
@@ -179,8 +188,8 @@ pub(crate) fn work(
             }
         }
         if !found {
-            let near = suggest(whom, work.tasks.iter().map(|spec| spec.name.as_str()));
-            return Err(wrong(&edit.text, &format!("no task is called \"{whom}\"")).remedy(near));
+            let names: BTreeSet<&str> = work.tasks.iter().map(|spec| spec.name.as_str()).collect();
+            return Err(wrong(&edit.text, &format!("no task is called \"{whom}\"")).remedy(suggest(whom, names)));
         }
     }
     Ok(())

@@ -5,10 +5,11 @@ use super::recording::recover_work;
 use super::text::sha256;
 use super::{OpenOptions, block, recorded_by};
 use crate::progress::Watch;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, See};
 use crate::shipped;
 use crate::work::Work;
 use goodness_trace::Recording;
+use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
 /// A trace of scheduling, or else of block I/O.
@@ -29,6 +30,11 @@ pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<W
 
 /// A trace of scheduling.
 pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
+    let is_model = WORKLOADS.iter().any(|model| Some(model.name) == text.split(':').next());
+    if is_model && !Path::new(text).exists() {
+        let what = format!("\"{text}\" is a built-in workload; only a recording can be held against its replay");
+        return Err(Refusal::usage(what).remedy("name a recording").see(See::WorkloadsAndRecordings));
+    }
     let held = Held::of(text, watch)?;
     let found = held.recording().map_err(|why| refusal(&why))?;
     recording(&held, &found, options)
