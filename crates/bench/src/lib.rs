@@ -21,6 +21,7 @@ pub mod pattern;
 pub mod quanta;
 pub mod requests;
 pub mod table;
+pub mod text;
 pub mod verbs;
 
 use goodness_core::Machine;
@@ -32,6 +33,28 @@ pub struct Size {
     pub tasks: usize,
     /// CPUs of the machine.
     pub cpus: usize,
+}
+
+impl Size {
+    /// Every number of tasks on every number of CPUs.
+    ///
+    /// # Errors
+    /// The first number out of range, in a sentence that begins with `tasks` or `cpus`.
+    pub fn all(tasks: &[usize], cpus: &[usize]) -> Result<Vec<Size>, String> {
+        let mut sizes = Vec::new();
+        for &cpus in cpus {
+            for &tasks in tasks {
+                if !(1..=10_000_000).contains(&tasks) {
+                    return Err(format!("tasks {tasks} is outside 1 ..= 10000000"));
+                }
+                if !(1..=65_536).contains(&cpus) {
+                    return Err(format!("cpus {cpus} is outside 1 ..= 65536"));
+                }
+                sizes.push(Size { tasks, cpus });
+            }
+        }
+        Ok(sizes)
+    }
 }
 
 /// The machine of a size: cores of 2 threads, caches of 8 CPUs, nodes of 64, HZ 1000, no costs.

@@ -95,6 +95,50 @@ pub fn row(policy: &PolicySpec, size: Size, budget: Duration, decisions: u64, pa
     })
 }
 
+/// A row for each policy and size, as [`row`]; calls `tell` after each.
+///
+/// # Errors
+/// As [`row`].
+pub fn rows(
+    policies: &[PolicySpec],
+    sizes: &[Size],
+    budget: Duration,
+    decisions: u64,
+    pattern: Pattern,
+    tell: &dyn Fn(),
+) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for policy in policies {
+        for size in sizes {
+            rows.push(row(policy, *size, budget, decisions, pattern)?);
+            tell();
+        }
+    }
+    Ok(rows)
+}
+
+/// A row for each elevator and number of waiting requests, as [`request_row`]; calls `tell` after each.
+///
+/// # Errors
+/// As [`request_row`], with the elevator.
+pub fn request_rows(
+    elevators: &[ElevatorSpec],
+    waiting: &[u32],
+    budget: Duration,
+    requests: u64,
+    tell: &dyn Fn(),
+) -> Result<Vec<RequestRow>, String> {
+    let mut rows = Vec::new();
+    for elevator in elevators {
+        for waiting in waiting {
+            let row = request_row(elevator, *waiting, budget, requests);
+            rows.push(row.map_err(|sentence| format!("{elevator}: {sentence}"))?);
+            tell();
+        }
+    }
+    Ok(rows)
+}
+
 /// Rounds to one decimal; no clock is better.
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0

@@ -3,13 +3,14 @@
 mod elevators;
 
 use crate::failure::{Failure, exit};
+use crate::input::span;
 use crate::output;
 use crate::progress;
 use clap::{Args, ValueEnum};
 use goodness::PolicySpec;
 use goodness_bench::Size;
 use goodness_bench::pattern::Pattern;
-use goodness_bench::table::{self, Missing, Row};
+use goodness_bench::{table, text};
 use goodness_core::Span;
 use std::time::Duration;
 
@@ -89,92 +90,26 @@ impl Bench {
         if !self.elevator.is_empty() {
             return elevators::run(self);
         }
-        let sizes = self.sizes()?;
-        let policies = self.policies()?;
+        let sizes = Size::all(&self.tasks, &self.cpus).map_err(|why| Failure::usage(format!("--{why}")))?;
+        let policies: Vec<PolicySpec> = match self.policy.is_empty() {
+            true => PolicySpec::all(&["all".into()])?,
+            false => self.policy.iter().map(|text| PolicySpec::parse(text)).collect::<Result<_, _>>()?,
+        };
         let bar = progress::bar((sizes.len() * policies.len()) as u64, "timing");
-        let mut rows = Vec::new();
-        for spec in &policies {
-            for size in &sizes {
-                let row = table::row(spec, *size, budget, self.decisions, self.work.pattern());
-                rows.push(row.map_err(Failure::other)?);
-                bar.inc(1);
-            }
-        }
+        let rows = table::rows(&policies, &sizes, budget, self.decisions, self.work.pattern(), &|| bar.inc(1));
         bar.finish_and_clear();
-        if self.json {
-            say!("{}", serde_json::to_string_pretty(&rows).expect("plain values serialise"));
-        } else {
-            print(&rows);
-        }
+        let rows = rows.map_err(Failure::other)?;
+        output::show(self.json, &rows, |width| text::decisions(&rows, width));
         Ok(exit::OK)
     }
 
     /// Time to spend on each operation.
     fn time(&self) -> Result<Duration, Failure> {
         let text = &self.budget;
-        let budget = Span::parse(text).map_err(|why| Failure::usage(format!("--budget: {why}")))?;
+        let budget = span("--budget", text)?;
         if budget > Span::from_ms(3_600_000) {
             return Err(Failure::usage(format!("--budget {text} is longer than an hour")));
         }
         Ok(Duration::from_nanos(budget.ns().max(1_000_000)))
-    }
-
-    fn sizes(&self) -> Result<Vec<Size>, Failure> {
-        let mut sizes = Vec::new();
-        for &cpus in &self.cpus {
-            for &tasks in &self.tasks {
-                if !(1..=10_000_000).contains(&tasks) {
-                    return Err(Failure::usage(format!("--tasks {tasks} is outside 1 ..= 10000000")));
-                }
-                if !(1..=65_536).contains(&cpus) {
-                    return Err(Failure::usage(format!("--cpus {cpus} is outside 1 ..= 65536")));
-                }
-                sizes.push(Size { tasks, cpus });
-            }
-        }
-        Ok(sizes)
-    }
-
-    fn policies(&self) -> Result<Vec<PolicySpec>, Failure> {
-        if self.policy.is_empty() {
-            return goodness_policies::ALL.iter().map(|about| Ok(PolicySpec::parse(about.name)?)).collect();
-        }
-        self.policy.iter().map(|text| Ok(PolicySpec::parse(text)?)).collect()
-    }
-}
-
-fn print(rows: &[Row]) {
-    let mut table = output::table();
-    table.set_header([
-        "policy",
-        "tasks",
-        "CPUs",
-        "decision ns",
-        "end to end ns",
-        "decisions/s",
-        "bare ns",
-        "vs bare",
-        "examined",
-    ]);
-    for row in rows {
-        let optional = |value: Option<f64>, digits: usize| value.map_or("-".into(), |v| format!("{v:.digits$}"));
-        table.add_row([
-            row.policy.clone(),
-            row.tasks.to_string(),
-            row.cpus.to_string(),
-            format!("{:.1}", row.decision_ns),
-            optional(row.end_to_end_ns, 1),
-            optional(row.decisions_per_s, 0),
-            optional(row.bare_ns, 1),
-            row.vs_bare.map_or("-".into(), |ratio| format!("{ratio:.2}×")),
-            format!("{:.1}", row.effort),
-        ]);
-    }
-    output::align_right(&mut table, 1..9);
-    say!("{table}");
-    for why in [Missing::TooLong, Missing::TooShort] {
-        if rows.iter().any(|row| row.missing == Some(why)) {
-            say!("\n\"-\": {}.", why.sentence());
-        }
     }
 }

@@ -3,9 +3,8 @@
 use crate::failure::{Failure, exit};
 use crate::{output, progress};
 use clap::Args;
-use goodness::calibrate::{default, meaning, refused, render, surroundings};
-use goodness_core::Span;
-use goodness_play::calibrate::{Figure, Found, STEPS, measure};
+use goodness::calibrate::{render, surroundings, text};
+use goodness_play::calibrate::{STEPS, measure};
 use goodness_report::atomic;
 use std::path::PathBuf;
 
@@ -49,25 +48,10 @@ impl Calibrate {
             None => say!("{}", file.trim_end()),
             Some(path) => {
                 atomic::write(path, file.as_bytes()).map_err(Failure::usage)?;
-                print(&found);
+                say!("{}", text(&found, output::columns()));
                 say!("\nwrote {0}; use it with --machine {0}", path.display());
             }
         }
         Ok(exit::OK)
-    }
-}
-
-fn print(found: &Found) {
-    let span = |ns: u64| Span(ns).to_string();
-    let mut table = output::table();
-    table.set_header(["figure", "median", "a quarter below", "a quarter above", "times", "meaning"]);
-    for Figure { key, sample } in &found.figures {
-        let (median, low, high) = (span(sample.median), span(sample.low), span(sample.high));
-        table.add_row([key, median.as_str(), &low, &high, &sample.count.to_string(), meaning(key)]);
-    }
-    output::align_right(&mut table, 1..5);
-    say!("{table}");
-    for (key, why) in refused(found) {
-        say!("  {key} is left out: {why}; its default is {}", default(key));
     }
 }

@@ -3,12 +3,11 @@
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::Outputs;
-use crate::watching::Watching;
+use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::{Again, Circumstances, Contender, ElevatorSpec, Plan, PolicySpec, Progress, Work, shipped};
-use goodness_report::Report;
-use goodness_report::model::{self, Details, Trust, Verdict};
+use goodness::{Again, Circumstances, Contender, Plan, Work, check_names, shipped};
+use goodness_report::model::{self, Details};
 use std::path::PathBuf;
 
 /// Slices of each policy's first run that the report's timeline keeps.
@@ -89,8 +88,7 @@ impl Compare {
         check_names(&self.policy, &self.elevator)?;
         let input = self.options.words(named);
         let said = |refusal| words::failure(&refusal, &input);
-        let watching = Watching::new();
-        let watch = |progress: Progress| watching.tell(progress);
+        let watch = watch();
         let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
         let mut runs = self.plan(&work, &outputs)?.run(&watch).map_err(said)?;
         self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
@@ -104,34 +102,17 @@ impl Compare {
         outputs.deliver(&report, &runs.take_timelines())?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
-            None if self.decide && is_undecided(&report) => Ok(exit::INCONCLUSIVE),
+            None if self.decide && report.is_undecided() => Ok(exit::INCONCLUSIVE),
             None => Ok(exit::OK),
         }
     }
 
-    /// Each policy with each elevator.
-    fn field(&self, work: &Work) -> Result<Vec<Contender>, Failure> {
-        let policies = match self.policy.is_empty() {
-            true => work.standard_policies()?,
-            false => self.policy.iter().map(|text| PolicySpec::parse(text)).collect::<Result<_, _>>()?,
-        };
-        Ok(Contender::cross(&policies, &work.elevators(&self.elevator)?))
-    }
-
-    /// The arms; the work as it is comes first unless an arm says where it is.
-    fn arms(&self, work: &Work) -> Result<Vec<Contender>, Failure> {
-        let standard = work.standard_policy()?;
-        let base = Contender::policy(standard.clone());
-        let mut arms: Vec<Contender> =
-            self.arm.iter().map(|text| Contender::arm(text, &standard)).collect::<Result<_, _>>()?;
-        if !arms.contains(&base) {
-            arms.insert(0, base);
-        }
-        Ok(arms)
-    }
-
     fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
-        let contenders = if self.arm.is_empty() { self.field(work)? } else { self.arms(work)? };
+        let contenders = if self.arm.is_empty() {
+            work.contenders(&self.policy, &self.elevator)?
+        } else {
+            Contender::arms(&self.arm, &work.standard_policy()?)?
+        };
         Ok(Plan {
             seed: self.seed,
             runs: self.runs,
@@ -145,27 +126,4 @@ impl Compare {
 /// Parts of a report that do not come from the runs.
 pub fn circumstances(input: model::Input, details: Details, again: &dyn Fn(&Again) -> String) -> Circumstances<'_> {
     Circumstances { input, details, commit: option_env!("GOODNESS_COMMIT").map(str::to_string), again }
-}
-
-/// Whether some policy's verdict in the metric that ranks is open, or cannot be trusted.
-fn is_undecided(report: &Report) -> bool {
-    if report.trust.as_ref().is_some_and(Trust::is_untrusted) {
-        return true;
-    }
-    let Some(metric) = report.ranked_by() else { return true };
-    let verdicts = report.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
-    verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
-}
-
-/// Rejects invalid policies and elevators before a long input is read.
-///
-/// # Errors
-/// The first such name or setting.
-pub fn check_names<'a>(
-    policies: impl IntoIterator<Item = &'a String>,
-    elevators: impl IntoIterator<Item = &'a String>,
-) -> Result<(), Failure> {
-    policies.into_iter().try_for_each(|text| PolicySpec::parse(text).map(drop))?;
-    elevators.into_iter().try_for_each(|text| ElevatorSpec::parse(text).map(drop))?;
-    Ok(())
 }

@@ -1,19 +1,15 @@
 //! `goodness conform`: compares the simulator with the running kernel.
 
 use crate::failure::{Failure, exit};
-use crate::watching::Watching;
+use crate::watching::watch;
 use crate::words::{self, quoted};
 use crate::{output, play};
 use clap::Args;
-use goodness::conform::{Decisions, Scenario, Told};
+use goodness::conform::{Loaded, Scenario, Told};
 use goodness::play::Part;
-use goodness::{OpenOptions, PolicySpec, Progress, Work, own_policy};
-use goodness_core::Span;
-use goodness_play::{PlayClass, Played};
-use goodness_report::atomic;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use goodness::{OpenOptions, PolicySpec, running_policy};
+use goodness_play::PlayClass;
+use std::path::PathBuf;
 
 /// Simulate a scenario, play it on the running kernel, and compare the two.
 ///
@@ -67,12 +63,14 @@ impl Conform {
     pub fn run(&self) -> Result<u8, Failure> {
         output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(play::length).transpose()?;
-        let watching = Watching::new();
-        let watch = |progress: Progress| watching.tell(progress);
+        let watch = watch();
         let work = goodness::open(&self.input, &OpenOptions::default(), &watch)?;
         let policy = self.policy()?;
-        let (played, decisions) =
-            if self.live { self.play_live(&policy)? } else { (self.play(&work, duration)?, None) };
+        let (played, decisions) = if self.live {
+            self.loaded(&policy)?.play(&mut |line| eprintln!("{line}"))?
+        } else {
+            (Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(&work)?, None)
+        };
         if let Some(signal) = played.interrupted_by {
             return Err(Failure::other(format!("the play was ended by signal {signal}; nothing was compared")));
         }
@@ -95,10 +93,8 @@ impl Conform {
             found: &found,
         };
         let document = format!("{:#}\n", told.document());
-        if let Some(path) = self.file() {
-            atomic::write(path, document.as_bytes()).map_err(Failure::other)?;
-        }
-        if self.json.is_some() && self.file().is_none() {
+        output::write(output::file(&self.json), || document.clone())?;
+        if output::is_stdout(&self.json) {
             say!("{}", document.trim_end());
         } else {
             say!("{}", told.text(output::columns()).trim_end());
@@ -106,77 +102,20 @@ impl Conform {
         Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
     }
 
-    fn file(&self) -> Option<&Path> {
-        self.json.as_deref().filter(|path| path.as_os_str() != "-")
-    }
-
     /// The requested policy, else the running kernel's own.
     fn policy(&self) -> Result<PolicySpec, Failure> {
         match &self.policy {
             Some(text) => Ok(PolicySpec::parse(text)?),
-            None => {
-                let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-                let own = own_policy(&release).ok_or_else(|| {
-                    Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
-                })?;
-                Ok(PolicySpec::parse(own)?)
-            }
+            None => Ok(running_policy().ok_or_else(|| {
+                Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
+            })?),
         }
     }
 
-    fn play(&self, work: &Work, duration: Option<Span>) -> Result<Played, Failure> {
-        Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(work).map_err(Failure::from)
-    }
-
-    /// Plays under the policy, loaded into the kernel. Also returns the decision latency.
-    fn play_live(&self, policy: &PolicySpec) -> Result<(Played, Option<Decisions>), Failure> {
-        let failed = |what: &str, error: &dyn std::fmt::Display| Failure::other(format!("{what}: {error}"));
-        let folder = tempfile::tempdir().map_err(|error| failed("no scratch folder", &error))?;
-        let (played, status) = (folder.path().join("played.json"), folder.path().join("status.json"));
-        let program = std::env::current_exe().map_err(|error| failed("this program's file is not known", &error))?;
-        let mut command = Command::new(&program);
-        let cpus = governed()?;
-        command.args(["live", &policy.to_string(), "--cpus", &cpus, "--json"]).arg(&status).arg("--").arg(&program);
-        command.arg("play").arg(&self.input).args(["--cpus", &cpus]);
-        command.args(["--seed", &self.seed.to_string(), "--json"]).arg(&played);
-        command.args(self.duration.iter().flat_map(|duration| ["-d", duration]));
-        let ended = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
-        let ended = ended.spawn().and_then(std::process::Child::wait_with_output);
-        told(policy, &ended.map_err(|error| failed("`goodness live` cannot be started", &error))?)?;
-        let read = |path: &Path| -> Result<Value, Failure> {
-            let text = std::fs::read_to_string(path).map_err(|error| failed("the play left no results", &error))?;
-            serde_json::from_str(&text).map_err(|error| failed("the play's results cannot be read", &error))
-        };
-        let document = read(&played)?;
-        let played = serde_json::from_value(document["played"].clone());
-        let played = played.map_err(|error| failed("the play's results cannot be read", &error))?;
-        let latency = &read(&status)?["decision_latency"];
-        let took = |key: &str| latency[key].as_u64().map(Span);
-        Ok((played, took("p50_ns").zip(took("p99_ns")).map(|(p50, p99)| Decisions { p50, p99 })))
-    }
-}
-
-/// CPUs of a loaded policy: all this command may use except the first, which is the daemon's.
-fn governed() -> Result<String, Failure> {
-    let cpus: Vec<String> = goodness_play::playable_cpus().iter().skip(1).map(|cpu| cpu.0.to_string()).collect();
-    match cpus.is_empty() {
-        true => Err(Failure::usage("--live needs two CPUs: the daemon has one, the policy the others")),
-        false => Ok(cpus.join(",")),
-    }
-}
-
-/// Passes on what `goodness live` printed besides its result; its error and exit code become this command's.
-fn told(policy: &PolicySpec, live: &Output) -> Result<(), Failure> {
-    let said = String::from_utf8_lossy(&live.stderr);
-    let (errors, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with("error: "));
-    rest.iter().for_each(|line| eprintln!("{line}"));
-    if live.status.success() {
-        return Ok(());
-    }
-    let why: Vec<&str> = errors.iter().map(|line| line.trim_start_matches("error: ")).collect();
-    match why[..] {
-        [] => Err(Failure::other(format!("`goodness live {policy}` failed ({})", live.status))),
-        _ if live.status.code() == Some(i32::from(exit::USAGE)) => Err(Failure::usage(why.join(" "))),
-        _ => Err(Failure::other(why.join(" "))),
+    /// The play under the policy, loaded into the kernel.
+    fn loaded<'a>(&'a self, policy: &'a PolicySpec) -> Result<Loaded<'a>, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::other(format!("this program's file is not known: {error}")))?;
+        Ok(Loaded { program, policy, input: &self.input, seed: self.seed, duration: self.duration.as_deref() })
     }
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, exit};
 use crate::output;
 use clap::{Args, Subcommand, ValueEnum};
 use goodness_sys::cpu_list::CpuList;
-use goodness_ublk::{ElevateError, Options, Report, Standing, Told};
+use goodness_ublk::{ElevateError, Options, Report, Told, table};
 use std::path::PathBuf;
 
 /// Run an elevator for a real disk: creates a block device on top of a file or a block device (root; ublk).
@@ -115,6 +115,8 @@ impl Elevate {
 
     fn serve(&self) -> Result<u8, Failure> {
         let elevator = self.elevator.as_deref();
+        // On stderr, so that the result alone is on stdout.
+        let mut told = |what: Told| eprintln!("{what}");
         let served = match (self.recover, elevator, &self.backing) {
             (Some(number), elevator, _) => goodness_ublk::recover(number, elevator, &mut told),
             (None, Some(elevator), Some(backing)) => {
@@ -138,60 +140,17 @@ impl Elevate {
     }
 }
 
-/// On stderr, so that the result alone is on stdout.
-fn told(what: Told) {
-    match what {
-        Told::Recovering { device } => {
-            eprintln!("/dev/ublkb{device} lost its server; taking it over, requests that waited go on");
-        }
-        Told::Ready { device, number, is_direct, probe } => {
-            let how = if is_direct { "" } else { ", through the page cache: its file system has no direct I/O" };
-            eprintln!("{} is ready{how}; Ctrl-C or `goodness elevate stop {number}` ends it", device.display());
-            if let Some(probe) = probe {
-                let [direct, through, added] =
-                    [probe.direct_ns, probe.through_ns, probe.added_ns()].map(|ns| ns as f64 / 1e3);
-                eprintln!("a single read: backing {direct:.1} us, device {through:.1} us, so {added:.1} us more");
-            }
-        }
-        Told::InUse { why } => eprintln!("not stopped: {why} A second signal stops it anyway."),
-    }
-}
-
 fn failure(error: ElevateError) -> Failure {
     Failure { code: error.exit_code(), sentence: error.to_string() }
 }
 
 fn show(report: &Report, json: bool) -> Result<u8, Failure> {
-    match json {
-        true => say!("{}", serde_json::to_string_pretty(report).expect("plain values serialise")),
-        false => say!("{report}"),
-    }
+    output::show(json, report, |_| report.to_string());
     Ok(exit::OK)
 }
 
 fn list(json: bool) -> Result<u8, Failure> {
     let devices = goodness_ublk::list().map_err(failure)?;
-    if json {
-        say!("{}", serde_json::to_string_pretty(&devices).expect("plain values serialise"));
-        return Ok(exit::OK);
-    }
-    if devices.is_empty() {
-        say!("no device has an elevator; make one: goodness elevate ELEVATOR FILE");
-        return Ok(exit::OK);
-    }
-    let mut table = output::table();
-    table.set_header(["device", "elevator", "backing", "state", "remedy"]);
-    for it in devices {
-        let state = match it.standing {
-            Standing::Served => format!("served by process {}", it.server),
-            Standing::ServerGone => "server gone, requests wait".into(),
-            Standing::NoDisk => "without a disk".into(),
-            Standing::NotOurs => "another program's".into(),
-        };
-        let words = [it.elevator, it.backing].map(|word| word.unwrap_or_else(|| "unknown".into()));
-        let [elevator, backing] = words;
-        table.add_row([format!("/dev/ublkb{}", it.number), elevator, backing, state, it.remedy.unwrap_or_default()]);
-    }
-    say!("{table}");
+    output::show(json, &devices, |width| table(&devices, width));
     Ok(exit::OK)
 }

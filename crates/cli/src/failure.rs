@@ -1,7 +1,5 @@
 //! Failure of a command: a sentence for stderr and an exit code.
 
-use std::fmt;
-
 /// Exit codes of every command.
 pub mod exit {
     /// All went well.
@@ -39,11 +37,5 @@ impl Failure {
     /// A checker was violated.
     pub fn violated(sentence: impl Into<String>) -> Failure {
         Failure { sentence: sentence.into(), code: exit::VIOLATED }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)
     }
 }

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::words::quoted;
 use goodness::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions};
 use goodness_core::Span;
+#[cfg(feature = "live")]
+use std::time::Duration;
 
 /// Options for reading inputs.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -77,7 +79,6 @@ impl InputOptions {
     /// # Errors
     /// An invalid time.
     pub fn read(&self) -> Result<OpenOptions, Failure> {
-        let cost = self.io_cost.as_deref().map(Span::parse).transpose();
         Ok(OpenOptions {
             machine: self.machine.clone(),
             lenient: self.lenient,
@@ -96,7 +97,7 @@ impl InputOptions {
                 BlockEventsChoice::Issue => BlockEvents::Issue,
             }),
             block_only: self.block_only,
-            io_cost: cost.map_err(|why| Failure::usage(format!("--io-cost: {why}")))?,
+            io_cost: self.io_cost.as_deref().map(|text| span("--io-cost", text)).transpose()?,
         })
     }
 
@@ -122,4 +123,21 @@ impl InputOptions {
         words.extend(switches.into_iter().flatten().map(String::from));
         words.join(" ")
     }
+}
+
+/// The value of an option that takes a time.
+///
+/// # Errors
+/// No time.
+pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
+    Span::parse(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
+}
+
+/// The same, for the operating system.
+///
+/// # Errors
+/// No time.
+#[cfg(feature = "live")]
+pub fn length(option: &str, text: &str) -> Result<Duration, Failure> {
+    Ok(Duration::from_nanos(span(option, text)?.0))
 }

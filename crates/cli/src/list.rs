@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use goodness::catalogue;
-use goodness_core::spelling::suggest;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats,
 /// studies.
@@ -20,8 +20,8 @@ Examples:
 Exit codes: 0 listed, 2 no such entry.")]
 pub struct List {
     /// List to print.
-    #[arg(value_enum, default_value_t = What::Policies)]
-    what: What,
+    #[arg(value_parser = names(), default_value = "policies")]
+    what: String,
     /// Print only the entry of this name, with its tunables.
     name: Option<String>,
     /// Print JSON.
@@ -29,17 +29,25 @@ pub struct List {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    Policies,
-    Elevators,
-    Devices,
-    Workloads,
-    Recordings,
-    Machines,
-    Metrics,
-    Formats,
-    Studies,
+/// The entries of a list.
+type Entries = fn() -> Vec<Value>;
+
+/// Lists by name.
+const LISTS: &[(&str, Entries)] = &[
+    ("policies", catalogue::policies),
+    ("elevators", catalogue::elevators),
+    ("devices", catalogue::devices),
+    ("workloads", catalogue::workloads),
+    ("recordings", catalogue::recordings),
+    ("machines", catalogue::machines),
+    ("metrics", catalogue::metrics),
+    ("formats", catalogue::formats),
+    ("studies", goodness_study::catalogue),
+];
+
+/// Accepts the name of a list.
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(LISTS.iter().map(|(name, _)| *name))
 }
 
 impl List {
@@ -48,77 +56,27 @@ impl List {
     /// # Errors
     /// A name that is not in it.
     pub fn run(&self) -> Result<u8, Failure> {
-        let mut entries = match self.what {
-            What::Policies => catalogue::policies(),
-            What::Elevators => catalogue::elevators(),
-            What::Devices => catalogue::devices(),
-            What::Workloads => catalogue::workloads(),
-            What::Recordings => catalogue::recordings(),
-            What::Machines => catalogue::machines(),
-            What::Metrics => catalogue::metrics(),
-            What::Formats => catalogue::formats(),
-            What::Studies => studies(),
-        };
+        let list = LISTS.iter().find(|(name, _)| *name == self.what);
+        let mut entries = list.map_or_else(Vec::new, |(_, entries)| entries());
         if let Some(name) = &self.name {
-            self.narrow(&mut entries, name)?;
+            entries = vec![catalogue::entry(&entries, name)?];
         }
         if self.json {
-            say!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
+            output::say_json(&entries);
         } else {
             self.print(&entries);
         }
         Ok(exit::OK)
     }
 
-    fn narrow(&self, entries: &mut Vec<Value>, name: &str) -> Result<(), Failure> {
-        if !entries.iter().any(|e| e["name"] == name) {
-            let near = suggest(name, entries.iter().filter_map(|e| e["name"].as_str()));
-            return Err(Failure::usage(format!("\"{name}\" is not in this list; {near}.")));
-        }
-        entries.retain(|e| e["name"] == name);
-        Ok(())
-    }
-
     fn print(&self, entries: &[Value]) {
-        let mut table = output::table();
-        for entry in entries {
-            table.add_row([text(&entry["name"]), text(&entry["summary"])]);
-        }
-        say!("{table}");
+        let mut text = catalogue::table(entries, output::columns());
         if self.name.is_some() {
-            entries.iter().for_each(print_details);
-        } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
-            let what = self.what.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default();
-            say!("\nTunables of one: goodness list {what} NAME");
+            text.extend(entries.iter().map(|entry| catalogue::details(entry, output::columns())));
+        }
+        say!("{text}");
+        if self.name.is_none() && entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
+            say!("\nTunables of one: goodness list {} NAME", self.what);
         }
     }
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(text).collect::<Vec<_>>().join(", "),
-        value => value.to_string(),
-    }
-}
-
-fn print_details(entry: &Value) {
-    for key in ["source", "definition", "unit", "better", "needs", "layer", "how"] {
-        if !entry[key].is_null() {
-            say!("  {key}: {}", text(&entry[key]));
-        }
-    }
-    let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return };
-    let mut table = output::table();
-    table.set_header(["  tunable", "default", "range", "meaning"]);
-    for tunable in tunables {
-        let name = format!("  {}", text(&tunable["name"]));
-        table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
-    }
-    say!("\n{table}");
-}
-
-fn studies() -> Vec<Value> {
-    let entry = |s: &goodness_study::Study| json!({"name": s.name, "summary": s.question, "source": s.source});
-    goodness_study::STUDIES.iter().map(entry).collect()
 }

@@ -1,11 +1,10 @@
 //! `goodness live`: a policy decides for real threads of this machine.
 
 use crate::failure::{Failure, exit};
-use crate::output;
+use crate::{input, output};
 use clap::{Args, Subcommand};
 use goodness::PolicySpec;
-use goodness_core::Span;
-use goodness_sched_ext::{End, LiveError, Options, Replayed, Request, Status};
+use goodness_sched_ext::{End, LiveError, Options, Request, Status, listed, status_table};
 use goodness_sys::cpu_list::CpuList;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -111,7 +110,7 @@ impl Live {
 
     fn begin(&self, policy: &str) -> Result<u8, Failure> {
         let spec = PolicySpec::parse(policy).map_err(Failure::usage)?;
-        if let Some(path) = self.json.as_deref().filter(|path| path.as_os_str() != "-") {
+        if let Some(path) = output::file(&self.json) {
             output::check_file(path)?;
         }
         let options = Options {
@@ -121,24 +120,24 @@ impl Live {
             seed: self.seed,
             command: self.command.clone(),
             pids: self.pid.clone(),
-            duration: self.duration.as_deref().map(|text| length("--duration", text)).transpose()?,
-            poll: self.poll.as_deref().map(|text| length("--poll", text)).transpose()?,
+            duration: self.duration.as_deref().map(|text| input::length("--duration", text)).transpose()?,
+            poll: self.poll.as_deref().map(|text| input::length("--poll", text)).transpose()?,
             log: self.log.clone(),
             ..Options::default()
         };
         let waits = self.command.is_empty();
-        let begun = |status: &Status| {
+        let mut begun = |status: &Status| {
             let cpus = listed(&status.cpus);
             eprintln!("{spec} decides on CPU {cpus}; the daemon has CPU {} (seed {})", status.daemon_cpu, self.seed);
             if waits {
                 eprintln!("end it with Ctrl-C or `goodness live stop`; look at it with `goodness live status`");
             }
         };
-        let mut begun = begun;
         let outcome = goodness_sched_ext::live(&options, &mut begun).map_err(failure)?;
         match &self.json {
+            Some(_) if output::is_stdout(&self.json) => output::say_json(&outcome.status),
             Some(path) => write_json(path, &outcome.status)?,
-            None => eprint!("{}", table(&outcome.status)),
+            None => eprint!("{}", status_table(&outcome.status)),
         }
         Ok(match outcome.end {
             End::Command(how) => how.status(),
@@ -153,20 +152,12 @@ fn replay(log: &Path) -> Result<u8, Failure> {
     if let Some(difference) = found.difference {
         return Err(Failure::other(format!("{}: {} decides otherwise: {difference}", log.display(), found.policy)));
     }
-    let Replayed { policy, inputs, decisions, .. } = found;
-    say!("{policy} decides the same: {decisions} of {decisions} commands on {inputs} inputs");
-    if found.is_cut {
-        say!("the log is cut off; what is missing was not compared");
-    }
+    say!("{found}");
     Ok(exit::OK)
 }
 
 fn write_json(path: &Path, status: &Status) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(status).map_err(|why| Failure::other(why.to_string()))?;
-    if path.as_os_str() == "-" {
-        say!("{text}");
-        return Ok(());
-    }
     goodness_report::atomic::write(path, (text + "\n").as_bytes()).map_err(Failure::usage)
 }
 
@@ -174,85 +165,29 @@ fn failure(error: LiveError) -> Failure {
     Failure { sentence: error.to_string(), code: error.exit_code() }
 }
 
-fn length(option: &str, text: &str) -> Result<Duration, Failure> {
-    Span::parse(text).map(|span| Duration::from_nanos(span.0)).map_err(|e| Failure::usage(format!("{option}: {e}")))
-}
-
-fn listed(cpus: &[u16]) -> String {
-    cpus.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
-}
-
 impl Watching {
     fn run(&self) -> Result<u8, Failure> {
         let mut shown = false;
         loop {
-            let status = match goodness_sched_ext::ask(goodness_sched_ext::SOCKET.as_ref(), Request::Status) {
+            let status = match goodness_sched_ext::status() {
                 Ok(status) => status,
                 // It ended while we looked on.
-                Err(LiveError::NothingLive) if shown => return Ok(exit::OK),
-                Err(LiveError::NothingLive) if goodness_sched_ext::loaded().is_some() => {
-                    let name = goodness_sched_ext::loaded().unwrap_or_default();
-                    return Err(Failure::other(format!("the scheduler \"{name}\" is loaded, but it is none of ours")));
-                }
+                Err(LiveError::NothingLive | LiveError::NotOurs { .. }) if shown => return Ok(exit::OK),
                 Err(error) => return Err(failure(error)),
             };
             if self.json {
-                write_json("-".as_ref(), &status)?;
+                output::say_json(&status);
                 return Ok(exit::OK);
             }
             let terminal = console::Term::stdout();
             if !terminal.is_term() || self.once {
-                say!("{}", table(&status).trim_end());
+                say!("{}", status_table(&status).trim_end());
                 return Ok(exit::OK);
             }
             let _ = terminal.clear_screen();
-            say!("{}\n\nCtrl-C leaves; the policy goes on.", table(&status).trim_end());
+            say!("{}\n\nCtrl-C leaves; the policy goes on.", status_table(&status).trim_end());
             shown = true;
             std::thread::sleep(Duration::from_secs(1));
         }
     }
-}
-
-/// Most tasks listed; the rest is counted.
-const TASKS_SHOWN: usize = 30;
-
-/// The status as a table.
-fn table(status: &Status) -> String {
-    let settings: Vec<String> = status.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let mut text = format!(
-        "{} ({}) on CPU {}, for {}\n{} decisions, {} events, {} commands came too late\n",
-        status.policy,
-        settings.join(","),
-        listed(&status.cpus),
-        goodness_sched_ext::shown(status.elapsed_ns),
-        status.decisions,
-        status.events,
-        status.outdated,
-    );
-    if let Some(latency) = status.decision_latency {
-        let [p50, p99, max] = [latency.p50_ns, latency.p99_ns, latency.max_ns].map(goodness_sched_ext::shown);
-        text += &format!("from event to decision in the kernel: p50 {p50}, p99 {p99}, longest {max}\n");
-    }
-    let mut tasks: Vec<&goodness_sched_ext::TaskTally> = status.tasks.iter().collect();
-    tasks.sort_by_key(|task| std::cmp::Reverse(task.cpu_time_ns));
-    if !tasks.is_empty() {
-        text += "\n   thread  name              nice   share   CPU time     turns   wake-ups\n";
-    }
-    for task in tasks.iter().take(TASKS_SHOWN) {
-        text += &format!(
-            "{:>9}  {:<16}  {:>4}  {:>5.1}%  {:>9}  {:>8}  {:>9}{}\n",
-            task.pid,
-            goodness_report::figure::printable(&task.name),
-            task.nice,
-            goodness_sched_ext::share(task, &status.tasks),
-            goodness_sched_ext::shown(task.cpu_time_ns),
-            task.turns,
-            task.wakeups,
-            if task.is_gone { "  ended" } else { "" },
-        );
-    }
-    if let more @ 1.. = tasks.len().saturating_sub(TASKS_SHOWN) {
-        text += &format!("           and {more} more\n");
-    }
-    text
 }

@@ -38,7 +38,6 @@ mod record;
 mod run;
 mod study;
 mod summarise;
-mod threads;
 mod verify;
 mod watching;
 mod words;
@@ -124,7 +123,7 @@ impl Command {
             self,
             Command::Compare(_) | Command::Run(_) | Command::Verify(_) | Command::Study(_) | Command::Conform(_)
         ) {
-            threads::prepare()?;
+            goodness::threads::prepare()?;
         }
         match self {
             Command::Compare(compare) => compare.run(),

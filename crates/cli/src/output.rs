@@ -1,10 +1,9 @@
 //! Output of results: terminal, JSON, files.
 
 use crate::failure::Failure;
-use comfy_table::Table;
 use goodness::Timelines;
-pub use goodness_report::table::align_right;
 use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +42,7 @@ impl Outputs {
     /// # Errors
     /// A file that cannot be written.
     pub fn deliver(&self, report: &Report, timelines: &[Timeline]) -> Result<(), Failure> {
-        let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        let to_stdout = is_stdout(&self.json);
         if to_stdout {
             say!("{}", json::render(report).trim_end());
         } else {
@@ -52,25 +51,45 @@ impl Outputs {
             say!("{}", text::render(report, width(terminal), colour).trim_end());
         }
         let mut written = Vec::new();
-        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
-            atomic::write(path, json::render(report).as_bytes()).map_err(Failure::other)?;
-            written.push(path);
-        }
-        if let Some(path) = &self.html {
-            atomic::write(path, html::render(report, timelines).as_bytes()).map_err(Failure::other)?;
-            written.push(path);
-        }
+        written.extend(write(file(&self.json), || json::render(report))?);
+        written.extend(write(self.html.as_deref(), || html::render(report, timelines))?);
         if let (Some(path), Some(first)) = (&self.perfetto, timelines.first()) {
             let labels = report.labels();
             let policy = labels.first().map_or("", String::as_str);
             atomic::write_with(path, |out| perfetto::write(first, policy, out)).map_err(Failure::other)?;
             written.push(path);
         }
-        for path in written.iter().filter(|_| !to_stdout) {
-            say!("wrote {}", path.display());
+        if !to_stdout {
+            say_written(&written);
         }
         Ok(())
     }
+}
+
+/// Whether `--json` names standard output.
+pub fn is_stdout(json: &Option<PathBuf>) -> bool {
+    json.as_deref().is_some_and(|path| path.as_os_str() == "-")
+}
+
+/// The file that `--json` names, unless it is standard output.
+pub fn file(json: &Option<PathBuf>) -> Option<&Path> {
+    json.as_deref().filter(|_| !is_stdout(json))
+}
+
+/// Writes the requested file, if one is. Returns its path.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<Option<&Path>, Failure> {
+    if let Some(path) = path {
+        atomic::write(path, text().as_bytes()).map_err(Failure::other)?;
+    }
+    Ok(path)
+}
+
+/// Prints the names of written files.
+pub fn say_written(paths: &[&Path]) {
+    paths.iter().for_each(|path| say!("wrote {}", path.display()));
 }
 
 /// Rejects files that cannot be written, one file for two options, and an output that is the input, before any work is
@@ -79,15 +98,14 @@ impl Outputs {
 /// # Errors
 /// A sentence naming the file.
 pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<(), Failure> {
-    let is_stdout = |path: &Path| path.as_os_str() == "-";
     for (path, option) in asked {
-        if *option != "--json" && path.as_deref().is_some_and(is_stdout) {
+        if *option != "--json" && is_stdout(path) {
             return Err(Failure::usage(format!(
                 "{option} -: only --json goes to standard output; name a file, or ./- for one of that name"
             )));
         }
     }
-    let files = asked.iter().filter_map(|(path, option)| Some((path.as_deref().filter(|p| !is_stdout(p))?, *option)));
+    let files = asked.iter().filter_map(|(path, option)| Some((file(path)?, *option)));
     atomic::check_all(Path::new(input), files).map_err(Failure::usage)
 }
 
@@ -110,9 +128,17 @@ pub fn say(text: std::fmt::Arguments) {
     }
 }
 
-/// A table without lines, as wide as the terminal at most.
-pub fn table() -> Table {
-    goodness_report::table::new(columns())
+/// Prints a value as JSON.
+pub fn say_json(value: &impl Serialize) {
+    say!("{}", serde_json::to_string_pretty(value).expect("plain values serialise"));
+}
+
+/// Prints a value as JSON if `json` is set, else as text for so many columns.
+pub fn show(json: bool, value: &impl Serialize, text: impl FnOnce(u16) -> String) {
+    match json {
+        true => say_json(value),
+        false => say!("{}", text(columns())),
+    }
 }
 
 /// Columns to fill on standard output.

@@ -1,17 +1,16 @@
 //! `goodness play`: runs the work as real threads under the running kernel's scheduler.
 
 use crate::failure::{Failure, exit};
+use crate::input::span;
 use crate::output;
-use crate::watching::Watching;
+use crate::watching::watch;
 use clap::Args;
-use goodness::play::Part;
-use goodness::{OpenOptions, Progress, Work};
-use goodness_core::{CpuId, Span};
-use goodness_play::{PlayClass, Played, PlayedTask};
-use goodness_report::{atomic, figure};
+use goodness::OpenOptions;
+use goodness::play::{Part, document, text};
+use goodness_core::Span;
+use goodness_play::PlayClass;
 use goodness_sys::cpu_list::CpuList;
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Play the work of an experiment as real threads of this machine, under its kernel's scheduler.
 ///
@@ -75,95 +74,21 @@ impl Play {
         output::check(&self.input, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(length).transpose()?;
         let options = OpenOptions { lenient: self.lenient, ..OpenOptions::default() };
-        let watching = Watching::new();
-        let input = goodness::open(&self.input, &options, &|progress: Progress| watching.tell(progress))?;
+        let input = goodness::open(&self.input, &options, &watch())?;
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
-        let cpus = self.cpus.as_ref().map(playable).transpose()?;
+        let cpus = self.cpus.as_ref().map(|CpuList(cpus)| goodness_play::usable(cpus)).transpose();
+        let cpus = cpus.map_err(|why| Failure::usage(format!("--cpus: {why}")))?;
         let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
-        let text = || format!("{}\n", self.document(&played));
-        if let Some(path) = self.file() {
-            atomic::write(path, text().as_bytes()).map_err(Failure::other)?;
-        }
-        if self.json.is_some() && self.file().is_none() {
-            say!("{}", text().trim_end());
+        let written = || format!("{}\n", document(&self.input, self.seed, &played));
+        output::write(output::file(&self.json), written)?;
+        if output::is_stdout(&self.json) {
+            say!("{}", written().trim_end());
         } else {
-            self.print(&played, &input);
+            say!("{}", text(&self.input, self.seed, &played, &input, output::columns()));
         }
         // As a shell has it for a command that a signal ended.
         Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
     }
-
-    /// The file that gets the JSON.
-    fn file(&self) -> Option<&Path> {
-        self.json.as_deref().filter(|path| path.as_os_str() != "-")
-    }
-
-    fn document(&self, played: &Played) -> Value {
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
-        json!({
-            "schema": "goodness.play/1",
-            "input": self.input,
-            "seed": self.seed,
-            "kernel": kernel.as_deref().map(str::trim),
-            "played": played,
-        })
-    }
-
-    fn print(&self, played: &Played, input: &Work) {
-        let cpus: Vec<String> = played.cpus.iter().map(u32::to_string).collect();
-        let class = format!("{}, CPU {}", played.class, cpus.join(","));
-        say!("{} played for {} ({class}), seed {}", self.input, Span(played.measured_ns), self.seed);
-        let mut table = output::table();
-        table
-            .set_header(["task", "nice", "CPU time", "share", "switches", "forced", "wake-ups", "p50", "p99", "worst"]);
-        let mut row = |task: &PlayedTask| {
-            table.add_row([
-                figure::name(&task.name),
-                task.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
-                figure::time(Some(task.cpu_time_ns)),
-                figure::percent(task.share),
-                task.switches.to_string(),
-                task.involuntary_switches.to_string(),
-                task.wakeups.to_string(),
-                figure::time(task.wakeup_latency_p50_ns),
-                figure::time(task.wakeup_latency_p99_ns),
-                figure::time(task.wakeup_latency_max_ns),
-            ]);
-        };
-        played.tasks.iter().for_each(&mut row);
-        output::align_right(&mut table, 1..10);
-        say!("{table}");
-        say!("share: of the time of all CPUs. p50, p99, worst: how late it ran once it could (wake-up latency).");
-        for sentence in remarks(played, input) {
-            say!("note: {sentence}");
-        }
-    }
-}
-
-/// Remarks on the table.
-fn remarks(played: &Played, input: &Work) -> Vec<String> {
-    let mut all = input.details.warnings.clone();
-    let (has, cpus) = (input.machine.cpu_count(), played.cpus.len());
-    if has != cpus {
-        all.push(format!("CPUs of the file's machine: {has}; of this play: {cpus}"));
-    }
-    if !played.watched_in_time {
-        all.push(
-            "without root the measuring thread competes with the tasks; figures may be from some milliseconds past the \
-                end"
-                .into(),
-        );
-    }
-    if !played.outside.is_empty() {
-        let took = played.outside.iter().map(|it| it.cpu_time_ns).sum();
-        let count = played.outside.len();
-        all.push(format!("{count} who are outside in the file took {} of CPU time here", figure::time(Some(took))));
-    }
-    all.extend(played.remarks.iter().cloned());
-    if let Some(signal) = played.interrupted_by {
-        all.push(format!("ended early by signal {signal}"));
-    }
-    all
 }
 
 fn class(choice: ClassChoice) -> PlayClass {
@@ -175,27 +100,10 @@ fn class(choice: ClassChoice) -> PlayClass {
     }
 }
 
-/// CPUs as typed: some that this command may use.
-fn playable(listed: &CpuList) -> Result<Vec<CpuId>, Failure> {
-    let cpus: Vec<CpuId> = listed.0.iter().copied().map(CpuId).collect();
-    let mine = goodness_play::playable_cpus();
-    match cpus.iter().find(|cpu| !mine.contains(cpu)) {
-        None => Ok(cpus),
-        Some(cpu) => {
-            let list: Vec<String> = mine.iter().map(|cpu| cpu.0.to_string()).collect();
-            Err(Failure::usage(format!("--cpus: CPU {} is none of those of this command: {}", cpu.0, list.join(","))))
-        }
-    }
-}
-
 /// A duration as typed.
 ///
 /// # Errors
 /// None at all, or longer than a day.
 pub fn length(text: &str) -> Result<Span, Failure> {
-    let span = Span::parse(text).map_err(|why| Failure::usage(format!("--duration: {why}")))?;
-    if span == Span::ZERO {
-        return Err(Failure::usage("--duration: a play needs some time, such as 5s"));
-    }
-    goodness_work::soundness::duration(span).map_err(|why| Failure::usage(format!("--duration: {why}")))
+    goodness::play::length(span("--duration", text)?).map_err(|why| Failure::usage(format!("--duration: {why}")))
 }

@@ -4,16 +4,13 @@ use crate::failure::{Failure, exit};
 use crate::output;
 use clap::Args;
 use goodness_core::Seed;
-use goodness_core::spelling::suggest;
 use goodness_race::config::{self, RaceFile};
-use goodness_race::engine::{self, Outcome, Plan, Progress, RaceError};
+use goodness_race::engine::{self, Outcome, Plan, Progress};
 use goodness_race::prediction::{self, PredictedMeasure, Predictor};
 use goodness_race::subprocess::Launcher;
-use goodness_race::{arm, load, page, shipped, text};
-use goodness_report::atomic;
-use goodness_work::text_file;
+use goodness_race::{load, page, text};
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Race real servers under different kernel settings: nice, classes, slices, weights, I/O schedulers.
 ///
@@ -46,23 +43,8 @@ pub struct Race {
     dry_run: bool,
 }
 
-fn line(name: &str, what: &str) -> String {
-    format!("  {name:<15} {what}\n")
-}
-
 fn after_help() -> String {
-    let mut help = String::from(
-        "A race file:\n  name = \"nice\"\n  blocks = 20\n\n  [load]\n  use = \"apache-prefork\"\n  connections = 8\n\n\
-         \x20 [[arm]]\n  name = \"as it is\"\n\n  [[arm]]\n  name = \"nice 10\"\n  nice = 10\n  to = \"server\"      # \
-         or \"client\", \"all\"\n\nKeys at the top:\n",
-    );
-    config::KEYS.iter().for_each(|(key, what)| help.push_str(&line(key, what)));
-    help.push_str("\nSettings of an arm:\n");
-    for kind in arm::ALL {
-        help.push_str(&line(kind.key, &format!("{} Example: {} = {}", kind.summary, kind.key, kind.example)));
-    }
-    help.push_str("\nLoads:\n");
-    load::ALL.iter().for_each(|about| help.push_str(&line(about.name, about.summary)));
+    let mut help = text::guide();
     help.push_str(
         "\nExamples:\n  goodness race list\n  goodness race spin-nice\n  goodness race spin-nice --dry-run\n  \
          sudo goodness race my.toml --json my.json --html my.html\n\nExit codes: 0 every comparison is decided, 3 some \
@@ -99,28 +81,14 @@ impl Race {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
-        let outcome = outcome.map_err(failure)?;
+        let outcome = outcome.map_err(|why| Failure { code: why.exit_code(), sentence: why.to_string() })?;
         let predictions = predictor.map_or_else(Vec::new, |predictor| predictor.predict(&file, &outcome));
         self.deliver(&outcome, &predictions)?;
         Ok(if outcome.is_inconclusive() { exit::INCONCLUSIVE } else { exit::OK })
     }
 
     fn read(&self) -> Result<RaceFile, Failure> {
-        let path = Path::new(&self.race);
-        let mut file = match shipped::find(&self.race) {
-            Some(text) if !path.exists() => config::read(&self.race, text).map_err(Failure::usage)?,
-            None if !path.exists() && !self.race.ends_with(".toml") => {
-                let near = suggest(&self.race, shipped::RACES.iter().map(|(name, _)| *name));
-                let name = &self.race;
-                return Err(Failure::usage(format!(
-                    "there is no race and no file \"{name}\"; {near}; see goodness race list"
-                )));
-            }
-            _ => {
-                let text = text_file::read(&self.race, text_file::WORK_MAX).map_err(Failure::usage)?;
-                config::read(&self.race, &text).map_err(Failure::usage)?
-            }
-        };
+        let mut file = config::open(&self.race).map_err(Failure::usage)?;
         file.plan.blocks = self.blocks.unwrap_or(file.plan.blocks);
         file.plan.seed = self.seed.map_or(file.plan.seed, Seed);
         Ok(file)
@@ -128,7 +96,7 @@ impl Race {
 
     fn deliver(&self, outcome: &Outcome, predictions: &[PredictedMeasure]) -> Result<(), Failure> {
         let json = || prediction::json(outcome, predictions);
-        let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        let to_stdout = output::is_stdout(&self.json);
         if to_stdout {
             say!("{}", json());
         } else {
@@ -136,33 +104,17 @@ impl Race {
             say!("{}", shown.trim_end());
         }
         let mut written = Vec::new();
-        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
-            atomic::write(path, format!("{}\n", json()).as_bytes()).map_err(Failure::other)?;
-            written.push(path);
+        written.extend(output::write(output::file(&self.json), || format!("{}\n", json()))?);
+        written.extend(output::write(self.html.as_deref(), || page::render(outcome))?);
+        if !to_stdout {
+            output::say_written(&written);
         }
-        if let Some(path) = &self.html {
-            atomic::write(path, page::render(outcome).as_bytes()).map_err(Failure::other)?;
-            written.push(path);
-        }
-        written.iter().filter(|_| !to_stdout).for_each(|path| say!("wrote {}", path.display()));
         Ok(())
     }
 }
 
-fn failure(why: RaceError) -> Failure {
-    let code = match &why {
-        RaceError::Refused(_) => exit::USAGE,
-        RaceError::Failed(_) => exit::FAILURE,
-        RaceError::Interrupted(signal) => 128 + u8::try_from(*signal).unwrap_or(0),
-    };
-    Failure { sentence: why.to_string(), code }
-}
-
 fn list() {
-    let mut table = output::table();
-    for (name, text) in shipped::RACES {
-        table.add_row([(*name).to_string(), shipped::summary(text)]);
-    }
+    let table = text::shipped(output::columns());
     say!("{table}\n\nRun one: goodness race NAME. What it would change: goodness race NAME --dry-run");
 }
 

@@ -1,15 +1,14 @@
 //! `goodness record`: records this machine's scheduling.
 
 use crate::failure::{Failure, exit};
+use crate::input::length;
 use clap::Args;
-use goodness_core::Span;
-use goodness_record::{Exit, Options, Progress, Recorded, record};
+use goodness_record::{Options, Progress, record};
 use goodness_report::atomic;
 use goodness_sys::cpu_list::CpuList;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Record this machine's scheduling (tracefs; root; Linux).
 ///
@@ -59,7 +58,7 @@ impl Record {
     pub fn run(&self) -> Result<u8, Failure> {
         let options = Options {
             output: atomic::target(&self.output).map_err(Failure::usage)?,
-            duration: self.duration.as_deref().map(length).transpose()?,
+            duration: self.duration.as_deref().map(|text| length("--duration", text)).transpose()?,
             command: self.command.clone(),
             confine_to: self.cpus.clone().map(|CpuList(cpus)| cpus),
             pids: self.pid.clone(),
@@ -72,13 +71,9 @@ impl Record {
         let result = record(&options, &mut |progress| show(&bar, progress));
         bar.finish_and_clear();
         let done = result.map_err(|error| Failure { sentence: error.to_string(), code: error.exit_code() as u8 })?;
-        tell(&done);
+        say!("{done}\n\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
         Ok(if done.exit_code() == 0 { exit::OK } else { done.exit_code() as u8 })
     }
-}
-
-fn length(text: &str) -> Result<Duration, Failure> {
-    Span::parse(text).map(|span| Duration::from_nanos(span.0)).map_err(|e| Failure::usage(format!("--duration: {e}")))
 }
 
 fn show(bar: &ProgressBar, progress: Progress) {
@@ -95,28 +90,4 @@ fn show(bar: &ProgressBar, progress: Progress) {
             bar.set_position(done);
         }
     }
-}
-
-/// Most unreadable facts shown after a recording; under lockdown there is a page of them.
-const UNREADABLE_SHOWN: usize = 3;
-
-fn tell(done: &Recorded) {
-    let seconds = done.duration.as_secs_f64();
-    say!("{}: {} events in {seconds:.2} s, {} bytes", done.path.display(), done.events, done.bytes);
-    match done.lost_events() {
-        0 => say!("no event was lost"),
-        lost => say!("{lost} events were lost; the replay will say what that costs"),
-    }
-    match done.exit {
-        Some(Exit::Code(0)) | None => {}
-        Some(Exit::Code(code)) => say!("the command ended with status {code}"),
-        Some(Exit::Signal(signal)) => say!("the command was killed by signal {signal}"),
-    }
-    for sentence in done.unreadable.iter().take(UNREADABLE_SHOWN) {
-        say!("not recorded: {sentence}");
-    }
-    if let more @ 1.. = done.unreadable.len().saturating_sub(UNREADABLE_SHOWN) {
-        say!("not recorded: {more} more, which the file's header names");
-    }
-    say!("\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
 }

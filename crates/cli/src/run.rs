@@ -1,15 +1,15 @@
 //! `goodness run`: one run of one policy, in detail.
 
-use crate::compare::{check_names, circumstances};
+use crate::compare::circumstances;
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, Outputs};
-use crate::watching::Watching;
+use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::{Contender, Plan, PolicySpec, Progress, Timelines, Work, shipped};
+use goodness::{Contender, Plan, PolicySpec, Timelines, Work, check_names, shipped};
 use goodness_report::model::Details;
-use goodness_report::{Timeline, schedule};
+use goodness_report::schedule;
 
 /// Slices that a detailed run keeps.
 const TIMELINE_CAP: usize = 2_000_000;
@@ -68,17 +68,17 @@ impl Run {
         check_names(&self.policy, &self.elevator)?;
         let input = self.options.words(named);
         let said = |refusal| words::failure(&refusal, &input);
-        let watching = Watching::new();
-        let watch = |progress: Progress| watching.tell(progress);
+        let watch = watch();
         let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
         let mut runs = self.plan(&work)?.run(&watch).map_err(said)?;
         let details = Details { command: Some(command_line()), ..work.details };
         let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
         let timelines = runs.take_timelines();
         self.outputs.deliver(&report, &timelines)?;
-        let quiet = self.outputs.json.as_deref().is_some_and(|p| p.as_os_str() == "-");
+        let quiet = output::is_stdout(&self.outputs.json);
         if let (Some(timeline), false) = (timelines.first(), quiet) {
-            self.print_schedule(timeline, runs.arms[0].decisions);
+            let decisions = runs.arms[0].decisions;
+            say!("{}", schedule::text(timeline, self.timehist, self.map, decisions, output::columns()));
         }
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {}", v.checker, v.message))),
@@ -99,17 +99,5 @@ impl Run {
             timing: self.timing,
             ..Plan::of(work, vec![contender])
         })
-    }
-
-    fn print_schedule(&self, timeline: &Timeline, decisions: u64) {
-        if let Some(count) = self.timehist {
-            say!("\n{}", schedule::history(timeline, count, output::columns()));
-        }
-        if let Some(count) = self.map {
-            say!("\n{}", schedule::map(timeline, count));
-        }
-        if self.timehist.is_none() && self.map.is_none() {
-            say!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", timeline.slices.len());
-        }
     }
 }

@@ -4,12 +4,10 @@ use crate::failure::{Failure, exit};
 use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
+use goodness::catalogue;
 use goodness_core::spelling::nearest;
-use goodness_report::atomic;
-use goodness_study::html::Page;
-use goodness_study::{CustomStudy, Findings, Lab, Published, STUDIES, Sensitivity, Study, custom, sensitivity, text};
-use goodness_work::text_file;
-use serde_json::{Value, json};
+use goodness_study::{Conducted, Conducting, CustomStudy, Lab, Published, STUDIES, Study};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
@@ -47,13 +45,6 @@ pub struct Conduct {
     html: Option<PathBuf>,
 }
 
-/// Results of one study.
-struct Conducted<'a> {
-    study: &'a Study<'a>,
-    findings: Findings,
-    sensitivity: Option<Sensitivity>,
-}
-
 impl Conduct {
     /// Runs the studies and prints the results.
     ///
@@ -80,34 +71,21 @@ impl Conduct {
 
     /// Conducts the study in the file or the folder `path`.
     fn conduct_custom(&self, path: &str) -> Result<u8, Failure> {
-        let file = if Path::new(path).is_dir() { Path::new(path).join("published.toml") } else { path.into() };
-        let named = file.to_string_lossy();
-        let text = text_file::read(&named, text_file::WORK_MAX).map_err(Failure::usage)?;
-        let custom = CustomStudy::read(&named, &text).map_err(Failure::usage)?;
-        let name = custom::name_of(&file);
+        let custom = CustomStudy::open(path).map_err(Failure::usage)?;
         let conduct = |lab: &Lab| custom.conduct(lab);
-        let study = Study {
-            name: &name,
-            question: &custom.question,
-            source: &custom.source,
-            published: &text,
-            parameters: &[],
-            corners: &[],
-            runs: custom.runs,
-            conduct: &conduct,
-        };
+        let study = custom.study(&conduct);
         self.conduct_each(&[study], std::slice::from_ref(&custom.published))
     }
 
     /// Runs `studies`, each with its published numbers.
     fn conduct_each(&self, studies: &[Study], published: &[Published]) -> Result<u8, Failure> {
-        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
+        let to_stdout = output::is_stdout(&self.json);
         self.check_files(studies, to_stdout)?;
         let mut conducted = Vec::new();
         for (study, published) in studies.iter().zip(published) {
             let one = self.conduct(study, published)?;
             if !to_stdout {
-                say!("{}", text::render(one.study, &one.findings, one.sensitivity.as_ref(), output::columns()));
+                say!("{}", one.text(output::columns()));
             }
             conducted.push(one);
         }
@@ -117,7 +95,7 @@ impl Conduct {
 
     /// Refuses files that could not be written, before any work is done.
     fn check_files(&self, studies: &[Study], to_stdout: bool) -> Result<(), Failure> {
-        if let Some(path) = self.json.as_deref().filter(|_| !to_stdout) {
+        if let Some(path) = output::file(&self.json) {
             output::check_file(path)?;
         }
         if to_stdout && self.html.is_none() {
@@ -128,25 +106,18 @@ impl Conduct {
 
     fn conduct<'a>(&self, study: &'a Study<'a>, published: &Published) -> Result<Conducted<'a>, Failure> {
         let bar = progress::counter(study.name.to_string());
-        let tell = |done: u64| bar.set_position(done);
-        let mut lab = Lab::new(study, published, self.seed, &tell);
-        lab.runs = self.runs.unwrap_or(study.runs);
-        let findings = (study.conduct)(&lab).map_err(|e| self.violated(study, &e))?;
-        let sensitivity = match self.quick || study.parameters.is_empty() {
-            true => None,
-            false => Some(sensitivity::search(study, &lab, &findings).map_err(|e| self.violated(study, &e))?),
-        };
+        let conducted = self.how().conduct(study, published, &|done| bar.set_position(done));
         bar.finish_and_clear();
-        Ok(Conducted { study, findings, sensitivity })
+        conducted.map_err(|why| Failure::violated(format!("{why}. Reproduce: {}", self.command(study))))
     }
 
-    fn violated(&self, study: &Study, why: &str) -> Failure {
-        Failure::violated(format!("{why}. Reproduce: {}", self.command(study)))
+    fn how(&self) -> Conducting {
+        Conducting { runs: self.runs, seed: self.seed, quick: self.quick }
     }
 
     /// The command that does it again.
     fn command(&self, study: &Study) -> String {
-        let runs = self.runs.unwrap_or(study.runs);
+        let runs = self.how().runs_of(study);
         let quick = if self.quick { " --quick" } else { "" };
         let name = if self.name == "all" { study.name.into() } else { quoted(&self.name) };
         format!("goodness study {name} --runs {runs} --seed {}{quick}", self.seed)
@@ -154,41 +125,29 @@ impl Conduct {
 
     fn list(&self) {
         if self.json.is_some() {
-            let entry = |s: &Study| json!({"name": s.name, "summary": s.question, "source": s.source});
-            let entries: Vec<Value> = STUDIES.iter().map(entry).collect();
-            return say!("{}", serde_json::to_string_pretty(&entries).expect("plain values serialise"));
+            return output::say_json(&goodness_study::catalogue());
         }
-        let mut table = output::table();
-        for study in STUDIES {
-            table.add_row([study.name, study.question]);
-        }
+        let table = catalogue::table(&goodness_study::catalogue(), output::columns());
         say!("{table}\n\nConduct one: goodness study NAME");
     }
 
     fn deliver(&self, conducted: &[Conducted], to_stdout: bool) -> Result<(), Failure> {
-        let values: Vec<Value> = conducted.iter().map(|one| self.as_json(one)).collect();
+        let values: Vec<Value> = conducted.iter().map(Conducted::document).collect();
         let whole =
             if self.name == "all" { Value::Array(values) } else { values.into_iter().next().unwrap_or_default() };
         let text = serde_json::to_string_pretty(&whole).expect("plain values serialise");
         if to_stdout {
             say!("{text}");
         } else if let Some(path) = &self.json {
-            atomic::write(path, format!("{text}\n").as_bytes()).map_err(Failure::other)?;
+            output::write(Some(path), || format!("{text}\n"))?;
             say!("wrote {}", path.display());
         }
         if to_stdout && self.html.is_none() {
             return Ok(());
         }
         for one in conducted {
-            let path = self.page_path(one.study);
-            let command = self.command(one.study);
-            let page = Page {
-                study: one.study,
-                findings: &one.findings,
-                sensitivity: one.sensitivity.as_ref(),
-                command: &command,
-            };
-            atomic::write(&path, page.render().as_bytes()).map_err(Failure::other)?;
+            let path = self.page_path(one.study());
+            output::write(Some(&path), || one.page(&self.command(one.study())))?;
             if !to_stdout {
                 say!("wrote {}", path.display());
             }
@@ -203,11 +162,6 @@ impl Conduct {
             Some(path) => path.clone(),
             None => own.into(),
         }
-    }
-
-    fn as_json(&self, one: &Conducted) -> Value {
-        let runs = self.runs.unwrap_or(one.study.runs);
-        one.study.document(&one.findings, one.sensitivity.as_ref(), self.seed, runs)
     }
 }
 

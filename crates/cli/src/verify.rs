@@ -2,13 +2,12 @@
 
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
-use crate::watching::Watching;
+use crate::watching::watch;
 use crate::{output, words};
 use clap::Args;
-use goodness::{Plan, Progress, shipped};
+use goodness::{Plan, shipped};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
 use goodness_report::verification;
-use serde_json::{Value, json};
 
 /// Measure how closely a replay reproduces its recording, metric by metric.
 ///
@@ -56,20 +55,15 @@ impl Verify {
             results.push((trace.clone(), fidelity));
         }
         if self.json {
-            let object = |(trace, fidelity): &(String, Fidelity)| {
-                let mut value = serde_json::to_value(fidelity).expect("plain values serialise");
-                value["trace"] = Value::from(trace.as_str());
-                value
-            };
-            let all: Vec<Value> = results.iter().map(object).collect();
-            let text = serde_json::to_string_pretty(&json!({ "fidelity": all })).expect("plain values serialise");
-            say!("{text}");
+            output::say_json(&verification::document(&results));
         }
         let some = |is: fn(&FidelityMetric) -> bool| results.iter().any(|(_, found)| found.metrics.iter().any(is));
         match self.strict {
-            true if some(misses) => Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md")),
+            true if some(FidelityMetric::misses_promise) => {
+                Err(Failure::other("a metric misses its promised bound; see docs/fidelity.md"))
+            }
             // A verdict was asked for, and the recording does not give one.
-            true if some(is_open) => Ok(exit::INCONCLUSIVE),
+            true if some(FidelityMetric::is_open) => Ok(exit::INCONCLUSIVE),
             _ => Ok(exit::OK),
         }
     }
@@ -80,20 +74,10 @@ impl Verify {
     fn verify(&self, trace: &str) -> Result<(Fidelity, Details), Failure> {
         let input = self.options.words(trace);
         let said = |refusal| words::failure(&refusal, &input);
-        let watching = Watching::new();
-        let watch = |progress: Progress| watching.tell(progress);
+        let watch = watch();
         let work = goodness::open_recording(trace, &self.options.read()?, &watch).map_err(said)?;
         let plan = Plan { seed: self.seed, ..Plan::of(&work, Vec::new()) };
         let runs = plan.run(&watch).map_err(said)?;
         Ok((runs.fidelity.expect("a recording's plan states its error"), work.details))
     }
-}
-
-fn misses(metric: &FidelityMetric) -> bool {
-    metric.keeps_promise() == Some(false)
-}
-
-/// Whether a bound is promised for a metric the recording does not contain.
-fn is_open(metric: &FidelityMetric) -> bool {
-    metric.tolerance.is_some() && metric.keeps_promise().is_none()
 }

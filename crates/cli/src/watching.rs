@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 /// Shows the library's progress: a bar for simulations, and a message when a pipe blocks.
-pub struct Watching(Mutex<Shown>);
+struct Watching(Mutex<Shown>);
 
 /// What is shown on the terminal; empty until something takes long.
 #[derive(Default)]
@@ -17,13 +17,15 @@ struct Shown {
     patience: Option<Patience>,
 }
 
-impl Watching {
-    pub fn new() -> Watching {
-        Watching(Mutex::default())
-    }
+/// Shows progress until it is dropped, for the library's calls.
+pub fn watch() -> impl Fn(Progress) -> ControlFlow<()> + Sync {
+    let watching = Watching(Mutex::default());
+    move |progress: Progress| watching.tell(progress)
+}
 
+impl Watching {
     /// Handles a progress message.
-    pub fn tell(&self, progress: Progress) -> ControlFlow<()> {
+    fn tell(&self, progress: Progress) -> ControlFlow<()> {
         let mut shown = self.0.lock().unwrap_or_else(|it| it.into_inner());
         match progress {
             Progress::Opening(path) => shown.patience = Some(Patience::with(path)),

@@ -3,6 +3,7 @@
 use crate::refusal::Refusal;
 use goodness_core::{Machine, Span};
 use goodness_play::calibrate::{Figure, Found, Neighbours, measure};
+use goodness_report::table;
 use goodness_work::machine::{KEYS, from_table};
 use std::fmt::Write as _;
 
@@ -74,6 +75,23 @@ pub fn render(found: &Found, surroundings: &[String]) -> String {
         let _ = writeln!(file, "# {key} is left out: {why}; its default is {}", default(key));
     }
     file
+}
+
+/// The figures as a table of `width` columns, and the keys left out.
+#[must_use]
+pub fn text(found: &Found, width: u16) -> String {
+    let mut table = table::new(width);
+    table.set_header(["figure", "median", "a quarter below", "a quarter above", "times", "meaning"]);
+    for Figure { key, sample } in &found.figures {
+        let (median, low, high) = (span(sample.median), span(sample.low), span(sample.high));
+        table.add_row([key, median.as_str(), &low, &high, &sample.count.to_string(), meaning(key)]);
+    }
+    table::align_right(&mut table, 1..5);
+    let mut out = table.to_string();
+    for (key, why) in refused(found) {
+        let _ = write!(out, "\n  {key} is left out: {why}; its default is {}", default(key));
+    }
+    out
 }
 
 /// Keys that could not be measured, with reasons.

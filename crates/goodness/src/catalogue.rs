@@ -1,6 +1,9 @@
 //! Lists the registries: each entry is an object with `name` and `summary`, and `tunables` if it has settings.
 
+use crate::refusal::Refusal;
+use goodness_core::spelling::suggest;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 fn tunables(spec: &[goodness_core::Tunable]) -> Value {
     spec.iter()
@@ -128,4 +131,55 @@ pub fn formats() -> Vec<Value> {
 #[must_use]
 pub fn recordings() -> Vec<Value> {
     crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
+}
+
+/// The entry of this name.
+///
+/// # Errors
+/// There is none; the nearest is named.
+pub fn entry(entries: &[Value], name: &str) -> Result<Value, Refusal> {
+    let found = entries.iter().find(|entry| entry["name"] == name).cloned();
+    found.ok_or_else(|| {
+        let near = suggest(name, entries.iter().filter_map(|entry| entry["name"].as_str()));
+        Refusal::usage(format!("\"{name}\" is not in this list; {near}."))
+    })
+}
+
+/// Names and summaries as a table of `width` columns.
+#[must_use]
+pub fn table(entries: &[Value], width: u16) -> String {
+    let mut table = goodness_report::table::new(width);
+    for entry in entries {
+        table.add_row([text(&entry["name"]), text(&entry["summary"])]);
+    }
+    table.to_string()
+}
+
+/// What an entry has besides, one line each, and its settings as a table of `width` columns; each line begins with a
+/// line end.
+#[must_use]
+pub fn details(entry: &Value, width: u16) -> String {
+    let mut out = String::new();
+    for key in ["source", "definition", "unit", "better", "needs", "layer", "how"] {
+        if !entry[key].is_null() {
+            let _ = write!(out, "\n  {key}: {}", text(&entry[key]));
+        }
+    }
+    let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return out };
+    let mut table = goodness_report::table::new(width);
+    table.set_header(["  tunable", "default", "range", "meaning"]);
+    for tunable in tunables {
+        let name = format!("  {}", text(&tunable["name"]));
+        table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
+    }
+    let _ = write!(out, "\n\n{table}");
+    out
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(text).collect::<Vec<_>>().join(", "),
+        value => value.to_string(),
+    }
 }

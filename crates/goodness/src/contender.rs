@@ -27,6 +27,21 @@ impl Contender {
         Contender { policy, elevator: None, edits: Vec::new() }
     }
 
+    /// The arms of a comparison as typed; the work as it is, under `standard`, comes first unless an arm says where it
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Contender::arm`].
+    pub fn arms(typed: &[String], standard: &PolicySpec) -> Result<Vec<Contender>, Refusal> {
+        let base = Contender::policy(standard.clone());
+        let mut arms: Vec<Contender> =
+            typed.iter().map(|text| Contender::arm(text, standard)).collect::<Result<_, _>>()?;
+        if !arms.contains(&base) {
+            arms.insert(0, base);
+        }
+        Ok(arms)
+    }
+
     /// Parses a policy, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.
     ///
     /// # Errors

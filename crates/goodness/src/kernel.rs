@@ -44,6 +44,13 @@ pub fn own_policy(release: &str) -> Option<&'static str> {
     version(release).map(fair_class)
 }
 
+/// The policy of ordinary tasks in the running kernel; `None` when its release is no version.
+#[must_use]
+pub fn running_policy() -> Option<PolicySpec> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    PolicySpec::parse(own_policy(&release)?).ok()
+}
+
 /// Major and minor number of a kernel release.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);

@@ -25,9 +25,9 @@
 //! # }
 //! ```
 //!
-//! The library prints nothing, never exits the process and has no global state. Errors are a [`Refusal`], which a
-//! caller can match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of
-//! threads.
+//! The library prints nothing, never exits the process and has no global state; only `threads::prepare`, which a
+//! program calls once if at all, sets up threads for the whole process. Errors are a [`Refusal`], which a caller can
+//! match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of threads.
 
 mod again;
 #[cfg(feature = "live")]
@@ -57,6 +57,9 @@ mod spec;
 pub mod standard;
 mod standstill;
 mod storage;
+pub mod summary;
+#[cfg(feature = "parallel")]
+pub mod threads;
 mod watchdog;
 mod work;
 
@@ -64,7 +67,7 @@ pub use again::Again;
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::Report;
-pub use kernel::own_policy;
+pub use kernel::{own_policy, running_policy};
 pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};
 pub use plan::{Plan, Timelines};
 pub use progress::{Progress, Watch, unwatched};
@@ -75,5 +78,5 @@ pub use report::Circumstances;
 pub use run::{Named, RunResult};
 pub use runs::{Arm, Runs, check_metric, check_rank};
 pub use simulation::{Run, Trial, run};
-pub use spec::{ElevatorSpec, PolicySpec};
+pub use spec::{ElevatorSpec, PolicySpec, check_names};
 pub use work::Work;

@@ -4,7 +4,10 @@ use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::work::Work;
 use goodness_core::{CpuId, Span, WorkloadSource};
-use goodness_play::{PlayClass, PlayError, Played};
+use goodness_play::{PlayClass, PlayError, Played, PlayedTask};
+use goodness_report::{figure, table};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// The part of an input to play.
 pub struct Part {
@@ -30,6 +33,17 @@ impl Part {
     }
 }
 
+/// A duration that a play can have.
+///
+/// # Errors
+/// None at all, or longer than a day.
+pub fn length(span: Span) -> Result<Span, String> {
+    if span == Span::ZERO {
+        return Err("a play needs some time, such as 5s".into());
+    }
+    goodness_work::soundness::duration(span)
+}
+
 /// An error of the player with the place in the file.
 fn refusal(error: &PlayError, source: &dyn WorkloadSource) -> Refusal {
     let place = match error.task() {
@@ -43,4 +57,74 @@ fn refusal(error: &PlayError, source: &dyn WorkloadSource) -> Refusal {
     } else {
         Refusal::failed(error.to_string()).at(place)
     }
+}
+
+/// The results as JSON, in the schema `goodness.play/1`; `input` as typed.
+#[must_use]
+pub fn document(input: &str, seed: u64, played: &Played) -> Value {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+    json!({
+        "schema": "goodness.play/1",
+        "input": input,
+        "seed": seed,
+        "kernel": kernel.as_deref().map(str::trim),
+        "played": played,
+    })
+}
+
+/// The results as a table of `width` columns with remarks; `input` as typed.
+#[must_use]
+pub fn text(input: &str, seed: u64, played: &Played, work: &Work, width: u16) -> String {
+    let cpus: Vec<String> = played.cpus.iter().map(u32::to_string).collect();
+    let class = format!("{}, CPU {}", played.class, cpus.join(","));
+    let mut table = table::new(width);
+    table.set_header(["task", "nice", "CPU time", "share", "switches", "forced", "wake-ups", "p50", "p99", "worst"]);
+    let mut row = |task: &PlayedTask| {
+        table.add_row([
+            figure::name(&task.name),
+            task.nice.map_or_else(|| "rt".into(), |nice| nice.to_string()),
+            figure::time(Some(task.cpu_time_ns)),
+            figure::percent(task.share),
+            task.switches.to_string(),
+            task.involuntary_switches.to_string(),
+            task.wakeups.to_string(),
+            figure::time(task.wakeup_latency_p50_ns),
+            figure::time(task.wakeup_latency_p99_ns),
+            figure::time(task.wakeup_latency_max_ns),
+        ]);
+    };
+    played.tasks.iter().for_each(&mut row);
+    table::align_right(&mut table, 1..10);
+    let mut out = format!("{input} played for {} ({class}), seed {seed}\n{table}\n", Span(played.measured_ns));
+    out += "share: of the time of all CPUs. p50, p99, worst: how late it ran once it could (wake-up latency).";
+    for sentence in remarks(played, work) {
+        let _ = write!(out, "\nnote: {sentence}");
+    }
+    out
+}
+
+/// Remarks on the table.
+fn remarks(played: &Played, work: &Work) -> Vec<String> {
+    let mut all = work.details.warnings.clone();
+    let (has, cpus) = (work.machine.cpu_count(), played.cpus.len());
+    if has != cpus {
+        all.push(format!("CPUs of the file's machine: {has}; of this play: {cpus}"));
+    }
+    if !played.watched_in_time {
+        all.push(
+            "without root the measuring thread competes with the tasks; figures may be from some milliseconds past the \
+                end"
+                .into(),
+        );
+    }
+    if !played.outside.is_empty() {
+        let took = played.outside.iter().map(|it| it.cpu_time_ns).sum();
+        let count = played.outside.len();
+        all.push(format!("{count} who are outside in the file took {} of CPU time here", figure::time(Some(took))));
+    }
+    all.extend(played.remarks.iter().cloned());
+    if let Some(signal) = played.interrupted_by {
+        all.push(format!("ended early by signal {signal}"));
+    }
+    all
 }

@@ -66,6 +66,18 @@ impl<R: Registry> Spec<R> {
         Ok(spec)
     }
 
+    /// Reads and checks several; `all` stands for every registered one.
+    ///
+    /// # Errors
+    /// As [`Spec::parse`].
+    pub fn all(typed: &[String]) -> Result<Vec<Spec<R>>, Refusal> {
+        let names = typed.iter().flat_map(|text| match text.as_str() {
+            "all" => R::names(),
+            one => vec![one],
+        });
+        names.map(Spec::parse).collect()
+    }
+
     /// All tunables with their effective values.
     ///
     /// # Errors
@@ -134,6 +146,18 @@ impl Registry for Elevators {
     }
 }
 
+/// Rejects invalid policies and elevators before a long input is read.
+///
+/// # Errors
+/// The first such name or setting.
+pub fn check_names<'a>(
+    policies: impl IntoIterator<Item = &'a String>,
+    elevators: impl IntoIterator<Item = &'a String>,
+) -> Result<(), Refusal> {
+    policies.into_iter().try_for_each(|text| PolicySpec::parse(text).map(drop))?;
+    elevators.into_iter().try_for_each(|text| ElevatorSpec::parse(text).map(drop))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +169,14 @@ mod tests {
         assert_eq!(spec.values().unwrap(), [("timeslice", "2ms".to_string())]);
         let spec = ElevatorSpec::parse("noop:merge=last").unwrap();
         assert_eq!(spec.values().unwrap(), [("merge", "last".to_string())]);
+    }
+
+    #[test]
+    fn all_stands_for_every_elevator_and_an_unknown_one_is_refused() {
+        let typed = ["all", "bfq:low_latency=off"].map(String::from);
+        let names = ElevatorSpec::all(&typed).map(|specs| specs.len()).ok();
+        assert_eq!(names, Some(goodness_elevators::ALL.len() + 1));
+        assert!(ElevatorSpec::all(&["nop".into()]).is_err());
     }
 
     #[test]

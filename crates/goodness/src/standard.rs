@@ -1,5 +1,6 @@
 //! Default contenders.
 
+use crate::contender::Contender;
 use crate::refusal::Refusal;
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::work::Work;
@@ -37,6 +38,18 @@ impl Work {
     /// None: the name is registered.
     pub fn standard_policy(&self) -> Result<PolicySpec, Refusal> {
         self.recorded.as_ref().map_or_else(|| PolicySpec::parse(STANDARD_POLICY), |it| Ok(it.policy.clone()))
+    }
+
+    /// Each policy with each elevator, as typed; the default ones where none is named.
+    ///
+    /// # Errors
+    /// As [`PolicySpec::parse`] and [`Work::elevators`].
+    pub fn contenders(&self, policies: &[String], elevators: &[String]) -> Result<Vec<Contender>, Refusal> {
+        let policies = match policies.is_empty() {
+            true => self.standard_policies()?,
+            false => policies.iter().map(|text| PolicySpec::parse(text)).collect::<Result<_, _>>()?,
+        };
+        Ok(Contender::cross(&policies, &self.elevators(elevators)?))
     }
 
     /// The named elevators, or the default ones, for work with disks that leaves the elevator open; none for other

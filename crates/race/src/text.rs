@@ -1,10 +1,11 @@
 //! The results of a race, and what it would do, as text for a terminal.
 
 use crate::cgroup::Hierarchies;
-use crate::config::RaceFile;
+use crate::config::{self, RaceFile};
 use crate::engine::{self, Outcome, Stopped};
 use crate::prediction::{POLICY, PredictedMeasure};
 use crate::sweep::swept_name;
+use crate::{arm, load, shipped};
 use comfy_table::{ColumnConstraint, Table};
 use goodness_report::model::Verdict;
 use goodness_report::{figure, table};
@@ -46,6 +47,35 @@ pub fn plan(file: &RaceFile, width: u16) -> String {
         "goodness-PID-client, and a journal in {}. Nothing was done.",
         goodness_restore::folder().display()
     );
+    out
+}
+
+/// The shipped races as a table of `width` columns.
+#[must_use]
+pub fn shipped(width: u16) -> String {
+    let mut rows = table::new(width);
+    for (name, text) in shipped::RACES {
+        rows.add_row([(*name).to_string(), shipped::summary(text)]);
+    }
+    rows.to_string()
+}
+
+/// An example of a race file, its keys, the settings of an arm, and the loads.
+#[must_use]
+pub fn guide() -> String {
+    let line = |name: &str, what: &str| format!("  {name:<15} {what}\n");
+    let mut out = String::from(
+        "A race file:\n  name = \"nice\"\n  blocks = 20\n\n  [load]\n  use = \"apache-prefork\"\n  connections = 8\n\n\
+         \x20 [[arm]]\n  name = \"as it is\"\n\n  [[arm]]\n  name = \"nice 10\"\n  nice = 10\n  to = \"server\"      # \
+         or \"client\", \"all\"\n\nKeys at the top:\n",
+    );
+    config::KEYS.iter().for_each(|(key, what)| out.push_str(&line(key, what)));
+    out.push_str("\nSettings of an arm:\n");
+    for kind in arm::ALL {
+        out.push_str(&line(kind.key, &format!("{} Example: {} = {}", kind.summary, kind.key, kind.example)));
+    }
+    out.push_str("\nLoads:\n");
+    load::ALL.iter().for_each(|about| out.push_str(&line(about.name, about.summary)));
     out
 }
 

@@ -1,6 +1,6 @@
 //! The ranking: its metric, the order, and the label of each policy.
 
-use crate::model::{Better, MetricSummary, PolicyReport, Report};
+use crate::model::{Better, MetricSummary, PolicyReport, Report, Trust, Verdict};
 use std::cmp::Ordering;
 
 /// Default ranking metrics, in order of preference: those users notice first.
@@ -48,6 +48,17 @@ impl Report {
     #[must_use]
     pub fn is_measured(&self, metric: &str) -> bool {
         self.policies.iter().any(|p| p.metric(metric).is_some_and(|m| m.value.is_some()))
+    }
+
+    /// Whether some policy's verdict in the metric that ranks is open, or cannot be trusted.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        if self.trust.as_ref().is_some_and(Trust::is_untrusted) {
+            return true;
+        }
+        let Some(metric) = self.ranked_by() else { return true };
+        let verdicts = self.policies.iter().filter(|p| !p.is_reference).map(|p| p.metric(metric)?.vs_reference);
+        verdicts.into_iter().any(|v| v.is_none_or(|v| v.verdict == Verdict::Inconclusive))
     }
 
     /// The ranking metric: the requested one, else the first measured one of a fixed list, else any with a better

@@ -74,3 +74,17 @@ fn letter(place: usize) -> String {
     let letter = char::from(b'A' + (place % 26) as u8);
     if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
 }
+
+/// The first `slices` as a list and the first `switches` as a map; without either, the number of slices and decisions.
+#[must_use]
+pub fn text(timeline: &Timeline, slices: Option<usize>, switches: Option<usize>, decisions: u64, width: u16) -> String {
+    let list = slices.map(|count| format!("\n{}", history(timeline, count, width)));
+    let map = switches.map(|count| format!("\n{}", map(timeline, count)));
+    match (list, map) {
+        (Some(list), Some(map)) => format!("{list}\n{map}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => {
+            format!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", timeline.slices.len())
+        }
+    }
+}

@@ -2,7 +2,19 @@
 
 use crate::model::{Details, Fidelity};
 use crate::{figure, table};
+use serde_json::{Value, json};
 use std::fmt::Write;
+
+/// The fidelity of replays, each with the name of its recording, as JSON.
+#[must_use]
+pub fn document(results: &[(String, Fidelity)]) -> Value {
+    let object = |(trace, fidelity): &(String, Fidelity)| {
+        let mut value = json!(fidelity);
+        value["trace"] = Value::from(trace.as_str());
+        value
+    };
+    json!({ "fidelity": results.iter().map(object).collect::<Vec<_>>() })
+}
 
 /// The fidelity of one replay, with what was repaired and what is unknown.
 #[must_use]

@@ -22,10 +22,11 @@
 //! seeds), or an `order` of policies, smallest first. The input may be left out where there is one only.
 
 use crate::published::{self, Says};
-use crate::{Against, Estimate, Findings, Lab, Number, Published, Row, Run, Trial};
+use crate::{Against, Conduct, Estimate, Findings, Lab, Number, Published, Row, Run, Study, Trial};
 use goodness::{OpenOptions, PolicySpec, Refusal, Work, unwatched};
 use goodness_core::spelling::suggest;
 use goodness_observe::METRICS;
+use goodness_work::text_file;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,6 +37,10 @@ const RUNS: u32 = 5;
 
 /// A custom study.
 pub struct CustomStudy {
+    /// Name: that of its file, or of its folder if the file has the standard name.
+    pub name: String,
+    /// Its file's text.
+    pub text: String,
     /// Question.
     pub question: String,
     /// The document.
@@ -123,7 +128,33 @@ impl CustomStudy {
             let note = number.measure.as_ref().and_then(|measure| measure.note.clone()).unwrap_or_default();
             asked.push(Asked { place, key: number.key.clone(), how, note });
         }
-        Ok(CustomStudy { question, source, runs, published, conclusion, inputs, asked })
+        let (name, text) = (name_of(Path::new(file)), text.to_string());
+        Ok(CustomStudy { name, text, question, source, runs, published, conclusion, inputs, asked })
+    }
+
+    /// Reads the study in a file, or in the `published.toml` of a folder.
+    ///
+    /// # Errors
+    /// As [`CustomStudy::read`]; a file that cannot be read.
+    pub fn open(path: &str) -> Result<CustomStudy, String> {
+        let file = if Path::new(path).is_dir() { Path::new(path).join("published.toml") } else { path.into() };
+        let named = file.to_string_lossy();
+        CustomStudy::read(&named, &text_file::read(&named, text_file::WORK_MAX)?)
+    }
+
+    /// The study in the form of the built-in ones; `conduct` is to call [`CustomStudy::conduct`].
+    #[must_use]
+    pub fn study<'a>(&'a self, conduct: Conduct<'a>) -> Study<'a> {
+        Study {
+            name: &self.name,
+            question: &self.question,
+            source: &self.source,
+            published: &self.text,
+            parameters: &[],
+            corners: &[],
+            runs: self.runs,
+            conduct,
+        }
     }
 
     /// Runs the study and compares with the published numbers.
@@ -141,8 +172,7 @@ impl CustomStudy {
 }
 
 /// Name of a study: that of its file, or of its folder if the file has the standard name.
-#[must_use]
-pub fn name_of(file: &Path) -> String {
+fn name_of(file: &Path) -> String {
     let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
     let folder = full.parent().and_then(Path::file_name).filter(|_| full.ends_with("published.toml"));
     folder.or(full.file_stem()).unwrap_or_default().to_string_lossy().into_owned()

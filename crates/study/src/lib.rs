@@ -5,6 +5,7 @@
 //! verdicts depend on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
+mod conducting;
 pub mod custom;
 mod dbload_2006;
 mod ezolt_1999;
@@ -22,6 +23,7 @@ pub mod text;
 mod travis_1998;
 pub mod verdict;
 
+pub use conducting::{Conducted, Conducting};
 pub use custom::CustomStudy;
 pub use goodness_report::chart::{self, Chart, Line, Point};
 pub use lab::{Lab, Run, Trial};
@@ -122,6 +124,13 @@ pub const STUDIES: &[Study<'static>] = &[
     panasyuk_2009::STUDY,
     fio_mixed::STUDY,
 ];
+
+/// The studies as a list: each entry is an object with `name`, `summary` and `source`.
+#[must_use]
+pub fn catalogue() -> Vec<Value> {
+    let entry = |study: &Study| json!({"name": study.name, "summary": study.question, "source": study.source});
+    STUDIES.iter().map(entry).collect()
+}
 
 /// The study called `name`.
 #[must_use]

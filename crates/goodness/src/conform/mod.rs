@@ -1,9 +1,11 @@
 //! Compares a scenario in the simulator with the same scenario on the running kernel.
 
 mod agreement;
+mod loaded;
 mod text;
 
 pub use agreement::{Agreement, Both, Bounds, Row, Worst};
+pub use loaded::Loaded;
 pub use text::Told;
 
 use crate::contender::Contender;

@@ -151,6 +151,22 @@ pub fn playable_cpus() -> Vec<CpuId> {
     sys::affinity_of(0).unwrap_or_default().into_iter().map(CpuId).collect()
 }
 
+/// CPUs by number, if the calling thread may use all of them.
+///
+/// # Errors
+/// One that it may not use, and those it may, in a sentence.
+pub fn usable(numbers: &[u32]) -> Result<Vec<CpuId>, String> {
+    let cpus: Vec<CpuId> = numbers.iter().copied().map(CpuId).collect();
+    let mine = playable_cpus();
+    match cpus.iter().find(|cpu| !mine.contains(cpu)) {
+        None => Ok(cpus),
+        Some(cpu) => {
+            let list: Vec<String> = mine.iter().map(|cpu| cpu.0.to_string()).collect();
+            Err(format!("CPU {} is none of those of this command: {}", cpu.0, list.join(",")))
+        }
+    }
+}
+
 /// Ticks per second of the running kernel, if it reports them.
 #[must_use]
 pub fn ticks_per_second() -> Option<u32> {

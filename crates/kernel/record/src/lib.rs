@@ -18,6 +18,7 @@ mod pages;
 mod participants;
 mod save;
 mod session;
+mod summary;
 mod tasks;
 mod text;
 pub mod tracefs;

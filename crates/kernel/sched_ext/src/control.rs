@@ -1,6 +1,7 @@
 //! The daemon's control socket, for `live status` and `live stop`: one word in, one line of JSON out.
 
 use super::error::LiveError;
+use super::kernel::loaded;
 use super::outcome::Status;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -92,6 +93,17 @@ impl Drop for Control {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// The status of what runs live on this machine.
+///
+/// # Errors
+/// As [`ask`]; [`LiveError::NotOurs`] if no daemon listens and a scheduler is loaded nevertheless.
+pub fn status() -> Result<Status, LiveError> {
+    ask(SOCKET.as_ref(), Request::Status).map_err(|error| match (error, loaded()) {
+        (LiveError::NothingLive, Some(name)) => LiveError::NotOurs { name },
+        (error, _) => error,
+    })
 }
 
 /// Sends a request to the daemon at `path` and returns its status. After [`Request::Stop`] it returns when the daemon

@@ -104,6 +104,12 @@ pub enum LiveError {
     /// No daemon is running.
     #[error("no policy runs live. Start one: goodness live rr -- COMMAND")]
     NothingLive,
+    /// No daemon is running, and another program's scheduler is loaded.
+    #[error("the scheduler \"{name}\" is loaded, but it is none of ours")]
+    NotOurs {
+        /// Its name.
+        name: String,
+    },
     /// Another system call failed.
     #[error("{what} failed: {source}")]
     System {

@@ -24,13 +24,14 @@ mod session;
 mod shim;
 #[cfg_attr(not(feature = "sched_ext"), allow(dead_code))]
 mod tally;
+mod text;
 #[cfg(feature = "sched_ext")]
 mod watchdog;
 #[cfg(feature = "sched_ext")]
 mod work;
 
 pub use command::{Command, Order};
-pub use control::{Request, SOCKET, ask};
+pub use control::{Request, SOCKET, ask, status};
 #[cfg(feature = "sched_ext")]
 pub use daemon::{live, live_with};
 pub use error::LiveError;
@@ -43,6 +44,7 @@ pub use options::Options;
 pub use outcome::{End, Outcome, Status};
 pub use replay::{Replayed, replay, replay_log};
 pub use tally::{Latency, TaskTally, share, shown};
+pub use text::{listed, status_table};
 
 /// Always fails: this build has no sched_ext.
 ///

@@ -24,6 +24,7 @@ mod record;
 mod report;
 mod server;
 mod tender;
+mod text;
 mod transfers;
 pub mod verify;
 
@@ -32,3 +33,4 @@ pub use error::ElevateError;
 pub use probe::Probe;
 pub use report::{Latency, Report};
 pub use server::{Options, Told, recover, serve};
+pub use text::table;

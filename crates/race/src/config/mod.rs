@@ -6,11 +6,12 @@ mod fields;
 
 use crate::arm::{self, Arm, To};
 use crate::engine::Plan;
-use crate::load;
+use crate::{load, shipped};
 use fields::{Fault, Fields};
 use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Span};
-use std::path::PathBuf;
+use goodness_work::text_file;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A race file, read.
@@ -44,6 +45,22 @@ pub const KEYS: &[(&str, &str)] = &[
 const MOST_BLOCKS: u64 = 1000;
 /// The longest file that is read, in bytes.
 const LONGEST: usize = 1 << 20;
+
+/// The race file of this path, else the shipped race of this name.
+///
+/// # Errors
+/// Neither, or one that cannot be read; one sentence.
+pub fn open(named: &str) -> Result<RaceFile, String> {
+    let path = Path::new(named);
+    match shipped::find(named) {
+        Some(text) if !path.exists() => read(named, text),
+        None if !path.exists() && !named.ends_with(".toml") => {
+            let near = suggest(named, shipped::RACES.iter().map(|(name, _)| *name));
+            Err(format!("there is no race and no file \"{named}\"; {near}; see goodness race list"))
+        }
+        _ => read(named, &text_file::read(named, text_file::WORK_MAX)?),
+    }
+}
 
 /// Parses a race file; messages call it `file`.
 ///

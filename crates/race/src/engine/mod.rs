@@ -114,6 +114,18 @@ pub enum RaceError {
     Interrupted(i32),
 }
 
+impl RaceError {
+    /// Exit code for the command line: 2 if the race cannot be run here, 128 + n after signal n, else 1.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            RaceError::Refused(_) => 2,
+            RaceError::Failed(_) => 1,
+            RaceError::Interrupted(signal) => 128 + u8::try_from(*signal).unwrap_or(0),
+        }
+    }
+}
+
 impl From<LoadError> for RaceError {
     fn from(why: LoadError) -> RaceError {
         RaceError::Failed(why.0)

@@ -1,6 +1,7 @@
-//! Number of parallel simulations: one per core, or `RAYON_NUM_THREADS`, within limits.
+//! Number of parallel simulations: one per core, or `RAYON_NUM_THREADS`, within limits. For programs; a caller with a
+//! thread pool of its own needs none of it.
 
-use crate::failure::Failure;
+use crate::refusal::Refusal;
 use std::num::NonZero;
 
 /// The variable that rayon reads.
@@ -16,12 +17,12 @@ const ALWAYS_ACCEPTED: usize = 64;
 ///
 /// # Errors
 /// The variable is not a number or too large, or threads cannot be created; a sentence.
-pub fn prepare() -> Result<(), Failure> {
+pub fn prepare() -> Result<(), Refusal> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let asked = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
-    let threads = wanted(asked.as_deref(), cores).map_err(Failure::usage)?;
+    let threads = wanted(asked.as_deref(), cores).map_err(Refusal::usage)?;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
-        Failure::other(format!("{threads} threads cannot be started: {error}; set {VARIABLE} to a smaller number"))
+        Refusal::failed(format!("{threads} threads cannot be started: {error}; set {VARIABLE} to a smaller number"))
     })
 }
 
