@@ -6,6 +6,7 @@ mod banned_names;
 mod c_builds;
 mod changelog;
 mod citations;
+mod cli_length;
 mod columns;
 mod file_length;
 mod function_length;
@@ -37,6 +38,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     function_length::RULE,
     file_length::RULE,
+    cli_length::RULE,
     columns::RULE,
     head_comment::RULE,
     banned_names::RULE,
