@@ -32,7 +32,7 @@ pub struct OpenEnds {
 pub enum GoesOn {
     /// It ends for good.
     Never,
-    /// It never blocked, and computes on.
+    /// It never blocked nor woke anybody, and computes on.
     Computing,
     /// With its next lap.
     Itself,
@@ -64,7 +64,7 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
 fn how(drafts: &[Draft], parents: &[Option<usize>], length: Span, at: usize) -> GoesOn {
     let draft = &drafts[at];
     match draft.ops.last().map(|op| op.instruction()) {
-        Some(Instruction::Cut) if !draft.ops.is_empty() && draft.ops.iter().all(|op| is_work(op.instruction())) => {
+        Some(Instruction::Cut) if draft.ops.iter().all(|op| is_work(op.instruction())) && time_of(&draft.ops) > 0 => {
             GoesOn::Computing
         }
         Some(Instruction::Cut) if time_of(&draft.ops) > length.0 / LAPS_MAX => GoesOn::Itself,
@@ -78,9 +78,9 @@ fn how(drafts: &[Draft], parents: &[Option<usize>], length: Span, at: usize) -> 
     }
 }
 
-/// Whether a task that executes `instruction` has not blocked.
+/// Whether `instruction` concerns nobody but the task, which does not block at it.
 fn is_work(instruction: Instruction) -> bool {
-    matches!(instruction, Instruction::Run(_) | Instruction::Post(_) | Instruction::Nice(_) | Instruction::Cut)
+    matches!(instruction, Instruction::Run(_) | Instruction::Nice(_) | Instruction::Cut)
 }
 
 /// Time in ns that a lap of `ops` takes at least, whatever others do.
@@ -135,12 +135,14 @@ mod tests {
             draft(5, Start::Forked, &[run, Instruction::Answer(0), Instruction::Exit]),
             draft(6, now, &[Instruction::Post(2), Instruction::Wait(4), Instruction::Cut]),
             draft(3, now, &[run, Instruction::Cut]),
+            draft(2, now, &[run, Instruction::Post(0), Instruction::Cut]),
+            draft(1, now, &[Instruction::Cut]),
         ];
         let on = going_on(&drafts, Span(100));
         assert_eq!(
             on,
-            [Itself, Forked, Forked, Never, Never, Never, Computing],
-            "the one before the last would go round without letting time pass"
+            [Itself, Forked, Forked, Never, Never, Never, Computing, Itself, Never],
+            "one would go round without letting time pass; who wakes others does so in each lap; one never ran"
         );
         let ends = open_ends(&drafts, &on, &[Span(10), Span(11), Span(12), Span(13)], 2);
         assert_eq!(ends.delays, BTreeMap::from([(1, Span(11)), (2, Span(12))]));
