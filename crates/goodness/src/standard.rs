@@ -43,7 +43,7 @@ impl Work {
     /// Each policy with each elevator, as typed; the default ones where none is named.
     ///
     /// # Errors
-    /// As [`PolicySpec::parse`] and [`Work::elevators`].
+    /// An unknown policy or elevator, or an invalid setting, as [`Work::elevators`] has them.
     pub fn contenders(&self, policies: &[String], elevators: &[String]) -> Result<Vec<Contender>, Refusal> {
         let policies = match policies.is_empty() {
             true => self.standard_policies()?,
