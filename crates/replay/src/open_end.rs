@@ -47,35 +47,37 @@ const LAPS_MAX: u64 = 100_000;
 #[must_use]
 pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     let place: BTreeMap<TaskId, usize> = drafts.iter().enumerate().map(|(place, it)| (it.recorded, place)).collect();
-    let mut parents = vec![None; drafts.len()];
-    for (parent, draft) in drafts.iter().enumerate() {
-        for op in &draft.ops {
+    let mut going_on: Vec<GoesOn> = drafts.iter().map(|draft| by_itself(draft, length)).collect();
+    let mut parents: Vec<usize> = (0..drafts.len()).filter(|at| going_on[*at] == GoesOn::Itself).collect();
+    // From parents to children, so that a trace in which tasks fork each other in a circle, or in a long line, does no
+    // harm.
+    while let Some(parent) = parents.pop() {
+        for op in &drafts[parent].ops {
             if let Instruction::Fork(child) = op.instruction()
-                && let Some(child) = place.get(&TaskId(child))
+                && let Some(&child) = place.get(&TaskId(child))
+                && going_on[child] == GoesOn::Never
+                && ended_after_a_fork(&drafts[child])
             {
-                parents[*child] = Some(parent);
+                going_on[child] = GoesOn::Forked;
+                parents.push(child);
             }
         }
     }
-    (0..drafts.len()).map(|at| how(drafts, &parents, length, at)).collect()
+    going_on
 }
 
-/// How the draft at `at` goes on: nobody forks an ancestor, so the way up ends.
-fn how(drafts: &[Draft], parents: &[Option<usize>], length: Span, at: usize) -> GoesOn {
-    let draft = &drafts[at];
+/// How `draft` goes on without its parent.
+fn by_itself(draft: &Draft, length: Span) -> GoesOn {
+    let time = time_of(&draft.ops);
     match draft.ops.last().map(|op| op.instruction()) {
-        Some(Instruction::Cut) if draft.ops.iter().all(|op| is_work(op.instruction())) && time_of(&draft.ops) > 0 => {
-            GoesOn::Computing
-        }
-        Some(Instruction::Cut) if time_of(&draft.ops) > length.0 / LAPS_MAX => GoesOn::Itself,
-        Some(Instruction::Exit) if draft.start == Start::Forked => {
-            match parents[at].map(|up| how(drafts, parents, length, up)) {
-                Some(GoesOn::Itself | GoesOn::Forked) => GoesOn::Forked,
-                Some(GoesOn::Computing | GoesOn::Never) | None => GoesOn::Never,
-            }
-        }
+        Some(Instruction::Cut) if time > 0 && draft.ops.iter().all(|op| is_work(op.instruction())) => GoesOn::Computing,
+        Some(Instruction::Cut) if time > length.0 / LAPS_MAX => GoesOn::Itself,
         _ => GoesOn::Never,
     }
+}
+
+fn ended_after_a_fork(draft: &Draft) -> bool {
+    draft.start == Start::Forked && draft.ops.last().is_some_and(|op| op.instruction() == Instruction::Exit)
 }
 
 /// Whether `instruction` concerns nobody but the task, which does not block at it.
@@ -147,5 +149,16 @@ mod tests {
         let ends = open_ends(&drafts, &on, &[Span(10), Span(11), Span(12), Span(13)], 2);
         assert_eq!(ends.delays, BTreeMap::from([(1, Span(11)), (2, Span(12))]));
         assert_eq!(ends.unanswered, [true, false]);
+    }
+
+    #[test]
+    fn tasks_that_fork_each_other_in_a_circle_or_a_long_line_do_no_harm() {
+        let run = Instruction::Run(Span(5));
+        let child = |task, forks| draft(task, Start::Forked, &[run, Instruction::Fork(forks), Instruction::Exit]);
+        assert_eq!(going_on(&[child(0, 1), child(1, 0)], Span(100)), [Never, Never]);
+        let mut line: Vec<Draft> = (0..200_000).map(|task| child(task, task + 1)).collect();
+        line[0] = draft(0, Start::Forked, &[Instruction::Sleep(Span(9)), Instruction::Fork(1), Instruction::Cut]);
+        let on = going_on(&line, Span(100));
+        assert_eq!((on[0], on[1], on[199_999]), (Itself, Forked, Forked));
     }
 }
