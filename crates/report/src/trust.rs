@@ -61,4 +61,13 @@ mod tests {
         assert!(!verdict("migrations", 0.5, "context_switches").is_untrusted(), "it ranks nothing");
         assert_eq!(Trust::of(None, None), None, "nothing was replayed");
     }
+
+    #[test]
+    fn a_value_too_low_by_a_factor_is_as_wrong_as_one_too_high_by_it() {
+        let [low, high] = [-0.75, 3.0].map(|error| fidelity("x", error).metrics[0].factor());
+        assert_eq!((low, high), (Some(3.0), Some(3.0)));
+        let nothing =
+            FidelityMetric { recorded: Some(0.0), replayed: Some(0.0), error: Some(0.0), ..FidelityMetric::default() };
+        assert_eq!(nothing.factor(), Some(0.0), "a recorded 0 that is replayed as 0 has no error");
+    }
 }
