@@ -28,8 +28,13 @@ export async function open({ which = "sample", ...options } = {}) {
   page.on("dialog", (d) => { seen.dialogs.push(d.message()); d.dismiss(); });
   await page.goto(`file://${file[which]}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+  await frames(page);
   return { page, seen };
 }
+
+/** Waits until what was asked to be drawn is drawn: drawing happens in the next frame. */
+export const frames = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Text of the inline JSON elements, read from the file, not from the page. */
 function embedded(attribute) {

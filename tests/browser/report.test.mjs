@@ -2,14 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { axeSource, close, file, launch, open, report, slices } from "./browser.mjs";
+import { axeSource, close, file, frames, launch, open, report, slices } from "./browser.mjs";
 
 before(launch);
 after(close);
 
 const picture = (page) => page.evaluate(() => document.querySelector(".timeline canvas").toDataURL());
-const frames = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function press(page, ...keys) {
   for (const key of keys) await page.keyboard.press(key);
