@@ -3,12 +3,13 @@
 use crate::failure::{Failure, exit};
 use crate::watching::watch;
 use crate::words::{self, quoted};
-use crate::{output, play};
+use crate::{live, output, play};
 use clap::Args;
 use goodness::conform::{Loaded, Scenario, Told};
 use goodness::play::Part;
 use goodness::{OpenOptions, PolicySpec, running_policy};
 use goodness_play::PlayClass;
+use goodness_sched_ext::Launcher;
 use std::path::PathBuf;
 
 /// Simulate a scenario, play it on the running kernel, and compare the two.
@@ -67,7 +68,9 @@ impl Conform {
         let work = goodness::open(&self.input, &OpenOptions::default(), &watch)?;
         let policy = self.policy()?;
         let (played, decisions) = if self.live {
-            self.loaded(&policy)?.play(&mut |line| eprintln!("{line}"))?
+            let launcher = Launcher::of_this_program().map_err(live::failure)?;
+            let loaded = Loaded { launcher, policy: &policy, work: &work, seed: self.seed, duration };
+            loaded.play(&mut |status| live::begun(&policy, status, self.seed))?
         } else {
             (Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None }.play(&work)?, None)
         };
@@ -110,12 +113,5 @@ impl Conform {
                 Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
             })?),
         }
-    }
-
-    /// The play under the policy, loaded into the kernel.
-    fn loaded<'a>(&'a self, policy: &'a PolicySpec) -> Result<Loaded<'a>, Failure> {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::other(format!("this program's file is not known: {error}")))?;
-        Ok(Loaded { program, policy, input: &self.input, seed: self.seed, duration: self.duration.as_deref() })
     }
 }

@@ -72,6 +72,9 @@ enum Action {
     Status(Watching),
     /// End the policy that runs live.
     Stop,
+    /// Run live as the messages on standard input say.
+    #[command(hide = true)]
+    Daemon,
     /// Check that the decisions of a log follow from its policy; exit 1 and the first difference if not.
     Replay {
         /// A file that `live --log` wrote.
@@ -104,6 +107,7 @@ impl Live {
                 Ok(exit::OK)
             }
             Some(Action::Replay { log }) => replay(log),
+            Some(Action::Daemon) => goodness_sched_ext::serve().map(|()| exit::OK).map_err(failure),
             None => self.begin(self.policy.as_deref().unwrap_or_default()),
         }
     }
@@ -126,14 +130,13 @@ impl Live {
             ..Options::default()
         };
         let waits = self.command.is_empty();
-        let mut begun = |status: &Status| {
-            let cpus = listed(&status.cpus);
-            eprintln!("{spec} decides on CPU {cpus}; the daemon has CPU {} (seed {})", status.daemon_cpu, self.seed);
+        let mut announce = |status: &Status| {
+            begun(&spec, status, self.seed);
             if waits {
                 eprintln!("end it with Ctrl-C or `goodness live stop`; look at it with `goodness live status`");
             }
         };
-        let outcome = goodness_sched_ext::live(&options, &mut begun).map_err(failure)?;
+        let outcome = goodness_sched_ext::live(&options, &mut announce).map_err(failure)?;
         match &self.json {
             Some(_) if output::is_stdout(&self.json) => output::say_json(&outcome.status),
             Some(path) => write_json(path, &outcome.status)?,
@@ -161,7 +164,13 @@ fn write_json(path: &Path, status: &Status) -> Result<(), Failure> {
     goodness_report::atomic::write(path, (text + "\n").as_bytes()).map_err(Failure::usage)
 }
 
-fn failure(error: LiveError) -> Failure {
+/// Says that the policy is loaded.
+pub fn begun(spec: &PolicySpec, status: &Status, seed: u64) {
+    let cpus = listed(&status.cpus);
+    eprintln!("{spec} decides on CPU {cpus}; the daemon has CPU {} (seed {seed})", status.daemon_cpu);
+}
+
+pub fn failure(error: LiveError) -> Failure {
     Failure { sentence: error.to_string(), code: error.exit_code() }
 }
 

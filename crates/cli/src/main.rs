@@ -32,8 +32,6 @@ mod progress;
 #[cfg(feature = "live")]
 mod race;
 #[cfg(feature = "live")]
-mod race_subprocess;
-#[cfg(feature = "live")]
 mod record;
 mod run;
 mod study;
@@ -109,7 +107,11 @@ enum Command {
     /// Subprocess of a race.
     #[cfg(feature = "live")]
     #[command(hide = true, name = goodness_race::subprocess::Launcher::COMMAND)]
-    RaceSubprocess(race_subprocess::RaceSubprocess),
+    RaceSubprocess {
+        /// The subprocess and its settings.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Man pages and completions, for packages.
     #[cfg(feature = "manual")]
     #[command(hide = true)]
@@ -142,7 +144,9 @@ impl Command {
             Command::Race(race) => race.run(),
             Command::Doctor(doctor) => doctor.run(),
             #[cfg(feature = "live")]
-            Command::RaceSubprocess(subprocess) => subprocess.run(),
+            Command::RaceSubprocess { words } => {
+                Ok(u8::from(goodness_race::subprocess::main(words.into_iter()) != ExitCode::SUCCESS))
+            }
             #[cfg(feature = "manual")]
             Command::Manual(manual) => manual.run(<Arguments as clap::CommandFactory>::command()),
         }

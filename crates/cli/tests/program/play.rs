@@ -93,3 +93,15 @@ fn conform_refuses_in_one_sentence_what_cannot_run_live() {
     refused(folder.path(), &["conform", "x.toml", "-p", "rr", "--live"], &["live"]);
     refused(folder.path(), &["live", "status"], &["no policy runs live", "goodness live rr"]);
 }
+
+#[test]
+fn the_process_of_a_live_run_wants_a_message_of_its_own_version() {
+    refused(folder().path(), &["live", "daemon"], &["sent no options", "goodness conform --live"]);
+    let call = format!("echo '{{\"version\":7,\"message\":{{}}}}' | {} live daemon", env!("CARGO_BIN_EXE_goodness"));
+    let output = Command::new("sh").args(["-c", &call]).output().expect("sh runs");
+    assert_eq!(output.status.code(), Some(2));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a message");
+    let sentence = answer["message"]["Failed"]["sentence"].as_str().expect("an error");
+    assert!(sentence.contains("version 7 of the messages and this one version 1"), "{sentence}");
+    assert!(text(&output.stderr).contains(sentence), "{}", text(&output.stderr));
+}

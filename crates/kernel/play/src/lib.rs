@@ -27,7 +27,7 @@ use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
 use goodness_sys::{self as sys, Signals};
 use kernel::Attributes;
 use play_state::{PlayState, Setting};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub struct Options {
 }
 
 /// Results of a play. Times in ns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Played {
     /// The CPUs that the tasks could use.
     pub cpus: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use super::kernel;
 use goodness_observe::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The kernel's counters of one thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Nearly {
 }
 
 /// Measurements of one task. Times in ns, from the end of the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlayedTask {
     /// Its name in the file; its thread has the first 15 bytes.
     pub name: String,

@@ -217,7 +217,7 @@ impl Daemon {
             return self.ended_in_time().map(|()| Some(None));
         }
         if let Some(signal) = self.signals.take() {
-            return Ok(Some(Some(End::Signal(signal))));
+            return self.ended_in_time().map(|()| Some(Some(End::Signal(signal))));
         }
         if is_over {
             return Ok(Some(Some(End::Duration)));

@@ -110,6 +110,20 @@ pub enum LiveError {
         /// Its name.
         name: String,
     },
+    /// Error of a live run in another process.
+    #[error("{sentence}")]
+    Reported {
+        /// The error's sentence.
+        sentence: String,
+        /// Its exit code.
+        exit_code: u8,
+    },
+    /// The process of a live run ended without a result, or sent a message that is none.
+    #[error("the process that ran the policy {why}")]
+    Process {
+        /// What it did, and a remedy.
+        why: String,
+    },
     /// Another system call failed.
     #[error("{what} failed: {source}")]
     System {
@@ -134,6 +148,7 @@ impl LiveError {
             | Self::Policy(_)
             | Self::NothingLive
             | Self::Work { .. } => 2,
+            Self::Reported { exit_code, .. } => *exit_code,
             _ => 1,
         }
     }

@@ -17,6 +17,7 @@ mod kernel;
 mod log;
 mod options;
 mod outcome;
+mod process;
 mod replay;
 #[cfg(feature = "sched_ext")]
 mod session;
@@ -42,6 +43,7 @@ pub use kernel::loaded;
 pub use log::{Header, Log, LogWriter, Record};
 pub use options::Options;
 pub use outcome::{End, Outcome, Status};
+pub use process::{Launcher, LiveProcess, serve};
 pub use replay::{Replayed, replay, replay_log};
 pub use tally::{Latency, TaskTally, share, shown};
 pub use text::{listed, status_table};

@@ -5,7 +5,7 @@ use goodness_sys::Exit;
 use serde::{Deserialize, Serialize};
 
 /// Reason a live run ended well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     /// Its command ended.
     Command(Exit),
@@ -47,7 +47,7 @@ pub struct Status {
 }
 
 /// Result of a live run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Reason it ended.
     pub end: End,

@@ -3,6 +3,8 @@
 use crate::pipe::{read_byte, write_byte};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// A descriptor that becomes readable when process `pid` ends. `None` on kernels before 5.3.
 pub fn process_descriptor(pid: u32) -> Option<OwnedFd> {
@@ -28,6 +30,17 @@ pub fn has_ended(pid: u32) -> bool {
     let answer = unsafe { libc::waitid(libc::P_PID, pid, &raw mut seen, how) };
     // SAFETY: si_pid is set by waitid, or still zero when nothing has ended.
     answer == 0 && unsafe { seen.si_pid() } != 0
+}
+
+/// Makes `command` get SIGTERM when the thread that starts it ends.
+pub fn end_with_parent(command: &mut Command) {
+    let ask = || {
+        // SAFETY: no pointers.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// Waits until child `pid` has ended and removes it.
@@ -64,8 +77,23 @@ pub fn echo_process(from: &OwnedFd, to: &OwnedFd) -> io::Result<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
     use std::time::Duration;
+
+    #[test]
+    fn a_child_ends_with_the_thread_that_started_it_if_so_asked() {
+        let start = |ends: bool| {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("60");
+            if ends {
+                end_with_parent(&mut sleep);
+            }
+            std::thread::spawn(move || sleep.spawn().expect("sleep runs")).join().expect("no panic")
+        };
+        let (mut bound, mut free) = (start(true), start(false));
+        assert!(bound.wait().expect("ours").code().is_none(), "a signal ended it");
+        assert!(free.try_wait().expect("ours").is_none(), "it goes on");
+        free.kill().and_then(|()| free.wait()).expect("ours");
+    }
 
     #[test]
     fn an_ended_child_is_noticed_and_can_still_be_reaped() {
