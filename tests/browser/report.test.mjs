@@ -85,6 +85,18 @@ test("markup in a task's name is shown as text and does nothing", async () => {
   await page.close();
 });
 
+test("on a phone the ranking shows its verdicts and its caption whole", async () => {
+  const { page } = await open({ viewport: { width: 390, height: 844 } });
+  const edge = (selector) => page.locator(selector).evaluateAll((all) =>
+    Math.max(...all.map((node) => node.getBoundingClientRect().right)));
+  for (const selector of ["#rank-table .verdict", "caption"]) {
+    assert.ok(await edge(selector) <= 390 - 15, `${selector} ends at ${await edge(selector)} px`);
+  }
+  // The columns of many policies do not fit: that table scrolls, which shows that the edge is measured.
+  assert.ok(await edge("#metrics-table td") > 390);
+  await page.close();
+});
+
 test("the ranking is in the order of its metric, whichever is chosen", async () => {
   const { page } = await open();
   const { policies } = report();

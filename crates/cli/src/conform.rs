@@ -5,9 +5,9 @@ use crate::watching::watch;
 use crate::words::{self, quoted};
 use crate::{live, output, play};
 use clap::Args;
-use goodness::conform::{Loaded, Scenario, Told};
+use goodness::conform::{Loaded, Scenario, Told, running};
 use goodness::play::Part;
-use goodness::{OpenOptions, PolicySpec, running_policy};
+use goodness::{OpenOptions, PolicySpec};
 use goodness_play::PlayClass;
 use goodness_sched_ext::Launcher;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ impl Conform {
         let duration = self.duration.as_deref().map(play::length).transpose()?;
         let watch = watch();
         let work = goodness::open(&self.input, &OpenOptions::default(), &watch)?;
-        let policy = self.policy()?;
+        let policy = self.policy.as_deref().map_or_else(running, PolicySpec::parse)?;
         let (played, decisions) = if self.live {
             let launcher = Launcher::of_this_program().map_err(live::failure)?;
             let loaded = Loaded { launcher, policy: &policy, work: &work, seed: self.seed, duration };
@@ -95,23 +95,9 @@ impl Conform {
             runs: self.runs,
             found: &found,
         };
-        let document = format!("{:#}\n", told.document());
-        output::write(output::file(&self.json), || document.clone())?;
-        if output::is_stdout(&self.json) {
-            say!("{}", document.trim_end());
-        } else {
-            say!("{}", told.text(output::columns()).trim_end());
-        }
+        let document = told.document();
+        output::write(output::file(&self.json), || output::json(&document))?;
+        output::show(output::is_stdout(&self.json), &document, |width| told.text(width).trim_end().into());
         Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
-    }
-
-    /// The requested policy, else the running kernel's own.
-    fn policy(&self) -> Result<PolicySpec, Failure> {
-        match &self.policy {
-            Some(text) => Ok(PolicySpec::parse(text)?),
-            None => Ok(running_policy().ok_or_else(|| {
-                Failure::usage("which scheduler this kernel has is not known; name the policy with -p")
-            })?),
-        }
     }
 }

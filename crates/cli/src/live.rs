@@ -139,7 +139,7 @@ impl Live {
         let outcome = goodness_sched_ext::live(&options, &mut announce).map_err(failure)?;
         match &self.json {
             Some(_) if output::is_stdout(&self.json) => output::say_json(&outcome.status),
-            Some(path) => write_json(path, &outcome.status)?,
+            Some(_) => drop(output::write(output::file(&self.json), || output::json(&outcome.status))?),
             None => eprint!("{}", status_table(&outcome.status)),
         }
         Ok(match outcome.end {
@@ -157,11 +157,6 @@ fn replay(log: &Path) -> Result<u8, Failure> {
     }
     say!("{found}");
     Ok(exit::OK)
-}
-
-fn write_json(path: &Path, status: &Status) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(status).map_err(|why| Failure::other(why.to_string()))?;
-    goodness_report::atomic::write(path, (text + "\n").as_bytes()).map_err(Failure::usage)
 }
 
 /// Says that the policy is loaded.

@@ -36,6 +36,7 @@ mod record;
 mod run;
 mod study;
 mod summarise;
+mod usage;
 mod verify;
 mod watching;
 mod words;
@@ -108,7 +109,6 @@ enum Command {
     #[cfg(feature = "live")]
     #[command(hide = true, name = goodness_race::subprocess::Launcher::COMMAND)]
     RaceSubprocess {
-        /// The subprocess and its settings.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
@@ -157,8 +157,9 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
+            let is_wrong = error.use_stderr();
+            let _ = usage::with_remedy(error).print();
+            return ExitCode::from(if is_wrong { exit::USAGE } else { exit::OK });
         }
     };
     match arguments.command.run() {

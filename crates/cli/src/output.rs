@@ -128,9 +128,14 @@ pub fn say(text: std::fmt::Arguments) {
     }
 }
 
+/// A value as JSON, with a line end.
+pub fn json(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("plain values serialise") + "\n"
+}
+
 /// Prints a value as JSON.
 pub fn say_json(value: &impl Serialize) {
-    say!("{}", serde_json::to_string_pretty(value).expect("plain values serialise"));
+    say!("{}", json(value).trim_end());
 }
 
 /// Prints a value as JSON if `json` is set, else as text for so many columns.

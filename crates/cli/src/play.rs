@@ -79,13 +79,10 @@ impl Play {
         let cpus = self.cpus.as_ref().map(|CpuList(cpus)| goodness_play::usable(cpus)).transpose();
         let cpus = cpus.map_err(|why| Failure::usage(format!("--cpus: {why}")))?;
         let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
-        let written = || format!("{}\n", document(&self.input, self.seed, &played));
-        output::write(output::file(&self.json), written)?;
-        if output::is_stdout(&self.json) {
-            say!("{}", written().trim_end());
-        } else {
-            say!("{}", text(&self.input, self.seed, &played, &input, output::columns()));
-        }
+        let document = document(&self.input, self.seed, &played);
+        output::write(output::file(&self.json), || output::json(&document))?;
+        let shown = |width| text(&self.input, self.seed, &played, &input, width);
+        output::show(output::is_stdout(&self.json), &document, shown);
         // As a shell has it for a command that a signal ended.
         Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
     }

@@ -35,6 +35,7 @@ impl Runs {
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.workload_notes.extend(remarks(&self.arms));
         let comparisons = compare_all(&self.arms, self.fidelity.as_ref());
+        details.has_arms = self.arms.iter().any(|arm| !arm.contender.edits.is_empty());
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
             name: arm.contender.name(),
             label: arm.contender.to_string(),

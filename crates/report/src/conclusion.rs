@@ -20,7 +20,7 @@ impl Report {
 
     fn answer(&self) -> String {
         let Some(metric) = self.ranked_by() else {
-            return "Nothing that could rank the policies was measured.".into();
+            return self.unranked();
         };
         let labels = self.labels();
         let Some(reference) = self.policies.iter().position(|p| p.is_reference).filter(|_| labels.len() > 1) else {
@@ -31,7 +31,8 @@ impl Report {
             self.policies[*i].violations.is_empty() && verdict(&self.policies[*i], metric) == Some(Verdict::Better)
         });
         let Some(best) = better.first() else {
-            return format!("No policy is better than {} in {}.", printable(&labels[reference]), spaced(metric));
+            let (row, reference) = (self.row(), printable(&labels[reference]));
+            return format!("No {row} is better than {reference} in {}.", spaced(metric));
         };
         let of = |index: usize| self.policies[index].metric(metric);
         let change = change(of(reference), of(*best));
@@ -39,8 +40,8 @@ impl Report {
         text.push_str(&self.costs(&self.policies[*best]));
         match better.len() - 1 {
             0 => {}
-            1 => text.push_str(" One more policy is better, too."),
-            others => text.push_str(&format!(" {others} more policies are better, too.")),
+            1 => text.push_str(&format!(" One more {} is better, too.", self.row())),
+            others => text.push_str(&format!(" {others} more {} are better, too.", self.rows())),
         }
         text
     }
@@ -95,7 +96,7 @@ fn spaced(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Trust, TrustVerdict, Violation, VsReference};
+    use crate::model::{Details, Trust, TrustVerdict, Violation, VsReference};
 
     fn policy(name: &str, p99: f64, versus: Option<(f64, Verdict)>) -> PolicyReport {
         let metric = |name: &str, value: f64, versus: Option<(f64, Verdict)>| MetricSummary {
@@ -126,6 +127,29 @@ mod tests {
         let rr = policy("rr", 4e6, Some((0.69, Verdict::Better)));
         let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr, cfs]);
         assert!(said.ends_with("One more policy is better, too."), "{said}");
+    }
+
+    #[test]
+    fn the_rows_are_arms_where_the_work_is_changed_and_policies_elsewhere() {
+        let of = |has_arms, count: usize| {
+            let better = (0..count).map(|_| policy("eevdf", 4e6, Some((0.69, Verdict::Better))));
+            let policies = std::iter::once(policy("eevdf", 5.84e6, None)).chain(better).collect();
+            let details = Details { has_arms, ..Details::default() };
+            Report { policies, details, ..Report::default() }
+        };
+        let ends = |has_arms, count, end: &str| {
+            let said = of(has_arms, count).conclusion();
+            assert!(said.ends_with(end), "{said}");
+        };
+        ends(true, 2, "One more arm is better, too.");
+        ends(true, 3, "2 more arms are better, too.");
+        ends(false, 3, "2 more policies are better, too.");
+        let none = Report { policies: vec![policy("eevdf", 1.0, None), policy("eevdf", 1.0, None)], ..of(true, 0) };
+        assert_eq!(none.conclusion(), "No arm is better than eevdf in wakeup latency p99.");
+        let text = crate::text::render(&of(true, 2), 80, false);
+        assert!(text.contains("for each arm") && !text.contains("policy") && !text.contains("policies"), "{text}");
+        let text = crate::text::render(&of(false, 2), 80, false);
+        assert!(text.contains("for each policy") && !text.contains("arm"), "{text}");
     }
 
     #[test]

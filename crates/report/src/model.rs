@@ -323,6 +323,9 @@ pub struct Details {
     /// Description of each metric, in one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricAbout>,
+    /// True if the rows are arms: each is the same work with changes, not only another policy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_arms: bool,
     /// Effects of policies and elevators, alone and combined, if several of both were run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
@@ -468,6 +471,26 @@ impl Details {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Details::default()
+    }
+}
+
+impl Report {
+    /// The word for a row of the tables.
+    #[must_use]
+    pub fn row(&self) -> &'static str {
+        if self.details.has_arms { "arm" } else { "policy" }
+    }
+
+    /// The word for several rows.
+    #[must_use]
+    pub fn rows(&self) -> &'static str {
+        if self.details.has_arms { "arms" } else { "policies" }
+    }
+
+    /// The sentence for a report without a metric that ranks.
+    #[must_use]
+    pub(crate) fn unranked(&self) -> String {
+        format!("Nothing that could rank the {} was measured.", self.rows())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables of a terminal.
+//! Tables and wrapped lines of a terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -17,4 +17,24 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+}
+
+/// `head` and `text`, wrapped at the spaces of `text` so that lines have `width` columns at most. Lines after the first
+/// start with `indent`. A longer word has a line of its own.
+#[must_use]
+pub fn wrapped(head: &str, text: &str, width: u16, indent: &str) -> String {
+    let (mut lines, mut has_word) = (vec![head.to_string()], false);
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if has_word && line.chars().count() + 1 + word.chars().count() > usize::from(width) {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if has_word {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        has_word = true;
+    }
+    lines.join("\n")
 }

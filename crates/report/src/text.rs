@@ -4,6 +4,7 @@
 
 use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report, Verdict, VsReference};
+use crate::table::wrapped;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// Tasks shown per policy; the JSON and HTML reports hold all.
@@ -61,12 +62,13 @@ impl Page<'_> {
         };
         let first = format!("{} ({})", printable(&r.input.name), r.input.kind.name());
         let rest = format!(
-            "{} CPU{}, {} Hz ({}) · {runs} of {} for each policy · seed {}",
+            "{} CPU{}, {} Hz ({}) · {runs} of {} for each {} · seed {}",
             r.machine.cpus,
             if r.machine.cpus == 1 { "" } else { "s" },
             r.machine.hz,
             printable(&r.machine.name),
             figure::time(Some(r.simulated_ns)),
+            r.row(),
             r.seed
         );
         let varies = r.details.what_varies.as_ref().map(|v| format!("Between runs: {}", printable(v)));
@@ -89,9 +91,10 @@ impl Page<'_> {
 
     fn ranking(&self) -> String {
         let Some(metric) = self.report.ranked_by() else {
-            return "Nothing that could rank the policies was measured.".into();
+            return self.report.unranked();
         };
-        let mut table = self.table(&["#", "policy", &spaced(metric), "95 % interval", "ratio, 95 %", "verdict"]);
+        let mut table =
+            self.table(&["#", self.report.row(), &spaced(metric), "95 % interval", "ratio, 95 %", "verdict"]);
         for (place, index) in self.report.ranking(metric).into_iter().enumerate() {
             let policy = &self.report.policies[index];
             table.add_row(self.ranking_row(place + 1, &self.labels[index], policy, metric));
@@ -137,7 +140,7 @@ impl Page<'_> {
         let room = usize::from((self.width - 18) / 13);
         let shown = &names[..names.len().min(room)];
         let heads: Vec<String> = shown.iter().map(|n| spaced(n)).collect();
-        let heads: Vec<&str> = std::iter::once("policy").chain(heads.iter().map(String::as_str)).collect();
+        let heads: Vec<&str> = std::iter::once(self.report.row()).chain(heads.iter().map(String::as_str)).collect();
         let mut table = self.table(&heads);
         let order = ranked.map_or_else(|| (0..self.labels.len()).collect(), |m| self.report.ranking(m));
         for index in order {
@@ -179,7 +182,7 @@ impl Page<'_> {
             return String::new();
         }
         let heads: Vec<&str> = parts.iter().map(|name| name.trim_start_matches(PARTS)).collect();
-        let mut table = self.table(&[&["policy", "all"], heads.as_slice()].concat());
+        let mut table = self.table(&[&[self.report.row(), "all"], heads.as_slice()].concat());
         for (policy, label) in self.report.policies.iter().zip(&self.labels) {
             let shares = std::iter::once("scheduler_share").chain(parts.iter().copied());
             let cells = shares.map(|name| Cell::new(figure::percent(value(policy, name))));
@@ -223,8 +226,8 @@ impl Page<'_> {
             ]);
         }
         right_align(&mut table, &[1, 2, 3]);
-        let rule = "A difference between policies smaller than the error is inconclusive.";
-        format!("{}\n{}", trimmed(&table), self.wrap(rule, ""))
+        let rule = format!("A difference between {} smaller than the error is inconclusive.", self.report.rows());
+        format!("{}\n{}", trimmed(&table), self.wrap(&rule, ""))
     }
 
     fn tasks(&self) -> String {
@@ -349,21 +352,8 @@ impl Page<'_> {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
     }
 
-    /// Wraps at spaces; lines after the first start with `indent`.
     fn wrap(&self, text: &str, indent: &str) -> String {
-        let mut lines = vec![String::new()];
-        for word in text.split(' ') {
-            let line = lines.last_mut().expect("there is always a line");
-            if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > usize::from(self.width) {
-                lines.push(format!("{indent}{word}"));
-            } else {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-        }
-        lines.join("\n")
+        wrapped("", text, self.width, indent)
     }
 }
 

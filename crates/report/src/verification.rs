@@ -5,6 +5,9 @@ use crate::{figure, table};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
+/// Indent of the text of a counted repair.
+const INDENT: &str = "            ";
+
 /// The fidelity of replays, each with the name of its recording, as JSON.
 #[must_use]
 pub fn document(results: &[(String, Fidelity)]) -> Value {
@@ -22,7 +25,7 @@ pub fn text(trace: &str, fidelity: &Fidelity, details: &Details, width: u16) -> 
     let mut out = String::new();
     let _ = writeln!(out, "{trace}, replayed under {}", fidelity.policy);
     for warning in &details.warnings {
-        let _ = writeln!(out, "  note: {warning}");
+        let _ = writeln!(out, "{}", table::wrapped("  note: ", warning, width, "    "));
     }
     let mut rows = table::new(width);
     rows.set_header(["metric", "recorded", "replayed", "error", "bound", ""]);
@@ -46,7 +49,33 @@ pub fn text(trace: &str, fidelity: &Fidelity, details: &Details, width: u16) -> 
     let _ = writeln!(out, "{rows}");
     let listed = details.repairs.iter().chain(&details.unknowns).filter(|c| c.count > 0);
     for counted in listed {
-        let _ = writeln!(out, "  {:>8}  {}", counted.count, counted.what);
+        let _ = writeln!(out, "{}", table::wrapped(&format!("  {:>8}  ", counted.count), &counted.what, width, INDENT));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Counted;
+
+    #[test]
+    fn repairs_and_notes_keep_to_the_width_with_every_word() {
+        let what = "wake-ups in soft interrupts that a task caused, replayed as edges from the task to the one it woke";
+        let details = Details {
+            repairs: vec![Counted { count: 13_716, what: what.into() }],
+            warnings: vec![
+                "the recording names CPUs that have no lines of their own, so they are taken as idle".into(),
+            ],
+            ..Details::default()
+        };
+        let text = text("a.ftrace", &Fidelity::default(), &details, 80);
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest.is_some_and(|columns| (60..=80).contains(&columns)), "{text}");
+        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        assert!(words(&text).windows(words(what).len()).any(|some| some == words(what)), "{text}");
+        assert!(text.contains("\n     13716  wake-ups") && text.contains("\n            "), "{text}");
+        let wide = super::text("a.ftrace", &Fidelity::default(), &details, 200);
+        assert!(wide.contains(what), "{wide}");
+    }
 }

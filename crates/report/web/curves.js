@@ -164,7 +164,8 @@ class Curves {
   }
 
   drawTable(unit) {
-    const head = [headCell("policy"), ...TABLE_QUANTILES.map((q) => headCell(quantileName(q), "number")),
+    const [row] = rowWords(this.report);
+    const head = [headCell(row), ...TABLE_QUANTILES.map((q) => headCell(quantileName(q), "number")),
       headCell("observations", "number")];
     const name = (c) => el("th", { scope: "row", class: "name" }, breakable(this.labels[c.index]));
     const rows = this.curves().map((c) => el("tr", {}, name(c),

@@ -17,9 +17,12 @@ function labelsOf(report) {
 
 function drawHead(report) {
   byId("title").textContent = report.input.name || report.input.kind;
+  const [row, rows] = rowWords(report);
+  for (const label of document.querySelectorAll("[data-row]")) label.textContent = capital(row);
+  byId("curve-legend").setAttribute("aria-label", `${capital(rows)} shown`);
   const runs = report.runs_per_policy === 1 ? "1 run" : `${report.runs_per_policy} runs`;
   byId("lead").textContent =
-    `${report.policies.length} ${report.policies.length === 1 ? "policy" : "policies"}, ${runs} of ` +
+    `${report.policies.length} ${report.policies.length === 1 ? row : rows}, ${runs} of ` +
     `${showTime(report.simulated_ns)} each, on ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"} at ` +
     `${report.machine.hz} Hz (${report.machine.name}). Seed ${report.seed}.`;
   byId("colophon").textContent =
@@ -49,12 +52,13 @@ function setUpSchedule(report, labels) {
   const select = byId("schedule-policy");
   const reference = report.policies.findIndex((p) => p.is_reference);
   const keys = [...of.keys()];
-  fillSelect(select, keys.map((i) => [i, labels[i] ?? `policy ${i}`]), of.has(reference) ? reference : keys[0]);
+  const nameOf = (i) => labels[i] ?? `${rowWords(report)[0]} ${i}`;
+  fillSelect(select, keys.map((i) => [i, nameOf(i)]), of.has(reference) ? reference : keys[0]);
   const show = async () => {
     const index = Number(select.value);
     if (!unpacked.has(index)) unpacked.set(index, Schedule.unpack(JSON.parse(of.get(index).textContent)));
     const schedule = await unpacked.get(index);
-    if (Number(select.value) === index) showSchedule(view, schedule, labels[index] ?? `policy ${index}`);
+    if (Number(select.value) === index) showSchedule(view, schedule, nameOf(index));
   };
   select.addEventListener("change", show);
   byId("schedule-task").addEventListener("input", (e) => view.highlight(e.target.value));

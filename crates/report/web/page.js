@@ -49,6 +49,10 @@ function fillSelect(select, options, chosen) {
   select.value = String(chosen);
 }
 
+/** The words for one row of the tables and for several: arms are the same work with changes. */
+const rowWords = (report) => (report.details?.has_arms ? ["arm", "arms"] : ["policy", "policies"]);
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
 const colourOf = (policy) => `var(--c${policy % 10})`;
 const dashOf = (policy) => ["", "7 3", "2 3"][Math.floor(policy / 10) % 3];
 /** A long name that may be broken behind its colons, commas and underscores. */

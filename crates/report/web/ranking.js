@@ -82,10 +82,11 @@ function drawRanking(report, labels, name) {
     `${samples.toLocaleString("en")} observations in all.`]
     .filter(Boolean).join(" ");
   const scale = plotScale(report, name);
-  const head = [headCell("#", "number wide-only"), headCell("policy"), headCell("value", "number"), plotHead(scale),
+  const [row, rows] = rowWords(report);
+  const head = [headCell("#", "number wide-only"), headCell(row), headCell("value", "number"), plotHead(scale),
     headCell("95 % interval", "number wide-only"), headCell("ratio", "number"),
     headCell("its 95 %", "number wide-only"), headCell("verdict")];
-  const rows = ranked(report, name).map((index, place) => {
+  const body = ranked(report, name).map((index, place) => {
     const policy = report.policies[index];
     const metric = policy.metrics[name];
     const has = metric && measured(metric.value);
@@ -99,9 +100,9 @@ function drawRanking(report, labels, name) {
       el("td", { class: "number quiet wide-only" }, showRatioInterval(metric?.vs_reference?.ci95)),
       verdictCell(policy, metric));
   });
-  const caption = `Policies by ${name}: estimate, 95 % confidence interval, and ratio to the reference, ` +
-    "paired by seed.";
-  putScrollable(byId("rank-table"), "Ranking", table(caption, head, rows));
+  const caption = `${capital(rows)} by ${name}: estimate, 95 % confidence interval, and ratio to the ` +
+    "reference, paired by seed.";
+  putScrollable(byId("rank-table"), "Ranking", table(caption, head, body));
 }
 
 function drawMetrics(report, labels) {
@@ -115,7 +116,8 @@ function drawMetrics(report, labels) {
     const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
     return el("td", { class: "number" }, show(metric?.value, metric?.unit), sign);
   })));
-  putScrollable(byId("metrics-table"), "All metrics", table("Every metric of every policy.", head, rows));
+  const caption = `Every metric of every ${rowWords(report)[0]}.`;
+  putScrollable(byId("metrics-table"), "All metrics", table(caption, head, rows));
 }
 
 function metricNames(report) {
@@ -139,7 +141,7 @@ function drawFidelity(report) {
   const { policy, metrics } = report.fidelity;
   box.append(el("p", { class: "about" },
     `The recording was replayed under ${policy}, which stands in for the kernel that made it, ` +
-    "and compared with itself. A difference between policies smaller than this error is inconclusive."));
+    `and compared with itself. A difference between ${rowWords(report)[1]} smaller than this error is inconclusive.`));
   const rows = Object.entries(metrics).map(([name, m]) => {
     const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
     const promise = measured(m.tolerance) ? `≤ ${showShare(m.tolerance)}${missed ? ", missed" : ""}` : "";
@@ -186,7 +188,7 @@ function drawReproduce(report, labels) {
     ["Machine", `${report.machine.name}: ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"}, ` +
       `${report.machine.hz} Hz`],
     ["Seed", String(report.seed)],
-    ["Runs", `${report.runs_per_policy} for each policy, of ${showTime(report.simulated_ns)} each`],
+    ["Runs", `${report.runs_per_policy} for each ${rowWords(report)[0]}, of ${showTime(report.simulated_ns)} each`],
     ["Between runs", d.what_varies],
     ["Program", `goodness ${report.goodness.version}${report.goodness.commit ? ` (${report.goodness.commit})` : ""}`],
   ];
@@ -204,7 +206,7 @@ function drawSettings(report, labels, box) {
     el("td", {}, Object.entries(policy.settings).map(([k, v]) => `${k}=${v}`).join(", ") || "no tunables"),
     el("td", { class: "number" }, policy.decisions === null ? NOT_MEASURED : policy.decisions.toLocaleString("en")),
     ...(timed ? [el("td", { class: "number" }, showTime(policy.simulation_wall_ns))] : [])));
-  const head = [headCell("policy"), headCell("settings"), headCell("decisions", "number"),
+  const head = [headCell(rowWords(report)[0]), headCell("settings"), headCell("decisions", "number"),
     ...(timed ? [headCell("simulated in", "number")] : [])];
   const scroll = el("div", { class: "scroll" });
   box.append(el("h3", {}, "Settings"), scroll);

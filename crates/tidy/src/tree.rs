@@ -74,6 +74,8 @@ impl fmt::Display for Finding {
 pub struct Tree {
     /// The files, by path.
     pub files: Vec<Source>,
+    /// The paths of all files, text or not, sorted.
+    pub paths: Vec<String>,
 }
 
 impl Tree {
@@ -82,7 +84,7 @@ impl Tree {
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn read(root: &Path) -> std::io::Result<Tree> {
-        let mut files = Vec::new();
+        let (mut files, mut paths) = (Vec::new(), Vec::new());
         let mut folders = vec![root.to_path_buf()];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder)? {
@@ -91,19 +93,26 @@ impl Tree {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if kind.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
                     folders.push(entry.path());
-                } else if kind.is_file() && is_text(&name) && entry.metadata()?.len() <= LARGEST {
-                    files.extend(read_file(root, &entry.path())?);
+                } else if kind.is_file() {
+                    paths.push(path_in(root, &entry.path()));
+                    if is_text(&name) && entry.metadata()?.len() <= LARGEST {
+                        files.extend(read_file(root, &entry.path())?);
+                    }
                 }
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Tree { files })
+        paths.sort();
+        Ok(Tree { files, paths })
     }
 
     /// A tree of these files, for tests of rules.
     #[must_use]
     pub fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| Source::new(path, text)).collect() }
+        Tree {
+            files: files.iter().map(|(path, text)| Source::new(path, text)).collect(),
+            paths: files.iter().map(|(path, _)| path.to_string()).collect(),
+        }
     }
 
     /// The file at `path`.
@@ -131,6 +140,10 @@ fn is_text(name: &str) -> bool {
 /// The file, unless it is not text after all.
 fn read_file(root: &Path, path: &PathBuf) -> std::io::Result<Option<Source>> {
     let Ok(text) = String::from_utf8(std::fs::read(path)?) else { return Ok(None) };
-    let relative = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
-    Ok(Some(Source::new(&relative, &text)))
+    Ok(Some(Source::new(&path_in(root, path), &text)))
+}
+
+/// The path from `root`, with `/`.
+fn path_in(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }

@@ -323,3 +323,22 @@ fn what_cannot_be_decided_is_said_by_the_exit_code() {
     let words = ["compare", "mixed", "-p", "eevdf", "-p", "rr", "--runs", "1", "--no-html", "--decide"];
     assert_eq!(goodness(here.path(), &words).status.code(), Some(3), "one run decides nothing");
 }
+
+#[test]
+fn an_error_of_the_command_line_says_what_to_do() {
+    let here = folder();
+    for (words, remedy) in [
+        (&["compare", "--seed", "x"][..], "write a whole number"),
+        (&["run", "--replication", "10000"], "write a whole number of that range"),
+        (&["compare", "mixed", "--arm", "cpus=4", "-p", "rr"], "leave one of them out"),
+        (&["compare", "--frobnicate"], "leave it out; the help lists"),
+        (&["compare", "--sed", "1"], "a similar argument exists: '--seed'"),
+        (&["compare", "-p"], "write a value"),
+        (&["zz"], "the help lists the commands"),
+    ] {
+        refused(here.path(), words, &[&format!("tip: {remedy}"), "--help"]);
+    }
+    let own = text(&goodness(here.path(), &["compare", "--cpus", "x"]).stderr);
+    assert_eq!(own.matches("tip: ").count(), 1, "{own}");
+    assert!(!text(&goodness(here.path(), &["--help"]).stdout).contains("tip: "));
+}

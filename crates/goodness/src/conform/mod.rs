@@ -9,6 +9,7 @@ pub use loaded::Loaded;
 pub use text::Told;
 
 use crate::contender::Contender;
+use crate::kernel::running_policy;
 use crate::open::machine;
 use crate::plan::Plan;
 use crate::progress::Watch;
@@ -18,6 +19,16 @@ use crate::work::Work;
 use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Workload, WorkloadSource};
 use goodness_play::Played;
 use serde_json::{Value, json};
+
+/// The running kernel's own policy.
+///
+/// # Errors
+/// A kernel that is not known.
+pub fn running() -> Result<PolicySpec, Refusal> {
+    let unknown =
+        || Refusal::usage("which scheduler this kernel has is not known").remedy("name the policy to compare");
+    running_policy().ok_or_else(unknown)
+}
 
 /// The simulations to compare with a play.
 pub struct Scenario<'a> {

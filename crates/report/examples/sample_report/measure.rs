@@ -204,6 +204,7 @@ fn details() -> Details {
         ("throughput", "Wake-ups served per second of simulated time."),
     ];
     Details {
+        has_arms: false,
         command: Some(
             "goodness compare made-up-web-server.trace --seed 1 --runs 10 --html goodness-report.html".into(),
         ),

@@ -15,6 +15,7 @@ mod import_circles;
 mod leftover_markers;
 mod machine_paths;
 mod one_line;
+mod paths;
 mod policies;
 mod test_names;
 mod unsafe_code;
@@ -48,6 +49,7 @@ pub const RULES: &[Rule] = &[
     leftover_markers::RULE,
     changelog::RULE,
     citations::RULE,
+    paths::RULE,
     machine_paths::RULE,
     one_line::RULE,
     architecture::RULE,
