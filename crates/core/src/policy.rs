@@ -6,20 +6,27 @@ use crate::machine::{CpuId, Machine};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
 
-/// A policy's view of the system during one call.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
+/// A policy's view of the system during one call. The host keeps one for the whole run, so that a call only passes its
+/// address.
+#[derive(Debug)]
+pub struct Context {
     /// The time of the event.
     pub now: Time,
-    /// Topology, tick and costs.
-    pub machine: &'a Machine,
     /// All tasks; read only.
-    pub tasks: &'a TaskTable,
+    pub tasks: TaskTable,
     /// Meter to which the policy reports the elements it examined.
-    pub effort: &'a EffortMeter,
+    pub effort: EffortMeter,
+    /// Topology, tick and costs.
+    pub machine: Machine,
 }
 
-impl Context<'_> {
+impl Context {
+    /// The view of `machine` at the start of a run.
+    #[must_use]
+    pub fn new(machine: Machine, tasks: TaskTable) -> Context {
+        Context { now: Time::ZERO, tasks, effort: EffortMeter::default(), machine }
+    }
+
     /// Reports that `elements` of `kind` were examined.
     #[inline]
     pub fn examined(&self, kind: Effort, elements: u32) {

@@ -1,7 +1,7 @@
 //! The referee of a CPU policy.
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, EffortMeter, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected,
     Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
@@ -67,20 +67,10 @@ struct CpuState {
 pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     policy: Box<P>,
     about: &'static About,
-    machine: Machine,
-    now: Time,
-    tasks: TaskTable,
+    cx: Context,
     cpus: Box<[CpuState]>,
-    effort: EffortMeter,
     decisions: u64,
     refusal: Option<Refusal>,
-}
-
-/// The policy's view at this instant. A macro, so that the policy itself can be borrowed as well.
-macro_rules! context {
-    ($referee:expr) => {
-        Context { now: $referee.now, machine: &$referee.machine, tasks: &$referee.tasks, effort: &$referee.effort }
-    };
 }
 
 impl Referee {
@@ -100,10 +90,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             policy,
             about,
             cpus: vec![CpuState::default(); machine.cpu_count()].into(),
-            machine,
-            now: Time::ZERO,
-            tasks: TaskTable::with_capacity(tasks),
-            effort: EffortMeter::default(),
+            cx: Context::new(machine, TaskTable::with_capacity(tasks)),
             decisions: 0,
             refusal: None,
         }
@@ -119,28 +106,28 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline]
     #[must_use]
     pub fn machine(&self) -> &Machine {
-        &self.machine
+        &self.cx.machine
     }
 
     /// Time of the current event.
     #[inline]
     #[must_use]
     pub fn now(&self) -> Time {
-        self.now
+        self.cx.now
     }
 
     /// Sets the time of the current event. It never goes backwards.
     #[inline]
     pub fn set_now(&mut self, now: Time) {
-        debug_assert!(now >= self.now, "time goes backwards");
-        self.now = now;
+        debug_assert!(now >= self.cx.now, "time goes backwards");
+        self.cx.now = now;
     }
 
     /// All tasks that were ever added.
     #[inline]
     #[must_use]
     pub fn tasks(&self) -> &TaskTable {
-        &self.tasks
+        &self.cx.tasks
     }
 
     /// The task that runs on `cpu`.
@@ -173,7 +160,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Elements that the policy examined since the last call, by kind.
     #[inline]
     pub fn take_effort(&mut self) -> [u32; 4] {
-        self.effort.take()
+        self.cx.effort.take()
     }
 
     /// The policy, to read its own state in tests.
@@ -184,7 +171,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Calls the policy past the rules, as the test of one of its parts does.
     pub fn call<T>(&mut self, verb: impl FnOnce(&mut P, &Context) -> T) -> T {
-        verb(&mut self.policy, &context!(self))
+        verb(&mut self.policy, &self.cx)
     }
 
     /// Records that the policy broke a rule; `what` continues its name. Hosts use it for timing rules, which only they
@@ -192,7 +179,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[cold]
     pub fn refuse(&mut self, what: &str) {
         if self.refusal.is_none() {
-            self.refusal = Some(Refusal { at: self.now, sentence: format!("{} {what}", self.about.name) });
+            self.refusal = Some(Refusal { at: self.cx.now, sentence: format!("{} {what}", self.about.name) });
         }
     }
 }
@@ -201,7 +188,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Adds a task to the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
-        self.tasks.push(Task { state: State::New, ..task })
+        self.cx.tasks.push(Task { state: State::New, ..task })
     }
 
     /// Admits the task to the policy.
@@ -209,19 +196,19 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// # Errors
     /// The policy's admission control rejects it.
     pub fn admit(&mut self, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
-        self.policy.admit(&context!(self), task, parent)
+        self.policy.admit(&self.cx, task, parent)
     }
 
     /// Marks an admitted task as asleep from the start.
     pub fn begin_asleep(&mut self, task: TaskId) {
-        debug_assert_eq!(self.tasks[task].state, State::New);
-        self.tasks[task].state = State::Blocked;
+        debug_assert_eq!(self.cx.tasks[task].state, State::New);
+        self.cx.tasks[task].state = State::Blocked;
     }
 
     /// Edits attributes of a task that is on no runqueue. State and CPU stay the referee's.
     #[inline]
     pub fn edit(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
-        let it = &mut self.tasks[task];
+        let it = &mut self.cx.tasks[task];
         let (state, cpu) = (it.state, it.cpu);
         edit(it);
         debug_assert_eq!((it.state, it.cpu), (state, cpu), "state and CPU belong to the referee");
@@ -229,14 +216,14 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Sets the CPU on which a task that never ran is at home.
     pub fn set_home(&mut self, task: TaskId, cpu: CpuId) {
-        self.tasks[task].cpu = cpu;
+        self.cx.tasks[task].cpu = cpu;
     }
 
     /// Has the policy choose a CPU for `task`; `None` if the answer was invalid. The task is not moved.
     #[inline(always)]
     pub fn select_cpu(&mut self, task: TaskId, why: &Enqueue) -> Option<CpuId> {
-        let cpu = self.policy.select_cpu(&context!(self), task, why);
-        if cpu.index() < self.cpus.len() && self.tasks[task].affinity.contains(cpu) {
+        let cpu = self.policy.select_cpu(&self.cx, task, why);
+        if cpu.index() < self.cpus.len() && self.cx.tasks[task].affinity.contains(cpu) {
             return Some(cpu);
         }
         self.refuse(&format!("selected {cpu} for {task}, which its affinity or the machine forbids"));
@@ -246,10 +233,10 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Enqueues a runnable task on `cpu`. An idle CPU is asked to reschedule.
     #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> Asked {
-        let it = &mut self.tasks[task];
+        let it = &mut self.cx.tasks[task];
         it.state = State::Queued;
         it.cpu = cpu;
-        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        let answer = self.policy.enqueue(&self.cx, cpu, task, why);
         let preempted = self.heed(answer);
         let woken = if self.current(cpu).is_none() && self.ask(cpu) { Some(cpu) } else { None };
         [preempted, woken]
@@ -257,10 +244,10 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Dequeues a task for another reason than running; it is blocked afterwards.
     pub fn dequeue(&mut self, task: TaskId, why: Dequeue) {
-        debug_assert_eq!(self.tasks[task].state, State::Queued);
-        let cpu = self.tasks[task].cpu;
-        self.policy.dequeue(&context!(self), cpu, task, why);
-        self.tasks[task].state = State::Blocked;
+        debug_assert_eq!(self.cx.tasks[task].state, State::Queued);
+        let cpu = self.cx.tasks[task].cpu;
+        self.policy.dequeue(&self.cx, cpu, task, why);
+        self.cx.tasks[task].state = State::Blocked;
     }
 
     /// Charges `ran` to the task running on `cpu`, which leaves the CPU: [`Referee::requeue`] or [`Referee::take_off`]
@@ -283,7 +270,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     fn account(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Resched {
         let task = self.cpus[cpu.index()].current.expect("a task runs where time is charged");
-        self.policy.charge(&context!(self), cpu, task, ran, why)
+        self.policy.charge(&self.cx, cpu, task, ran, why)
     }
 
     /// Requeues the task that ran on `cpu`. The host then lets the CPU pick.
@@ -291,8 +278,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[must_use]
     pub fn requeue(&mut self, cpu: CpuId, why: Enqueue) -> Option<CpuId> {
         let task = self.take_off(cpu);
-        self.tasks[task].state = State::Queued;
-        let answer = self.policy.enqueue(&context!(self), cpu, task, why);
+        self.cx.tasks[task].state = State::Queued;
+        let answer = self.policy.enqueue(&self.cx, cpu, task, why);
         self.heed_others(answer, cpu)
     }
 
@@ -300,15 +287,15 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline]
     pub fn take_off(&mut self, cpu: CpuId) -> TaskId {
         let task = self.cpus[cpu.index()].current.take().expect("a task runs where one is taken off");
-        self.tasks[task].state = State::Blocked;
+        self.cx.tasks[task].state = State::Blocked;
         task
     }
 
     /// A task that is neither queued nor running ceases to exist.
     pub fn exit(&mut self, task: TaskId) {
-        debug_assert!(!matches!(self.tasks[task].state, State::Queued | State::Running));
-        self.tasks[task].state = State::Exited;
-        self.policy.exit(&context!(self), task);
+        debug_assert!(!matches!(self.cx.tasks[task].state, State::Queued | State::Running));
+        self.cx.tasks[task].state = State::Exited;
+        self.policy.exit(&self.cx, task);
     }
 }
 
@@ -325,7 +312,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Continues [`Referee::choose`] after a migration.
     #[inline(always)]
     pub fn choose_again(&mut self, cpu: CpuId) -> Choice {
-        match self.policy.pick_next(&context!(self), cpu) {
+        match self.policy.pick_next(&self.cx, cpu) {
             Some(pick) => self.run(cpu, pick),
             None => self.balance(cpu, Idle::Newly).map_or(self.no_move(), Choice::Move),
         }
@@ -340,8 +327,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     fn run(&mut self, cpu: CpuId, pick: Pick) -> Choice {
         let task = pick.task;
-        if task.index() < self.tasks.len() {
-            let it = &mut self.tasks[task];
+        if task.index() < self.cx.tasks.len() {
+            let it = &mut self.cx.tasks[task];
             if it.state == State::Queued && it.affinity.contains(cpu) {
                 it.state = State::Running;
                 let from = std::mem::replace(&mut it.cpu, cpu);
@@ -355,10 +342,10 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     #[cold]
     fn refuse_pick(&mut self, cpu: CpuId, task: TaskId) {
-        if task.index() >= self.tasks.len() {
+        if task.index() >= self.cx.tasks.len() {
             return self.refuse(&format!("picked {task}, which does not exist"));
         }
-        match self.tasks[task].state {
+        match self.cx.tasks[task].state {
             State::Queued => self.refuse(&format!("picked {task} for {cpu}, which its affinity forbids")),
             state => self.refuse(&format!("picked {task} for {cpu}, but it is {state:?}, not Queued")),
         }
@@ -370,7 +357,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if !self.about.needs.balance {
             return None;
         }
-        let pull = self.policy.balance(&context!(self), cpu, idle)?;
+        let pull = self.policy.balance(&self.cx, cpu, idle)?;
         if let Err(what) = self.may_move(pull) {
             self.refuse(&what);
             return None;
@@ -379,16 +366,16 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if self.current(from) == Some(task) {
             return Some(Move::Running(pull));
         }
-        self.policy.dequeue(&context!(self), from, task, Dequeue::Migrate);
+        self.policy.dequeue(&self.cx, from, task, Dequeue::Migrate);
         Some(Move::Queued(pull, self.enqueue(task, to, Enqueue::Migrated)))
     }
 
     /// Verifies a proposed move.
     fn may_move(&self, Pull { task, from, to }: Pull) -> Result<(), String> {
-        if task.index() >= self.tasks.len() || from.index() >= self.cpus.len() || to.index() >= self.cpus.len() {
+        if task.index() >= self.cx.tasks.len() || from.index() >= self.cpus.len() || to.index() >= self.cpus.len() {
             return Err(format!("proposed to move {task} from {from} to {to}, one of which does not exist"));
         }
-        let it = &self.tasks[task];
+        let it = &self.cx.tasks[task];
         if !it.affinity.contains(to) {
             return Err(format!("proposed to move {task} to {to}, which its affinity forbids"));
         }
@@ -422,7 +409,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Calls the policy's timer at the time given by [`Referee::next_timer`].
     #[must_use]
     pub fn timer(&mut self) -> Option<CpuId> {
-        let answer = self.policy.timer(&context!(self));
+        let answer = self.policy.timer(&self.cx);
         self.heed(answer)
     }
 

@@ -1,16 +1,14 @@
 //! The published checks of specs section 5.7, call by call.
 
 use super::*;
-use goodness_core::{EffortMeter, Nice, Task, TaskTable, Time};
+use goodness_core::{Nice, Task, TaskTable};
 
 const MS: i64 = 1_000_000;
 const CPU: CpuId = CpuId(0);
 
 /// One CPU with a tick of 1 ms and slices of 3 ms, as in specs section 5.7.
 struct VerbDriver {
-    machine: Machine,
-    tasks: TaskTable,
-    effort: EffortMeter,
+    cx: Context,
     order: VirtualDeadlines,
 }
 
@@ -19,18 +17,16 @@ impl VerbDriver {
         let machine = Machine::flat(1, 1000).unwrap();
         let settings = Settings { base_slice: Some(Span::from_ms(3)), ..Settings::default() };
         let order = VirtualDeadlines::new(&machine, &settings);
-        let mut driver = VerbDriver { machine, tasks: TaskTable::default(), effort: EffortMeter::default(), order };
+        let mut driver = VerbDriver { cx: Context::new(machine, TaskTable::default()), order };
         for _ in 0..tasks {
-            let task = driver.tasks.push(Task::default());
+            let task = driver.cx.tasks.push(Task::default());
             driver.call(|order, cx| order.admit(cx, task));
         }
         driver
     }
 
     fn call<T>(&mut self, body: impl FnOnce(&mut VirtualDeadlines, &Context) -> T) -> T {
-        let cx =
-            Context { now: Time::ZERO, machine: &self.machine, tasks: &self.tasks, effort: &self.effort };
-        body(&mut self.order, &cx)
+        body(&mut self.order, &self.cx)
     }
 
     /// Queues a task of any weight at a virtual runtime, with a whole slice before its deadline.
@@ -104,7 +100,7 @@ fn a_change_of_weight_rescales_lag_and_distance_to_the_deadline() {
     let mut driver = VerbDriver::new(1);
     let it = &mut driver.order.entities[TaskId(0)];
     (it.lag, it.deadline, it.relative) = (-MS, 3 * MS, true);
-    driver.tasks[TaskId(0)].nice = Nice::new(5).unwrap();
+    driver.cx.tasks[TaskId(0)].nice = Nice::new(5).unwrap();
     driver.call(|order, cx| order.refresh(cx, TaskId(0)));
     let it = &driver.order.entities[TaskId(0)];
     assert_eq!((it.lag / 10_000, it.deadline / 10_000), (-305, 917));
@@ -139,7 +135,7 @@ fn a_shorter_slice_ends_the_protection_of_the_running_task() {
     driver.enter(0, 1024, 0);
     assert_eq!(driver.pick(), 0);
     let _ = driver.order.account(CPU, Span::from_ms(1));
-    driver.tasks[TaskId(1)].slice = Some(Span::from_us(500));
+    driver.cx.tasks[TaskId(1)].slice = Some(Span::from_us(500));
     let woken = |driver: &mut VerbDriver| {
         driver.call(|order, cx| order.enqueue(cx, CPU, TaskId(1), Arrival::Wake));
         driver.call(|order, cx| order.preempts(cx, CPU, TaskId(1)))

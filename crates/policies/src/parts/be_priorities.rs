@@ -185,17 +185,17 @@ impl OrderedList {
 }
 
 /// The walk of an election along a list. Skips threads that may not run on the CPU.
-pub struct Walk<'a, 'c> {
-    cx: &'a Context<'c>,
+pub struct Walk<'a> {
+    cx: &'a Context,
     threads: &'a Threads,
     cpu: CpuId,
     head: u32,
     looked_at: u32,
 }
 
-impl<'a, 'c> Walk<'a, 'c> {
+impl<'a> Walk<'a> {
     /// An election of `cpu` on `list`.
-    pub fn new(cx: &'a Context<'c>, threads: &'a Threads, list: &OrderedList, cpu: CpuId) -> Self {
+    pub fn new(cx: &'a Context, threads: &'a Threads, list: &OrderedList, cpu: CpuId) -> Self {
         Walk { cx, threads, cpu, head: list.head, looked_at: 0 }
     }
 
@@ -341,7 +341,7 @@ pub fn descending(mut bits: u128) -> impl Iterator<Item = u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{EffortMeter, Machine, Nice, TaskTable, Time};
+    use goodness_core::{Machine, Nice, TaskTable};
 
     fn task(class: Class, nice: i64, rt_priority: u8, priority: Option<u8>) -> u8 {
         priority_of(&Task { class, nice: Nice::new(nice).unwrap(), rt_priority, priority, ..Task::default() })
@@ -372,22 +372,19 @@ mod tests {
 
     #[test]
     fn inserting_walks_past_everyone_of_the_same_or_a_higher_priority() {
-        let (machine, effort) = (Machine::flat(1, 100).unwrap(), EffortMeter::default());
-        let mut tasks = TaskTable::default();
+        let mut cx = Context::new(Machine::flat(1, 100).unwrap(), TaskTable::default());
         let (mut threads, mut list) = (Threads::default(), OrderedList::default());
         for priority in [10, 20, 10, 15] {
-            let task = tasks.push(Task::default());
+            let task = cx.tasks.push(Task::default());
             threads.admit(task);
-            let cx = Context { now: Time::ZERO, machine: &machine, tasks: &tasks, effort: &effort };
             list.insert(&cx, &mut threads, task, priority);
         }
         assert_eq!(list.iter(&threads).map(|t| t.0).collect::<Vec<_>>(), [1, 3, 0, 2]);
         // 0 passed nobody, 1 nobody, 2 both others, 3 only thread 1.
-        assert_eq!(effort.take()[Effort::Insert as usize], 3);
-        let cx = Context { now: Time::ZERO, machine: &machine, tasks: &tasks, effort: &effort };
+        assert_eq!(cx.effort.take()[Effort::Insert as usize], 3);
         list.remove(&cx, &mut threads, TaskId(0));
         assert_eq!((list.iter(&threads).map(|t| t.0).collect::<Vec<_>>(), list.len()), (vec![1, 3, 2], 3));
-        assert_eq!(effort.take()[Effort::Search as usize], 3);
+        assert_eq!(cx.effort.take()[Effort::Search as usize], 3);
     }
 
     #[test]

@@ -290,7 +290,7 @@ impl Domains {
     /// the ratio.
     fn busiest_group<'m>(
         &self,
-        cx: &Context<'m>,
+        cx: &'m Context,
         queues: &impl Queues,
         cpu: CpuId,
         index: usize,

@@ -42,7 +42,7 @@ impl Balancer {
         if cx.now < *next {
             return false;
         }
-        *next = cx.now + interval(cx.machine, size);
+        *next = cx.now + interval(&cx.machine, size);
         true
     }
 }
@@ -59,7 +59,7 @@ impl<O: Order> Stack<O> {
     }
 
     /// The neighbourhoods of `cpu` that have more CPUs than the one before.
-    fn domains<'a>(cx: &'a Context<'_>, cpu: CpuId) -> impl Iterator<Item = (Level, &'a [CpuId])> + use<'a, O> {
+    fn domains<'a>(cx: &'a Context, cpu: CpuId) -> impl Iterator<Item = (Level, &'a [CpuId])> + use<'a, O> {
         let mut size = 1;
         Level::ALL.into_iter().filter_map(move |level| {
             let group = cx.machine.group(cpu, level);

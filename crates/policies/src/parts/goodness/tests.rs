@@ -2,7 +2,7 @@ use super::*;
 use crate::linux_2_0::Kernel20;
 use crate::linux_2_2::Kernel22;
 use crate::linux_2_4::Kernel24;
-use goodness_core::{EffortMeter, Nice, TaskTable};
+use goodness_core::{Nice, TaskTable};
 
 fn table<K: Kernel, const N: usize>(hz: u32, nices: [i64; N]) -> [i64; N] {
     let machine = Machine::flat(1, hz).unwrap();
@@ -23,9 +23,8 @@ fn slices_by_nice_are_those_of_the_kernels() {
 fn collected<K: Kernel>() -> Vec<i64> {
     let machine = Machine::flat(1, 100).unwrap();
     let mut policy = Goodness::<K>::new(&machine, Settings::default(), Seed(1));
-    let (mut tasks, effort) = (TaskTable::default(), EffortMeter::default());
-    let sleeper = tasks.push(Task::default());
-    let cx = Context { now: Time::ZERO, machine: &machine, tasks: &tasks, effort: &effort };
+    let mut cx = Context::new(machine, TaskTable::default());
+    let sleeper = cx.tasks.push(Task::default());
     policy.admit(&cx, sleeper, None).unwrap();
     let mut seen = vec![policy.entities[sleeper].counter];
     seen.extend((0..6).map(|_| {
