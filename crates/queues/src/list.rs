@@ -142,7 +142,12 @@ impl List {
     #[inline]
     pub fn pop_front(&mut self, links: &mut Links) -> Option<u32> {
         let first = self.front()?;
-        self.remove(links, first);
+        self.head = links.0[first as usize].after;
+        match self.head {
+            NONE => self.tail = NONE,
+            head => links.0[head as usize].before = NONE,
+        }
+        self.len -= 1;
         Some(first)
     }
 

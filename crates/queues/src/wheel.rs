@@ -57,7 +57,7 @@ impl Ring {
     }
 
     /// Makes `node` the head of the slot's list. Returns the previous head.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, slot: usize, node: u32) -> u32 {
         self.words[slot / 64 % (SLOTS / 64)] |= 1 << (slot % 64);
         self.summary |= 1 << (slot / 64);
@@ -129,7 +129,6 @@ pub struct Wheel<T> {
     arena: Vec<Node<T>>,
     free: u32,
     serial: u64,
-    len: usize,
 }
 
 impl<T: Copy> Default for Wheel<T> {
@@ -146,7 +145,6 @@ impl<T: Copy> Default for Wheel<T> {
             arena: Vec::new(),
             free: NONE,
             serial: 0,
-            len: 0,
         }
     }
 }
@@ -158,19 +156,7 @@ impl<T: Copy> Wheel<T> {
         Wheel { arena: Vec::with_capacity(entries), ..Wheel::default() }
     }
 
-    /// Entries waiting.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether the wheel is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Lower bound on the time of all entries; `u64::MAX` if empty. Constant time.
+    /// Lower bound on the time of all entries; `u64::MAX` if it is known that there is none. Constant time.
     #[inline]
     #[must_use]
     pub fn not_before(&self) -> u64 {
@@ -182,48 +168,45 @@ impl<T: Copy> Wheel<T> {
     pub fn push(&mut self, time: u64, class: u8, item: T) {
         self.serial += 1;
         let key = Key { time, order: u64::from(class) << 56 | self.serial };
-        self.len += 1;
-        self.not_before = self.not_before.min(time);
+        if time < self.not_before {
+            self.not_before = time;
+        }
         if time < self.current_end {
-            self.late.push(Reverse(Due { key, item }));
+            self.push_late(key, item);
         } else {
             self.file(key, item);
         }
     }
 
+    #[inline(never)]
+    fn push_late(&mut self, key: Key, item: T) {
+        self.late.push(Reverse(Due { key, item }));
+    }
+
     /// Files an entry that does not belong to the current slot.
-    #[inline]
+    #[inline(always)]
     fn file(&mut self, key: Key, item: T) {
         let coarse = key.time >> COARSE_BITS;
-        if coarse == self.coarse_now {
-            let node = self.node(key, item);
-            let slot = (key.time >> FINE_BITS) as usize % SLOTS;
-            self.arena[node as usize].next = self.fine.put(slot, node);
+        let (ring, slot) = if coarse == self.coarse_now {
+            (&mut self.fine, key.time >> FINE_BITS)
         } else if coarse >> SLOT_BITS == self.coarse_now >> SLOT_BITS {
-            let node = self.node(key, item);
-            self.arena[node as usize].next = self.coarse.put(coarse as usize % SLOTS, node);
+            (&mut self.coarse, coarse)
         } else {
-            self.overflow.push(Reverse(Due { key, item }));
+            return self.file_far(key, item);
+        };
+        if self.arena.get(self.free as usize).is_none() {
+            self.free = grow(&mut self.arena, key, item);
         }
-    }
-
-    #[inline]
-    fn node(&mut self, key: Key, item: T) -> u32 {
         let at = self.free;
-        match self.arena.get_mut(at as usize) {
-            Some(node) => {
-                self.free = node.next;
-                *node = Node { key, item, next: NONE };
-                at
-            }
-            None => self.grow(Node { key, item, next: NONE }),
+        if let Some(node) = self.arena.get_mut(at as usize) {
+            self.free = node.next;
+            *node = Node { key, item, next: ring.put(slot as usize % SLOTS, at) };
         }
     }
 
-    #[cold]
-    fn grow(&mut self, node: Node<T>) -> u32 {
-        self.arena.push(node);
-        (self.arena.len() - 1) as u32
+    #[inline(never)]
+    fn file_far(&mut self, key: Key, item: T) {
+        self.overflow.push(Reverse(Due { key, item }));
     }
 
     /// The key of the next entry.
@@ -235,7 +218,7 @@ impl<T: Copy> Wheel<T> {
     /// Key of the next entry, if its time is at most `limit`. The wheel turns no further than necessary.
     #[inline]
     pub fn peek_until(&mut self, limit: u64) -> Option<Key> {
-        if self.not_before > limit || self.len == 0 || !self.load(limit) {
+        if self.not_before > limit || !self.load(limit) {
             return None;
         }
         let key = match (self.current.last(), self.late.peek()) {
@@ -277,9 +260,8 @@ impl<T: Copy> Wheel<T> {
             Some(due) if due.key == key => self.current.pop(),
             _ => self.late.pop().map(|Reverse(due)| due),
         }?;
-        self.len -= 1;
         if self.current.is_empty() && self.late.is_empty() {
-            self.not_before = if self.len == 0 { u64::MAX } else { self.current_end };
+            self.not_before = self.current_end;
         }
         Some((due.key, due.item))
     }
@@ -295,9 +277,8 @@ impl<T: Copy> Wheel<T> {
         self.fine.take(slot);
         self.arena[at as usize].next = self.free;
         self.free = at;
-        self.len -= 1;
         self.current_end = (self.coarse_now << COARSE_BITS) + ((slot as u64 + 1) << FINE_BITS);
-        self.not_before = if self.len == 0 { u64::MAX } else { self.current_end };
+        self.not_before = self.current_end;
         Some((key, item))
     }
 
@@ -377,6 +358,13 @@ impl<T: Copy> Wheel<T> {
     }
 }
 
+/// Appends a free node to the arena.
+#[cold]
+fn grow<T>(arena: &mut Vec<Node<T>>, key: Key, item: T) -> u32 {
+    arena.push(Node { key, item, next: NONE });
+    (arena.len() - 1) as u32
+}
+
 /// Location of the next entries.
 enum Next {
     Fine(usize),
@@ -428,7 +416,7 @@ mod tests {
             let (key, item) = wheel.pop().unwrap();
             assert_eq!((key.time, key.class(), item), entry);
         }
-        assert!(wheel.pop().is_none() && wheel.is_empty());
+        assert!(wheel.pop().is_none() && wheel.not_before() == u64::MAX);
     }
 
     #[test]

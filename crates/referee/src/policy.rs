@@ -55,12 +55,28 @@ pub enum Move {
 }
 
 /// The referee's state of one CPU.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct CpuState {
-    /// The task that runs; it is on no runqueue.
-    current: Option<TaskId>,
+    /// The task that runs, on no runqueue, or [`NOBODY`].
+    running: TaskId,
     /// True from a request to reschedule until the CPU chooses again.
     is_asked: bool,
+}
+
+/// Stands for an idle CPU's task.
+const NOBODY: TaskId = TaskId(u32::MAX);
+
+impl CpuState {
+    #[inline(always)]
+    fn current(self) -> Option<TaskId> {
+        (self.running != NOBODY).then_some(self.running)
+    }
+
+    /// The running task, as the host asserts by calling a verb that needs one.
+    #[inline(always)]
+    fn runs(self) -> TaskId {
+        self.current().expect("a task runs where one is charged or taken off")
+    }
 }
 
 /// Checks a policy for a host. Hosts leave `P` unnamed; tests name it to inspect the policy.
@@ -70,7 +86,7 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     cx: Context,
     cpus: Box<[CpuState]>,
     decisions: u64,
-    refusal: Option<Refusal>,
+    refusal: Option<Box<Refusal>>,
 }
 
 impl Referee {
@@ -89,7 +105,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         Referee {
             policy,
             about,
-            cpus: vec![CpuState::default(); machine.cpu_count()].into(),
+            cpus: vec![CpuState { running: NOBODY, is_asked: false }; machine.cpu_count()].into(),
             cx: Context::new(machine, TaskTable::with_capacity(tasks)),
             decisions: 0,
             refusal: None,
@@ -134,7 +150,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     #[must_use]
     pub fn current(&self, cpu: CpuId) -> Option<TaskId> {
-        self.cpus[cpu.index()].current
+        self.cpus[cpu.index()].current()
     }
 
     /// True if `cpu` was asked to reschedule and has not picked since.
@@ -154,7 +170,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline]
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
-        self.refusal.as_ref()
+        self.refusal.as_deref()
     }
 
     /// Elements that the policy examined since the last call, by kind.
@@ -179,7 +195,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[cold]
     pub fn refuse(&mut self, what: &str) {
         if self.refusal.is_none() {
-            self.refusal = Some(Refusal { at: self.cx.now, sentence: format!("{} {what}", self.about.name) });
+            let sentence = format!("{} {what}", self.about.name);
+            self.refusal = Some(Box::new(Refusal { at: self.cx.now, sentence }));
         }
     }
 }
@@ -269,7 +286,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     #[inline(always)]
     fn account(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Resched {
-        let task = self.cpus[cpu.index()].current.expect("a task runs where time is charged");
+        let task = self.cpus[cpu.index()].runs();
         self.policy.charge(&self.cx, cpu, task, ran, why)
     }
 
@@ -286,9 +303,23 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Takes the task that ran on `cpu` off it, as blocked. The host lets the CPU pick, or moves the task.
     #[inline]
     pub fn take_off(&mut self, cpu: CpuId) -> TaskId {
-        let task = self.cpus[cpu.index()].current.take().expect("a task runs where one is taken off");
+        let state = &mut self.cpus[cpu.index()];
+        let task = state.runs();
+        state.running = NOBODY;
         self.cx.tasks[task].state = State::Blocked;
         task
+    }
+
+    /// Charges `ran` to the task running on `cpu` and takes it off, as blocked: [`Referee::charge`] and
+    /// [`Referee::take_off`] in one.
+    #[inline(always)]
+    #[must_use]
+    pub fn retire(&mut self, cpu: CpuId, ran: Span, why: Stop) -> Option<CpuId> {
+        let task = self.cpus[cpu.index()].runs();
+        let answer = self.policy.charge(&self.cx, cpu, task, ran, why);
+        self.cpus[cpu.index()].running = NOBODY;
+        self.cx.tasks[task].state = State::Blocked;
+        self.heed_others(answer, cpu)
     }
 
     /// A task that is neither queued nor running ceases to exist.
@@ -332,7 +363,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             if it.state == State::Queued && it.affinity.contains(cpu) {
                 it.state = State::Running;
                 let from = std::mem::replace(&mut it.cpu, cpu);
-                self.cpus[cpu.index()].current = Some(task);
+                self.cpus[cpu.index()].running = task;
                 return Choice::Run { pick, from };
             }
         }

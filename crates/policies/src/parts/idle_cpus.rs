@@ -20,6 +20,9 @@ impl IdleCpus {
     /// Notes whether `cpu` is idle; call it at the end of every pick.
     #[inline]
     pub fn set(&mut self, cpu: CpuId, is_idle: bool) {
+        if !is_idle && self.count == 0 {
+            return;
+        }
         let (word, bit) = (&mut self.words[cpu.index() / 64], 1 << (cpu.index() % 64));
         if is_idle != (*word & bit != 0) {
             *word ^= bit;

@@ -38,7 +38,20 @@ impl SharedQueue {
     /// Removes and returns the first task that may run on `cpu`; the CPU becomes idle if there is none.
     #[inline]
     pub fn take_first(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        let found = self.first_allowed(cx, cpu);
+        match self.list.front() {
+            Some(first) if cx.tasks[TaskId(first)].affinity.contains(cpu) => {
+                cx.examined(Effort::Search, 1);
+                self.idle.set(cpu, false);
+                self.list.pop_front(&mut self.links).map(TaskId)
+            }
+            _ => self.take_first_allowed(cx, cpu),
+        }
+    }
+
+    /// Like `take_first`, by examining one task after the other.
+    #[cold]
+    fn take_first_allowed(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        let found = self.search_allowed(cx, cpu);
         self.idle.set(cpu, found.is_none());
         if let Some(task) = found {
             self.remove(task);
@@ -46,18 +59,6 @@ impl SharedQueue {
         found
     }
 
-    #[inline]
-    fn first_allowed(&self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        let first = TaskId(self.list.front()?);
-        if !cx.tasks[first].affinity.contains(cpu) {
-            return self.search_allowed(cx, cpu);
-        }
-        cx.examined(Effort::Search, 1);
-        Some(first)
-    }
-
-    /// Like `first_allowed`, by examining one task after the other.
-    #[cold]
     fn search_allowed(&self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let mut looked_at = 0;
         let found = self.list.iter(&self.links).map(TaskId).find(|task| {

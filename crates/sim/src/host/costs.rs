@@ -3,12 +3,18 @@
 use super::Host;
 use goodness_core::{Costs, CpuId, Effort, Event, Overhead, Span, TaskId, Time};
 
-/// The machine's costs that are not zero, and the lock that decisions may wait for.
+/// Kinds of costs that the machine has, and the lock that decisions may wait for.
 pub struct Charging {
     /// True if the policy's effort costs time.
     effort: bool,
     /// True if switches and cold caches cost time.
     pub switches: bool,
+    /// True if a wake-up costs time, by itself or by the policy's effort.
+    pub wakeups: bool,
+    /// True if a timer's interrupt costs time.
+    pub timers: bool,
+    /// True if the call of sleep costs time.
+    pub sleeps: bool,
     /// Time at which the one lock of a global runqueue is free again.
     lock_free: Time,
     /// The CPU that had that lock last.
@@ -21,6 +27,9 @@ impl Charging {
         Charging {
             effort: costs.effort != [Span::ZERO; 4],
             switches: !costs.switching_is_free(),
+            wakeups: costs.effort != [Span::ZERO; 4] || costs.wakeup > Span::ZERO,
+            timers: costs.timer > Span::ZERO,
+            sleeps: costs.sleep > Span::ZERO,
             lock_free: Time::ZERO,
             lock_by: CpuId(0),
         }
@@ -60,7 +69,7 @@ impl Host<'_> {
     /// the CPU's host work is delayed.
     pub fn timer_cost(&mut self, cpu: CpuId) {
         let cost = self.machine.costs.timer;
-        let Some(task) = self.referee.current(cpu).filter(|_| cost > Span::ZERO) else { return };
+        let Some(task) = self.referee.current(cpu) else { return };
         self.settle(cpu);
         let now = self.now();
         let run = &mut self.cpus[cpu.index()];

@@ -3,7 +3,7 @@
 use super::Host;
 use super::tasks::TaskRun;
 use crate::calendar::{Entry, class};
-use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, Stop, TaskId, Time};
+use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, Step, Stop, TaskId, Time};
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
 
@@ -63,7 +63,7 @@ impl CpuRun {
 impl Host<'_> {
     /// Schedules the reschedule of `cpu`. A tick's request takes effect at once (`by` is `None`). A wake-up's takes
     /// effect after the time to interrupt another CPU, to leave the kernel, or for an idle CPU to wake up.
-    #[inline]
+    #[inline(never)]
     pub fn will_reschedule(&mut self, cpu: CpuId, by: Option<CpuId>) {
         let costs = &self.machine.costs;
         let mut delay = Span::ZERO;
@@ -84,12 +84,12 @@ impl Host<'_> {
     }
 
     /// Schedules the reschedule of these CPUs, as requested by `by`.
-    #[inline]
-    fn will_reschedule_all(&mut self, asked: Asked, by: CpuId) {
-        if asked == [None, None] {
-            return;
+    #[inline(always)]
+    fn will_reschedule_all(&mut self, [first, second]: Asked, by: CpuId) {
+        if let Some(cpu) = first {
+            self.will_reschedule(cpu, Some(by));
         }
-        for cpu in asked.into_iter().flatten() {
+        if let Some(cpu) = second {
             self.will_reschedule(cpu, Some(by));
         }
     }
@@ -129,12 +129,13 @@ impl Host<'_> {
         self.schedule(cpu, Some(task), off);
     }
 
-    /// The running task stops being runnable; its CPU chooses again.
+    /// The running task stops being runnable; its CPU chooses again. The caller counts what is live.
     #[inline(always)]
     pub fn stop_blocked(&mut self, cpu: CpuId, task: TaskId, stop: Stop, off: Off) {
-        self.agenda.live -= 1;
-        self.charge(cpu, stop);
-        self.referee.take_off(cpu);
+        let ran = self.uncharged(cpu);
+        if let Some(other) = self.referee.retire(cpu, ran, stop) {
+            self.will_reschedule(other, Some(cpu));
+        }
         if off == Off::Exited {
             self.referee.exit(task);
             self.emit(Event::Exit { task });
@@ -163,7 +164,15 @@ impl Host<'_> {
     fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         let stamp = &mut self.cpus[cpu.index()].ask_stamp;
         *stamp = stamp.wrapping_add(1);
-        let mut choice = self.referee.choose(cpu);
+        match self.referee.choose(cpu) {
+            Choice::Run { pick, from } => self.run_on(cpu, pick, from, prev, off),
+            other => self.carry_out(other, cpu, prev, off),
+        }
+    }
+
+    /// Carries out any choice.
+    #[inline(never)]
+    fn carry_out(&mut self, mut choice: Choice, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         loop {
             match choice {
                 Choice::Run { pick, from } => return self.run_on(cpu, pick, from, prev, off),
@@ -185,7 +194,7 @@ impl Host<'_> {
     }
 
     /// Starts `pick` on `cpu`; it was on `from` before. Costs come first, then its own work.
-    #[inline]
+    #[inline(always)]
     fn run_on(&mut self, cpu: CpuId, pick: Pick, from: CpuId, prev: Option<TaskId>, off: Off) {
         let Pick { task, timeslice } = pick;
         let now = self.now();
@@ -208,7 +217,7 @@ impl Host<'_> {
         run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
         let at = run.ends(work);
         let arm_tick = self.referee.about().needs.tick && !std::mem::replace(&mut run.tick_armed, true);
-        self.agenda.bursts.set(cpu, if at < self.agenda.horizon { at } else { Time::NEVER });
+        self.agenda.set_burst(cpu, at);
         if arm_tick {
             let at = self.machine.next_tick(now);
             self.agenda.calendar.push(at, class::TICK, Entry::Tick(cpu));
@@ -219,7 +228,7 @@ impl Host<'_> {
     #[inline]
     pub fn arm(&mut self, cpu: CpuId, task: TaskId) {
         let at = self.cpus[cpu.index()].ends(&self.runs[task.index()]);
-        self.agenda.bursts.set(cpu, if at < self.agenda.horizon { at } else { Time::NEVER });
+        self.agenda.set_burst(cpu, at);
     }
 
     /// Updates the remaining work of the task that runs on `cpu` to now.
@@ -235,12 +244,25 @@ impl Host<'_> {
     pub fn burst_ended(&mut self, cpu: CpuId) {
         let Some(task) = self.referee.current(cpu) else { return self.agenda.bursts.set(cpu, Time::NEVER) };
         let now = self.now();
-        let work = &mut self.runs[task.index()];
-        self.cpus[cpu.index()].settle(now, work);
-        if work.is_done() {
-            self.step(cpu, task);
-        } else {
-            self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
+        run.settle(now, work);
+        if !work.is_done() {
+            return self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        }
+        if work.is_deferred || self.storage.is_some() {
+            return self.step(cpu, task);
+        }
+        // The two most frequent steps, which take time, without the loop over those that do not.
+        match work.next_step(task, now) {
+            Step::Compute(span) if span > Span::ZERO => {
+                work.begin(span);
+                let at = run.ends(work);
+                self.agenda.set_burst(cpu, at);
+            }
+            Step::Sleep(span) if span > Span::ZERO && !self.charging.sleeps => {
+                self.fall_asleep(cpu, task, now + span);
+            }
+            step => self.go_on_with(cpu, task, step),
         }
     }
 
@@ -300,7 +322,7 @@ impl Host<'_> {
     }
 
     /// Queues a runnable task on `cpu`; `by` is the CPU that does it.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue, by: CpuId) {
         let asked = self.referee.enqueue(task, cpu, why);
         self.will_reschedule_all(asked, by);

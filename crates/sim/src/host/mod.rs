@@ -44,6 +44,14 @@ struct Agenda {
     policy_timer: Time,
 }
 
+impl Agenda {
+    /// Sets when the burst or slice on `cpu` ends, unless the run is over by then.
+    #[inline(always)]
+    fn set_burst(&mut self, cpu: CpuId, at: Time) {
+        self.bursts.set(cpu, if at < self.horizon { at } else { Time::NEVER });
+    }
+}
+
 /// State of one run.
 pub struct Host<'a> {
     machine: &'a Machine,
@@ -63,10 +71,11 @@ pub struct Host<'a> {
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
+    has_policy_timer: bool,
     /// Longest delay of timers outside the real-time classes.
     timer_slack: Span,
     standstill: Standstill,
-    fault: Option<Fault>,
+    fault: Option<Box<Fault>>,
 }
 
 impl<'a> Host<'a> {
@@ -91,6 +100,7 @@ impl<'a> Host<'a> {
             policy_timer: Time::NEVER,
         };
         let mut host = Host {
+            has_policy_timer: policy.about.needs.timer,
             machine,
             referee: Referee::new(machine.clone(), policy, tasks),
             outbox: Outbox::new(observer),
@@ -142,40 +152,61 @@ impl<'a> Host<'a> {
     /// bursts. Returns the reason if the run is over.
     #[inline]
     fn advance(&mut self) -> Option<End> {
-        let (ends, cpu) = self.agenda.bursts.first();
-        let limit = if self.asked.is_empty() { ends } else { self.now() };
-        if let Some((at, entry)) = self.agenda.calendar.pop_until(limit) {
-            if let Some(reason) = self.begin(at) {
-                return Some(reason);
-            }
-            self.serve(entry);
-        } else if !self.asked.is_empty() {
-            self.reschedule_asked();
-            return None;
-        } else {
-            if let Some(reason) = self.begin(ends) {
-                return Some(reason);
-            }
-            self.burst_ended(cpu);
+        if !self.asked.is_empty() {
+            return self.advance_or_reschedule();
         }
+        let (ends, cpu) = self.agenda.bursts.first();
+        match self.agenda.calendar.pop_until(ends) {
+            Some((at, entry)) => self.serve(at, entry),
+            None => {
+                if !self.begins(ends) {
+                    return Some(self.finish(ends));
+                }
+                self.burst_ended(cpu);
+                self.follow_up();
+                None
+            }
+        }
+    }
+
+    /// Handles the next calendar entry of this instant, or reschedules the CPUs that were asked to.
+    #[inline(never)]
+    fn advance_or_reschedule(&mut self) -> Option<End> {
+        match self.agenda.calendar.pop_until(self.now()) {
+            Some((at, entry)) => self.serve(at, entry),
+            None => {
+                self.reschedule_asked();
+                None
+            }
+        }
+    }
+
+    /// What every event may entail: outsiders that it reached, and a new time of the policy's timer.
+    #[inline(always)]
+    fn follow_up(&mut self) {
         if !self.outside.is_quiet() {
             self.let_outsiders_act();
         }
-        self.arm_policy_timer();
-        None
+        if self.has_policy_timer {
+            self.arm_policy_timer();
+        }
     }
 
-    /// Sets the clock to the next event, unless the run is over. `Time::NEVER` means there is no event.
-    #[inline]
-    fn begin(&mut self, at: Time) -> Option<End> {
-        if at >= self.agenda.horizon || self.agenda.live == 0 || self.is_at_fault() {
-            return Some(self.finish(at));
+    /// Sets the clock to the next event. False if the run is over: at the horizon, which a fault of the work moves to
+    /// the beginning of time, or after a refusal. `Time::NEVER` means there is no event.
+    #[inline(always)]
+    fn begins(&mut self, at: Time) -> bool {
+        if at >= self.agenda.horizon {
+            return false;
+        }
+        if self.referee.refusal().is_some() {
+            return false;
         }
         self.referee.set_now(at);
         if self.standstill.counts() {
             self.look_for_standstill();
         }
-        None
+        true
     }
 
     /// Reason for which the run ends instead of going on to `at`.
@@ -193,9 +224,23 @@ impl<'a> Host<'a> {
         End::Horizon
     }
 
-    /// Handles a calendar entry.
-    #[inline]
-    fn serve(&mut self, entry: Entry) {
+    /// Handles a calendar entry, unless the run is over: an entry may be stale, and nothing else be left.
+    #[inline(always)]
+    fn serve(&mut self, at: Time, entry: Entry) -> Option<End> {
+        if self.agenda.live == 0 || !self.begins(at) {
+            return Some(self.finish(at));
+        }
+        match entry {
+            Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
+            other => self.serve_other(other),
+        }
+        self.follow_up();
+        None
+    }
+
+    /// Handles any calendar entry.
+    #[inline(never)]
+    fn serve_other(&mut self, entry: Entry) {
         match entry {
             Entry::Tick(cpu) => self.ticked(cpu),
             Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
@@ -249,14 +294,14 @@ impl<'a> Host<'a> {
         if let Some(refusal) = self.referee.refusal().cloned() {
             self.refused(&refusal);
         }
-        self.fault.take()
+        self.fault.take().map(|fault| *fault)
     }
 
     /// Ends the run because a policy or elevator gave an invalid answer.
     #[cold]
     fn refused(&mut self, refusal: &Refusal) {
         let Refusal { at, sentence } = refusal.clone();
-        self.fault.get_or_insert(Fault { at, blame: Blame::Policy, task: None, sentence });
+        self.fault.get_or_insert(Box::new(Fault { at, blame: Blame::Policy, task: None, sentence }));
     }
 
     /// Ends the run because the work requested something impossible: the behaviour of `task`, if known. `what` follows
@@ -264,7 +309,9 @@ impl<'a> Host<'a> {
     #[cold]
     fn at_fault(&mut self, task: impl Into<Option<TaskId>>, what: String) {
         if !self.is_at_fault() {
-            self.fault = Some(Fault { at: self.now(), blame: Blame::Workload, task: task.into(), sentence: what });
+            let fault = Fault { at: self.now(), blame: Blame::Workload, task: task.into(), sentence: what };
+            self.fault = Some(Box::new(fault));
+            self.agenda.horizon = Time::ZERO;
         }
     }
 }

@@ -12,10 +12,11 @@ const LOOKS_MAX: u32 = 8;
 
 /// Counts events and checks now and then that time advances.
 pub struct Standstill {
-    events: u64,
     events_max: u64,
     /// Number of the next event to check at: the next multiple of [`EVENTS`], or one above the limit.
     look_at: u64,
+    /// Events until then.
+    left: u64,
     /// Time at the last check.
     at: Time,
     /// Consecutive checks with the same time.
@@ -28,19 +29,19 @@ impl Standstill {
     /// The state before the first event; at most `events_max` events are allowed.
     pub fn new(events_max: u64) -> Standstill {
         let look_at = EVENTS.min(events_max.saturating_add(1));
-        Standstill { events: 0, events_max, look_at, at: Time::NEVER, looks: 0, restless: None }
+        Standstill { events_max, look_at, left: look_at, at: Time::NEVER, looks: 0, restless: None }
     }
 
     /// Events so far.
     pub fn events(&self) -> u64 {
-        self.events
+        self.look_at - self.left
     }
 
     /// Counts one event; true when a check is due.
     #[inline]
     pub fn counts(&mut self) -> bool {
-        self.events += 1;
-        self.events >= self.look_at
+        self.left -= 1;
+        self.left == 0
     }
 
     /// Records that `task` takes a step that may have zero duration.
@@ -56,11 +57,13 @@ impl Host<'_> {
     pub fn look_for_standstill(&mut self) {
         let now = self.now();
         let it = &mut self.standstill;
-        if it.events > it.events_max {
+        let events = it.events();
+        if events > it.events_max {
             let what = format!("the run exceeded its limit of {} events", it.events_max);
             return self.at_fault(None, what);
         }
-        it.look_at = (it.events + EVENTS).min(it.events_max.saturating_add(1));
+        it.look_at = (events + EVENTS).min(it.events_max.saturating_add(1));
+        it.left = it.look_at - events;
         it.looks = if now == it.at { it.looks + 1 } else { 0 };
         it.at = now;
         if it.looks < LOOKS_MAX {

@@ -4,7 +4,7 @@ use super::Host;
 use super::tasks::Deferred;
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, StepContext, Stop, Task, TaskId,
+    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId,
     Time,
 };
 
@@ -22,24 +22,47 @@ pub enum Then {
 impl Host<'_> {
     /// Continues the task on `cpu` after its burst: takes steps until one takes time, the task leaves the CPU, or the
     /// CPU is asked to reschedule.
+    #[inline(never)]
     pub fn step(&mut self, cpu: CpuId, task: TaskId) {
-        for _ in 0..IDLE_STEPS {
+        self.take_steps(cpu, task, IDLE_STEPS);
+    }
+
+    /// Like [`Self::step`], when the first step is known already.
+    #[inline(never)]
+    pub fn go_on_with(&mut self, cpu: CpuId, task: TaskId, step: Step) {
+        let then = self.perform(cpu, task, step);
+        if self.may_step_after(cpu, task, then) {
+            self.take_steps(cpu, task, IDLE_STEPS - 1);
+        }
+    }
+
+    fn take_steps(&mut self, cpu: CpuId, task: TaskId, steps_max: u32) {
+        for _ in 0..steps_max {
             let then = match self.take_deferred(task) {
                 Deferred::Nothing => self.next_step(cpu, task),
                 Deferred::Retake(lock) => self.lock(cpu, task, lock),
                 Deferred::FallAsleep(until) => self.fall_asleep(cpu, task, until),
             };
-            if matches!(then, Then::Stop) || self.is_at_fault() {
+            if !self.may_step_after(cpu, task, then) {
                 return;
-            }
-            if self.cpus[cpu.index()].working > self.now() || self.referee.is_asked(cpu) {
-                if self.storage.is_some() {
-                    self.submit_all();
-                }
-                return self.arm(cpu, task);
             }
         }
         self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
+    }
+
+    /// True if the task takes another step at once. If host work or a reschedule comes before, the CPU is armed.
+    fn may_step_after(&mut self, cpu: CpuId, task: TaskId, then: Then) -> bool {
+        if matches!(then, Then::Stop) || self.is_at_fault() {
+            return false;
+        }
+        let goes_on = self.cpus[cpu.index()].working <= self.now() && !self.referee.is_asked(cpu);
+        if !goes_on {
+            if self.storage.is_some() {
+                self.submit_all();
+            }
+            self.arm(cpu, task);
+        }
+        goes_on
     }
 
     /// Gets the next step from the behaviour and performs it.
@@ -49,8 +72,7 @@ impl Host<'_> {
             return self.next_step_with_storage(cpu, task);
         }
         let now = self.now();
-        let run = &mut self.runs[task.index()];
-        let step = run.behaviour.next(&mut StepContext { now, task, rng: &mut run.rng });
+        let step = self.runs[task.index()].next_step(task, now);
         self.perform(cpu, task, step)
     }
 
@@ -59,8 +81,7 @@ impl Host<'_> {
         let deferred = self.deferred(task);
         let now = self.now();
         let run = &mut self.runs[task.index()];
-        let mut next = || run.behaviour.next(&mut StepContext { now, task, rng: &mut run.rng });
-        let step = deferred.unwrap_or_else(&mut next);
+        let step = deferred.unwrap_or_else(|| run.next_step(task, now));
         match self.unplug(cpu, task, step) {
             Ok(step) => self.perform(cpu, task, step),
             Err(then) => then,
@@ -116,6 +137,7 @@ impl Host<'_> {
                 if self.storage.is_some() {
                     self.exit_io(task);
                 }
+                self.agenda.live -= 1;
                 self.stop_blocked(cpu, task, Stop::Exited, Off::Exited);
                 Then::Stop
             }
@@ -124,6 +146,7 @@ impl Host<'_> {
 
     /// Blocks the task and takes it off its CPU.
     pub fn block(&mut self, cpu: CpuId, task: TaskId, off: Off) -> Then {
+        self.agenda.live -= 1;
         self.stop_blocked(cpu, task, Stop::Blocked { interruptible: off == Off::Sleeping }, off);
         Then::Stop
     }
@@ -142,12 +165,14 @@ impl Host<'_> {
 
     /// Blocks until `at`, or continues at once if that has passed.
     #[inline(always)]
-    fn fall_asleep(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
+    pub fn fall_asleep(&mut self, cpu: CpuId, task: TaskId, at: Time) -> Then {
         if at <= self.now() {
             return Then::Next;
         }
+        // Of what is live, the timer replaces the task.
         self.set_timer(task, at);
-        self.block(cpu, task, Off::Sleeping)
+        self.stop_blocked(cpu, task, Stop::Blocked { interruptible: true }, Off::Sleeping);
+        Then::Stop
     }
 
     fn wait(&mut self, cpu: CpuId, task: TaskId, channel: Channel, off: Off) -> Then {

@@ -4,8 +4,8 @@ use super::Host;
 use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_core::{
-    Behaviour, CpuId, CpuSet, Enqueue, Event, LockId, Overhead, Rng, Seed, Span, Start, State, TaskId, Time,
-    WakeSource, Workload,
+    Behaviour, CpuId, CpuSet, Enqueue, Event, LockId, Overhead, Rng, Seed, Span, Start, State, Step, StepContext,
+    Task, TaskId, Time, WakeSource, Workload,
 };
 
 /// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of
@@ -56,6 +56,12 @@ impl TaskRun {
     #[inline]
     pub fn is_done(&self) -> bool {
         self.left == Span::ZERO
+    }
+
+    /// Has the behaviour of `task`, which this is, say its next step.
+    #[inline(always)]
+    pub fn next_step(&mut self, task: TaskId, now: Time) -> Step {
+        self.behaviour.next(&mut StepContext { now, task, rng: &mut self.rng })
     }
 
     /// Starts a burst.
@@ -139,7 +145,7 @@ impl Host<'_> {
             self.referee.set_home(task, home);
         }
         let by = self.task(task).cpu;
-        self.place(task, Enqueue::Fork { parent }, parent, WakeSource::Task, by);
+        self.place(task, || Enqueue::Fork { parent }, parent, WakeSource::Task, by);
     }
 
     /// A task that existed from the beginning is woken for the first time.
@@ -151,12 +157,16 @@ impl Host<'_> {
     /// Ends a sleep, unless it was ended before.
     #[inline(always)]
     pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
-        let cpu = self.task(task).cpu;
-        self.cpus[cpu.index()].interrupted = self.referee.now();
-        if self.stamps[task.index()] == stamp && self.task(task).state == State::Blocked {
-            self.agenda.live -= 1;
-            self.wake(task, None, false);
-            self.timer_cost(cpu);
+        let Task { cpu, state, .. } = *self.task(task);
+        if self.timer_slack > Span::ZERO {
+            self.cpus[cpu.index()].interrupted = self.now();
+        }
+        if self.stamps[task.index()] == stamp && state == State::Blocked {
+            // Of what is live, the task replaces its timer.
+            self.wake_on(task, None, cpu, false);
+            if self.charging.timers {
+                self.timer_cost(cpu);
+            }
         }
     }
 
@@ -171,28 +181,42 @@ impl Host<'_> {
 
     /// Makes the blocked `task` runnable. `waker` is running on its own CPU; if `None`, an interrupt on the task's last
     /// CPU wakes it.
-    #[inline(always)]
+    #[inline]
     pub fn wake(&mut self, task: TaskId, waker: Option<TaskId>, sync: bool) {
-        debug_assert_eq!(self.task(task).state, State::Blocked);
         self.agenda.live += 1;
-        let on = self.task(waker.unwrap_or(task)).cpu;
+        self.wake_on(task, waker, self.task(waker.unwrap_or(task)).cpu, sync);
+    }
+
+    /// Like [`Self::wake`], by the CPU `on`; counts nothing as live.
+    #[inline(always)]
+    fn wake_on(&mut self, task: TaskId, waker: Option<TaskId>, on: CpuId, sync: bool) {
+        debug_assert_eq!(self.task(task).state, State::Blocked);
         let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
-        self.place(task, Enqueue::Wakeup { waker, on, sync, from }, waker, from, on);
+        self.place(task, || Enqueue::Wakeup { waker, on, sync, from }, waker, from, on);
     }
 
     /// Chooses a CPU for `task` and queues it there. `by` is the CPU that does the work.
     #[inline(always)]
-    fn place(&mut self, task: TaskId, why: Enqueue, waker: Option<TaskId>, from: WakeSource, by: CpuId) {
-        let Some(cpu) = self.referee.select_cpu(task, &why) else { return };
+    fn place(
+        &mut self,
+        task: TaskId,
+        why: impl Fn() -> Enqueue,
+        waker: Option<TaskId>,
+        from: WakeSource,
+        by: CpuId,
+    ) {
+        let Some(cpu) = self.referee.select_cpu(task, &why()) else { return };
         let home = self.task(task).cpu;
         self.emit(Event::Wakeup { task, waker, cpu, from });
         if home != cpu && self.runs[task.index()].ran_on().is_some() {
             self.emit(Event::Migrate { task, from: home, to: cpu });
         }
-        self.enqueue(task, cpu, why, by);
-        let cost = self.effort_cost(by) + self.machine.costs.wakeup;
-        if cost > Span::ZERO {
-            self.pay_for_wakeup(by, cost, waker.is_some());
+        self.enqueue(task, cpu, why(), by);
+        if self.charging.wakeups {
+            let cost = self.effort_cost(by) + self.machine.costs.wakeup;
+            if cost > Span::ZERO {
+                self.pay_for_wakeup(by, cost, waker.is_some());
+            }
         }
     }
 
@@ -225,13 +249,12 @@ impl Host<'_> {
         Deferred::Nothing
     }
 
-    /// Enters the end of the sleep of `task` in the calendar.
+    /// Enters the end of the sleep of `task` in the calendar. The caller counts it as live.
     #[inline(always)]
     pub fn set_timer(&mut self, task: TaskId, at: Time) {
         let stamp = &mut self.stamps[task.index()];
         *stamp = stamp.wrapping_add(1);
         let stamp = *stamp;
-        self.agenda.live += 1;
         if self.timer_slack == Span::ZERO || self.task(task).class.is_realtime() {
             self.agenda.calendar.push(at, class::WAKE, Entry::Timer(task, stamp));
         } else {
