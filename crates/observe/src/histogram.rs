@@ -93,7 +93,9 @@ impl Histogram {
     pub fn record_at(&mut self, place: Place, value: u64) {
         self.counts[place.0 as usize & (Self::ROOM - 1)] += 1;
         self.sum += u128::from(value);
-        self.max = self.max.max(value);
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     /// Counts `value` `weight` times; not at all if `weight` is 0.
@@ -160,12 +162,16 @@ impl Histogram {
     }
 }
 
+/// Entries of a task in [`PerTaskHistograms`].
+const ROW: usize = OCTAVES.next_power_of_two();
+
 /// A small histogram for each of the first [`PerTaskHistograms::LIMIT`] tasks: 16 buckets per octave, 3 % error. An
 /// octave of a task is allocated (64 bytes) at its first value.
 #[derive(Clone, Debug, Default)]
 pub struct PerTaskHistograms {
-    /// For each task and octave, the index of its counts in `pool` plus one; 0 for none.
-    octaves: Vec<[u32; OCTAVES]>,
+    /// For each task and octave, the index of its counts in `pool` plus one; 0 for none. Rounded up to whole cache
+    /// lines, of which a task whose latencies are alike touches one.
+    octaves: Vec<[u32; ROW]>,
     pool: Vec<[u32; COARSE]>,
 }
 
@@ -179,14 +185,14 @@ impl PerTaskHistograms {
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
         let blocks = (tasks * OCTAVES).min(16 * Self::LIMIT);
-        PerTaskHistograms { octaves: vec![[0; OCTAVES]; tasks], pool: Vec::with_capacity(blocks) }
+        PerTaskHistograms { octaves: vec![[0; ROW]; tasks], pool: Vec::with_capacity(blocks) }
     }
 
     /// Adds one value at `place` for `task`, if the task has a distribution.
     #[inline(always)]
     pub fn record(&mut self, task: TaskId, place: Place) {
         let (octave, sub) = ((place.0 >> FINE) as usize, (place.0 >> MERGED) as usize % COARSE);
-        let held = self.octaves.get(task.index()).map_or(0, |octaves| octaves[octave % OCTAVES]);
+        let held = self.octaves.get(task.index()).map_or(0, |octaves| octaves[octave % ROW]);
         match self.pool.get_mut((held as usize).wrapping_sub(1)) {
             Some(counts) => counts[sub] = counts[sub].saturating_add(1),
             None => self.record_first(task, octave, sub),
@@ -196,7 +202,7 @@ impl PerTaskHistograms {
     /// The block of counters for values of `task` at `place`; 0 if it has none yet.
     #[inline]
     pub fn block(&self, task: TaskId, place: Place) -> u32 {
-        self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % OCTAVES])
+        self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % ROW])
     }
 
     /// Prefetches a [block](Self::block) into the CPU's caches.
@@ -212,7 +218,7 @@ impl PerTaskHistograms {
             return;
         }
         if task.index() >= self.octaves.len() {
-            self.octaves.resize(task.index() + 1, [0; OCTAVES]);
+            self.octaves.resize(task.index() + 1, [0; ROW]);
         }
         let mut counts = [0; COARSE];
         counts[sub] = 1;

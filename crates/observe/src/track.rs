@@ -10,6 +10,8 @@ pub(crate) mod mark {
     pub const RAN: u8 = 8;
     pub const ARRIVED: u8 = 16;
     pub const DESCRIBED: u8 = 32;
+    /// It may not run on every CPU.
+    pub const RESTRICTED: u8 = 64;
 }
 
 /// State of one task. `T` is data of the tracker's owner, kept on the same cache line.
@@ -30,6 +32,12 @@ pub struct TaskTrack<T> {
 }
 
 impl<T> TaskTrack<T> {
+    /// Sets the number of its affinity.
+    pub(crate) fn restrict(&mut self, set: u16) {
+        self.set = set;
+        self.marks = self.marks & !mark::RESTRICTED | if set == 0 { 0 } else { mark::RESTRICTED };
+    }
+
     #[inline]
     pub(crate) fn has(&self, mark: u8) -> bool {
         self.marks & mark != 0
@@ -64,7 +72,7 @@ impl<T> TaskTrack<T> {
     #[inline]
     #[must_use]
     pub fn is_free(&self) -> bool {
-        self.set == 0 && !self.has(mark::ENDED)
+        self.marks & (mark::ENDED | mark::RESTRICTED) == 0
     }
 }
 

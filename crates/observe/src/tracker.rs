@@ -10,13 +10,17 @@ pub use crate::track::{Began, Ended, Switched, TaskTrack};
 use crate::waiting::{Sets, Waiting};
 use goodness_core::{CpuId, Event, Off, PerTask, State, TaskId, Time};
 
+/// Stands for an idle CPU's task.
+const NOBODY: TaskId = TaskId(u32::MAX);
+
 /// The state of the machine after the events so far.
 #[derive(Clone, Debug)]
 pub struct Tracker<T> {
     tasks: Vec<TaskTrack<T>>,
     /// First wake-ups; needed only at the end, so kept separately.
     arrivals: PerTask<Option<Time>>,
-    running: Vec<Option<TaskId>>,
+    /// Each CPU's task, or [`NOBODY`].
+    running: Vec<TaskId>,
     sets: Sets,
     waiting: Waiting,
 }
@@ -32,7 +36,7 @@ impl<T: Default> Tracker<T> {
         let mut tracker = Tracker {
             tasks: Vec::with_capacity(subjects.len()),
             arrivals: PerTask::default(),
-            running: vec![None; cpus],
+            running: vec![NOBODY; cpus],
             sets: Sets::new(cpus),
             waiting: Waiting::new(cpus),
         };
@@ -47,7 +51,7 @@ impl<T: Default> Tracker<T> {
         let set = self.sets.number_of(&subject.affinity);
         self.waiting.make_room(set, &subject.affinity);
         let track = self.task_mut(task);
-        track.set = set;
+        track.restrict(set);
         track.marks = track.marks & !mark::JUDGED | mark::DESCRIBED | if subject.judged { mark::JUDGED } else { 0 };
     }
 
@@ -62,7 +66,7 @@ impl<T: Default> Tracker<T> {
         };
         let track = self.task_mut(child);
         if !track.has(mark::DESCRIBED) {
-            track.set = set;
+            track.restrict(set);
             track.marks = track.marks & !mark::JUDGED | judged | mark::DESCRIBED;
         }
     }
@@ -112,11 +116,11 @@ impl<T: Default> Tracker<T> {
     ) -> Option<Switched<'_, T>> {
         let running = self.running.get_mut(cpu.index())?;
         let [from, to] = self.tasks.get_disjoint_mut([prev.index(), next.index()]).ok()?;
-        let ordinary = *running == Some(prev) && off != Off::Exited && from.is_free() && to.is_free();
+        let ordinary = *running == prev && off != Off::Exited && from.is_free() && to.is_free();
         if !ordinary || to.state != State::Queued || to.cpu != cpu.0 as u16 {
             return None;
         }
-        *running = Some(next);
+        *running = next;
         let began = std::mem::replace(&mut from.since, at);
         from.state = State::Queued;
         if !off.is_runnable() {
@@ -152,10 +156,10 @@ impl<T: Default> Tracker<T> {
     /// Switches `task` out on `cpu`; `None` if it was not running there.
     #[inline(always)]
     pub fn stop(&mut self, at: Time, cpu: CpuId, task: TaskId, off: Off) -> Option<Ended<'_, T>> {
-        if self.running[cpu.index()] != Some(task) {
+        if self.running[cpu.index()] != task {
             return None;
         }
-        self.running[cpu.index()] = None;
+        self.running[cpu.index()] = NOBODY;
         self.waiting.idle(cpu);
         let track = task_mut(&mut self.tasks, task);
         let began = std::mem::replace(&mut track.since, at);
@@ -174,7 +178,7 @@ impl<T: Default> Tracker<T> {
     /// elsewhere, it is removed there.
     #[inline(always)]
     pub fn start(&mut self, at: Time, cpu: CpuId, task: TaskId) -> Began<'_, T> {
-        if self.running[cpu.index()].is_some() {
+        if self.running[cpu.index()] != NOBODY {
             self.forget(cpu);
         }
         let track = task_mut(&mut self.tasks, task);
@@ -185,7 +189,7 @@ impl<T: Default> Tracker<T> {
             (waited_since, counted_on) = (Some(track.since), Some(queued_on));
         } else if track.state == State::Running {
             counted_on = Some(queued_on);
-            self.running[queued_on.index()] = None;
+            self.running[queued_on.index()] = NOBODY;
             self.waiting.idle(queued_on);
         }
         let woken = track.has(mark::WOKEN);
@@ -195,7 +199,7 @@ impl<T: Default> Tracker<T> {
         track.since = at;
         track.cpu = cpu.0 as u16;
         track.ran_on = cpu.0 as u16;
-        self.running[cpu.index()] = Some(task);
+        self.running[cpu.index()] = task;
         self.waiting.busy(cpu);
         Began { waited_since, woken, counted_on, moved, task: track }
     }
@@ -232,7 +236,8 @@ impl<T: Default> Tracker<T> {
     /// Drops the task believed to run on `cpu`, whose switch-out was missed. It gets no slice and counts as sleeping.
     #[cold]
     pub fn forget(&mut self, cpu: CpuId) {
-        if let Some(task) = self.running[cpu.index()].take() {
+        if let Some(task) = self.running_on(cpu) {
+            self.running[cpu.index()] = NOBODY;
             self.task_mut(task).state = State::Blocked;
             self.waiting.idle(cpu);
         }
@@ -286,7 +291,7 @@ impl<T> Tracker<T> {
     #[inline(always)]
     #[must_use]
     pub fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
-        self.running[cpu.index()]
+        Some(self.running[cpu.index()]).filter(|task| *task != NOBODY)
     }
 
     /// Number of CPUs that run a task.
@@ -316,9 +321,16 @@ impl<T> Tracker<T> {
         }
     }
 
+    /// Whether any CPU idles.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_idle_cpus(&self) -> bool {
+        self.waiting.idle_cpus() > 0
+    }
+
     /// Whether a CPU idles while a task waits that may run there. `None` if unknown: with affinities on more than 64
     /// CPUs, or with more than 64 different affinities.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub fn idles_while_queued(&self) -> Option<bool> {
         self.waiting.idles_while_queued()

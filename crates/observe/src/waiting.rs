@@ -78,6 +78,7 @@ impl Waiting {
         self.known = self.restricted.len() <= 64 && self.cpus <= 64;
     }
 
+    #[inline]
     pub fn idle_cpus(&self) -> u32 {
         self.idle
     }

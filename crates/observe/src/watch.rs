@@ -11,6 +11,8 @@ use goodness_core::{CpuId, Event, IoEvent, Observer, Off, Span, State, TaskId, T
 #[derive(Clone, Debug)]
 pub struct Watch<const MEASURE: bool, const CHECK: bool> {
     now: Time,
+    /// Whether time passes without any account, as long as no CPU idles: the warm-up is over, and no idling is open.
+    is_steady: bool,
     tracker: Tracker<TaskAccount>,
     measures: Measures,
     rules: Rules,
@@ -126,6 +128,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         let (measured_cpus, measured) = if MEASURE { (cpus, subjects) } else { (0, &subjects[..0]) };
         Watch {
             now: Time::ZERO,
+            is_steady: false,
             tracker: Tracker::new(cpus, subjects),
             measures: Measures::new(measured_cpus, from, measured),
             rules: Rules::new(if CHECK { cpus } else { 0 }),
@@ -168,17 +171,25 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
     #[inline(always)]
     fn pass(&mut self, at: Time) {
         if at > self.now {
-            let idles = self.tracker.idles_while_queued();
-            if MEASURE {
-                self.measures.pass(self.now, at, idles);
-            }
-            if CHECK {
-                self.rules.pass(self.now, idles);
+            if !self.is_steady || self.tracker.has_idle_cpus() {
+                self.pass_accounted(at);
             }
             self.now = at;
         } else if CHECK && at < self.now {
             self.rules.clock_went_back(self.now, at);
         }
+    }
+
+    #[inline(never)]
+    fn pass_accounted(&mut self, at: Time) {
+        let idles = self.tracker.idles_while_queued();
+        if MEASURE {
+            self.measures.pass(self.now, at, idles);
+        }
+        if CHECK {
+            self.rules.pass(self.now, idles);
+        }
+        self.is_steady = (!MEASURE || self.measures.is_measuring()) && !(CHECK && self.rules.sees_idling());
     }
 
     /// Whether an event that names `cpu` can be followed.

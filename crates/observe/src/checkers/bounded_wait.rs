@@ -31,6 +31,8 @@ pub(crate) struct BoundedWait {
     pub overdue: Option<Wait>,
     pub longest: Option<Wait>,
     longest_span: Span,
+    /// A wait that is longer is remarkable: the least of the longest so far, the bound and the limit.
+    usual: Span,
 }
 
 impl Default for BoundedWait {
@@ -42,15 +44,16 @@ impl Default for BoundedWait {
             overdue: None,
             longest: None,
             longest_span: Span::ZERO,
+            usual: Span::ZERO,
         }
     }
 }
 
 impl BoundedWait {
     /// Whether a wait that ends now is the longest so far or beyond the bound.
-    #[inline]
+    #[inline(always)]
     pub fn is_remarkable(&self, since: Time, at: Time) -> bool {
-        at.since(since) > self.longest_span.min(self.bound).min(self.limit)
+        at.since(since) > self.usual
     }
 
     /// The task ran at last, after a remarkable wait.
@@ -64,6 +67,7 @@ impl BoundedWait {
             self.longest_span = wait.span;
             self.longest = Some(wait);
         }
+        self.usual = self.longest_span.min(self.bound).min(self.limit);
         let Wait { task, since, span, .. } = wait;
         (span > self.bound).then(|| format!("{task} waited {span} since {since}, longer than {}", self.bound))
     }

@@ -145,6 +145,12 @@ impl Rules {
         self.found.first.first()
     }
 
+    /// Whether a CPU was last known to idle while a task waits.
+    #[inline]
+    pub fn sees_idling(&self) -> bool {
+        self.idling.changes(Some(false))
+    }
+
     /// Advances from `now`. `idles` says whether a CPU idles while a task waits.
     #[inline(always)]
     pub fn pass(&mut self, now: Time, idles: Option<bool>) {

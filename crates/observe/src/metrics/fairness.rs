@@ -25,6 +25,8 @@ const IDLE_WEIGHT: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
+    /// Whether it is measurable and all weights are the common one.
+    plain: bool,
     /// The weight of every task, as long as all have the same.
     common: f64,
     /// Else each task's weight; 0 for a real-time task, which takes what it needs.
@@ -54,6 +56,7 @@ impl Fairness {
         }
         let equal = weights.iter().all(|w| *w == common || *w == 0.0) && !restricted;
         Fairness {
+            plain: (cpus == 1 || equal) && weights.is_empty(),
             measurable: cpus == 1 || equal,
             common,
             weights,
@@ -105,24 +108,38 @@ impl Fairness {
 
     #[inline(always)]
     pub fn runnable(&mut self, at: Time, task: TaskId, own: &mut TaskAccount) {
-        if self.measurable {
-            own.claim -= self.clock_at(at);
-            self.weight += self.weight_of(task);
-            self.set_rate();
+        if self.plain {
+            self.join(at, self.common, own);
+        } else if self.measurable {
+            self.join(at, self.weight_of(task), own);
         }
     }
 
     #[inline(always)]
     pub fn blocked(&mut self, at: Time, task: TaskId, own: &mut TaskAccount) {
-        if self.measurable {
-            own.claim += self.clock_at(at);
-            self.weight -= self.weight_of(task);
-            if self.weight < IDLE_WEIGHT / 2.0 {
-                // Rounding must not leave a weight behind when nobody is runnable.
-                self.weight = 0.0;
-            }
-            self.set_rate();
+        if self.plain {
+            self.leave(at, self.common, own);
+        } else if self.measurable {
+            self.leave(at, self.weight_of(task), own);
         }
+    }
+
+    #[inline(always)]
+    fn join(&mut self, at: Time, weight: f64, own: &mut TaskAccount) {
+        own.claim -= self.clock_at(at);
+        self.weight += weight;
+        self.set_rate();
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, at: Time, weight: f64, own: &mut TaskAccount) {
+        own.claim += self.clock_at(at);
+        self.weight -= weight;
+        if self.weight < IDLE_WEIGHT / 2.0 {
+            // Rounding must not leave a weight behind when nobody is runnable.
+            self.weight = 0.0;
+        }
+        self.set_rate();
     }
 
     #[inline(always)]

@@ -105,6 +105,12 @@ impl Measures {
         self.measuring = at > self.from;
     }
 
+    /// Whether the warm-up is over.
+    #[inline]
+    pub fn is_measuring(&self) -> bool {
+        self.measuring
+    }
+
     #[inline(always)]
     pub fn woken(&mut self, at: Time, cpu: CpuId, task: TaskId, track: &mut TaskTrack<TaskAccount>) {
         track.own.wakeups += u32::from(self.measuring);

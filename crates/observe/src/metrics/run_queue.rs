@@ -12,15 +12,22 @@ struct Queue {
     length: u32,
 }
 
+/// Lengths whose times are kept apart until the end, which takes an addition.
+const KEPT_APART: usize = 1 << 10;
+
 #[derive(Clone, Debug)]
 pub(super) struct RunQueues {
+    /// Complete after [`RunQueues::report`]; before, lengths from [`KEPT_APART`] on.
     pub distribution: Histogram,
+    /// Nanoseconds at each smaller length.
+    times: Box<[u64; KEPT_APART]>,
     cpus: Vec<Queue>,
 }
 
 impl RunQueues {
     pub fn new(cpus: usize, from: Time) -> RunQueues {
-        RunQueues { distribution: Histogram::default(), cpus: vec![Queue { since: from, length: 0 }; cpus] }
+        let cpus = vec![Queue { since: from, length: 0 }; cpus];
+        RunQueues { distribution: Histogram::default(), times: Box::new([0; KEPT_APART]), cpus }
     }
 
     /// Accounts for the length of `cpu` until `at`. During the warm-up, `since` is in the future.
@@ -28,8 +35,12 @@ impl RunQueues {
     fn settle(&mut self, at: Time, cpu: CpuId) -> &mut u32 {
         let queue = &mut self.cpus[cpu.index()];
         if at > queue.since {
-            self.distribution.record_weighted(u64::from(queue.length), at.ns() - queue.since.ns());
+            let span = at.ns() - queue.since.ns();
             queue.since = at;
+            match self.times.get_mut(queue.length as usize) {
+                Some(time) => *time += span,
+                None => self.distribution.record_weighted(u64::from(queue.length), span),
+            }
         }
         &mut queue.length
     }
@@ -58,6 +69,9 @@ impl RunQueues {
     pub fn report(&mut self, end: Time, values: &mut Values) {
         for cpu in 0..self.cpus.len() {
             self.settle(end, CpuId(cpu as u32));
+        }
+        for (length, time) in (0..).zip(self.times.iter_mut()) {
+            self.distribution.record_weighted(length, std::mem::take(time));
         }
         let samples = self.distribution.count();
         let lengths = &self.distribution;
