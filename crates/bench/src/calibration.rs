@@ -47,7 +47,7 @@ impl CpuPolicy for Null {
         let queued = self.tasks - self.tasks.div_ceil(ASLEEP);
         let task = if at < queued { at + at / (ASLEEP - 1) + 1 } else { (at - queued) * ASLEEP };
         let task = TaskId(task as u32);
-        if cx.tasks[task].state != State::Queued {
+        if cx.tasks.state(task) != State::Queued {
             return None;
         }
         self.next = if at + 1 == self.tasks { 0 } else { at + 1 };

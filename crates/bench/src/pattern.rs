@@ -58,7 +58,7 @@ pub fn workload(tasks: usize, cpus: usize, horizon: Time) -> Workload {
     let spec = |index: usize| TaskSpec {
         name: String::new(),
         start: Start::WokenAt(Time(index as u64 % FIRST_WAKES)),
-        task: Task { cpu: goodness_core::CpuId((index % cpus) as u32), ..Task::default() },
+        task: Task { first_cpu: goodness_core::CpuId((index % cpus) as u32), ..Task::default() },
         behaviour: Box::new(Blinker { sleep, computing: false }),
         judged: true,
     };

@@ -72,7 +72,7 @@ impl Driver {
         };
         driver.referee.set_now(Time(1));
         for index in 0..size.tasks {
-            driver.referee.add(Task { cpu: CpuId((index % size.cpus) as u32), ..Task::default() });
+            driver.referee.add(Task { first_cpu: CpuId((index % size.cpus) as u32), ..Task::default() });
         }
         driver.fill()?;
         Ok(driver)

@@ -100,11 +100,11 @@ pub trait CpuPolicy {
 #[inline]
 #[must_use]
 pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
-    let it = &cx.tasks[task];
-    if it.affinity.contains(it.cpu) {
-        return it.cpu;
+    let before = cx.tasks.cpu(task);
+    if cx.tasks.may_run(task, before) {
+        return before;
     }
-    cx.machine.cpu_ids().find(|c| it.affinity.contains(*c)).expect("a task's affinity names a CPU of the machine")
+    cx.machine.cpu_ids().find(|cpu| cx.tasks.may_run(task, *cpu)).expect("a task's affinity names a CPU of the machine")
 }
 
 /// Reason for which a task joins a runqueue.

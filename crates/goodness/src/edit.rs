@@ -201,7 +201,7 @@ fn move_to(task: &mut Task, before: usize, cpus: usize) {
     if may(before) == before || may(cpus) == 0 {
         task.affinity = CpuSet::All;
     }
-    task.cpu = CpuId(task.cpu.0 % cpus as u32);
+    task.first_cpu = CpuId(task.first_cpu.0 % cpus as u32);
 }
 
 /// Whether `whom`, a thread id or a name with `*` for anything, means the task.
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn who_could_run_anywhere_still_can_and_who_loses_its_cpu_may_run_anywhere() {
-        let mut anywhere = Task { affinity: CpuSet::of(&[CpuId(0), CpuId(1)]), cpu: CpuId(1), ..Task::default() };
+        let mut anywhere = Task { affinity: CpuSet::of(&[CpuId(0), CpuId(1)]), first_cpu: CpuId(1), ..Task::default() };
         let mut pinned = Task { affinity: CpuSet::of(&[CpuId(1)]), ..Task::default() };
         let mut kept = pinned.clone();
         move_to(&mut anywhere, 2, 4);

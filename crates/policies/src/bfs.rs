@@ -105,7 +105,7 @@ impl Lists {
     fn first_allowed(&self, cx: &Context, cpu: CpuId, level: usize) -> Option<TaskId> {
         self.lists[level].iter(&self.links).map(TaskId).find(|task| {
             cx.examined(Effort::Search, 1);
-            cx.tasks[*task].affinity.contains(cpu)
+            cx.tasks.may_run(*task, cpu)
         })
     }
 
@@ -115,8 +115,7 @@ impl Lists {
         let mut looked_at = 0;
         for task in self.lists[level].iter(&self.links).map(TaskId) {
             looked_at += 1;
-            let it = &cx.tasks[task];
-            if !it.affinity.contains(cpu) {
+            if !cx.tasks.may_run(task, cpu) {
                 continue;
             }
             let deadline = entities[task].deadline;
@@ -124,7 +123,7 @@ impl Lists {
                 best = Some((Span::ZERO, task));
                 break;
             }
-            let seen = deadline.since(cx.now) * distance_factor(cx, it.cpu, cpu);
+            let seen = deadline.since(cx.now) * distance_factor(cx, cx.tasks.cpu(task), cpu);
             if best.is_none_or(|(least, _)| seen < least) {
                 best = Some((seen, task));
             }

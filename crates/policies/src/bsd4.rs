@@ -319,7 +319,7 @@ impl Bsd4 {
     fn yield_to_best(&self, cx: &Context) -> Resched {
         let Some(list) = self.queue.best() else { return Resched::Keep };
         let Some(task) = self.queue.front(list) else { return Resched::Keep };
-        match self.running_cpus.least_urgent(cx, cx.tasks[task].cpu, task) {
+        match self.running_cpus.least_urgent(cx, cx.tasks.cpu(task), task) {
             Some((cpu, running)) if running < Reverse(list as u8) => Resched::Preempt(cpu),
             _ => Resched::Keep,
         }

@@ -321,7 +321,7 @@ impl Order for VirtualRuntimes {
 
     fn admit(&mut self, cx: &Context, task: TaskId) {
         self.nodes.reserve(task.index() + 1);
-        let cpu = cx.tasks[task].cpu;
+        let cpu = cx.tasks.cpu(task);
         let entity = self.entities.admit(task);
         entity.cpu = cpu;
         let queue = &mut self.queues[cpu.index()];

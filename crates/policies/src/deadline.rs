@@ -233,7 +233,7 @@ impl CpuPolicy for Deadline {
         if !is_waiting {
             return Resched::Keep;
         }
-        let (home, key) = (cx.tasks[task].cpu, self.servers[task].deadline.0 as i64);
+        let (home, key) = (cx.tasks.cpu(task), self.servers[task].deadline.0 as i64);
         let was_idle = self.running_cpus.is_idle(home);
         let answer = self.queue(cx, home, task, key, false);
         // Nobody but this timer tells an idle CPU.
@@ -285,8 +285,8 @@ impl Deadline {
     }
 
     fn is_running(&self, cx: &Context, task: TaskId) -> bool {
-        let running = self.running_cpus.on(cx.tasks[task].cpu);
-        cx.tasks[task].state == goodness_core::State::Running && running.is_some_and(|(on, _)| on == task)
+        let running = self.running_cpus.on(cx.tasks.cpu(task));
+        cx.tasks.state(task) == goodness_core::State::Running && running.is_some_and(|(on, _)| on == task)
     }
 
     /// Rate at which a budget runs down; [`PROMISED`] is real time.

@@ -372,7 +372,7 @@ impl Haiku2013 {
     /// An idle CPU of `core` in the affinity of `task`, or else the one running the lowest effective priority.
     fn least_urgent(&self, cx: &Context, core: u32, task: TaskId) -> Option<CpuId> {
         let cpus = cx.machine.groups(Level::Smt)[core as usize].iter().copied();
-        let allowed = cpus.filter(|cpu| cx.tasks[task].affinity.contains(*cpu));
+        let allowed = cpus.filter(|cpu| cx.tasks.may_run(task, *cpu));
         allowed.min_by_key(|cpu| self.running[cpu.index()])
     }
 

@@ -102,7 +102,7 @@ impl CpuPolicy for HaikuAffine {
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, _: &Enqueue) -> CpuId {
         let home = previous_cpu(cx, task);
-        if self.known[task].has_run && home == cx.tasks[task].cpu { home } else { self.shortest(cx, task, home) }
+        if self.known[task].has_run && home == cx.tasks.cpu(task) { home } else { self.shortest(cx, task, home) }
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
@@ -149,7 +149,7 @@ impl CpuPolicy for HaikuAffine {
 impl HaikuAffine {
     /// The CPU with the shortest list among those `task` may use.
     fn shortest(&self, cx: &Context, task: TaskId, home: CpuId) -> CpuId {
-        let allowed = cx.machine.cpu_ids().filter(|cpu| cx.tasks[task].affinity.contains(*cpu));
+        let allowed = cx.machine.cpu_ids().filter(|cpu| cx.tasks.may_run(task, *cpu));
         let shortest = allowed.min_by_key(|cpu| {
             cx.examined(Effort::Balance, 1);
             let queue = &self.queues[cpu.index()];
@@ -169,7 +169,7 @@ impl HaikuAffine {
             if best.is_some_and(|(so_far, _)| rank <= so_far) {
                 continue;
             }
-            let found = list.iter(&self.threads).find(|task| cx.tasks[*task].affinity.contains(to));
+            let found = list.iter(&self.threads).find(|task| cx.tasks.may_run(*task, to));
             best = found.map(|task| (rank, Pull { task, from, to })).or(best);
         }
         best.map(|(_, pull)| pull)

@@ -138,7 +138,7 @@ impl Lottery {
 
     /// Draws a winner among the tasks that may run on `cpu`.
     fn draw(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        let may = |task: TaskId| cx.tasks[task].affinity.contains(cpu);
+        let may = |task: TaskId| cx.tasks.may_run(task, cpu);
         let total = if self.pinned == 0 { self.total } else { self.allowed(cx, cpu) };
         if total == 0 {
             return None;
@@ -160,6 +160,6 @@ impl Lottery {
     fn allowed(&self, cx: &Context, cpu: CpuId) -> u64 {
         cx.examined(Effort::Search, self.queue.len() as u32);
         let tasks = self.queue.iter(&self.links).map(TaskId);
-        tasks.filter(|task| cx.tasks[*task].affinity.contains(cpu)).map(|task| self.holders[task].in_draw).sum()
+        tasks.filter(|task| cx.tasks.may_run(*task, cpu)).map(|task| self.holders[task].in_draw).sum()
     }
 }

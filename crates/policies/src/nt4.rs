@@ -208,7 +208,7 @@ impl CpuPolicy for Nt4 {
     fn select_cpu(&mut self, cx: &Context, task: TaskId, _: &Enqueue) -> CpuId {
         let last = goodness_core::policy::previous_cpu(cx, task);
         let ideal = self.threads[task].ideal;
-        let free = |cpu: CpuId| cx.tasks[task].affinity.contains(cpu) && self.running_cpus.on(cpu).is_none();
+        let free = |cpu: CpuId| cx.tasks.may_run(task, cpu) && self.running_cpus.on(cpu).is_none();
         if free(ideal) { ideal } else { last }
     }
 
@@ -325,7 +325,7 @@ impl Nt4 {
             levels ^= 1 << level;
             let found = self.queues[level as usize].iter(&self.links).map(TaskId).find(|task| {
                 cx.examined(Effort::Search, 1);
-                cx.tasks[*task].affinity.contains(cpu) && Some(*task) != except
+                cx.tasks.may_run(*task, cpu) && Some(*task) != except
             });
             if found.is_some() {
                 return found;
@@ -431,7 +431,7 @@ impl Nt4 {
         let entity = &mut self.threads[task];
         (entity.priority, entity.quantum, entity.rescued) = (MOST_DYNAMIC, quantum, true);
         self.make_ready(cx, task, false);
-        self.running_cpus.claim(cx, cx.tasks[task].cpu, task, MOST_DYNAMIC)
+        self.running_cpus.claim(cx, cx.tasks.cpu(task), task, MOST_DYNAMIC)
     }
 }
 

@@ -108,7 +108,7 @@ fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
         };
         let task = Task {
             address_space: (rng.below(4) > 0).then(|| rng.below(5) as u32),
-            cpu: CpuId(rng.below(u64::from(cpus)) as u32),
+            first_cpu: CpuId(rng.below(u64::from(cpus)) as u32),
             ..task
         };
         work.tasks.push(TaskSpec {

@@ -211,12 +211,12 @@ fn a_cpu_prefers_the_later_deadline_of_its_own_node() {
         let cpus = (0..2).map(|i| Cpu { core: i, cache: i, node: nodes[i as usize], capacity: 1024 }).collect();
         let machine = Machine::new("two", cpus, 1000).unwrap();
         let pinned = |cpu: u32, mut spec: TaskSpec| {
-            (spec.task.affinity, spec.task.cpu) = (CpuSet::of(&[CpuId(cpu)]), CpuId(cpu));
+            (spec.task.affinity, spec.task.first_cpu) = (CpuSet::of(&[CpuId(cpu)]), CpuId(cpu));
             class(Class::Fifo, 1, spec)
         };
         let waiting = |cpu: u32, value: i64| {
             let mut spec = starting(Start::WokenAt(Time(1_000_000)), nice(value, hog()));
-            spec.task.cpu = CpuId(cpu);
+            spec.task.first_cpu = CpuId(cpu);
             spec
         };
         // At 10 ms some 29 ms are left until c's deadline and 53 until d's.

@@ -196,11 +196,11 @@ fn real_time_tasks_go_before_all_others_and_round_robin_takes_turns() {
 fn a_woken_task_of_2_4_goes_to_its_last_cpu_or_to_the_one_idle_for_longest() {
     let on = |cpu: u32, mut spec: TaskSpec| {
         spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
-        spec.task.cpu = CpuId(cpu);
+        spec.task.first_cpu = CpuId(cpu);
         spec
     };
     let from = |cpu: u32, mut spec: TaskSpec| {
-        spec.task.cpu = CpuId(cpu);
+        spec.task.first_cpu = CpuId(cpu);
         spec
     };
     let machine = Machine::flat(4, 100).unwrap();

@@ -55,7 +55,7 @@ fn round_robin_tasks_take_turns_by_slice_and_fifo_tasks_do_not() {
 fn a_cpu_that_runs_dry_pulls_a_waiting_task() {
     let mut tasks: Vec<TaskSpec> = vec![hog(), hog(), hog(), task(&[Step::Compute(MS(30))])];
     for (index, spec) in tasks.iter_mut().enumerate() {
-        spec.task.cpu = CpuId(index as u32 % 2);
+        spec.task.first_cpu = CpuId(index as u32 % 2);
     }
     let machine = Machine::flat(2, 1000).unwrap();
     let history = run::<O1>(&machine, &[], tasks, Span::from_s(1));

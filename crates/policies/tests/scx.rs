@@ -14,7 +14,7 @@ fn weighing(weight: u32, mut spec: TaskSpec) -> TaskSpec {
 }
 
 fn on(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
-    spec.task.cpu = CpuId(cpu);
+    spec.task.first_cpu = CpuId(cpu);
     spec
 }
 

@@ -112,7 +112,7 @@ fn real_time_tasks_go_before_all_others() {
 fn a_cpu_that_runs_dry_pulls_a_waiting_task() {
     let mut tasks: Vec<TaskSpec> = vec![hog(), hog(), hog(), task(&[Step::Compute(MS(30))])];
     for (index, spec) in tasks.iter_mut().enumerate() {
-        spec.task.cpu = CpuId(index as u32 % 2);
+        spec.task.first_cpu = CpuId(index as u32 % 2);
     }
     let history = run::<Staircase>(&Machine::flat(2, 1000).unwrap(), &[], tasks, Span::from_s(1));
     assert!(!history.iter().any(|(_, e)| matches!(e, Event::Switch { next: None, .. })));

@@ -1,8 +1,8 @@
 //! The referee of a CPU policy.
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected,
-    Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected, Resched, Span,
+    State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
 
@@ -205,7 +205,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Adds a task to the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
-        self.cx.tasks.push(Task { state: State::New, ..task })
+        self.cx.tasks.push(task)
     }
 
     /// Admits the task to the policy.
@@ -218,29 +218,26 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Marks an admitted task as asleep from the start.
     pub fn begin_asleep(&mut self, task: TaskId) {
-        debug_assert_eq!(self.cx.tasks[task].state, State::New);
-        self.cx.tasks[task].state = State::Blocked;
+        debug_assert_eq!(self.cx.tasks.state(task), State::New);
+        self.cx.tasks.set_state(task, State::Blocked);
     }
 
-    /// Edits attributes of a task that is on no runqueue. State and CPU stay the referee's.
+    /// Edits what was asked for a task that is on no runqueue.
     #[inline]
     pub fn edit(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
-        let it = &mut self.cx.tasks[task];
-        let (state, cpu) = (it.state, it.cpu);
-        edit(it);
-        debug_assert_eq!((it.state, it.cpu), (state, cpu), "state and CPU belong to the referee");
+        self.cx.tasks.edit(task, edit);
     }
 
     /// Sets the CPU on which a task that never ran is at home.
     pub fn set_home(&mut self, task: TaskId, cpu: CpuId) {
-        self.cx.tasks[task].cpu = cpu;
+        self.cx.tasks.set_cpu(task, cpu);
     }
 
     /// Has the policy choose a CPU for `task`; `None` if the answer was invalid. The task is not moved.
     #[inline(always)]
     pub fn select_cpu(&mut self, task: TaskId, why: &Enqueue) -> Option<CpuId> {
         let cpu = self.policy.select_cpu(&self.cx, task, why);
-        if cpu.index() < self.cpus.len() && self.cx.tasks[task].affinity.contains(cpu) {
+        if cpu.index() < self.cpus.len() && self.cx.tasks.may_run(task, cpu) {
             return Some(cpu);
         }
         self.refuse(&format!("selected {cpu} for {task}, which its affinity or the machine forbids"));
@@ -250,9 +247,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Enqueues a runnable task on `cpu`. An idle CPU is asked to reschedule.
     #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> Asked {
-        let it = &mut self.cx.tasks[task];
-        it.state = State::Queued;
-        it.cpu = cpu;
+        self.cx.tasks.set_state(task, State::Queued);
+        self.cx.tasks.set_cpu(task, cpu);
         let answer = self.policy.enqueue(&self.cx, cpu, task, why);
         let preempted = self.heed(answer);
         let woken = if self.current(cpu).is_none() && self.ask(cpu) { Some(cpu) } else { None };
@@ -261,10 +257,10 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 
     /// Dequeues a task for another reason than running; it is blocked afterwards.
     pub fn dequeue(&mut self, task: TaskId, why: Dequeue) {
-        debug_assert_eq!(self.cx.tasks[task].state, State::Queued);
-        let cpu = self.cx.tasks[task].cpu;
+        debug_assert_eq!(self.cx.tasks.state(task), State::Queued);
+        let cpu = self.cx.tasks.cpu(task);
         self.policy.dequeue(&self.cx, cpu, task, why);
-        self.cx.tasks[task].state = State::Blocked;
+        self.cx.tasks.set_state(task, State::Blocked);
     }
 
     /// Charges `ran` to the task running on `cpu`, which leaves the CPU: [`Referee::requeue`] or [`Referee::take_off`]
@@ -295,7 +291,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[must_use]
     pub fn requeue(&mut self, cpu: CpuId, why: Enqueue) -> Option<CpuId> {
         let task = self.take_off(cpu);
-        self.cx.tasks[task].state = State::Queued;
+        self.cx.tasks.set_state(task, State::Queued);
         let answer = self.policy.enqueue(&self.cx, cpu, task, why);
         self.heed_others(answer, cpu)
     }
@@ -306,7 +302,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         let state = &mut self.cpus[cpu.index()];
         let task = state.runs();
         state.running = NOBODY;
-        self.cx.tasks[task].state = State::Blocked;
+        self.cx.tasks.set_state(task, State::Blocked);
         task
     }
 
@@ -318,14 +314,14 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         let task = self.cpus[cpu.index()].runs();
         let answer = self.policy.charge(&self.cx, cpu, task, ran, why);
         self.cpus[cpu.index()].running = NOBODY;
-        self.cx.tasks[task].state = State::Blocked;
+        self.cx.tasks.set_state(task, State::Blocked);
         self.heed_others(answer, cpu)
     }
 
     /// A task that is neither queued nor running ceases to exist.
     pub fn exit(&mut self, task: TaskId) {
-        debug_assert!(!matches!(self.cx.tasks[task].state, State::Queued | State::Running));
-        self.cx.tasks[task].state = State::Exited;
+        debug_assert!(!matches!(self.cx.tasks.state(task), State::Queued | State::Running));
+        self.cx.tasks.set_state(task, State::Exited);
         self.policy.exit(&self.cx, task);
     }
 }
@@ -358,14 +354,12 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     fn run(&mut self, cpu: CpuId, pick: Pick) -> Choice {
         let task = pick.task;
-        if task.index() < self.cx.tasks.len() {
-            let it = &mut self.cx.tasks[task];
-            if it.state == State::Queued && it.affinity.contains(cpu) {
-                it.state = State::Running;
-                let from = std::mem::replace(&mut it.cpu, cpu);
-                self.cpus[cpu.index()].running = task;
-                return Choice::Run { pick, from };
-            }
+        let tasks = &mut self.cx.tasks;
+        if task.index() < tasks.len() && tasks.state(task) == State::Queued && tasks.may_run(task, cpu) {
+            tasks.set_state(task, State::Running);
+            let from = tasks.set_cpu(task, cpu);
+            self.cpus[cpu.index()].running = task;
+            return Choice::Run { pick, from };
         }
         self.refuse_pick(cpu, task);
         Choice::Refused
@@ -376,7 +370,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if task.index() >= self.cx.tasks.len() {
             return self.refuse(&format!("picked {task}, which does not exist"));
         }
-        match self.cx.tasks[task].state {
+        match self.cx.tasks.state(task) {
             State::Queued => self.refuse(&format!("picked {task} for {cpu}, which its affinity forbids")),
             state => self.refuse(&format!("picked {task} for {cpu}, but it is {state:?}, not Queued")),
         }
@@ -406,11 +400,11 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if task.index() >= self.cx.tasks.len() || from.index() >= self.cpus.len() || to.index() >= self.cpus.len() {
             return Err(format!("proposed to move {task} from {from} to {to}, one of which does not exist"));
         }
-        let it = &self.cx.tasks[task];
-        if !it.affinity.contains(to) {
+        let tasks = &self.cx.tasks;
+        if !tasks.may_run(task, to) {
             return Err(format!("proposed to move {task} to {to}, which its affinity forbids"));
         }
-        if self.current(from) != Some(task) && (it.state != State::Queued || it.cpu != from) {
+        if self.current(from) != Some(task) && (tasks.state(task) != State::Queued || tasks.cpu(task) != from) {
             return Err(format!("proposed to move {task}, which is neither queued nor running on {from}"));
         }
         Ok(())

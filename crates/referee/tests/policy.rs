@@ -46,10 +46,10 @@ impl CpuPolicy for Scripted {
         self.0.borrow_mut().calls.push("exit");
     }
     fn select_cpu(&mut self, cx: &Context, task: TaskId, _: &Enqueue) -> CpuId {
-        self.0.borrow_mut().selected.take().unwrap_or(cx.tasks[task].cpu)
+        self.0.borrow_mut().selected.take().unwrap_or(cx.tasks.cpu(task))
     }
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
-        assert_eq!((cx.tasks[task].state, cx.tasks[task].cpu), (State::Queued, cpu), "true before the call");
+        assert_eq!((cx.tasks.state(task), cx.tasks.cpu(task)), (State::Queued, cpu), "true before the call");
         self.0.borrow_mut().calls.push("enqueue");
         wish(self.0.borrow_mut().enqueued.take())
     }
@@ -60,7 +60,7 @@ impl CpuPolicy for Scripted {
         self.0.borrow_mut().picked.take().map(|task| Pick { task, timeslice: None })
     }
     fn charge(&mut self, cx: &Context, _: CpuId, task: TaskId, _: Span, _: Stop) -> Resched {
-        assert_eq!(cx.tasks[task].state, State::Running, "true before the call");
+        assert_eq!(cx.tasks.state(task), State::Running, "true before the call");
         wish(self.0.borrow_mut().charged.take())
     }
     fn balance(&mut self, _: &Context, _: CpuId, _: Idle) -> Option<Pull> {
@@ -102,7 +102,7 @@ fn a_pick_that_obeys_the_rules_runs_and_says_where_the_task_was() {
     let (mut referee, script) = game();
     let choice = run(&mut referee, &script, THERE, A);
     assert_eq!(choice, Choice::Run { pick: Pick { task: A, timeslice: None }, from: HERE });
-    assert_eq!((referee.current(THERE), referee.tasks()[A].state), (Some(A), State::Running));
+    assert_eq!((referee.current(THERE), referee.tasks().state(A)), (Some(A), State::Running));
     assert_eq!((referee.decisions(), referee.refusal()), (1, None));
 }
 
@@ -227,7 +227,7 @@ fn admission_control_is_passed_on_and_an_exit_reaches_the_policy() {
     referee.dequeue(A, Dequeue::Kill);
     referee.exit(A);
     assert_eq!(script.borrow().calls[2..], ["dequeue", "exit"]);
-    assert_eq!(referee.tasks()[A].state, State::Exited);
+    assert_eq!(referee.tasks().state(A), State::Exited);
 }
 
 #[test]

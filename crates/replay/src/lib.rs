@@ -108,7 +108,7 @@ impl WorkloadSource for Replay {
                 _ => permuted(&task.ops, seed.stream("task", index as u64)),
             };
             let mut spec = task.participant.task.clone();
-            spec.cpu = task.cpu;
+            spec.first_cpu = task.cpu;
             TaskSpec {
                 name: task.participant.name.clone(),
                 start: task.start,

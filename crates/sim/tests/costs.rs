@@ -47,7 +47,7 @@ fn waiter_and_waker(costs: Costs) -> (Vec<(Time, Event)>, String) {
     let pinned = |cpu, steps: &[Step]| {
         let mut spec = task(steps);
         spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
-        spec.task.cpu = CpuId(cpu);
+        spec.task.first_cpu = CpuId(cpu);
         spec
     };
     let a = pinned(0, &[Step::Wait(Channel(0)), Step::Compute(MS(2))]);

@@ -143,7 +143,8 @@ impl WorkloadSource for Drawn<'_> {
                 spec.start = Start::WokenAt(at + Span(rng.below(BEGUN.0)));
                 let cpus: Vec<CpuId> =
                     (0..self.cpus as u32).map(CpuId).filter(|cpu| spec.task.affinity.contains(*cpu)).collect();
-                spec.task.cpu = *cpus.get(rng.below(cpus.len().max(1) as u64) as usize).unwrap_or(&spec.task.cpu);
+                spec.task.first_cpu =
+                    *cpus.get(rng.below(cpus.len().max(1) as u64) as usize).unwrap_or(&spec.task.first_cpu);
             }
         }
         let horizon = self.duration.map(|duration| Time::ZERO + duration).or(work.horizon);

@@ -216,7 +216,8 @@ impl Host {
         let parent = event.other.checked_sub(1).and_then(|key| self.task_of(key));
         let mut it = Task { address_space: Some(event.tgid), ..Task::default() };
         self.read_attributes(&mut it, event);
-        it.cpu = parent.map_or_else(|| self.cpu_named(event.cpu).unwrap_or(CpuId(0)), |parent| self.task(parent).cpu);
+        it.first_cpu = parent
+            .map_or_else(|| self.cpu_named(event.cpu).unwrap_or(CpuId(0)), |parent| self.referee.tasks().cpu(parent));
         let task = self.referee.add(it);
         self.lives.push(Life {
             key: event.key,
@@ -263,11 +264,11 @@ impl Host {
 
     /// The task became runnable: it is placed and queued.
     fn ready(&mut self, task: TaskId, event: &KernelEvent) {
-        if matches!(self.task(task).state, State::Queued | State::Running | State::Exited) {
+        if matches!(self.referee.tasks().state(task), State::Queued | State::Running | State::Exited) {
             self.strays += 1;
             return;
         }
-        let is_new = self.task(task).state == State::New;
+        let is_new = self.referee.tasks().state(task) == State::New;
         let changed = std::mem::replace(&mut self.lives[task.index()].is_changing, false);
         self.update_attributes(task, event);
         let other = event.other.checked_sub(1).and_then(|key| self.task_of(key));
@@ -276,11 +277,11 @@ impl Host {
             (true, _) => Enqueue::Fork { parent: other },
             (false, true) => Enqueue::Restored,
             (false, false) => {
-                let on = self.cpu_named(event.on).unwrap_or(self.task(task).cpu);
+                let on = self.cpu_named(event.on).unwrap_or(self.referee.tasks().cpu(task));
                 Enqueue::Wakeup { waker: other, on, sync: event.has(flag::SYNC), from }
             }
         };
-        let home = self.task(task).cpu;
+        let home = self.referee.tasks().cpu(task);
         let mut cpu = home;
         if !changed || !self.task(task).affinity.contains(home) {
             let Some(selected) = self.referee.select_cpu(task, &why) else { return };
@@ -318,7 +319,7 @@ impl Host {
             return;
         }
         life.has_executed = true;
-        self.strays += u64::from(self.task(task).cpu != cpu);
+        self.strays += u64::from(self.referee.tasks().cpu(task) != cpu);
         self.events.push(Event::Switch { cpu, prev: None, off: Off::Preempted, next: Some(task) });
     }
 
@@ -418,7 +419,7 @@ impl Host {
     }
 
     fn left_queue(&mut self, task: TaskId, off: Off) {
-        if self.task(task).state != State::Queued {
+        if self.referee.tasks().state(task) != State::Queued {
             self.strays += 1;
             return;
         }
@@ -439,7 +440,7 @@ impl Host {
 
     /// The task left the policy: it ended without notice, or changed its class.
     fn gone(&mut self, task: TaskId, event: &KernelEvent) {
-        match self.task(task).state {
+        match self.referee.tasks().state(task) {
             State::Exited => return,
             State::Running => {
                 let mut last = *event;
@@ -458,7 +459,7 @@ impl Host {
     /// Completes a change that never ended: the task rejoins its queue, as after every change, and then leaves for
     /// good.
     fn give_back_and_kill(&mut self, task: TaskId) {
-        let cpu = self.task(task).cpu;
+        let cpu = self.referee.tasks().cpu(task);
         // Nobody is to choose because of a task that is gone at once.
         for asked in self.referee.enqueue(task, cpu, Enqueue::Restored).into_iter().flatten() {
             self.referee.heeded(asked);

@@ -100,7 +100,7 @@ fn a_change_of_weight_rescales_lag_and_distance_to_the_deadline() {
     let mut driver = VerbDriver::new(1);
     let it = &mut driver.order.entities[TaskId(0)];
     (it.lag, it.deadline, it.relative) = (-MS, 3 * MS, true);
-    driver.cx.tasks[TaskId(0)].nice = Nice::new(5).unwrap();
+    driver.cx.tasks.edit(TaskId(0), |it| it.nice = Nice::new(5).unwrap());
     driver.call(|order, cx| order.refresh(cx, TaskId(0)));
     let it = &driver.order.entities[TaskId(0)];
     assert_eq!((it.lag / 10_000, it.deadline / 10_000), (-305, 917));
@@ -135,7 +135,7 @@ fn a_shorter_slice_ends_the_protection_of_the_running_task() {
     driver.enter(0, 1024, 0);
     assert_eq!(driver.pick(), 0);
     let _ = driver.order.account(CPU, Span::from_ms(1));
-    driver.cx.tasks[TaskId(1)].slice = Some(Span::from_us(500));
+    driver.cx.tasks.edit(TaskId(1), |it| it.slice = Some(Span::from_us(500)));
     let woken = |driver: &mut VerbDriver| {
         driver.call(|order, cx| order.enqueue(cx, CPU, TaskId(1), Arrival::Wake));
         driver.call(|order, cx| order.preempts(cx, CPU, TaskId(1)))

@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
     fn allowed_from(&mut self, mut place: Place) -> Option<Place> {
         while place.at != NONE {
             self.looked_at += 1;
-            if self.cx.tasks[TaskId(place.at)].affinity.contains(self.cpu) {
+            if self.cx.tasks.may_run(TaskId(place.at), self.cpu) {
                 return Some(place);
             }
             place = Place { before: place.at, at: self.threads.0[place.at as usize].next };
@@ -314,7 +314,7 @@ impl Levels {
         descending(levels).find_map(|level| {
             let allowed = |task: &u32| {
                 cx.examined(Effort::Search, 1);
-                cx.tasks[TaskId(*task)].affinity.contains(cpu)
+                cx.tasks.may_run(TaskId(*task), cpu)
             };
             self.lists[usize::from(level)].iter(links).find(allowed).map(|task| (TaskId(task), level))
         })

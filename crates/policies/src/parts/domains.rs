@@ -174,7 +174,7 @@ impl Domains {
         }
         let count = cx.machine.cpu_count() as u32;
         let from = self.next_cpu;
-        let allowed = (0..count).map(|i| CpuId((from + i) % count)).find(|c| cx.tasks[task].affinity.contains(*c));
+        let allowed = (0..count).map(|i| CpuId((from + i) % count)).find(|c| cx.tasks.may_run(task, *c));
         self.next_cpu = allowed.map_or(from, |cpu| (cpu.0 + 1) % count);
         allowed.unwrap_or(prev)
     }
@@ -188,7 +188,7 @@ impl Domains {
         on: CpuId,
         sync: bool,
     ) -> CpuId {
-        if prev == on || !cx.tasks[task].affinity.contains(on) {
+        if prev == on || !cx.tasks.may_run(task, on) {
             return prev;
         }
         cx.examined(Effort::Balance, 2);
@@ -215,7 +215,7 @@ impl Domains {
         let neighbours = self.levels.iter().filter(|level| **level <= Level::Cache);
         let found = neighbours.flat_map(|level| cx.machine.group(cpu, *level)).find(|neighbour| {
             cx.examined(Effort::Balance, 1);
-            idle.contains(**neighbour) && cx.tasks[task].affinity.contains(**neighbour)
+            idle.contains(**neighbour) && cx.tasks.may_run(task, **neighbour)
         });
         found.copied().unwrap_or(cpu)
     }
@@ -344,7 +344,7 @@ impl Domains {
             let task = queues.running(pending.from).filter(|_| stuck && queues.runnable(cpu) == 0)?;
             attempt.failed = 0;
             let pull = Pull { task, from: pending.from, to: cpu };
-            let may = cx.tasks[task].affinity.contains(cpu) && queues.may_go(cx, task, cpu);
+            let may = cx.tasks.may_run(task, cpu) && queues.may_go(cx, task, cpu);
             return may.then_some(pull);
         };
         attempt.failed = 0;
@@ -362,7 +362,7 @@ impl Domains {
         let task = queues.coldest_first(cpu).find(|t| queues.running(cpu) != Some(*t))?;
         let allowed = idle.iter().filter(|c| {
             cx.examined(Effort::Balance, 1);
-            cx.tasks[task].affinity.contains(*c) && queues.may_go(cx, task, *c)
+            cx.tasks.may_run(task, *c) && queues.may_go(cx, task, *c)
         });
         let to = allowed.min_by_key(|c| (cx.machine.distance(cpu, *c), *c))?;
         idle.set(to, false);
@@ -375,8 +375,6 @@ fn candidate(cx: &Context, queues: &impl Queues, from: CpuId, to: CpuId, hot: Op
     queues.coldest_first(from).find(|task| {
         cx.examined(Effort::Balance, 1);
         let cold = hot.is_none_or(|hot| cx.now.since(queues.last_ran(*task)) >= hot);
-        cold && queues.running(from) != Some(*task)
-            && cx.tasks[*task].affinity.contains(to)
-            && queues.may_go(cx, *task, to)
+        cold && queues.running(from) != Some(*task) && cx.tasks.may_run(*task, to) && queues.may_go(cx, *task, to)
     })
 }

@@ -193,11 +193,11 @@ impl<P> Feedback<P> {
             }
         }
         for (task, entity) in self.entities.iter_mut() {
-            cx.examined(Effort::Recalculate, u32::from(cx.tasks[task].state != State::Exited));
+            cx.examined(Effort::Recalculate, u32::from(cx.tasks.state(task) != State::Exited));
             *entity = Entity { picked: entity.picked, ..self.rules.entity(0) };
         }
         for cpu in cx.machine.cpu_ids() {
-            let Some((task, _)) = self.running_cpus.on(cpu).filter(|(task, _)| cx.tasks[*task].state == State::Running)
+            let Some((task, _)) = self.running_cpus.on(cpu).filter(|(task, _)| cx.tasks.state(*task) == State::Running)
             else {
                 continue;
             };

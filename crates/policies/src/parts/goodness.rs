@@ -130,7 +130,7 @@ impl<K: Kernel> CpuPolicy for Goodness<K> {
                 let spent = self.split_counter(task, parent);
                 self.entities[task].processor = cpu;
                 self.insert(task);
-                match (self.reschedule(cx, cpu, parent.map_or(cpu, |p| cx.tasks[p].cpu), task), spent) {
+                match (self.reschedule(cx, cpu, parent.map_or(cpu, |p| cx.tasks.cpu(p)), task), spent) {
                     (Resched::Keep, Some(on)) => Resched::Preempt(on),
                     (answer, _) => answer,
                 }
@@ -257,7 +257,7 @@ impl<K: Kernel> Goodness<K> {
         let election = self.election(cx, cpu);
         let may = |entities: &PerTask<Entity>, task: TaskId| {
             let entity = &entities[task];
-            entity.runnable && !entity.held && cx.tasks[task].affinity.contains(cpu)
+            entity.runnable && !entity.held && cx.tasks.may_run(task, cpu)
         };
         let (mut next, mut best, mut evaluated) = (None, -1000, 0);
         let first = election.prev.filter(|p| self.switches.rules.previous_first && may(&self.entities, *p));

@@ -87,7 +87,7 @@ impl<const WORDS: usize> Levels<WORDS> {
     pub fn take_allowed(&mut self, links: &mut Links, cx: &Context, cpu: CpuId) -> Option<(usize, TaskId)> {
         let best = self.filled.first()?;
         let first = self.front(best)?;
-        if !cx.tasks[first].affinity.contains(cpu) {
+        if !cx.tasks.may_run(first, cpu) {
             return self.search_allowed(links, cx, cpu);
         }
         cx.examined(Effort::Search, 1);
@@ -102,7 +102,7 @@ impl<const WORDS: usize> Levels<WORDS> {
         while let Some(at) = level {
             let found = self.lists[at].iter(links).map(TaskId).find(|task| {
                 cx.examined(Effort::Search, 1);
-                cx.tasks[*task].affinity.contains(cpu)
+                cx.tasks.may_run(*task, cpu)
             });
             if let Some(task) = found {
                 self.remove(links, at, task);

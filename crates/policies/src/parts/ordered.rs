@@ -46,7 +46,7 @@ impl Ordered {
     pub fn first_allowed_uncounted(&self, places: &Places, cx: &Context, cpu: CpuId) -> Option<(TaskId, i64)> {
         let mut next = self.0.first();
         while let Some(task) = next.map(TaskId)
-            && !cx.tasks[task].affinity.contains(cpu)
+            && !cx.tasks.may_run(task, cpu)
         {
             cx.examined(Effort::Search, 1);
             next = self.0.next(places, task.0);

@@ -104,7 +104,7 @@ impl PerCpu {
             if best.is_some_and(|(most, _)| load <= most) {
                 continue;
             }
-            let found = queued(from).find(|task| cx.tasks[*task].affinity.contains(to));
+            let found = queued(from).find(|task| cx.tasks.may_run(*task, to));
             best = found.map(|task| (load, Pull { task, from, to })).or(best);
         }
         best.map(|(_, pull)| pull)

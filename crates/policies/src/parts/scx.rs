@@ -191,7 +191,7 @@ impl Kernel {
     pub(crate) fn take(&mut self, cx: &Context, queue: usize, cpu: CpuId) -> Option<TaskId> {
         let task = self.iter(queue).find(|task| {
             cx.examined(Effort::Search, 1);
-            cx.tasks[*task].affinity.contains(cpu)
+            cx.tasks.may_run(*task, cpu)
         })?;
         self.remove(task);
         Some(task)

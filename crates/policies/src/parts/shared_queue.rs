@@ -39,7 +39,7 @@ impl SharedQueue {
     #[inline]
     pub fn take_first(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         match self.list.front() {
-            Some(first) if cx.tasks[TaskId(first)].affinity.contains(cpu) => {
+            Some(first) if cx.tasks.may_run(TaskId(first), cpu) => {
                 cx.examined(Effort::Search, 1);
                 self.idle.set(cpu, false);
                 self.list.pop_front(&mut self.links).map(TaskId)
@@ -63,7 +63,7 @@ impl SharedQueue {
         let mut looked_at = 0;
         let found = self.list.iter(&self.links).map(TaskId).find(|task| {
             looked_at += 1;
-            cx.tasks[*task].affinity.contains(cpu)
+            cx.tasks.may_run(*task, cpu)
         });
         cx.examined(Effort::Search, looked_at);
         found

@@ -187,11 +187,11 @@ fn arrange(work: &mut Workload, machine: &Machine, model: &Model, server: &Condi
         if let Some(cpus) = &chosen.cpus {
             let cpus: Vec<CpuId> =
                 cpus.iter().copied().map(CpuId).filter(|cpu| cpu.index() < machine.cpu_count()).collect();
-            (task.affinity, task.cpu) = (CpuSet::of(&cpus), cpus.first().copied().unwrap_or(task.cpu));
+            (task.affinity, task.first_cpu) = (CpuSet::of(&cpus), cpus.first().copied().unwrap_or(task.first_cpu));
         }
         if model.is_pinned {
             let last = CpuId(machine.cpu_count() as u32 - 1);
-            (task.affinity, task.cpu) = (CpuSet::of(&[last]), last);
+            (task.affinity, task.first_cpu) = (CpuSet::of(&[last]), last);
         }
     }
 }

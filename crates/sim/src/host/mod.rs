@@ -148,6 +148,12 @@ impl<'a> Host<'a> {
         &self.referee.tasks()[task]
     }
 
+    /// CPU that `task` runs, waits or last ran on.
+    #[inline]
+    fn cpu_of(&self, task: TaskId) -> CpuId {
+        self.referee.tasks().cpu(task)
+    }
+
     /// Advances to the next events: all calendar entries of one instant, then rescheduling, and only then the ends of
     /// bursts. Returns the reason if the run is over.
     #[inline]
@@ -216,8 +222,7 @@ impl<'a> Host<'a> {
             return End::Quiet;
         }
         if self.agenda.live == 0 || at == Time::NEVER && self.agenda.horizon == Time::NEVER {
-            let tasks = self.referee.tasks();
-            let is_finished = tasks.iter().all(|(_, task)| task.state == State::Exited);
+            let is_finished = self.referee.tasks().states().all(|state| state == State::Exited);
             return if is_finished { End::Finished } else { End::Quiet };
         }
         self.referee.set_now(self.agenda.horizon);

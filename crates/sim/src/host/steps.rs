@@ -4,8 +4,7 @@ use super::Host;
 use super::tasks::Deferred;
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId,
-    Time,
+    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
 };
 
 /// Consecutive zero-time steps after which a task counts as stuck.
@@ -255,7 +254,7 @@ impl Host<'_> {
             Ok(None) => {}
             Ok(Some(next)) => {
                 self.wake(next, Some(task), false);
-                let cpu = self.task(task).cpu;
+                let cpu = self.cpu_of(task);
                 self.interrupt(cpu, Overhead::Wakeup, self.machine.costs.lock_handover);
             }
         }
@@ -272,7 +271,7 @@ impl Host<'_> {
 
     fn fork(&mut self, parent: TaskId, child: TaskId) -> Then {
         let can = self.runs.get(child.index()).is_some_and(|run| run.is_forked);
-        if !can || self.task(child).state != State::New {
+        if !can || self.referee.tasks().state(child) != State::New {
             self.at_fault(parent, format!("forked {child}, which is not there to be forked or was forked before"));
             return Then::Stop;
         }

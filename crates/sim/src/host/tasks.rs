@@ -5,7 +5,7 @@ use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_core::{
     Behaviour, CpuId, CpuSet, Enqueue, Event, LockId, Overhead, Rng, Seed, Span, Start, State, Step, StepContext,
-    Task, TaskId, Time, WakeSource, Workload,
+    TaskId, Time, WakeSource, Workload,
 };
 
 /// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of
@@ -141,10 +141,10 @@ impl Host<'_> {
             return;
         }
         if let Some(parent) = parent {
-            let home = self.task(parent).cpu;
+            let home = self.cpu_of(parent);
             self.referee.set_home(task, home);
         }
-        let by = self.task(task).cpu;
+        let by = self.cpu_of(task);
         self.place(task, || Enqueue::Fork { parent }, parent, WakeSource::Task, by);
     }
 
@@ -157,7 +157,7 @@ impl Host<'_> {
     /// Ends a sleep, unless it was ended before.
     #[inline(always)]
     pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
-        let Task { cpu, state, .. } = *self.task(task);
+        let (cpu, state) = (self.cpu_of(task), self.referee.tasks().state(task));
         if self.timer_slack > Span::ZERO {
             self.cpus[cpu.index()].interrupted = self.now();
         }
@@ -172,7 +172,7 @@ impl Host<'_> {
 
     /// The earliest time at which a timer with slack may expire: it does if its CPU is interrupted now anyway.
     pub fn slack_begins(&mut self, task: TaskId, stamp: u32) {
-        if self.cpus[self.task(task).cpu.index()].interrupted == self.now() {
+        if self.cpus[self.cpu_of(task).index()].interrupted == self.now() {
             self.timer_expired(task, stamp);
         } else {
             self.agenda.calendar.push(self.now() + self.timer_slack, class::WAKE, Entry::Timer(task, stamp));
@@ -184,29 +184,22 @@ impl Host<'_> {
     #[inline]
     pub fn wake(&mut self, task: TaskId, waker: Option<TaskId>, sync: bool) {
         self.agenda.live += 1;
-        self.wake_on(task, waker, self.task(waker.unwrap_or(task)).cpu, sync);
+        self.wake_on(task, waker, self.cpu_of(waker.unwrap_or(task)), sync);
     }
 
     /// Like [`Self::wake`], by the CPU `on`; counts nothing as live.
     #[inline(always)]
     fn wake_on(&mut self, task: TaskId, waker: Option<TaskId>, on: CpuId, sync: bool) {
-        debug_assert_eq!(self.task(task).state, State::Blocked);
+        debug_assert_eq!(self.referee.tasks().state(task), State::Blocked);
         let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
         self.place(task, || Enqueue::Wakeup { waker, on, sync, from }, waker, from, on);
     }
 
     /// Chooses a CPU for `task` and queues it there. `by` is the CPU that does the work.
     #[inline(always)]
-    fn place(
-        &mut self,
-        task: TaskId,
-        why: impl Fn() -> Enqueue,
-        waker: Option<TaskId>,
-        from: WakeSource,
-        by: CpuId,
-    ) {
+    fn place(&mut self, task: TaskId, why: impl Fn() -> Enqueue, waker: Option<TaskId>, from: WakeSource, by: CpuId) {
         let Some(cpu) = self.referee.select_cpu(task, &why()) else { return };
-        let home = self.task(task).cpu;
+        let home = self.cpu_of(task);
         self.emit(Event::Wakeup { task, waker, cpu, from });
         if home != cpu && self.runs[task.index()].ran_on().is_some() {
             self.emit(Event::Migrate { task, from: home, to: cpu });

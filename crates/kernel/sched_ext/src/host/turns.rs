@@ -30,7 +30,7 @@ pub struct Turn {
 impl Host {
     /// The CPU on which `task` has the turn.
     pub(super) fn cpu_of_turn(&self, task: TaskId) -> Option<CpuId> {
-        let cpu = self.task(task).cpu;
+        let cpu = self.referee.tasks().cpu(task);
         (cpu.index() < self.turns.len() && self.referee.current(cpu) == Some(task)).then_some(cpu)
     }
 

@@ -70,7 +70,7 @@ impl<O: Order> Stack<O> {
     }
 
     fn pull_realtime(&self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        let fits = |task: TaskId| cx.tasks[task].affinity.contains(cpu);
+        let fits = |task: TaskId| cx.tasks.may_run(task, cpu);
         let waiting = |from: &CpuId| self.cpus[from.index()].realtime.best_waiting() > 0;
         cx.machine.cpu_ids().filter(waiting).find_map(|from| {
             let task = self.cpus[from.index()].realtime.find(&self.members, fits)?;
@@ -102,7 +102,7 @@ impl<O: Order> Stack<O> {
             let hot =
                 cx.now.since(self.placement.ran_at(task)) < MIGRATION_COST && self.placement.ran_at(task) > Time::ZERO;
             let weight = crate::parts::fair::weight::Weight::of_task(&cx.tasks[task], 3).value;
-            !hot && weight / 2 <= most && cx.tasks[task].affinity.contains(to) && looked_at <= 32
+            !hot && weight / 2 <= most && cx.tasks.may_run(task, to) && looked_at <= 32
         });
         cx.examined(Effort::Balance, looked_at.min(32));
         Some(Pull { task: task?, from, to })

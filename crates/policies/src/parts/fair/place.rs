@@ -257,7 +257,7 @@ impl<O: Order> Stack<O> {
         let cache_size = cx.machine.group(on, Level::Cache).len() as u32;
         // An interrupt wakes in the name of whatever it interrupted.
         let wide = waker.or(self.runs_on(on)).is_some_and(|w| self.placement.is_wide(cx, w, task, cache_size));
-        if wide || on == before || !cx.tasks[task].affinity.contains(on) {
+        if wide || on == before || !cx.tasks.may_run(task, on) {
             return before;
         }
         let near = cx.machine.distance(on, before).is_some_and(|level| level <= Level::Cache);
@@ -298,7 +298,7 @@ impl<O: Order> Stack<O> {
         let mut looked_at = 0;
         let found = high.iter().chain(low).copied().take(most as usize).find(|cpu| {
             looked_at += 1;
-            cx.tasks[task].affinity.contains(*cpu) && self.is_idle(*cpu)
+            cx.tasks.may_run(task, *cpu) && self.is_idle(*cpu)
         });
         cx.examined(Effort::Balance, looked_at);
         found.unwrap_or(target)

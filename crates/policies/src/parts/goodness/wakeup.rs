@@ -8,7 +8,7 @@ impl<K: Kernel> Goodness<K> {
     pub(super) fn woken_quietly(&self, cx: &Context, task: TaskId, why: &Enqueue) -> Option<CpuId> {
         match why {
             Enqueue::Wakeup { sync: true, on, waker: Some(_), .. }
-                if self.switches.rules.sync_wakeups && cx.tasks[task].affinity.contains(*on) =>
+                if self.switches.rules.sync_wakeups && cx.tasks.may_run(task, *on) =>
             {
                 Some(*on)
             }
@@ -25,7 +25,7 @@ impl<K: Kernel> Goodness<K> {
             |cpu: CpuId| cx.machine.group(cpu, goodness_core::Level::Smt).iter().all(|c| self.idle.contains(*c));
         let allowed = self.idle.iter().filter(|cpu| {
             cx.examined(Effort::Balance, 1);
-            cx.tasks[task].affinity.contains(*cpu)
+            cx.tasks.may_run(task, *cpu)
         });
         allowed.min_by_key(|cpu| (!whole(*cpu), self.cpus[cpu.index()].idle_since, *cpu))
     }
@@ -42,7 +42,7 @@ impl<K: Kernel> Goodness<K> {
         if self.switches.rules.preempt_by_goodness {
             return self.preempt_by_goodness(cx, task);
         }
-        let here = if cx.tasks[task].affinity.contains(on) { on } else { cpu };
+        let here = if cx.tasks.may_run(task, on) { on } else { cpu };
         let Some(current) = self.current(here) else { return Resched::Keep };
         let ahead = self.entities[task].counter > self.entities[current].counter + self.switches.threshold;
         if ahead || cx.tasks[task].class.is_realtime() { Resched::Preempt(here) } else { Resched::Keep }
@@ -52,7 +52,7 @@ impl<K: Kernel> Goodness<K> {
     fn preempt_by_goodness(&self, cx: &Context, task: TaskId) -> Resched {
         let mut most = self.switches.threshold;
         let mut answer = Resched::Keep;
-        for cpu in cx.machine.cpu_ids().filter(|cpu| cx.tasks[task].affinity.contains(*cpu)) {
+        for cpu in cx.machine.cpu_ids().filter(|cpu| cx.tasks.may_run(task, *cpu)) {
             let Some(current) = self.current(cpu) else { continue };
             cx.examined(Effort::Balance, 1);
             let election = self.election(cx, cpu);
