@@ -49,7 +49,7 @@ pub struct Driver {
     asleep: VecDeque<TaskId>,
     next_cpu: usize,
     /// Picks that found a task, and picks that found none.
-    stints: u64,
+    stretches: u64,
     idle: u64,
     examined: u64,
 }
@@ -66,7 +66,7 @@ impl Driver {
             is_tick_due: false,
             asleep: VecDeque::with_capacity(size.tasks),
             next_cpu: 0,
-            stints: 0,
+            stretches: 0,
             idle: 0,
             examined: 0,
         };
@@ -112,13 +112,13 @@ impl Driver {
     pub fn batch(&mut self, count: u64) -> Result<(), String> {
         for _ in 0..count {
             let cpu = CpuId(self.next_cpu as u32);
-            self.end_stint(cpu);
+            self.end_stretch(cpu);
             if let Some(task) = self.asleep.pop_front() {
                 let why = Enqueue::Wakeup { waker: None, on: cpu, sync: false, from: WakeSource::Interrupt };
                 self.enqueue(task, why)?;
             }
             match self.choose(cpu)? {
-                true => self.stints += 1,
+                true => self.stretches += 1,
                 false => self.idle += 1,
             }
             self.examined += self.referee.take_effort().iter().map(|n| u64::from(*n)).sum::<u64>();
@@ -143,7 +143,7 @@ impl Driver {
 
     /// The task running on `cpu` has used up a burst and blocks. A tick within the burst comes at its end.
     #[inline]
-    fn end_stint(&mut self, cpu: CpuId) {
+    fn end_stretch(&mut self, cpu: CpuId) {
         if self.referee.current(cpu).is_none() {
             return;
         }
@@ -207,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_gives_every_task_the_same_number_of_stints_under_round_robin() {
+    fn the_driver_gives_every_task_the_same_number_of_stretches_under_round_robin() {
         let mut driver = driver("rr", Size { tasks: 16, cpus: 2 });
         driver.batch(160).unwrap();
-        assert_eq!((driver.stints, driver.idle), (160, 0));
+        assert_eq!((driver.stretches, driver.idle), (160, 0));
         assert_eq!(driver.asleep.len(), 0, "two sleep at first, and two run");
         assert_eq!(driver.referee.now(), Time(1 + 80 * BURST.0), "time passes once both CPUs had their turn");
     }

@@ -113,7 +113,7 @@ struct Got {
     migrations: u32,
     wakeups: u32,
     latencies: Vec<u64>,
-    stints: Vec<u64>,
+    stretches: Vec<u64>,
     ran_on: Option<usize>,
     share: f64,
 }
@@ -236,7 +236,7 @@ impl<'a> Account<'a> {
             let got = &mut self.got[task];
             let ran = at - since.max(self.from);
             got.cpu_time += ran;
-            got.stints.push(ran);
+            got.stretches.push(ran);
             if off.is_runnable() { got.involuntary += 1 } else { got.voluntary += 1 }
         }
     }
@@ -263,7 +263,7 @@ impl<'a> Account<'a> {
                 Doing::Waiting { since, .. } => got.wait += END.ns() - since.max(self.from),
                 Doing::Running { since, .. } => {
                     got.cpu_time += END.ns() - since.max(self.from);
-                    got.stints.push(END.ns() - since.max(self.from));
+                    got.stretches.push(END.ns() - since.max(self.from));
                 }
             }
         }
@@ -293,9 +293,10 @@ fn compare(measured: &Measured, account: &Account) {
     if !latencies.is_empty() {
         assert_close(measured, "wakeup_latency_mean", latencies.iter().sum::<u64>() as f64 / latencies.len() as f64);
     }
-    let stints: Vec<u64> = account.judged().flat_map(|got| got.stints.iter().copied().filter(|s| *s > 0)).collect();
+    let stretches: Vec<u64> =
+        account.judged().flat_map(|got| got.stretches.iter().copied().filter(|s| *s > 0)).collect();
     let slices = &measured.distributions.slice_length;
-    assert_eq!(slices.count() - slices.buckets().find(|b| b.high == 0).map_or(0, |b| b.count), stints.len() as u64);
+    assert_eq!(slices.count() - slices.buckets().find(|b| b.high == 0).map_or(0, |b| b.count), stretches.len() as u64);
     let capacity = (END.ns() - account.from) as f64 * account.cpus as f64;
     assert_close(measured, "runqueue_length_mean", account.runnable as f64 / capacity);
     assert_close(measured, "runqueue_length_max", account.longest_queue as f64);

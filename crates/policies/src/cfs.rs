@@ -131,7 +131,7 @@ struct Queue {
     load: u64,
     count: u32,
     /// CPU time of the current entity since it was picked, ns.
-    stint: u64,
+    stretch: u64,
     next: u32,
     last: u32,
     skip: u32,
@@ -274,7 +274,7 @@ impl VirtualRuntimes {
         self.clear_buddies(cpu, task.0);
         let fresh = self.queues[cpu.index()].current != task.0;
         if fresh || self.rules.early {
-            self.queues[cpu.index()].stint = 0;
+            self.queues[cpu.index()].stretch = 0;
         }
         if fresh {
             self.put_back(cx, cpu);
@@ -301,7 +301,7 @@ impl Order for VirtualRuntimes {
             least: 0,
             load: 0,
             count: 0,
-            stint: 0,
+            stretch: 0,
             next: NOBODY,
             last: NOBODY,
             skip: NOBODY,
@@ -386,7 +386,7 @@ impl Order for VirtualRuntimes {
         queue.count += 1;
         queue.load += weight;
         if queue.current == task.0 {
-            queue.stint = 0;
+            queue.stretch = 0;
         } else {
             self.tree_insert(cx, cpu, task.0);
         }
@@ -418,7 +418,7 @@ impl Order for VirtualRuntimes {
         if queue.current == NOBODY {
             return false;
         }
-        queue.stint += ran.0;
+        queue.stretch += ran.0;
         let it = &mut self.entities[TaskId(queue.current)];
         it.runtime += it.weight.virtual_time(ran.0);
         self.advance(cpu);
@@ -431,11 +431,11 @@ impl Order for VirtualRuntimes {
         let (rules, it) = (self.rules, &self.entities[current]);
         let slice = rules.slice(it.weight, queue.load, u64::from(queue.count));
         let slice = if rules.early { slice } else { slice.min(rules.latency) };
-        if queue.stint > slice {
+        if queue.stretch > slice {
             self.clear_buddies(cpu, current.0);
             return true;
         }
-        if rules.early || queue.stint < rules.min_granularity {
+        if rules.early || queue.stretch < rules.min_granularity {
             return false;
         }
         queue.tree.first().is_some_and(|first| it.runtime - self.nodes.key(first) > slice as i64)

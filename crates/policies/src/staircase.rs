@@ -79,7 +79,7 @@ struct Entity {
     slice: i64,
     stair: i64,
     /// Time run since the last pick and since the last reset of the slice, ns.
-    stint: i64,
+    stretch: i64,
     total: i64,
     /// Time of its last pick or switch-out.
     stamp: Time,
@@ -267,7 +267,7 @@ impl CpuPolicy for Staircase {
             self.queues.push_front(cpu, task);
         };
         let entity = &mut self.queues.entities[task];
-        (entity.stint, entity.stamp) = (0, cx.now);
+        (entity.stretch, entity.stamp) = (0, cx.now);
         let left = entity.stair.min(entity.slice).max(1) as u64;
         self.queues.running += 1;
         let queue = &mut self.queues.cpus[cpu.index()];
@@ -280,7 +280,7 @@ impl CpuPolicy for Staircase {
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
         let ran = ran.0 as i64;
         let it = &cx.tasks[task];
-        self.queues.entities[task].stint += ran;
+        self.queues.entities[task].stretch += ran;
         let exact = self.settings.version > Version::V7G;
         if exact {
             self.queues.entities[task].total += ran;
@@ -426,8 +426,8 @@ impl Staircase {
         let slept = cx.now.since(entity.stamp).0 as i64;
         let resumes = match self.settings.version {
             Version::V7G => {
-                let brief = entity.stint < self.tick || !self.settings.interactive || self.settings.compute;
-                entity.forked || (brief && entity.stint + slept < self.interval(task))
+                let brief = entity.stretch < self.tick || !self.settings.interactive || self.settings.compute;
+                entity.forked || (brief && entity.stretch + slept < self.interval(task))
             }
             Version::V10_5 => entity.forked || slept <= entity.total,
             Version::V13 => slept <= entity.total,
@@ -443,7 +443,7 @@ impl Staircase {
         if !by_disk && now.earned < most {
             now.earned += 1;
         }
-        (now.stint, now.total) = (0, 0);
+        (now.stretch, now.total) = (0, 0);
         self.queues.entities[id].slice = self.slice(task);
     }
 
@@ -461,7 +461,7 @@ impl Staircase {
         if self.settings.version > Version::V7G {
             return;
         }
-        let total = entity.total + entity.stint;
+        let total = entity.total + entity.stretch;
         let charged = total / self.tick * self.tick;
         if entity.slice - charged < self.tick {
             entity.total = 0;

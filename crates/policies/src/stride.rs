@@ -8,7 +8,7 @@
 //! 2^20, a partial timeslice advances in proportion, and a task that leaves keeps the difference to the global pass for
 //! when it comes back; a new one joins one stride behind the global pass.
 //! Inferred: the timeslice of 10 ms; the global pass goes on while CPUs are busy, for each of them. Passes count in
-//! 2^−20 of the paper's unit so that short stints are not lost to rounding.
+//! 2^−20 of the paper's unit so that short stretches on a CPU are not lost to rounding.
 //! Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
 //! Weakness: nobody is preempted, so a woken task waits for the ends of timeslices; a task that yields at once has
 //! hardly advanced and runs again.

@@ -276,7 +276,7 @@ fn in_a_level_only_the_first_and_the_last_are_elected() {
     let until = QUANTUM * 30_000;
     let history = run::<Haiku2009>(&one_cpu(100), &[], tasks, until);
     let mut order = Vec::new();
-    for (from, _, task, to) in stints(&history, until) {
+    for (from, _, task, to) in stretches(&history, until) {
         order.extend(std::iter::repeat_n(task.0, ((to - from).0 / QUANTUM.0) as usize));
     }
     order.retain(|task| *task < 4);
@@ -366,7 +366,7 @@ fn an_idle_cpu_steals_where_two_wait_and_leaves_one_alone() {
     let machine = Machine::flat(2, 100).unwrap();
     let brief = || task(&[Step::Compute(MS(2))]);
     let history = run::<HaikuAffine>(&machine, &[], vec![hog(), brief(), hog(), brief(), hog(), brief()], MS(30));
-    let on = |cpu: u32, task: u32| stints(&history, MS(30)).iter().any(|s| s.1.0 == cpu && s.2.0 == task);
+    let on = |cpu: u32, task: u32| stretches(&history, MS(30)).iter().any(|s| s.1.0 == cpu && s.2.0 == task);
     let told_all = schedule_of(&history, MS(30));
     assert!([0, 2, 4].iter().any(|hog| on(1, *hog)), "one of three hogs was stolen at 6 ms: {told_all}");
     let alone = schedule_of(&run::<HaikuAffine>(&machine, &[], vec![hog(), brief(), hog()], MS(30)), MS(30));
@@ -417,8 +417,8 @@ fn power_saving_gathers_light_threads_and_low_latency_leaves_them_apart() {
         let light = || (0..4).map(|_| cycle(&[Step::Compute(MS(1)), Step::Sleep(MS(29))])).collect();
         let until = Span::from_s(2);
         let history = run::<Haiku2013>(&Machine::flat(4, 100).unwrap(), &[("mode", mode)], light(), until);
-        let late = stints(&history, until).into_iter().filter(|stint| stint.0.0 > 1_000_000_000);
-        late.map(|stint| stint.1).collect::<std::collections::BTreeSet<_>>().len()
+        let late = stretches(&history, until).into_iter().filter(|stretch| stretch.0.0 > 1_000_000_000);
+        late.map(|stretch| stretch.1).collect::<std::collections::BTreeSet<_>>().len()
     };
     assert_eq!((cpus_used("power-saving"), cpus_used("low-latency")), (1, 4));
 }
@@ -428,7 +428,7 @@ fn a_thread_moves_to_a_core_that_is_less_loaded_when_its_quantum_ends() {
     let brief = || task(&[Step::Compute(MS(10))]);
     let machine = Machine::flat(2, 100).unwrap();
     let history = run::<Haiku2013>(&machine, &[], vec![hog(), brief(), hog(), brief()], MS(60));
-    let late = stints(&history, MS(60)).into_iter().filter(|stint| stint.3.0 == 60_000_000);
+    let late = stretches(&history, MS(60)).into_iter().filter(|stretch| stretch.3.0 == 60_000_000);
     assert_eq!(late.count(), 2, "both CPUs work at the end: {}", schedule_of(&history, MS(60)));
 }
 

@@ -31,7 +31,7 @@ fn under_4bsd_a_sleeper_comes_to_preempt_a_hog_that_used_250_ms() {
     let sleeper = cycle(&[Step::Compute(MS(1)), Step::Sleep(MS(49))]);
     let settings = [("load_average", "1")];
     let history = run::<Bsd4>(&one_cpu(1000), &settings, vec![hog(), sleeper], MS(900));
-    let waits: Vec<u64> = stints(&history, MS(900)).windows(2).filter(|w| w[1].2.0 == 1).map(|w| w[1].0.0).collect();
+    let waits: Vec<u64> = stretches(&history, MS(900)).windows(2).filter(|w| w[1].2.0 == 1).map(|w| w[1].0.0).collect();
     assert_eq!(waits[0], 100_000_000, "first behind the whole turn of an equal");
     let late = waits.iter().filter(|at| **at > 300_000_000);
     assert!(late.clone().count() >= 11, "{waits:?}");
@@ -60,8 +60,8 @@ fn equal_hogs_under_ule_switch_each_94_ms_as_a_pair_and_each_16_ms_among_seven()
         let hogs = (0..count).map(|_| hog()).collect();
         let history = run::<Ule>(&one_cpu(127), &[], hogs, Span::from_s(20));
         // The first second, in which hogs pass for interactive, is left out.
-        let stints = stints(&history, Span::from_s(20));
-        let full = stints.iter().filter(|s| s.0 > Time(2_000_000_000) && s.3 < Time(19_000_000_000));
+        let stretches = stretches(&history, Span::from_s(20));
+        let full = stretches.iter().filter(|s| s.0 > Time(2_000_000_000) && s.3 < Time(19_000_000_000));
         let lengths: std::collections::BTreeSet<u64> = full.map(|s| (s.3 - s.0).0 / 1_000_000).collect();
         lengths.into_iter().collect::<Vec<_>>()
     };
@@ -75,7 +75,7 @@ fn equal_hogs_under_ule_switch_each_94_ms_as_a_pair_and_each_16_ms_among_seven()
 fn under_ule_an_interactive_thread_preempts_a_batch_one_and_a_batch_one_waits() {
     let at = |spec| starting(Start::WokenAt(Time(2_000_000_000)), spec);
     let history = run::<Ule>(&one_cpu(1000), &[], vec![hog(), at(task(&[Step::Compute(MS(5))]))], MS(2100));
-    let first = |history: &History| stints(history, MS(2200)).iter().find(|s| s.2.0 == 1).unwrap().0;
+    let first = |history: &History| stretches(history, MS(2200)).iter().find(|s| s.2.0 == 1).unwrap().0;
     assert_eq!(first(&history), Time(2_000_000_000));
     let history = run::<Ule>(
         &one_cpu(1000),
@@ -92,8 +92,8 @@ fn under_ule_of_2005_slices_run_from_10_ticks_to_1() {
     let lengths = |value| {
         let hogs = vec![nice(value, hog()), nice(value, hog())];
         let history = run::<Ule>(&one_cpu(127), &[("version", "2005")], hogs, Span::from_s(4));
-        let stints = stints(&history, Span::from_s(4));
-        let last = stints[stints.len() - 2];
+        let stretches = stretches(&history, Span::from_s(4));
+        let last = stretches[stretches.len() - 2];
         ((last.3 - last.0).0 as f64 * 127.0 / 1e9).round() as u64
     };
     assert_eq!([lengths(-20), lengths(0), lengths(19)], [10, 5, 1]);

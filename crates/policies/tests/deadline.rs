@@ -37,7 +37,7 @@ fn periodic(runtime: u64, period: u64) -> TaskSpec {
 fn between(history: &History, until: Span, task: u32, from: u64, to: u64) -> u64 {
     let (from, to) = (from * 1_000_000, to * 1_000_000);
     let part = |s: &(Time, CpuId, TaskId, Time)| s.3.0.min(to).saturating_sub(s.0.0.max(from));
-    stints(history, until).iter().filter(|s| s.2.0 == task).map(part).sum()
+    stretches(history, until).iter().filter(|s| s.2.0 == task).map(part).sum()
 }
 
 /// Number of periods of `period` ms up to `until` that did not bring `runtime` ms.

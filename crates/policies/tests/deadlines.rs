@@ -28,9 +28,10 @@ fn periodic(runtime: u64, period: u64) -> TaskSpec {
 
 /// Number of periods up to `until` that ended before the runtime was served.
 fn missed(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
-    let stints = stints(history, until);
-    let served =
-        |by: u64| -> u64 { stints.iter().filter(|s| s.2.0 == task && s.0.0 < by).map(|s| s.3.0.min(by) - s.0.0).sum() };
+    let stretches = stretches(history, until);
+    let served = |by: u64| -> u64 {
+        stretches.iter().filter(|s| s.2.0 == task && s.0.0 < by).map(|s| s.3.0.min(by) - s.0.0).sum()
+    };
     let (runtime, period) = (runtime * 1_000_000, period * 1_000_000);
     (1..=until.0 / period).filter(|k| served(k * period) < k * runtime).count()
 }
@@ -131,7 +132,7 @@ fn the_cpu_with_the_latest_deadline_is_preempted() {
         let tasks = hogs.into_iter().chain([woken(2, nice(0, task(&[Step::Compute(MS(1))])))]).collect();
         let until = MS(4);
         let history = run::<P>(&machine, settings, tasks, until);
-        let ran = stints(&history, until);
+        let ran = stretches(&history, until);
         let victim = ran.iter().find(|s| s.2.0 == 1).expect("the nice-10 hog runs").1;
         ran.iter().any(|s| s.2.0 == 3 && s.1 == victim && s.0 == Time(2_000_000))
     }
@@ -166,7 +167,7 @@ fn equal_hogs_wait_no_longer_than_tasks_less_cpus_plus_one_slices() {
         let history = run::<P>(&Machine::flat(cpus, 1000).unwrap(), &[], (0..tasks).map(|_| hog()).collect(), until);
         let mut left = vec![Time::ZERO; tasks as usize];
         let mut longest = Span::ZERO;
-        for (from, _, task, to) in stints(&history, until) {
+        for (from, _, task, to) in stretches(&history, until) {
             longest = longest.max(from.since(left[task.index()]));
             left[task.index()] = to;
         }
@@ -222,7 +223,7 @@ fn a_cpu_prefers_the_later_deadline_of_its_own_node() {
         // At 10 ms some 29 ms are left until c's deadline and 53 until d's.
         let tasks = vec![pinned(0, task(&[Step::Compute(MS(10))])), pinned(1, hog()), waiting(1, 0), waiting(0, 5)];
         let history = run::<Bfs>(&machine, &[("rr_interval", "6ms")], tasks, MS(12));
-        stints(&history, MS(12)).iter().find(|s| s.0 == Time(10_000_000)).expect("somebody follows").2
+        stretches(&history, MS(12)).iter().find(|s| s.0 == Time(10_000_000)).expect("somebody follows").2
     };
     assert_eq!(first_after_10_ms([0, 1]), TaskId(3), "four times 29 is more than 53");
     assert_eq!(first_after_10_ms([0, 0]), TaskId(3), "and so is twice 29");

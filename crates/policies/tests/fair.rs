@@ -25,9 +25,9 @@ fn blinker(name: &'static str, compute: Span, sleep: Span) -> Actor {
 }
 
 /// Slices: CPU, name, from, until.
-type Stints = Vec<(u32, &'static str, u64, u64)>;
+type Stretches = Vec<(u32, &'static str, u64, u64)>;
 
-fn stints(policy: &str, machine: &Machine, actors: Vec<Actor>, length: Span) -> Stints {
+fn stretches(policy: &str, machine: &Machine, actors: Vec<Actor>, length: Span) -> Stretches {
     let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
     let names: Vec<_> = actors.iter().map(|a| a.name).collect();
     let mut work = Workload { horizon: Some(Time(length.0)), ..Workload::default() };
@@ -46,17 +46,17 @@ fn stints(policy: &str, machine: &Machine, actors: Vec<Actor>, length: Span) -> 
     let mut history: Vec<(Time, Event)> = Vec::new();
     simulate_with(machine, made, work, None, &mut history, Options::default()).unwrap();
     let mut since = vec![None; machine.cpu_count()];
-    let mut stints = Stints::new();
+    let mut stretches = Stretches::new();
     for (at, event) in history {
         if let Event::Switch { cpu, next, .. } = event {
             let ended = std::mem::replace(&mut since[cpu.index()], next.map(|task| (names[task.index()], at.0)));
-            stints.extend(ended.map(|(name, from)| (cpu.0, name, from, at.0)));
+            stretches.extend(ended.map(|(name, from)| (cpu.0, name, from, at.0)));
         }
     }
     for (cpu, open) in since.into_iter().enumerate() {
-        stints.extend(open.map(|(name, from)| (cpu as u32, name, from, length.0)));
+        stretches.extend(open.map(|(name, from)| (cpu as u32, name, from, length.0)));
     }
-    stints
+    stretches
 }
 
 fn one_cpu(hz: u32) -> Machine {
@@ -64,14 +64,14 @@ fn one_cpu(hz: u32) -> Machine {
 }
 
 /// Share of `name` in the total CPU time, in thousandths.
-fn share(stints: &Stints, name: &str) -> u64 {
-    let total: u64 = stints.iter().map(|s| s.3 - s.2).sum();
-    let own: u64 = stints.iter().filter(|s| s.1 == name).map(|s| s.3 - s.2).sum();
+fn share(stretches: &Stretches, name: &str) -> u64 {
+    let total: u64 = stretches.iter().map(|s| s.3 - s.2).sum();
+    let own: u64 = stretches.iter().filter(|s| s.1 == name).map(|s| s.3 - s.2).sum();
     (own * 1000 + total / 2) / total
 }
 
-fn lengths(stints: &Stints) -> Vec<u64> {
-    stints.iter().map(|s| (s.3 - s.2) / 1_000).collect()
+fn lengths(stretches: &Stretches) -> Vec<u64> {
+    stretches.iter().map(|s| (s.3 - s.2) / 1_000).collect()
 }
 
 const FAIR: [&str; 7] = [
@@ -88,9 +88,9 @@ const FAIR: [&str; 7] = [
 #[test]
 fn shares_follow_the_weights_of_nice() {
     for policy in FAIR {
-        let five = stints(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 5)], Span::from_s(20));
+        let five = stretches(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 5)], Span::from_s(20));
         assert!((752..=754).contains(&share(&five, "a")), "{policy}: {}", share(&five, "a"));
-        let one = stints(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 1)], Span::from_s(20));
+        let one = stretches(policy, &one_cpu(1000), vec![hog("a", 0), hog("b", 1)], Span::from_s(20));
         assert!((554..=556).contains(&share(&one, "a")), "{policy}: {}", share(&one, "a"));
     }
 }
@@ -98,7 +98,7 @@ fn shares_follow_the_weights_of_nice() {
 /// Specs section 5.1: two equal hogs on one CPU run 3 ms each.
 #[test]
 fn two_equal_hogs_under_cfs_run_three_milliseconds_each() {
-    let turns = stints("cfs", &one_cpu(1000), vec![hog("a", 0), hog("b", 0)], Span::from_ms(120));
+    let turns = stretches("cfs", &one_cpu(1000), vec![hog("a", 0), hog("b", 0)], Span::from_ms(120));
     assert!(lengths(&turns)[3..20].iter().all(|us| *us == 3_000), "{:?}", lengths(&turns));
 }
 
@@ -114,7 +114,7 @@ fn slices_of_eevdf_are_rounded_up_to_ticks() {
         [("eevdf:kernel=6.6", 250, 4_000), ("eevdf:kernel=6.15", 250, 4_000), ("eevdf:kernel=6.15", 1000, 3_000)]
     {
         let machine = Machine::flat(8, hz).unwrap();
-        let turns = stints(policy, &machine, vec![pinned("a"), pinned("b")], Span::from_ms(200));
+        let turns = stretches(policy, &machine, vec![pinned("a"), pinned("b")], Span::from_ms(200));
         let some = &lengths(&turns)[5..25];
         assert!(some.iter().all(|length| *length == us), "{policy} at {hz} Hz: {some:?}");
     }
@@ -124,10 +124,10 @@ fn slices_of_eevdf_are_rounded_up_to_ticks() {
 fn real_time_tasks_go_first_and_idle_ones_last() {
     for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.12"] {
         let actors = vec![hog("a", 0), of_class("idle", Class::Idle, 0), of_class("batch", Class::Batch, 0)];
-        let fair = stints(policy, &one_cpu(1000), actors, Span::from_s(10));
+        let fair = stretches(policy, &one_cpu(1000), actors, Span::from_s(10));
         assert!((498..=500).contains(&share(&fair, "a")) && share(&fair, "idle") <= 3, "{policy}");
         let actors = vec![hog("a", 0), of_class("low", Class::Fifo, 10), of_class("high", Class::Fifo, 20)];
-        let urgent = stints(policy, &one_cpu(1000), actors, Span::from_ms(900));
+        let urgent = stretches(policy, &one_cpu(1000), actors, Span::from_ms(900));
         assert_eq!(share(&urgent, "high"), 1000, "{policy}");
     }
 }
@@ -136,7 +136,7 @@ fn real_time_tasks_go_first_and_idle_ones_last() {
 #[test]
 fn round_robin_tasks_take_turns_of_100_ms() {
     let actors = vec![of_class("a", Class::RoundRobin, 10), of_class("b", Class::RoundRobin, 10)];
-    let turns = stints("cfs", &one_cpu(250), actors, Span::from_ms(800));
+    let turns = stretches("cfs", &one_cpu(250), actors, Span::from_ms(800));
     assert!(lengths(&turns)[1..7].iter().all(|us| *us == 100_000), "{:?}", lengths(&turns));
 }
 
@@ -145,7 +145,7 @@ fn round_robin_tasks_take_turns_of_100_ms() {
 fn a_real_time_hog_leaves_five_percent_to_fair_tasks() {
     for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.6", "eevdf:kernel=6.12"] {
         let actors = vec![hog("a", 0), of_class("urgent", Class::Fifo, 50)];
-        let turns = stints(policy, &one_cpu(1000), actors, Span::from_s(20));
+        let turns = stretches(policy, &one_cpu(1000), actors, Span::from_s(20));
         assert!((48..=51).contains(&share(&turns, "a")), "{policy}: {}", share(&turns, "a"));
     }
 }
@@ -154,7 +154,7 @@ fn a_real_time_hog_leaves_five_percent_to_fair_tasks() {
 fn two_cpus_share_three_hogs_and_never_idle() {
     for policy in FAIR {
         let machine = Machine::flat(2, 250).unwrap();
-        let turns = stints(policy, &machine, vec![hog("a", 0), hog("b", 0), hog("c", 0)], Span::from_s(20));
+        let turns = stretches(policy, &machine, vec![hog("a", 0), hog("b", 0), hog("c", 0)], Span::from_s(20));
         let used: u64 = turns.iter().map(|s| s.3 - s.2).sum();
         assert!(used >= 39_990_000_000, "{policy}: {used}");
         for name in ["a", "b", "c"] {
@@ -168,16 +168,16 @@ fn a_woken_task_finds_an_idle_cpu() {
     for policy in FAIR {
         let machine = Machine::flat(4, 250).unwrap();
         let blinkers = (0..3).map(|_| blinker("blink", Span::from_ms(2), Span::from_ms(7)));
-        let turns = stints(policy, &machine, [hog("hog", 0)].into_iter().chain(blinkers).collect(), Span::from_s(3));
+        let turns = stretches(policy, &machine, [hog("hog", 0)].into_iter().chain(blinkers).collect(), Span::from_s(3));
         let waited = lengths(&turns).iter().zip(&turns).filter(|(us, s)| s.1 == "blink" && **us != 2_000).count();
         assert!(waited <= 3, "{policy}: {waited} bursts were cut");
     }
 }
 
-/// `FROM_MS NAME`, a stint a line.
+/// `FROM_MS NAME`, a stretch a line.
 fn golden(policy: &str, actors: Vec<Actor>) {
     let name = policy.split(':').next().unwrap();
-    let turns = stints(policy, &one_cpu(1000), actors, Span::from_ms(40));
+    let turns = stretches(policy, &one_cpu(1000), actors, Span::from_ms(40));
     let told: String = turns.iter().map(|s| format!("{} {}\n", Span(s.2), s.1)).collect();
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     let blessed = std::fs::read_to_string(&file).unwrap_or_default();

@@ -73,7 +73,7 @@ fn yielders_rotate_without_recalculation_in_2_2_and_2_4() {
         run::<Linux24>(&counting(1, 100), &[], yielders(5), MS(9)),
     ] {
         assert_eq!(effort(&history, Overhead::Recalculate), []);
-        let order: Vec<u32> = stints(&history, MS(9)).iter().map(|s| s.2.0).collect();
+        let order: Vec<u32> = stretches(&history, MS(9)).iter().map(|s| s.2.0).collect();
         assert!(order.len() > 500);
         assert!(order.windows(6).all(|w| w[0] == w[5]), "{order:?}");
     }

@@ -54,7 +54,7 @@ fn sleep_0_gives_way_to_equals_only() {
     let yielder = || at(8, cycle(&[Step::Compute(MS(1)), Step::Yield]));
     let until = MS(5000);
     let history = run::<Nt4>(&one_cpu(100), &[], vec![yielder(), at(4, hog())], until);
-    assert_eq!(stints(&history, until)[1], (Time(4_000_000_000), CpuId(0), TaskId(1), Time(4_040_000_000)));
+    assert_eq!(stretches(&history, until)[1], (Time(4_000_000_000), CpuId(0), TaskId(1), Time(4_040_000_000)));
     let history = schedule::<Nt4>(100, &[], vec![yielder(), at(8, hog())], MS(41));
     assert_eq!(history, "a 0..1  b 1..20  a 20..21  b 21..40  a 40..41");
 }
@@ -83,7 +83,7 @@ fn woken_threads_take_the_cpus_of_the_least_urgent() {
     let machine = Machine::flat(2, 100).unwrap();
     let woken = |priority| starting(Start::WokenAt(Time(5_000_000)), at(priority, task(&[Step::Compute(MS(2))])));
     let both = run::<Nt4>(&machine, &[], vec![at(8, hog()), at(9, hog()), woken(10), woken(11)], MS(10));
-    let mut began: Vec<u32> = stints(&both, MS(10)).iter().filter(|s| s.0.0 == 5_000_000).map(|s| s.2.0).collect();
+    let mut began: Vec<u32> = stretches(&both, MS(10)).iter().filter(|s| s.0.0 == 5_000_000).map(|s| s.2.0).collect();
     began.sort_unstable();
     assert_eq!(began, [2, 3], "{}", schedule_of(&both, MS(10)));
     let one = run::<Nt4>(&machine, &[], vec![at(8, hog()), at(10, hog()), woken(9)], MS(10));

@@ -35,7 +35,7 @@ fn a_yielder_waits_for_all_active_tasks() {
 fn a_sleeper_preempts_hogs() {
     let sleeper = cycle(&[Step::Sleep(MS(20)), Step::Compute(MS(1))]);
     let history = run::<O1>(&one_cpu(1000), &[], vec![hog(), hog(), sleeper], Span::from_s(2));
-    let late = stints(&history, Span::from_s(2)).into_iter().filter(|s| s.2.0 == 2 && s.0 > Time(1_000_000_000));
+    let late = stretches(&history, Span::from_s(2)).into_iter().filter(|s| s.2.0 == 2 && s.0 > Time(1_000_000_000));
     assert!(late.clone().count() > 40);
     assert!(late.collect::<Vec<_>>().windows(2).all(|w| w[1].0 - w[0].0 == MS(21)), "it never waits");
 }

@@ -44,7 +44,7 @@ fn longest_wait<P: Registered>(tasks: Vec<TaskSpec>, until: Span) -> Span {
     let history = run::<P>(&one_cpu(1000), &[], tasks, until);
     let mut left = std::collections::BTreeMap::new();
     let mut longest = Span::ZERO;
-    for (from, _, task, to) in stints(&history, until) {
+    for (from, _, task, to) in stretches(&history, until) {
         longest = longest.max(from.since(left.insert(task, to).unwrap_or(Time::ZERO)));
     }
     longest
@@ -79,8 +79,8 @@ fn the_quota_grows_with_version_and_cpus() {
     let first = |cpus: u32, settings: &[(&str, &str)]| {
         let machine = Machine::flat(cpus, 1000).unwrap();
         let history = run::<Sd>(&machine, settings, (0..2 * cpus).map(|_| hog()).collect(), MS(200));
-        let stint = stints(&history, MS(200))[0];
-        stint.3 - stint.0
+        let stretch = stretches(&history, MS(200))[0];
+        stretch.3 - stretch.0
     };
     assert_eq!(first(1, &[]), MS(6));
     assert_eq!(first(1, &[("version", "1.00")]), MS(10));

@@ -65,8 +65,8 @@ fn under_scx_bpfland_slices_shrink_with_the_queue_and_grow_with_weight() {
     let lengths = |weights: &[u32]| {
         let hogs = weights.iter().map(|weight| weighing(*weight, hog())).collect();
         let history = run::<ScxBpfland>(&one_cpu(1000), &[], hogs, MS(60));
-        let stints = stints(&history, MS(60));
-        let late = stints.iter().filter(|s| s.0 > Time(10_000_000) && s.3 < Time(60_000_000));
+        let stretches = stretches(&history, MS(60));
+        let late = stretches.iter().filter(|s| s.0 > Time(10_000_000) && s.3 < Time(60_000_000));
         late.map(|s| (s.2.0, (s.3 - s.0).0)).collect::<std::collections::BTreeSet<_>>()
     };
     assert!(lengths(&[100; 4]).iter().all(|(_, ns)| *ns == 333_333), "three wait: 1 ms / 3");
@@ -90,8 +90,8 @@ fn under_scx_bpfland_a_frequent_waker_goes_before_hogs() {
 fn under_scx_lavd_slices_follow_the_number_of_runnable_tasks() {
     let longest = |count: usize| {
         let history = run::<ScxLavd>(&one_cpu(1000), &[], (0..count).map(|_| hog()).collect(), MS(400));
-        let stints = stints(&history, MS(400));
-        let late = stints.iter().filter(|s| s.0 > Time(100_000_000) && s.3 < Time(400_000_000));
+        let stretches = stretches(&history, MS(400));
+        let late = stretches.iter().filter(|s| s.0 > Time(100_000_000) && s.3 < Time(400_000_000));
         late.map(|s| (s.3 - s.0).0 / 1000).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(longest(4), [2500]);
@@ -126,7 +126,7 @@ fn under_scx_lavd_light_work_gathers_on_the_first_cpus() {
     let tasks = |_| (0..2).map(|k| on(2 + k, cycle(&[Step::Compute(MS(1)), Step::Sleep(MS(9))]))).collect();
     let used = |settings: &[(&str, &str)]| {
         let history = run::<ScxLavd>(&Machine::flat(4, 1000).unwrap(), settings, tasks(()), MS(200));
-        let late = stints(&history, MS(200)).into_iter().filter(|s| s.0 > Time(50_000_000));
+        let late = stretches(&history, MS(200)).into_iter().filter(|s| s.0 > Time(50_000_000));
         late.map(|s| s.1.0).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(used(&[]), [0, 1]);
@@ -145,9 +145,9 @@ fn under_scx_rusty_slices_fall_to_1_ms_at_the_first_tuning_of_a_full_machine() {
 fn under_scx_rusty_idle_cpus_steal_until_the_balancer_has_moved_the_load() {
     let hogs = (0..7).map(|_| on(0, hog())).collect();
     let history = run::<ScxRusty>(&two_caches(), &[], hogs, Span::from_s(4));
-    let stints = stints(&history, Span::from_s(4));
+    let stretches = stretches(&history, Span::from_s(4));
     let crossings = |from: u64, to: u64| {
-        let within = stints.iter().filter(|s| s.0 > Time(from) && s.0 < Time(to));
+        let within = stretches.iter().filter(|s| s.0 > Time(from) && s.0 < Time(to));
         let mut last = [None; 8];
         within.filter(|s| last[s.2.index()].replace(s.1.0 / 2).is_some_and(|cache| cache != s.1.0 / 2)).count()
     };

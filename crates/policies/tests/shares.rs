@@ -19,7 +19,7 @@ fn drawn(tickets_a: u32, tickets_b: u32, batches: u64, draws: u64) -> Vec<u64> {
     let until = Span(batches * batch);
     let history = run::<Lottery>(&one_cpu(1000), &[("timeslice", "10ms")], hogs, until);
     let mut won = vec![0; batches as usize];
-    for (from, _, task, to) in stints(&history, until) {
+    for (from, _, task, to) in stretches(&history, until) {
         for draw in (from.0..to.0).step_by(slice).filter(|_| task.0 == 0) {
             won[(draw / batch) as usize] += 1;
         }
@@ -109,7 +109,7 @@ fn two_stride_clients_are_never_more_than_a_timeslice_from_their_shares() {
         let hogs = vec![tickets(a, hog()), tickets(b, hog())];
         let history = run::<Stride>(&one_cpu(1000), &[], hogs, until);
         let (mut used, mut worst) = (0u64, 0u64);
-        for (from, _, task, to) in stints(&history, until) {
+        for (from, _, task, to) in stretches(&history, until) {
             used += if task.0 == 0 { to.0 - from.0 } else { 0 };
             let ideal = to.0 * u64::from(a) / u64::from(a + b);
             worst = worst.max(used.abs_diff(ideal));

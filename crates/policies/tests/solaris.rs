@@ -36,7 +36,7 @@ fn a_sleeper_preempts_a_hog() {
 #[test]
 fn a_thread_starved_by_nice_minus_20_is_served_after_the_second_update() {
     let shown = schedule::<SolarisTs>(100, &[], vec![nice(-20, hog()), hog()], MS(2300));
-    let served = shown.split("  ").find(|stint| stint.starts_with('b')).unwrap();
+    let served = shown.split("  ").find(|stretch| stretch.starts_with('b')).unwrap();
     assert_eq!(served, "b 2080..2200", "behind the turn of 200 ms that began at 1880, for its own of 120");
 }
 

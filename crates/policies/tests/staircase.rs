@@ -96,7 +96,7 @@ fn a_stream_of_new_tasks_starves_the_bottom() {
         (0..20).map(|k| starting(Start::At(Time(200_000_000 + k * 10_000_000)), task(&[Step::Compute(MS(10))]))),
     );
     let history = run::<Staircase>(&one_cpu(1000), &[], tasks, MS(420));
-    let gap = stints(&history, MS(420)).windows(2).filter(|w| w[0].2.0 != 0 && w[1].2.0 != 0).count();
+    let gap = stretches(&history, MS(420)).windows(2).filter(|w| w[0].2.0 != 0 && w[1].2.0 != 0).count();
     assert!(gap >= 10, "{}", schedule_of(&history, MS(420)));
 }
 

@@ -85,7 +85,7 @@ fn caches_are_cold_after_another_task_and_warm_after_a_pause() {
     let machine = machine(1, Costs { cache_refill: MS(1), ..Costs::default() });
     let work = || vec![task(&[Step::Compute(MS(15))]), task(&[Step::Compute(MS(10))])];
     let (events, _) = run::<RoundRobin>(&machine, Default::default(), workload(work(), &[], 0));
-    assert_eq!(schedule(&events), "a 0..10  b 10..20  a 20..26", "first stints find nothing to refill");
+    assert_eq!(schedule(&events), "a 0..10  b 10..20  a 20..26", "first stretches find nothing to refill");
     assert_eq!(spent(&events, Overhead::Refill), MS(1));
     let alone = vec![task(&[Step::Compute(MS(1)), Step::Sleep(MS(4)), Step::Compute(MS(1))])];
     let (events, _) = run::<Fifo>(&machine, Default::default(), workload(alone, &[], 0));

@@ -188,7 +188,7 @@ fn completion(lab: &Lab, all: &Schedulers) -> Result<Vec<Row>, String> {
         lab.row(
             "modes.compute",
             &by(compute, off, total),
-            "What ab opens in a stint of 10 ms that nobody preempts overruns the backlog; who is dropped comes again \
+            "What ab opens in a stretch of 10 ms that nobody preempts overruns the backlog; who is dropped comes again \
              after 3, 9 or 21 s, the last ones to an idle CPU.",
         )?,
     ];

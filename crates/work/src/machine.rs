@@ -132,7 +132,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("timer", "time of the interrupt that ends a sleep"),
     ("interrupt", "delay until another CPU reacts"),
     ("idle_exit", "delay until an idle CPU runs"),
-    ("cache_refill", "extra time of a stint after another task ran"),
+    ("cache_refill", "extra time of a stretch after another task ran"),
     ("lock_handover", "cost of passing a contended lock on"),
     ("migration_smt", "extra time after a move within a core"),
     ("migration_cache", "extra time after a move within a cache"),

@@ -6,7 +6,7 @@
 //! a task that returns within the rotation continues where it was.
 //! General knowledge: a child gets half of what its parent has left of its quota; a yielder goes to the expired array;
 //! a strictly better level preempts.
-//! Inferred: since a host cannot shorten a stint under way, what a parent gave away is missing from its next quota. A
+//! Inferred: since a host cannot shorten a stretch under way, what a parent gave away is missing from its next quota. A
 //! task that changes CPU keeps level, rest and rotation. Placement and stealing: see `per_cpu.rs`. SCHED_FIFO and
 //! SCHED_RR stand above in 99 levels, with 100 ms for SCHED_RR; SCHED_IDLE counts as nice 19; batch, ISO and deadline
 //! as normal.
@@ -147,7 +147,7 @@ impl<L: Ladder> Rotation<L> {
         let from = &mut self.entities[parent];
         let half = from.left.saturating_sub(cx.now.since(from.picked)) / 2;
         from.owed = (from.owed + half).min(self.rr_interval);
-        // The parent's stint goes on, so the level must bear the child's half besides; the parent's next quota pays.
+        // The parent's stretch goes on, so the level must bear the child's half besides; the parent's next quota pays.
         let child = Entity { left: half, owed: Span::ZERO, place: Place::Nowhere, is_counted: false, ..*from };
         self.entities[task] = child;
         if half == Span::ZERO {

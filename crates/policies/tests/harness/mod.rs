@@ -80,23 +80,23 @@ pub fn run_of(
 }
 
 /// Slices in order of start: CPU, task, from, until. Those beyond the run end with it.
-pub fn stints(history: &History, until: Span) -> Vec<(Time, CpuId, TaskId, Time)> {
+pub fn stretches(history: &History, until: Span) -> Vec<(Time, CpuId, TaskId, Time)> {
     let mut since = BTreeMap::new();
-    let mut stints = Vec::new();
+    let mut stretches = Vec::new();
     for (at, event) in history {
         if let Event::Switch { cpu, prev, next, .. } = event {
             if let Some(task) = prev {
                 let (_, from) = since.remove(cpu).expect("who leaves a CPU was on it");
-                stints.push((from, *cpu, *task, *at));
+                stretches.push((from, *cpu, *task, *at));
             }
             if let Some(task) = next {
                 since.insert(*cpu, (*task, *at));
             }
         }
     }
-    stints.extend(since.into_iter().map(|(cpu, (task, from))| (from, cpu, task, Time(until.0))));
-    stints.sort();
-    stints
+    stretches.extend(since.into_iter().map(|(cpu, (task, from))| (from, cpu, task, Time(until.0))));
+    stretches.sort();
+    stretches
 }
 
 /// `a 0..10  b 10..20` in milliseconds; CPUs other than the first are named.
@@ -109,7 +109,7 @@ pub fn schedule_of(history: &History, until: Span) -> String {
         let place = if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
         format!("{}{place} {}..{}", char::from(b'a' + task.0 as u8), ms(from), ms(to))
     };
-    stints(history, until).into_iter().map(word).collect::<Vec<_>>().join("  ")
+    stretches(history, until).into_iter().map(word).collect::<Vec<_>>().join("  ")
 }
 
 /// A schedule as text.
@@ -119,10 +119,10 @@ pub fn schedule<P: Registered>(hz: u32, settings: &[(&str, &str)], tasks: Vec<Ta
 
 /// CPU time by task.
 pub fn cpu_time(history: &History, until: Span, task: u32) -> Span {
-    stints(history, until).iter().filter(|s| s.2.0 == task).map(|s| s.3 - s.0).fold(Span::ZERO, |a, b| a + b)
+    stretches(history, until).iter().filter(|s| s.2.0 == task).map(|s| s.3 - s.0).fold(Span::ZERO, |a, b| a + b)
 }
 
-/// Compares with `tests/golden/<name>.txt`, one stint a line. With `BLESS` in the environment the file is written:
+/// Compares with `tests/golden/<name>.txt`, one stretch a line. With `BLESS` in the environment the file is written:
 /// read it before you commit it.
 pub fn golden(name: &str, history: &str) {
     let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));

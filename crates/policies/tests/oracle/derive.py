@@ -7,7 +7,7 @@ WAKING = re.compile(r"\s+(\d+)\.(\d{6}): sched_waking: comm=((?:kworker|kcompact
 MARKER = re.compile(r"\s+(\d+)\.(\d{6}): \S+: uwork (start|end)")
 FOREIGN = re.compile(r"kworker|kcompactd|migration|ksoftirqd|kswapd|rcu")
 EVENT = re.compile(r"\s+(\d+)\.(\d{6}): (sched_switch|sched_waking): (.*)")
-STINT = re.compile(r"prev_comm=(\S+) .* prev_state=(\S+) ==> next_comm=(\S+) ")
+STRETCH = re.compile(r"prev_comm=(\S+) .* prev_state=(\S+) ==> next_comm=(\S+) ")
 
 
 def sequence(lines):
@@ -54,7 +54,7 @@ def kernel_work(lines, tick):
         if event == "sched_waking":
             woken = at
             continue
-        _, state, following = STINT.search(fields).groups()
+        _, state, following = STRETCH.search(fields).groups()
         if state.startswith("R") and woken is not None:
             timers.append(at - woken)
         elif state.startswith("R") and not FOREIGN.match(following):
@@ -67,7 +67,7 @@ def sleeping(lines, tick, burst, slept, watched=1_000_000):
     """What switches and calls to sleep take, from tasks that compute and sleep in turn: medians in µs.
 
     sleep: by how much the time from switch-out to wake-up falls short of the sleep asked for. switch: what an
-    undisturbed stint takes beyond the burst, less `sleep`. Only the first second counts: the rest is to be predicted.
+    undisturbed stretch takes beyond the burst, less `sleep`. Only the first second counts: the rest is to be predicted.
     """
     out, preempted, short, over = {}, set(), [], []
     begun = since = None
@@ -82,7 +82,7 @@ def sleeping(lines, tick, burst, slept, watched=1_000_000):
             if name in out and name.startswith("s-"):
                 short.append(slept - (at - out.pop(name)))
             continue
-        name, state, _ = STINT.search(fields).groups()
+        name, state, _ = STRETCH.search(fields).groups()
         if state != "S":
             preempted.add(name)
         else:

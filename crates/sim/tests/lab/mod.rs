@@ -36,23 +36,23 @@ pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Worklo
 /// Slices as text: `a 0..10  b 10..20`, in milliseconds, one word per slice; CPUs are named if there are several.
 pub fn schedule(events: &[(Time, Event)]) -> String {
     let mut since = std::collections::BTreeMap::new();
-    let mut stints = Vec::new();
+    let mut stretches = Vec::new();
     for (at, event) in events {
         if let Event::Switch { cpu, prev, next, .. } = event {
             if let Some(task) = prev {
                 let from: Time = since.remove(cpu).unwrap();
-                stints.push((from, *cpu, *task, *at));
+                stretches.push((from, *cpu, *task, *at));
             }
             if next.is_some() {
                 since.insert(*cpu, *at);
             }
         }
     }
-    stints.sort();
+    stretches.sort();
     let name = |task: &TaskId| char::from(b'a' + task.0 as u8);
     let place = |cpu: &CpuId| if cpu.0 == 0 { String::new() } else { format!("@{}", cpu.0) };
     let ms = |time: &Time| Span(time.0).to_string().replace("ms", "");
-    stints
+    stretches
         .iter()
         .map(|(f, c, t, u)| format!("{}{} {}..{}", name(t), place(c), ms(f), ms(u)))
         .collect::<Vec<_>>()

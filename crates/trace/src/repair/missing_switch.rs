@@ -97,7 +97,7 @@ impl Repairer {
                 at
             }
         };
-        self.begin_stint(cpu, next, next_prio, at);
+        self.begin_stretch(cpu, next, next_prio, at);
     }
 
     fn left(&mut self, task: Option<TaskId>, when: (u64, u64)) {
@@ -119,7 +119,7 @@ impl Repairer {
     }
 
     /// `next` runs on `cpu` since `at`; what else is put in there comes later.
-    fn begin_stint(&mut self, cpu: u32, next: Option<TaskId>, prio: i16, at: u64) {
+    fn begin_stretch(&mut self, cpu: u32, next: Option<TaskId>, prio: i16, at: u64) {
         let state = &mut self.cpus[cpu as usize];
         state.last = at;
         state.resched = false;
