@@ -68,6 +68,13 @@ pub trait CpuPolicy {
     /// task was charged and, if still runnable, enqueued. `None` leaves the CPU idle.
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick>;
 
+    /// The task that `pick_next` would return for `cpu` now, as far as that is known at a glance. Hosts load it into the
+    /// caches while its predecessor runs; no schedule depends on it.
+    fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
+        let _ = cpu;
+        None
+    }
+
     /// Charges `ran` (time since the pick or the last charge, including scheduling costs) to `task`. With
     /// [`Stop::Tick`] the task continues, unless the result preempts its CPU. With any other reason it has left the CPU
     /// already, and `enqueue` follows if it is still runnable.

@@ -50,6 +50,10 @@ impl CpuPolicy for Fifo {
         Some(Pick { task, timeslice: None })
     }
 
+    fn likely_next(&self, _: CpuId) -> Option<TaskId> {
+        self.0.first()
+    }
+
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
         Resched::Keep
     }

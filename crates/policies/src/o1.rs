@@ -300,6 +300,12 @@ impl CpuPolicy for O1 {
         Some(Pick { task, timeslice: None })
     }
 
+    /// The running task is at the head of the array that it shares with those that wait.
+    fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
+        let queue = &self.queues.cpus[cpu.index()];
+        queue.arrays[queue.active].second(&self.queues.links)
+    }
+
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
         self.queues.entities[task].ran += ran.0;
         if why == Stop::Tick {

@@ -56,6 +56,10 @@ impl CpuPolicy for RoundRobin {
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
     }
 
+    fn likely_next(&self, _: CpuId) -> Option<TaskId> {
+        self.queue.first()
+    }
+
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
         Resched::Keep
     }

@@ -340,7 +340,8 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     pub fn choose_again(&mut self, cpu: CpuId) -> Choice {
         match self.policy.pick_next(&self.cx, cpu) {
-            Some(pick) => self.run(cpu, pick),
+            // Field by field: copied as a whole, it would wait for its parts to be written.
+            Some(Pick { task, timeslice }) => self.run(cpu, task, timeslice),
             None => self.balance(cpu, Idle::Newly).map_or(self.no_move(), Choice::Move),
         }
     }
@@ -350,16 +351,22 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if self.refusal.is_none() { Choice::Idle } else { Choice::Refused }
     }
 
+    /// The policy's guess of its next pick for `cpu`; unchecked.
+    #[inline]
+    #[must_use]
+    pub fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
+        self.policy.likely_next(cpu)
+    }
+
     /// Checks the pick and marks it as running.
     #[inline(always)]
-    fn run(&mut self, cpu: CpuId, pick: Pick) -> Choice {
-        let task = pick.task;
+    fn run(&mut self, cpu: CpuId, task: TaskId, timeslice: Option<Span>) -> Choice {
         let tasks = &mut self.cx.tasks;
         if task.index() < tasks.len() && tasks.state(task) == State::Queued && tasks.may_run(task, cpu) {
             tasks.set_state(task, State::Running);
             let from = tasks.set_cpu(task, cpu);
             self.cpus[cpu.index()].running = task;
-            return Choice::Run { pick, from };
+            return Choice::Run { pick: Pick { task, timeslice }, from };
         }
         self.refuse_pick(cpu, task);
         Choice::Refused

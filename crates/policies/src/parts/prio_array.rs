@@ -78,6 +78,12 @@ impl PrioArray {
         self.lists[prio].front().map(TaskId)
     }
 
+    /// The task behind the head of the best list.
+    #[inline]
+    pub fn second(&self, links: &Links) -> Option<TaskId> {
+        self.lists[self.filled.first()?].second(links).map(TaskId)
+    }
+
     /// The task at the head of the list of `prio`.
     pub fn front_of(&self, prio: u8) -> Option<TaskId> {
         self.lists[usize::from(prio)].front().map(TaskId)

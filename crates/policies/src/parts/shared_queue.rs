@@ -35,6 +35,12 @@ impl SharedQueue {
         self.list.remove(&mut self.links, task.0);
     }
 
+    /// The first task.
+    #[inline]
+    pub fn first(&self) -> Option<TaskId> {
+        self.list.front().map(TaskId)
+    }
+
     /// Removes and returns the first task that may run on `cpu`; the CPU becomes idle if there is none.
     #[inline]
     pub fn take_first(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {

@@ -7,6 +7,9 @@ use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
 
+/// Number of tasks whose data fits into the CPU's caches.
+const FITS_INTO_CACHES: usize = 4_096;
+
 /// The host's state of a CPU, besides the task that runs.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuRun {
@@ -208,6 +211,9 @@ impl Host<'_> {
                 cost += self.switch_cost(cpu, task);
             }
         }
+        if self.runs.len() > FITS_INTO_CACHES {
+            self.load_ahead(cpu);
+        }
         let work = &mut self.runs[task.index()];
         work.runs_on(cpu);
         let run = &mut self.cpus[cpu.index()];
@@ -221,6 +227,15 @@ impl Host<'_> {
         if arm_tick {
             let at = self.machine.next_tick(now);
             self.agenda.calendar.push(at, class::TICK, Entry::Tick(cpu));
+        }
+    }
+
+    /// Loads the task that probably follows into the CPU's caches, so that its miss overlaps with those of the task that
+    /// starts.
+    #[inline(never)]
+    fn load_ahead(&self, cpu: CpuId) {
+        if let Some(next) = self.referee.likely_next(cpu).and_then(|next| self.runs.get(next.index())) {
+            std::hint::black_box(next.is_deferred);
         }
     }
 

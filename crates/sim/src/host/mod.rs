@@ -19,7 +19,7 @@ mod storage;
 mod tasks;
 
 use crate::bursts::Bursts;
-use crate::calendar::{Calendar, Entry, class};
+use crate::calendar::{Calendar, Entry, Packed, class};
 use crate::outbox::Outbox;
 use crate::places::Places;
 use crate::{Blame, End, Fault, Options, Outcome};
@@ -59,8 +59,6 @@ pub struct Host<'a> {
     outbox: Outbox<'a>,
     agenda: Agenda,
     runs: Vec<TaskRun>,
-    /// Number of each task's latest timer: an entry of the calendar with another number was overtaken by events.
-    stamps: Vec<u32>,
     /// Deferred work of each task before its next step; its run shows whether there is any.
     deferred: Vec<Deferred>,
     cpus: Vec<CpuRun>,
@@ -106,7 +104,6 @@ impl<'a> Host<'a> {
             outbox: Outbox::new(observer),
             agenda,
             runs: Vec::with_capacity(tasks),
-            stamps: Vec::with_capacity(tasks),
             deferred: Vec::with_capacity(tasks),
             cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
             asked: Vec::with_capacity(machine.cpu_count()),
@@ -231,13 +228,13 @@ impl<'a> Host<'a> {
 
     /// Handles a calendar entry, unless the run is over: an entry may be stale, and nothing else be left.
     #[inline(always)]
-    fn serve(&mut self, at: Time, entry: Entry) -> Option<End> {
+    fn serve(&mut self, at: Time, entry: Packed) -> Option<End> {
         if self.agenda.live == 0 || !self.begins(at) {
             return Some(self.finish(at));
         }
-        match entry {
-            Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
-            other => self.serve_other(other),
+        match entry.timer() {
+            Some(task) => self.timer_expired(task),
+            None => self.serve_other(entry.entry()),
         }
         self.follow_up();
         None
@@ -248,8 +245,8 @@ impl<'a> Host<'a> {
     fn serve_other(&mut self, entry: Entry) {
         match entry {
             Entry::Tick(cpu) => self.ticked(cpu),
-            Entry::Timer(task, stamp) => self.timer_expired(task, stamp),
-            Entry::Slack(task, stamp) => self.slack_begins(task, stamp),
+            Entry::Timer(task) => self.timer_expired(task),
+            Entry::Slack(task) => self.slack_begins(task),
             Entry::Start(task) => self.start(task, None),
             Entry::FirstWake(task) => self.first_wake(task),
             Entry::Outsider(index) => self.outsider_due(index),

@@ -108,7 +108,6 @@ impl Host<'_> {
                 is_deferred: false,
                 is_forked: matches!(spec.start, Start::Forked),
             });
-            self.stamps.push(0);
             self.deferred.push(Deferred::Nothing);
             match spec.start {
                 Start::At(at) => self.agenda.calendar.push(at, class::WAKE, Entry::Start(id)),
@@ -154,28 +153,26 @@ impl Host<'_> {
         self.wake(task, None, false);
     }
 
-    /// Ends a sleep, unless it was ended before.
+    /// Ends a sleep.
     #[inline(always)]
-    pub fn timer_expired(&mut self, task: TaskId, stamp: u32) {
-        let (cpu, state) = (self.cpu_of(task), self.referee.tasks().state(task));
+    pub fn timer_expired(&mut self, task: TaskId) {
+        let cpu = self.cpu_of(task);
         if self.timer_slack > Span::ZERO {
             self.cpus[cpu.index()].interrupted = self.now();
         }
-        if self.stamps[task.index()] == stamp && state == State::Blocked {
-            // Of what is live, the task replaces its timer.
-            self.wake_on(task, None, cpu, false);
-            if self.charging.timers {
-                self.timer_cost(cpu);
-            }
+        // Of what is live, the task replaces its timer.
+        self.wake_on(task, None, cpu, false);
+        if self.charging.timers {
+            self.timer_cost(cpu);
         }
     }
 
     /// The earliest time at which a timer with slack may expire: it does if its CPU is interrupted now anyway.
-    pub fn slack_begins(&mut self, task: TaskId, stamp: u32) {
+    pub fn slack_begins(&mut self, task: TaskId) {
         if self.cpus[self.cpu_of(task).index()].interrupted == self.now() {
-            self.timer_expired(task, stamp);
+            self.timer_expired(task);
         } else {
-            self.agenda.calendar.push(self.now() + self.timer_slack, class::WAKE, Entry::Timer(task, stamp));
+            self.agenda.calendar.push(self.now() + self.timer_slack, class::WAKE, Entry::Timer(task));
         }
     }
 
@@ -245,13 +242,10 @@ impl Host<'_> {
     /// Enters the end of the sleep of `task` in the calendar. The caller counts it as live.
     #[inline(always)]
     pub fn set_timer(&mut self, task: TaskId, at: Time) {
-        let stamp = &mut self.stamps[task.index()];
-        *stamp = stamp.wrapping_add(1);
-        let stamp = *stamp;
         if self.timer_slack == Span::ZERO || self.task(task).class.is_realtime() {
-            self.agenda.calendar.push(at, class::WAKE, Entry::Timer(task, stamp));
+            self.agenda.calendar.push(at, class::WAKE, Entry::Timer(task));
         } else {
-            self.agenda.calendar.push(at, class::SLACK, Entry::Slack(task, stamp));
+            self.agenda.calendar.push(at, class::SLACK, Entry::Slack(task));
         }
     }
 }
