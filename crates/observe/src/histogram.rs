@@ -162,16 +162,13 @@ impl Histogram {
     }
 }
 
-/// Entries of a task in [`PerTaskHistograms`].
-const ROW: usize = OCTAVES.next_power_of_two();
-
 /// A small histogram for each of the first [`PerTaskHistograms::LIMIT`] tasks: 16 buckets per octave, 3 % error. An
 /// octave of a task is allocated (64 bytes) at its first value.
 #[derive(Clone, Debug, Default)]
 pub struct PerTaskHistograms {
-    /// For each task and octave, the index of its counts in `pool` plus one; 0 for none. Rounded up to whole cache
-    /// lines, of which a task whose latencies are alike touches one.
-    octaves: Vec<[u32; ROW]>,
+    /// For each octave and task, the index of its counts in `pool` plus one; 0 for none. Latencies of a run fall into
+    /// few octaves, so that what is used of this stands close together.
+    octaves: Vec<Vec<u32>>,
     pool: Vec<[u32; COARSE]>,
 }
 
@@ -185,14 +182,16 @@ impl PerTaskHistograms {
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
         let blocks = (tasks * OCTAVES).min(16 * Self::LIMIT);
-        PerTaskHistograms { octaves: vec![[0; ROW]; tasks], pool: Vec::with_capacity(blocks) }
+        // Each made for itself: a copy would touch its pages.
+        let octaves = (0..OCTAVES).map(|_| vec![0; tasks]).collect();
+        PerTaskHistograms { octaves, pool: Vec::with_capacity(blocks) }
     }
 
     /// Adds one value at `place` for `task`, if the task has a distribution.
     #[inline(always)]
     pub fn record(&mut self, task: TaskId, place: Place) {
         let (octave, sub) = ((place.0 >> FINE) as usize, (place.0 >> MERGED) as usize % COARSE);
-        let held = self.octaves.get(task.index()).map_or(0, |octaves| octaves[octave % ROW]);
+        let held = self.held(task, octave);
         match self.pool.get_mut((held as usize).wrapping_sub(1)) {
             Some(counts) => counts[sub] = counts[sub].saturating_add(1),
             None => self.record_first(task, octave, sub),
@@ -202,7 +201,12 @@ impl PerTaskHistograms {
     /// The block of counters for values of `task` at `place`; 0 if it has none yet.
     #[inline]
     pub fn block(&self, task: TaskId, place: Place) -> u32 {
-        self.octaves.get(task.index()).map_or(0, |octaves| octaves[(place.0 >> FINE) as usize % ROW])
+        self.held(task, (place.0 >> FINE) as usize)
+    }
+
+    #[inline(always)]
+    fn held(&self, task: TaskId, octave: usize) -> u32 {
+        self.octaves.get(octave).and_then(|held| held.get(task.index())).copied().unwrap_or(0)
     }
 
     /// Prefetches a [block](Self::block) into the CPU's caches.
@@ -217,20 +221,22 @@ impl PerTaskHistograms {
         if task.index() >= Self::LIMIT {
             return;
         }
-        if task.index() >= self.octaves.len() {
-            self.octaves.resize(task.index() + 1, [0; ROW]);
+        self.octaves.resize(OCTAVES, Vec::new());
+        let held = &mut self.octaves[octave];
+        if task.index() >= held.len() {
+            held.resize(task.index() + 1, 0);
         }
         let mut counts = [0; COARSE];
         counts[sub] = 1;
         self.pool.push(counts);
-        self.octaves[task.index()][octave] = self.pool.len() as u32;
+        held[task.index()] = self.pool.len() as u32;
     }
 
     /// The quantile `per_10k` / 10 000 of `task`, nearest-rank, at most `max`; `None` without values.
     #[must_use]
     pub fn quantile(&self, task: TaskId, per_10k: u32, max: u64) -> Option<u64> {
-        let held = || self.octaves.get(task.index()).into_iter().flatten().enumerate().filter(|(_, held)| **held != 0);
-        let counts = |held: &u32| &self.pool[*held as usize - 1];
+        let held = || (0..OCTAVES).map(|octave| (octave, self.held(task, octave))).filter(|(_, held)| *held != 0);
+        let counts = |held: u32| &self.pool[held as usize - 1];
         let total = held().flat_map(|(_, held)| counts(held)).map(|c| u64::from(*c)).sum();
         let mut left = rank(total, per_10k);
         if left == total {
