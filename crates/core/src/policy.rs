@@ -68,11 +68,11 @@ pub trait CpuPolicy {
     /// task was charged and, if still runnable, enqueued. `None` leaves the CPU idle.
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick>;
 
-    /// The task that `pick_next` would return for `cpu` now, as far as that is known at a glance. Hosts load it into the
-    /// caches while its predecessor runs; no schedule depends on it.
-    fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
-        let _ = cpu;
-        None
+    /// Writes the tasks that `cpu` would run next, in order, as far as they are known at a glance; returns how many.
+    /// Hosts load them into the caches together; no schedule depends on it.
+    fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
+        let _ = (cpu, next);
+        0
     }
 
     /// Charges `ran` (time since the pick or the last charge, including scheduling costs) to `task`. With

@@ -50,8 +50,8 @@ impl CpuPolicy for Fifo {
         Some(Pick { task, timeslice: None })
     }
 
-    fn likely_next(&self, _: CpuId) -> Option<TaskId> {
-        self.0.first()
+    fn likely_next(&self, _: CpuId, next: &mut [TaskId]) -> usize {
+        self.0.first(next)
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {

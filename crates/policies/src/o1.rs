@@ -301,9 +301,10 @@ impl CpuPolicy for O1 {
     }
 
     /// The running task is at the head of the array that it shares with those that wait.
-    fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
+    fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
         let queue = &self.queues.cpus[cpu.index()];
-        queue.arrays[queue.active].second(&self.queues.links)
+        let waiting = queue.arrays[queue.active].best_list(&self.queues.links).skip(1);
+        next.iter_mut().zip(waiting).map(|(next, task)| *next = task).count()
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

@@ -56,8 +56,8 @@ impl CpuPolicy for RoundRobin {
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
     }
 
-    fn likely_next(&self, _: CpuId) -> Option<TaskId> {
-        self.queue.first()
+    fn likely_next(&self, _: CpuId, next: &mut [TaskId]) -> usize {
+        self.queue.first(next)
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {

@@ -71,14 +71,6 @@ impl List {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// The item after the first.
-    #[inline]
-    #[must_use]
-    pub fn second(&self, links: &Links) -> Option<u32> {
-        let after = links.0[self.front()? as usize].after;
-        (after != NONE).then_some(after)
-    }
-
     /// The last item.
     #[inline]
     #[must_use]
@@ -199,7 +191,6 @@ mod tests {
         assert_eq!(list.iter(&links).collect::<Vec<_>>(), [3, 1, 2, 0, 4]);
         assert_eq!(list.iter_back(&links).collect::<Vec<_>>(), [4, 0, 2, 1, 3]);
         assert_eq!((list.len(), list.front(), list.back()), (5, Some(3), Some(4)));
-        assert_eq!((list.second(&links), List::default().second(&links)), (Some(1), None));
         for item in [4, 0, 3] {
             list.move_to_back(&mut links, item);
         }

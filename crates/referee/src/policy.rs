@@ -351,11 +351,11 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         if self.refusal.is_none() { Choice::Idle } else { Choice::Refused }
     }
 
-    /// The policy's guess of its next pick for `cpu`; unchecked.
-    #[inline]
+    /// The policy's guess of its next picks for `cpu`; unchecked.
     #[must_use]
-    pub fn likely_next(&self, cpu: CpuId) -> Option<TaskId> {
-        self.policy.likely_next(cpu)
+    pub fn likely_next<'a>(&self, cpu: CpuId, room: &'a mut [TaskId]) -> &'a [TaskId] {
+        let found = self.policy.likely_next(cpu, room);
+        &room[..found.min(room.len())]
     }
 
     /// Checks the pick and marks it as running.

@@ -78,10 +78,10 @@ impl PrioArray {
         self.lists[prio].front().map(TaskId)
     }
 
-    /// The task behind the head of the best list.
-    #[inline]
-    pub fn second(&self, links: &Links) -> Option<TaskId> {
-        self.lists[self.filled.first()?].second(links).map(TaskId)
+    /// The tasks of the best list, from its head.
+    pub fn best_list<'a>(&self, links: &'a Links) -> impl Iterator<Item = TaskId> + use<'a> {
+        let best = self.filled.first().map_or(List::default(), |prio| self.lists[prio]);
+        best.iter(links).map(TaskId)
     }
 
     /// The task at the head of the list of `prio`.

@@ -35,10 +35,9 @@ impl SharedQueue {
         self.list.remove(&mut self.links, task.0);
     }
 
-    /// The first task.
-    #[inline]
-    pub fn first(&self) -> Option<TaskId> {
-        self.list.front().map(TaskId)
+    /// Writes the first tasks; returns how many.
+    pub fn first(&self, next: &mut [TaskId]) -> usize {
+        next.iter_mut().zip(self.list.iter(&self.links)).map(|(next, task)| *next = TaskId(task)).count()
     }
 
     /// Removes and returns the first task that may run on `cpu`; the CPU becomes idle if there is none.

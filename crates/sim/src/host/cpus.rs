@@ -10,6 +10,9 @@ use goodness_referee::{Choice, Move};
 /// Number of tasks whose data fits into the CPU's caches.
 const FITS_INTO_CACHES: usize = 4_096;
 
+/// Tasks loaded at a time, about as many as a CPU's core waits for at once.
+const LOADED_AHEAD: usize = 8;
+
 /// The host's state of a CPU, besides the task that runs.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuRun {
@@ -27,6 +30,8 @@ pub struct CpuRun {
     pub capacity: u32,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
+    /// Picks until the next tasks are loaded into the caches; see `load_ahead`.
+    until_load: u8,
     /// Number of the last pick. A pending `Reschedule` entry with another number is stale, because any pick satisfies
     /// earlier requests.
     pub ask_stamp: u32,
@@ -43,6 +48,7 @@ impl CpuRun {
             interrupted: Time::NEVER,
             capacity,
             tick_armed: false,
+            until_load: 0,
             ask_stamp: 0,
         }
     }
@@ -230,12 +236,17 @@ impl Host<'_> {
         }
     }
 
-    /// Loads the task that probably follows into the CPU's caches, so that its miss overlaps with those of the task that
-    /// starts.
+    /// At one pick of several, loads the tasks that probably follow into the CPU's caches, all at once, so that `cpu`
+    /// does not wait for them one by one.
     #[inline(never)]
-    fn load_ahead(&self, cpu: CpuId) {
-        if let Some(next) = self.referee.likely_next(cpu).and_then(|next| self.runs.get(next.index())) {
-            std::hint::black_box(next.is_deferred);
+    fn load_ahead(&mut self, cpu: CpuId) {
+        let until_load = &mut self.cpus[cpu.index()].until_load;
+        *until_load = until_load.checked_sub(1).unwrap_or(LOADED_AHEAD as u8 - 1);
+        if *until_load == 0 {
+            let mut room = [TaskId(0); LOADED_AHEAD];
+            let next = self.referee.likely_next(cpu, &mut room).iter();
+            let loaded = next.filter_map(|task| self.runs.get(task.index()));
+            std::hint::black_box(loaded.fold(false, |any, run| any ^ run.is_deferred));
         }
     }
 
