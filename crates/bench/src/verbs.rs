@@ -1,7 +1,7 @@
 //! The cost of a policy's calls alone.
 //!
 //! The policy is called through its referee, as in every host, and so is the empty policy whose cost is subtracted. So
-//! driver, referee and indirect calls cancel. What remains is the policy's own work, as far as the processor does not
+//! driver, referee and indirect calls cancel. The rest is the policy's own work, as far as the processor does not
 //! overlap it with theirs.
 
 use crate::calibration::Null;

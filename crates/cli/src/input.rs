@@ -19,7 +19,7 @@ pub struct InputOptions {
     /// Replay of wake-ups from outside a recording.
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Delays)]
     pub arrivals: ArrivalsChoice,
-    /// What the tasks of a recording do once their recorded work is done.
+    /// Behaviour of the tasks of a recording after their recorded work.
     #[arg(long, value_enum, default_value_t = EndsChoice::Open)]
     pub ends: EndsChoice,
     /// Leave out tasks that do not belong to the recorded command.
@@ -63,7 +63,7 @@ pub enum ArrivalsChoice {
     Recorded,
 }
 
-/// What tasks do once their recorded work is done.
+/// Behaviour of tasks after their recorded work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum EndsChoice {
     /// Go on as recorded; every policy is measured in the recorded window.

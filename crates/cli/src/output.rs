@@ -117,7 +117,7 @@ pub fn check_file(path: &Path) -> Result<(), Failure> {
     atomic::check(path).map_err(Failure::usage)
 }
 
-/// Prints a line to standard output. A reader that went away is no error: the program ends quietly.
+/// Prints a line to standard output. A reader that went away is not an error: the program ends quietly.
 pub fn say(text: std::fmt::Arguments) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {

@@ -19,7 +19,7 @@ pub fn with_remedy(mut error: Error) -> Error {
     error
 }
 
-/// True if the value is no number, or none of the range that the error names.
+/// True if the value is not a number, or none of the range that the error names.
 fn wants_number(error: &Error) -> bool {
     let why = std::error::Error::source(error);
     why.is_some_and(|why| why.is::<std::num::ParseIntError>() || why.to_string().contains(" is not in "))

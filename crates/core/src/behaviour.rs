@@ -59,11 +59,11 @@ pub enum Step {
     Yield,
     /// Create a task of the workload's list.
     Fork(BehaviourId),
-    /// Change one's own nice.
+    /// Change the task's own nice.
     SetNice(Nice),
-    /// Change one's own class and real-time priority.
+    /// Change the task's own class and real-time priority.
     SetClass(Class, u8),
-    /// Change one's own affinity.
+    /// Change the task's own affinity.
     SetAffinity(CpuSet),
     /// Report a completed request that arrived at the given time; takes no time.
     Served(Time),

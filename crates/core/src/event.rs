@@ -117,7 +117,7 @@ pub enum IoStage {
     FrontMerged,
     /// It became a request, which the elevator has. Without an elevator, the request waits for the device.
     Inserted,
-    /// The request was swallowed by its neighbour and is no more.
+    /// The request was merged into its neighbour and no longer exists.
     Absorbed,
     /// The device has the request; `span` is the time since it was inserted.
     Issued,

@@ -69,7 +69,7 @@ pub fn unknown(name: &str, spec: &[Tunable]) -> TunableError {
 /// Parses settings as typed after a name: `key=value,key=value`. Blanks around keys, values and commas are ignored.
 ///
 /// # Errors
-/// A word that is no setting, or a duplicate key, as a sentence.
+/// A word that is not a setting, or a duplicate key, as a sentence.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, TunableError> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {

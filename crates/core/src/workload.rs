@@ -15,7 +15,7 @@ pub const HORIZON_MAX: Span = Span::from_s(24 * 3600);
 pub enum Awaited {
     /// A wake on a channel.
     Channel(Channel),
-    /// Its turn with a lock.
+    /// A lock.
     Lock(LockId),
 }
 

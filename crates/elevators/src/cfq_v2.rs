@@ -3,7 +3,7 @@
 //! Source: Linux 2.6.12-rc2, `specs/io-schedulers.md` section 6. No time slices, no idling, no I/O priorities.
 //!
 //! Inferred or different:
-//! - `key_type` is no tunable: the host decides what a submitter's number means.
+//! - `key_type` is not a tunable: the host decides what a submitter's number means.
 //! - A round visits the queues in their order at its start; the source walks the list while sorting it.
 //! - The next request of a queue is cached as in the source: chosen for the head position at the queue's last change.
 //! - A queue's requests count from insertion to completion, by direction.

@@ -93,7 +93,7 @@ impl Elevator for Deadline {
         !self.dispatch.contains(request) && (self.settings.front_merges || !is_front)
     }
 
-    /// Allows it whatever `front_merges` says, which concerns I/Os only.
+    /// Allows it with any `front_merges`, which concerns I/Os only.
     fn allows_absorb(&self, _: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         !self.dispatch.contains(survivor) && !self.dispatch.contains(absorbed)
     }

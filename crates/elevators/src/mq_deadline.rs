@@ -143,7 +143,7 @@ impl Elevator for MqDeadline {
         waits.priority.class == io.priority.class && (self.settings.front_merges || !is_front)
     }
 
-    /// Allows it whatever `front_merges` says, which concerns I/Os only.
+    /// Allows it with any `front_merges`, which concerns I/Os only.
     fn allows_absorb(&self, cx: &IoContext, survivor: RequestId, absorbed: RequestId) -> bool {
         place(cx, survivor) == place(cx, absorbed)
     }

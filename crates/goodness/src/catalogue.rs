@@ -20,7 +20,7 @@ fn tunables(spec: &[goodness_core::Tunable]) -> Value {
         .collect()
 }
 
-/// The CPU policies, with what they need and their settings.
+/// The CPU policies, with their requirements and settings.
 #[must_use]
 pub fn policies() -> Vec<Value> {
     let entry = |about: &&goodness_core::About| {

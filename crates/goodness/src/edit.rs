@@ -45,7 +45,7 @@ const CLASSES: [(&str, Class); 5] = [
 
 impl Edit {
     /// An edit as typed: `cpus=4`, `hz=1000`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`. `None` if
-    /// `text` is no edit but a policy.
+    /// `text` is not an edit but a policy.
     ///
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
@@ -209,7 +209,7 @@ fn is_meant(whom: &str, spec: &TaskSpec, id: u64) -> bool {
     whom.parse() == Ok(id) || matches(whom, &spec.name)
 }
 
-/// Whether `name` has the form `pattern`, in which `*` stands for anything.
+/// Whether `name` has the form `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -22,7 +22,7 @@ const WORK: &str = "cpu_time";
 /// CPU time of the judged task, or of the judged tasks of one name, with the largest relative error.
 const WORK_PER_TASK: &str = "cpu_time_per_task";
 
-/// Metrics that a replay is held against: what the recording can tell of itself.
+/// Metrics by which a replay is compared with its recording: those that a recording shows by itself.
 const COMPARED: &[&str] = &[
     "wakeup_latency_mean",
     "wakeup_latency_p50",
@@ -45,7 +45,7 @@ const COMPARED: &[&str] = &[
 /// Tasks with less CPU time than this are left out of relative errors.
 const TELLING: Span = Span::from_ms(10);
 
-/// Tasks with at least this share of a CPU are held against the recording one by one.
+/// Tasks with at least this share of a CPU are compared with the recording one by one.
 const LARGE: f64 = 0.05;
 
 /// Holds a replay under `policy`, the recording kernel's own as a rule, against the recording.
@@ -62,7 +62,7 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -
     Fidelity { policy: policy.into(), metrics }
 }
 
-/// What a judged task got: recorded and replayed CPU time in ns.
+/// Recorded and replayed CPU time of a judged task, in ns.
 struct Work<'a> {
     name: &'a str,
     recorded: f64,
@@ -106,7 +106,7 @@ fn work_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
         .unwrap_or_else(|| entry(WORK_PER_TASK, None, None, "ns"))
 }
 
-/// Compares one metric. If both values are 0, there is no error.
+/// Compares one metric. If both values are 0, there is not an error.
 fn entry(name: &str, recorded: Option<f64>, replayed: Option<f64>, unit: &str) -> FidelityMetric {
     let error = match (recorded, replayed) {
         (Some(a), Some(b)) if a == b => Some(0.0),

@@ -39,12 +39,12 @@ fn fair_class(version: (u32, u32)) -> &'static str {
     }
 }
 
-/// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is no version.
+/// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is not a version number.
 pub fn own_policy(release: &str) -> Option<&'static str> {
     version(release).map(fair_class)
 }
 
-/// The policy of ordinary tasks in the running kernel; `None` when its release is no version.
+/// The policy of ordinary tasks in the running kernel; `None` when its release is not a version number.
 #[must_use]
 pub fn running_policy() -> Option<PolicySpec> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

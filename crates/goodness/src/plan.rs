@@ -254,7 +254,7 @@ impl<'a> Plan<'a> {
 /// One simulation of a plan.
 struct Job<'a> {
     contender: &'a Contender,
-    /// Its place among the contenders; `None` for what is run only to be held against the recording.
+    /// Its place among the contenders; `None` for a run that only serves to verify the replay.
     index: Option<usize>,
     replication: u32,
 }

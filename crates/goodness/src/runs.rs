@@ -155,7 +155,7 @@ pub(crate) struct Drawn {
     pub runs: u32,
 }
 
-/// The runs of one contender while they end, in whatever order.
+/// The runs of one contender that have ended, in any order.
 pub(crate) struct Collected {
     contender: Contender,
     drawn: Drawn,

@@ -13,7 +13,7 @@ type Settings = Vec<(String, String)>;
 pub trait Registry {
     /// The kind of its entries: `policy`.
     const ONE: &'static str;
-    /// The list of what it holds, or of the settings of one.
+    /// The list of all its entries, or of the settings of one.
     fn see(name: Option<&'static str>) -> See;
     /// The registered names.
     fn names() -> Vec<&'static str>;
@@ -66,7 +66,7 @@ impl<R: Registry> Spec<R> {
         Ok(spec)
     }
 
-    /// Reads and checks several; `all` stands for every registered one.
+    /// Reads and checks several; `all` means every registered one.
     ///
     /// # Errors
     /// As [`Spec::parse`].

@@ -87,7 +87,7 @@ fn a_recording_is_opened_unsimulated_and_its_error_is_stated_by_a_step_of_the_pl
     assert_eq!(other.fidelity, alone.fidelity);
 }
 
-/// The negative control of `verify`: what did not record is found out, on every recording.
+/// The negative control of `verify`: a policy that did not make the recording is detected, on every recording.
 #[test]
 fn a_wrong_policy_misses_a_bound_on_every_shipped_recording() {
     let options = OpenOptions { recorded_by: Some("fifo".into()), ..OpenOptions::default() };

@@ -114,7 +114,7 @@ impl Folder {
     /// Whether a file `name` exists and would be replaced.
     ///
     /// # Errors
-    /// It is no regular file, or root would fill another user's file.
+    /// It is not a regular file, or root would fill another user's file.
     pub fn replaces(&self, name: &OsStr) -> io::Result<bool> {
         let Some(found) = self.look(name)? else { return Ok(false) };
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -150,7 +150,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes `name`. A missing name is no error.
+    /// Removes `name`. A missing name is not an error.
     pub fn remove(&self, name: &OsStr) {
         let _ = fs::unlinkat(&self.open, name, AtFlags::empty());
     }

@@ -70,7 +70,7 @@ impl Folder {
         fs::rename(self.0.join(temporary), self.0.join(name))
     }
 
-    /// Removes `name`. A missing name is no error.
+    /// Removes `name`. A missing name is not an error.
     pub fn remove(&self, name: &OsStr) {
         let _ = fs::remove_file(self.0.join(name));
     }

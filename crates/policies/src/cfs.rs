@@ -1,12 +1,12 @@
 //! CFS, the fair class of Linux 2.6.23 to 6.5: the smallest virtual runtime runs.
 //!
 //! Idea: a task's virtual runtime advances inversely to its weight; the task with the least of it is owed most. A
-//! period in which everyone runs once is divided by weight into slices; ticks end them. Sleepers come back slightly
-//! behind the others, so they run soon, but cannot save up credit without limit.
+//! period in which every task runs once is divided into slices by weight; slices end at ticks. A task that slept gets a
+//! virtual runtime slightly below the others', so it runs soon, but its credit is limited.
 //!
 //! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`. A task that exists
-//! when the run begins counts as forked by a launcher just before: the kernel's debit for new tasks is part of its
-//! first virtual runtime, and of equals the one with the smaller debit (forked later) goes first.
+//! when the run begins counts as forked by a launcher just before: its first virtual runtime includes the kernel's
+//! debit for new tasks, and of equal tasks the one with the smaller debit (forked later) goes first.
 //! Deviations: no task groups; SCHED_ISO and SCHED_DEADLINE count as normal; load balance weighs queues by their
 //! current weight.
 //! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; tasks cannot request

@@ -4,16 +4,16 @@
 //! Idea: the head of the list runs unless a random draw skips it. Next is the last thread of its level, and if that is
 //! skipped too, the level below. So leaving a level of several threads takes two skips.
 //!
-//! Source: specs 7.3, with the history of its threshold; the quantum is 3 ms. What is common to the family (scale of
-//! priorities, list, quantum) is in `be_priorities.rs` and `be_elections.rs`.
-//! Deviations: idle threads are not on the list; the last thread that may run here is taken without a draw, as the one
-//! before an idle thread was. Several CPUs share the one list, as in Haiku's `simple_smp`; a skip among them passes
-//! over threads that may not run here. The boost to priority 20 of an exiting thread has no counterpart, since an exit
-//! takes no time here; nor has the forced yield, which slept 9 ms.
-//! Inferred: before the loop was mended (October 2007) one skip left the level; the sheet does not say so but for its
-//! check 7.10(4). The threshold 0x500 has no date of its own and is called 2007-02 after its place in the history.
-//! Weakness: inside a level only the first and the last are ever elected; the level below gets 4 % whatever its size,
-//! and inserting walks past everyone at or above one's level.
+//! Source: specs 7.3, with the history of its threshold; the quantum is 3 ms. Parts common to the family (scale of
+//! priorities, list, quantum): `be_priorities.rs` and `be_elections.rs`.
+//! Deviations: idle threads are not on the list; the last thread that may run on the CPU is taken without a draw, as
+//! Haiku took the last thread before an idle one. Several CPUs share the list, as in Haiku's `simple_smp`; threads that
+//! may not run on the CPU are passed over. Two rules have no counterpart: the boost to priority 20 of an exiting
+//! thread, because an exit takes no time here, and the forced yield, which slept 9 ms.
+//! Inferred: before the loop was repaired (October 2007) one skip left the level; only check 7.10(4) of the sheet shows
+//! that. The threshold 0x500 has no date; it is called 2007-02 after its place in the history.
+//! Weakness: inside a level only the first and the last thread are ever elected. The level below gets 4 %, whatever its
+//! size. An insertion walks past all threads of equal or higher level.
 
 use crate::parts::be_elections::{Election, Elections, Listed, NEEDS};
 use crate::parts::be_priorities::{Draw, FIRST_REAL_TIME, Place, QUANTUM, Walk};

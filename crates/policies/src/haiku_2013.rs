@@ -1,22 +1,25 @@
 //! Haiku's scheduler of December 2013: a queue for each core, penalties for threads that use up their quanta, and two
 //! modes.
 //!
-//! Idea: the thread of highest effective priority runs. Using a quantum up costs priority, down to a floor, and stirs a
-//! second penalty that wanders through the levels below, so that nobody starves; sleeping gives the priority back.
+//! Idea: the thread of highest effective priority runs. A thread that uses up a quantum loses priority, down to a
+//! floor, until it sleeps. It also gets a second penalty that wanders through the levels below, so that no thread
+//! starves.
 //!
-//! Source: specs 7.5. What it does not say is inferred: quanta go by effective priority; the extra penalty is never
-//! forgiven; a woken thread has a whole quantum; stolen time lengthens later quanta, by the shortest quantum at most
-//! each; a thread's needed load is the mean of the old one and of the CPU time in its last cycle of running and
-//! sleeping, 100 % at the start, and a core's load the sum over its runnable threads for each of its CPUs. Placement is
-//! built around the published thresholds only. Low latency: a woken thread stays on its core while the cache is warm
-//! and the core below 70 %, else it goes to the least loaded core. Power saving: it stays under the same conditions if
-//! the core is above 20 %, else it goes to the busiest core that stays below 55 %, else to the least loaded. At the end
-//! of a quantum a thread moves to the least loaded core if that is 20 % and its own load less loaded (power saving:
-//! only from a core above 70 %). A core is the hardware threads that share it.
-//! Deviations: an idle CPU steals nothing, as there; the heaps of cores by load are a plain search here. Affinity is
-//! honoured by passing over. SCHED_FIFO, which it lacked, runs without quantum. The scale of priorities is in
-//! `be_priorities.rs`.
-//! Weakness: waking and sleeping buy priority; a core may idle until a quantum elsewhere ends.
+//! Source: specs 7.5.
+//! Inferred: quanta depend on effective priority. The second penalty is never cancelled. A woken thread has a whole
+//! quantum. Stolen time lengthens later quanta, each by at most the shortest quantum.
+//! Inferred, load: the load of a thread is the mean of its old value and of the CPU time in its last cycle of running
+//! and sleeping, 100 % at the start. The load of a core is the sum over its runnable threads, divided by its CPUs. A
+//! core is the set of hardware threads that share it.
+//! Inferred, placement; only the thresholds are published. Low latency: a woken thread stays on its core while the
+//! cache is warm and the core below 70 %, else it goes to the least loaded core. Power saving: under the same
+//! conditions it stays if the core is also above 20 %; else it goes to the busiest core that stays below 55 %, else to
+//! the least loaded. At the end of a quantum a thread moves to the least loaded core, if the difference is at least 20
+//! % plus the thread's own load (power saving: only from a core above 70 %).
+//! Deviations: cores are searched for the least load; Haiku has heaps. Threads that may not run on a CPU are passed
+//! over. SCHED_FIFO, which Haiku lacked, runs without a quantum. As in Haiku, an idle CPU steals nothing. The scale of
+//! priorities is in `be_priorities.rs`.
+//! Weakness: waking and sleeping raise priority. A core may idle until a quantum ends elsewhere.
 
 use crate::parts::be_priorities::{FIRST_REAL_TIME, LOWEST_ACTIVE, Levels, NORMAL, priority_of};
 use goodness_core::policy::previous_cpu;

@@ -4,12 +4,13 @@
 //! empty steals from one where at least two wait: the one with the best head, then the longest. The quantum is 3 ms,
 //! and 10 ms for a thread below normal priority that used more than 1.5 ms on average of its last five quanta.
 //! Deviations: a stolen thread is the first that may run on the thief; lists without such a thread are passed over. A
-//! thread that may not run any more where it ran counts as new.
-//! Inferred: quanta not yet had count as 0 in the average, so a hog's first three are short. Threads run by a CPU do
-//! not count as waiting, hence nothing is stolen from a CPU that runs one and keeps one waiting. Of equally short lists
-//! that of a CPU that runs nothing is preferred. Quanta are not continued after an interruption. What is common to the
-//! family is in `be_priorities.rs` and `be_elections.rs`, the election in `haiku_2009.rs`.
-//! Weakness: an idle CPU leaves a thread alone that waits behind a hog elsewhere; everything else as `haiku-2009`.
+//! thread that may no longer run on its last CPU counts as new.
+//! Inferred: missing quanta count as 0 in the average, so a hog's first three are short. A running thread does not
+//! count as waiting, so nothing is stolen from a CPU with one running and one waiting thread. Of equally short lists
+//! that of an idle CPU is preferred. An interrupted thread gets a new quantum. Parts common to the family:
+//! `be_priorities.rs` and `be_elections.rs`; the election: `haiku_2009.rs`.
+//! Weakness: an idle CPU does not take the only thread that waits behind a hog elsewhere. The rest is as in
+//! `haiku-2009`.
 
 use crate::parts::be_elections::elect;
 use crate::parts::be_priorities::{NORMAL, OrderedList, QUANTUM, Threads, priority_of};

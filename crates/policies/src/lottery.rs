@@ -6,11 +6,11 @@
 //! Source: Waldspurger and Weihl 1994; specs section 11 (general knowledge, not checked against the paper). One list of
 //! all runnable tasks is walked until the sum of tickets passes the number drawn. A task that gives up its CPU after a
 //! fraction f of its timeslice holds 1/f times its tickets until it wins next (compensation tickets).
-//! Inferred: the timeslice of 100 ms is that of the paper's prototype as generally told; the list keeps its order of
-//! arrival (no move to front); a draw for a CPU leaves out who may not run there. Ticket currencies and transfers are
-//! left out.
+//! Inferred: the timeslice of 100 ms is that of the paper's prototype, from general knowledge; the list keeps its order
+//! of arrival (no move to front); a draw for a CPU leaves out tasks that may not run on it. Ticket currencies and
+//! transfers are left out.
 //! Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
-//! Weakness: a draw walks half of the list on average; shares are exact only in the long run; nobody is preempted.
+//! Weakness: a draw walks half of the list on average; shares are exact only in the long run; there is no preemption.
 
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::tickets::tickets_of;
@@ -120,7 +120,7 @@ impl CpuPolicy for Lottery {
 /// treated as having used 1/MOST of it.
 const MOST: u64 = 1_000_000;
 
-/// `tickets` divided by the used fraction of the timeslice; `used` 0 stands for all of it.
+/// `tickets` divided by the used fraction of the timeslice; `used` 0 means all of it.
 fn compensated(tickets: u64, used: u64, timeslice: u64) -> u64 {
     if used == 0 {
         return tickets;

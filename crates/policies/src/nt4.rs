@@ -4,18 +4,20 @@
 //! Source: specs section 8. No source of NT 4 is public: quantum tables and stretch are from published descriptions of
 //! later, documented versions [S there]; clock interval, charges, boosts and the balance-set manager are general
 //! knowledge [M there]. Priorities are larger-is-better: 1 to 15 dynamic, 16 to 31 real time. The clock interval is
-//! NT's own: at another HZ of the machine a tick is charged by its length, so quanta stay as long and end at ticks.
+//! NT's own. If the machine has another HZ, a tick is charged by its length, so quanta keep their length and end at
+//! ticks.
 //! Inferred: a task belongs to the foreground if its address space is the one named by the tunable. Uninterruptible
 //! waits ended by an interrupt are disk I/O, wake-ups by a task are events; other interrupts are timers, which do not
-//! boost, and stand for the network if `interrupt_boost` is 2. The unit for a completed wait is charged before the
-//! boost. A thread that gives way by Sleep(0) has a whole quantum next. The search of the balance-set manager goes on
-//! next time at the level where it stopped. POSIX: nice 0 is 8 (normal), and steps of five nices are one level of the
-//! process class, from 13 (high) to 4 (idle class); SCHED_BATCH is 4, SCHED_IDLE 1, SCHED_FIFO and SCHED_RR spread over
-//! 16 to 31 and take turns by quantum, since NT knows no other; SCHED_ISO and SCHED_DEADLINE count as normal.
+//! boost, or the network if `interrupt_boost` is 2. The unit for a completed wait is charged before the boost. A thread
+//! that gives way by Sleep(0) has a whole quantum next. The balance-set manager continues its search next time at the
+//! level where it stopped.
+//! Classes: nice 0 is 8 (normal), and five nices are one level of the process class, from 13 (high) to 4 (idle class).
+//! SCHED_BATCH is 4, SCHED_IDLE 1. SCHED_FIFO and SCHED_RR spread over 16 to 31 and take turns by quantum, because NT
+//! has no other rule. SCHED_ISO and SCHED_DEADLINE count as normal.
 //! Deviations: processes have no base of their own (the NT 4 range of 7 to 9 with the foreground is left to
-//! `Task.priority`). Inside a level the first thread that may run on a CPU is taken; NT looks for one whose last or
-//! ideal processor that is, and a processor that was chosen for a thread runs the best that is ready. GUI wake-ups,
-//! keyboard and sound are not told apart.
+//! `Task.priority`). Inside a level the first thread that may run on a CPU is taken. NT prefers a thread for which the
+//! CPU is its last or ideal processor, and a processor that was chosen for a thread runs the best ready one. GUI
+//! wake-ups, keyboard and sound are treated alike.
 //! Weakness: strict priorities; a thread below a hog waits three to four seconds for the balance-set manager.
 
 use crate::parts::running_cpus::RunningCpus;
@@ -65,7 +67,7 @@ goodness_core::tunables! {
         event_boost: u64 = 1, in 0 => 15;
         /// Let the balance-set manager boost starving threads.
         balance_set: bool = true;
-        /// Call that sched_yield stands for.
+        /// The Windows call that sched_yield is taken for.
         yield_call: YieldCall = YieldCall::SleepZero;
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Source: specs section 4 (announcement of 4 March 2007 for 2.6.20, −ck documentation). A task of nice n enters at
 //! level n + 20 of 40 and has a quota at each level down to the last; a level as a whole has the sum of the quotas of
-//! who queued there, and when that is used up, everybody still on it goes down one level ("minor rotation").
-//! Inferred (specs section 4, 14 (2)): the quotas are one `rr_interval` for each level, so that nice 0 has 20 times
-//! what nice 19 has; 6 ms is SD 0.48's value. More inferences and what is general knowledge: see `rotation.rs`.
+//! the tasks that queued there. When that is used up, all tasks still on it go down one level ("minor rotation").
+//! Inferred (specs section 4, 14 (2)): the quotas are one `rr_interval` for each level, so that nice 0 has 20 times the
+//! quota of nice 19; 6 ms is SD 0.48's value. Further inferences and general knowledge: `rotation.rs`.
 //! Weakness: a task that wakes late in a rotation may wait for the rest of it; interactive tasks are not favoured.
 
 use crate::parts::rotation::{Ladder, Rotation, scaled};

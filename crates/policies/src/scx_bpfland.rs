@@ -1,13 +1,13 @@
 //! scx_bpfland: virtual deadlines that favour tasks that wake often and run briefly. Slices shrink as the queue grows.
 //!
 //! Idea: a task's deadline is its weighted CPU time plus what it used since it last slept. A task that wakes often may
-//! lag further behind (and so comes sooner), up to 64 times the lag of others; a long queue takes that favour back.
+//! lag further behind, up to 64 times the lag of others, and so comes sooner. A long queue reduces this advantage.
 //!
 //! Source: specs section 12. The kernel side, with departures, is in `scx.rs`.
 //! General knowledge, not in the sheet (M): the wake-up frequency is an average with weight 1/4 for the newest
 //! interval; the base of the lag factor is that frequency, at least 1; CPU time since the last sleep is weighted too.
-//! Missing in the sheet, so simple: one shared queue for the machine; "waiting" counts its tasks, at least one; a slice
-//! is never shorter than 1 µs. Its cache, turbo and primary-domain options are left out.
+//! Inferred, by simple choices: one shared queue for the machine; "waiting" counts its tasks, at least one; a slice is
+//! never shorter than 1 µs. Its cache, turbo and primary-domain options are left out.
 //! Weakness: any frequent waker is favoured, useful or not; slices of 1 ms and less cost switches.
 
 use crate::parts::scx::{Ext, Kernel, Scheduler, WEIGHT, virtual_time, weight};

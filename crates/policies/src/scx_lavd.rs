@@ -6,16 +6,16 @@
 //!
 //! Source: specs section 12. The kernel side, with departures, is in `scx.rs`. The sheet gives the latency target (10
 //! ms), the slices (0.5 to 5 ms), the formula of criticality, the caps of inheritance, the range of the penalty with
-//! its lag, and that cores are compacted and slices boosted. Missing there, so simple choices, all inferred:
-//! - frequencies are averages over intervals, the newest weighing 1/8, in events a second; the run time likewise;
+//! its lag, and that cores are compacted and slices boosted. The rest is inferred, by simple choices:
+//! - frequencies, in events a second, and run time are averages over intervals, in which the newest weighs 1/8;
 //! - the runtime factor is 1 + slice_max / run time, the weight factor the weight (100 for nice 0); logarithms are
 //!   whole;
-//! - inheritance is what the other has more, at most 12.5 % (from the waker) and 25 % (from the wakee) of one's own,
-//!   and lasts until the next sleep;
-//! - share is weighted CPU time against the mean of all tasks; new tasks begin at the mean;
+//! - a task inherits the excess of the other's criticality over its own, at most 12.5 % (from the waker) and 25 % (from
+//!   the wakee) of its own, until its next sleep;
+//! - a share is weighted CPU time compared with the mean of all tasks; new tasks begin at the mean;
 //! - the deadline is a logical clock, the latest deadline that was served, plus run time (at most the target) times
-//!   penalty over criticality, at least 1 µs, so that nobody can be passed for ever;
-//! - slice = target × CPUs / runnable tasks, within the bounds; when nobody waits, a slice is the whole target;
+//!   penalty over criticality, at least 1 µs, so that no task can be overtaken for ever;
+//! - slice = target × CPUs / runnable tasks, within the bounds; if no task waits, a slice is the whole target;
 //! - core compaction gathers work on as many of the first CPUs as there are runnable tasks;
 //! - one queue for the machine, and no preemption: the next slice ends soon enough.
 //!

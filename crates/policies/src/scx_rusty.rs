@@ -1,17 +1,17 @@
 //! scx_rusty: a dispatch queue per last-level cache, balanced every 2 s.
 //!
 //! Idea: CPUs that share a cache share a queue ordered by weighted CPU time, so that tasks stay near their cache. Every
-//! 2 s a balancer compares the domains' loads and moves waiting tasks; in between, idle CPUs help themselves from other
-//! domains. Slices are long while there is room and short when there is none.
+//! 2 s a balancer compares the domains' loads and moves waiting tasks; in between, idle CPUs take tasks from other
+//! domains. Slices are long until the machine is over-utilised, then short.
 //!
 //! Source: specs section 12. The kernel side, with departures, is in `scx.rs`.
-//! General knowledge, not in the sheet (M): a task may lag by one slice behind its domain's virtual time; its place
-//! relative to that survives a move.
-//! Missing in the sheet, so simple: over-utilised is 99 % busy or more in a period of the tuner; load is the weight of
-//! a domain's runnable tasks, for each of its CPUs, averaged with a half-life of 1 s in steps of the tuner; the
-//! balancer moves waiting tasks, in queue order, from the most to the least loaded domain while each brings the two
-//! closer. It is outside the kernel in the original; here it costs what it looks at.
-//! Weakness: up to 2 s of imbalance; within a domain it is scx_simple.
+//! General knowledge, not in the sheet (M): a task may lag by one slice behind its domain's virtual time; a move keeps
+//! its distance to that.
+//! Inferred, by simple choices: a machine is over-utilised if it is at least 99 % busy in a period of the tuner. Load
+//! is the weight of a domain's runnable tasks divided by its CPUs, averaged with a half-life of 1 s in steps of the
+//! tuner. The balancer moves waiting tasks, in queue order, from the most to the least loaded domain, as long as each
+//! move brings the two closer. In the original it runs outside the kernel; here its effort is the tasks it examines.
+//! Weakness: imbalance can last up to 2 s. Within a domain it is scx_simple.
 
 use crate::parts::scx::{Ext, Kernel, SLICE, Scheduler, virtual_time, weight};
 use goodness_core::policy::previous_cpu;

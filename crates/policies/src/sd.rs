@@ -4,8 +4,8 @@
 //! evenly, instead of all at the end; a task out of levels waits for the next rotation.
 //! Inferred (specs section 4, 14 (2)): the matrix of levels was not found; nice n owns k = 40 − (n + 20) of the 40,
 //! spread by the rule of Bresenham. There is no quota for a level as a whole. The `interactive` switch of 1.00 is left
-//! out: its rule is not known. More inferences and what is general knowledge: see `rotation.rs`.
-//! Weakness: as RSDL; the wait of a task is bounded, but by the sum of everybody's quotas.
+//! out: its rule is not known. Further inferences and general knowledge: `rotation.rs`.
+//! Weakness: as RSDL: the wait of a task is bounded only by the sum of all quotas.
 
 use crate::parts::rotation::{LEVELS, Ladder, Rotation, scaled};
 use goodness_core::{About, Machine, Needs, Registered, Seed, Span};

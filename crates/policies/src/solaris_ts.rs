@@ -5,17 +5,18 @@
 //! a second is lifted as if it had slept. The table defines all behaviour; `default` and `server` are the two published
 //! ones.
 //!
-//! Source: specs section 10. The tables are exact; from memory, as the sheet says (section 14 (8)): new threads begin
-//! at level 29, fork and yield.
-//! General knowledge, not in the sheet: nice n moves the user priority by −3 n (±60 for the whole range), levels 100 to
-//! 159 for real time with turns of 1000, 800, 600, 400, 200 and 100 ms for each ten, a preempted thread goes to the
-//! head of its level and keeps its turn, as does a lifted one, a thread is preempted by a strictly better one.
-//! Inferred: a woken thread is at 60 until it is picked, which stands for the return from the kernel; if a better one
+//! Source: specs section 10. The tables are exact. Three points are from memory, as the sheet says (section 14 (8)):
+//! new threads begin at level 29, fork, and yield.
+//! General knowledge, not in the sheet: nice n moves the user priority by −3 n (±60 for the whole range). Levels 100 to
+//! 159 are for real time; their turns are 1000, 800, 600, 400, 200 and 100 ms for each ten. A preempted thread goes to
+//! the head of its level and keeps its turn; a lifted one does the same. Only a strictly better thread preempts.
+//! Inferred: a woken thread is at 60 until it is picked, which replaces the return from the kernel. If a better one
 //! waits by then, it goes to the head of its own level. Turns are counted in the machine's ticks, at least one.
-//! Placement and stealing are in `per_cpu.rs`: the most loaded queue is robbed, of its best thread. `Task::priority` is
-//! the first level, at most 59. SCHED_FIFO has no turn; batch and iso tasks count as normal, idle ones as of nice 19,
-//! deadline ones as normal.
-//! Weakness: the lift each second lets many hogs starve level 50 in turn; interactive is whoever sleeps at all.
+//! Placement and stealing are in `per_cpu.rs`: an idle CPU takes the best thread of the most loaded queue.
+//! `Task::priority` is the first level, at most 59. SCHED_FIFO has no turn; batch, iso and deadline tasks count as
+//! normal, idle ones as nice 19.
+//! Weakness: with many hogs, the lift each second brings all of them to level 50. Any thread that sleeps counts as
+//! interactive.
 
 use crate::parts::levels::Levels;
 use crate::parts::per_cpu::PerCpu;

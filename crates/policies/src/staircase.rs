@@ -1,16 +1,16 @@
 //! Con Kolivas' staircase scheduler: one priority array per CPU, in which running tasks step down.
 //!
 //! Idea: a task starts on the stair its nice gives it, runs for a short interval, and steps down one priority at a time
-//! until its whole slice is spent; then it is back on its top stair. There is no estimate of interactivity: a sleeper
-//! starts again from the top, and a frequent one stays there longer (7.G) or starts higher (13).
+//! until its whole slice is spent; then it is back on its top stair. There is no estimate of interactivity: a task that
+//! slept starts again from the top. One that sleeps often stays there longer (7.G) or starts higher (13).
 //!
 //! Source: specs section 3. Versions: `7.G` (7 Aug 2004), `13` (10 Nov 2005), and `10.5`, which is inferred from both
 //! (specs 3.8): the stairs of 7.G, slices in nanoseconds ended by a timer, 13's rule for resuming a slice.
-//! Deviations: a task preempted by an equal goes behind it; without that the sheet's "equal priority preempts" would
-//! have no effect. SCHED_BATCH is that of schedbatch 2.4. SCHED_IDLE did not exist; it counts as batch, which staircase
-//! serves only when nobody else runs; so did not SCHED_DEADLINE, which counts as normal. SCHED_ISO is that of schediso
-//! 2.4; `iso=on` treats requests for FIFO and RR as ISO, as the patch did for unprivileged users. SCHED_BATCH and
-//! siblings of a core: see `staircase/siblings.rs`. Version 13's charge for system calls is contained in its nanosecond
+//! Deviations: a task preempted by an equal goes behind it. Otherwise the sheet's "equal priority preempts" would have
+//! no effect. SCHED_BATCH is that of schedbatch 2.4: it runs only when no other task does. SCHED_IDLE and
+//! SCHED_DEADLINE did not exist: the first counts as batch, the second as normal. SCHED_ISO is that of schediso 2.4;
+//! `iso=on` treats requests for FIFO and RR as ISO, as the patch did for unprivileged users. SCHED_BATCH and siblings
+//! of a core: see `staircase/siblings.rs`. Version 13's charge for system calls is contained in its nanosecond
 //! accounting. Balancing: see `domains.rs`.
 //! Weakness: hogs descend together, and a stream of new tasks on the top stairs starves them; a yield goes to the
 //! bottom.

@@ -1,23 +1,23 @@
 //! ULE, FreeBSD's scheduler for many CPUs: interactive threads in order of priority, the others on a calendar queue.
 //!
-//! Idea: a thread that sleeps more than it runs is interactive, with a priority by the ratio. All others go on a
-//! calendar of 64 buckets, the further behind the removal position the more CPU they have used. So every bucket is
-//! served, that of heavy users later. Each CPU has its own queues; idle CPUs steal.
+//! Idea: a thread that sleeps more than it runs is interactive, with a priority by the ratio. All others are in a
+//! calendar of 64 buckets. The more CPU time a thread has used, the further its bucket is from the removal position. So
+//! every bucket is served, those of heavy users later. Each CPU has its own queues; idle CPUs steal.
 //!
 //! Source: specs section 9.2.
-//! General knowledge, not in the sheet (M): the interactive range begins at 88 and the batch range is 136..=223, of
-//! which use moves 156..=203 and nice the rest; the hand moves by one at each statistics tick once its bucket is empty;
-//! a preempted thread goes to the head of its queue and keeps its slice; an interactive thread preempts a batch one,
-//! and everybody an idle one, whatever the threshold. CPU use and history are sampled by the statistics clock (127 a
-//! second). Time slept counts in nanoseconds. `version=2005`, as far as the sheet states it: a current and a next queue
-//! instead of the wheel.
-//! Inferred: interactive threads join the current one, others the next; priority is the score's place in 108..=203 plus
-//! nice; slices run from 10 ticks for nice −20 to 1 for nice 19, and 1 for the interactive.
+//! General knowledge, not in the sheet (M): the interactive range begins at 88 and the batch range is 136..=223; CPU
+//! use moves a priority within 156..=203, nice the rest. The removal position advances by one at each statistics tick
+//! once its bucket is empty. A preempted thread goes to the head of its queue and keeps its slice. An interactive
+//! thread preempts a batch one, and every thread preempts an idle one, with any threshold. CPU use and history are
+//! sampled by the statistics clock (127 a second). Time slept counts in nanoseconds. `version=2005` has a current and a
+//! next queue instead of the calendar; the sheet says no more.
+//! Inferred: in `version=2005` interactive threads join the current queue, others the next; priority is the score's
+//! place in 108..=203 plus nice; slices run from 10 ticks for nice −20 to 1 for nice 19, and 1 for the interactive.
 //! Inferred: placement and stealing are those of `per_cpu.rs` with a steal threshold of one waiting thread; each CPU
 //! looks once a second for one with two more.
 //! Classes: as `bsd4`.
-//! Weakness: a thread is judged by seconds of history, so one that turns from waiting to computing delays all others
-//! for a while; an interactive stream starves the wheel.
+//! Weakness: the score covers seconds of history, so a thread that turns from waiting to computing delays all others
+//! for a while. A stream of interactive threads starves the calendar.
 
 use crate::parts::freebsd::{IDLE, PER_LIST, PRIORITIES, STATHZ, Statclock, TIMESHARE, fixed_priority};
 use crate::parts::levels::Levels;

@@ -1,4 +1,5 @@
-//! All that `goodness doctor` finds: what works here, who changes the machine just now, what killed commands have left.
+//! The findings of `goodness doctor`: commands that work here, commands that change the machine now, and leftovers of
+//! killed commands.
 
 use crate::doctor::{Finding, findings};
 use comfy_table::{ColumnConstraint, Table};

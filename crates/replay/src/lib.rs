@@ -9,7 +9,7 @@
 //!  Recording ─▶ History (its records, borrowed; participants) ─▶ causes, clock, answers ─▶ recover ─▶ Replay
 //! ```
 //!
-//! What it costs to switch is inside the recorded bursts, because a burst is the time between two switches.
+//! The cost of a switch is inside the recorded bursts, because a burst is the time between two switches.
 //! A machine for replay must not charge it again; [`machine::machine_of`] makes such a machine.
 
 pub mod answers;

@@ -21,7 +21,7 @@ pub struct Figure {
 /// The recorded machine, with the source of each figure.
 #[derive(Clone, Debug)]
 pub struct RecordedMachine {
-    /// The machine, to replay on.
+    /// The machine to replay on.
     pub machine: Machine,
     /// Its figures.
     pub figures: Vec<Figure>,

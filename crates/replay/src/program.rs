@@ -31,7 +31,7 @@ pub enum Instruction {
     RoundEnd(u32),
     /// Create the task of this number in the workload's list.
     Fork(u32),
-    /// Change one's own nice.
+    /// Change the task's own nice.
     Nice(i8),
     /// End.
     Exit,

@@ -53,7 +53,7 @@ pub struct TaskRecovery {
     pub born: Time,
     /// When it ended.
     pub ended: Option<Time>,
-    /// How many instructions it had when it began to end: who it wakes after them waits for its end.
+    /// Number of its instructions when it began to end. A task that it wakes after them waits for its end.
     pub ends_from: usize,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
@@ -106,7 +106,7 @@ impl TaskRecovery {
         self.ops.iter().map(run).sum()
     }
 
-    /// The task can go on since `at`.
+    /// The task is runnable since `at`.
     pub fn now_runnable(&mut self, at: Time) {
         self.activity = Activity::Runnable;
         self.runnable_at = at;

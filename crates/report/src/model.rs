@@ -29,9 +29,9 @@ pub struct Report {
     pub runs_per_policy: u32,
     /// Simulated time of one replication, in ns.
     pub simulated_ns: u64,
-    /// Fidelity of the replay to the recording; `None` if the input is no recording.
+    /// Fidelity of the replay to the recording; `None` if the input is not a recording.
     pub fidelity: Option<Fidelity>,
-    /// Whether the verdicts can be relied on; `None` if the input is no recording.
+    /// Whether the verdicts can be relied on; `None` if the input is not a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     /// Policies in the requested order.
@@ -109,7 +109,7 @@ pub struct Input {
     pub name: String,
     /// Hash of the file; `None` for built-in workloads.
     pub sha256: Option<String>,
-    /// Events lost by the recording; `None` if the format does not report it or the input is no recording.
+    /// Events lost by the recording; `None` if the format does not report it or the input is not a recording.
     pub lost_events: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A schedule as text: its slices line by line, or a map of who is on which CPU.
+//! A schedule as text: its slices line by line, or a map of the task on each CPU.
 
 use crate::table;
 use crate::timeline::{Slice, Timeline};

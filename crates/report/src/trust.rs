@@ -3,7 +3,8 @@
 use crate::figure;
 use crate::model::{Fidelity, FidelityMetric, Trust, TrustVerdict};
 
-/// The metric that each comparison rests on, besides the one that ranks: how much work is done in the recorded window.
+/// The metric that each comparison depends on, in addition to the one that ranks: the work done in the recorded
+/// window.
 const WORK: &str = "cpu_time";
 
 impl Trust {

@@ -30,7 +30,7 @@ pub struct Places {
 /// Result of asking to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// A kept wake was there: go on.
+    /// A stored wake-up was consumed: the task does not wait.
     Passed,
     /// The task waits now.
     Waits,

@@ -118,7 +118,7 @@ const PARAMETERS: &[Parameter] = &[
 /// Divisor of the load in the central case; the other cases run a smaller part.
 const SCALE: u32 = 400;
 const SMALL: u32 = 600;
-/// Scales of the chart besides.
+/// Further scales, for the chart.
 const SCALES: [u32; 2] = [1600, 100];
 /// Tables of the whole load.
 const TABLES: f64 = 44_000.0;
@@ -261,7 +261,7 @@ fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// Difference between the ends of two runs, at least a nanosecond.
+/// Difference between the end times of two runs, at least a nanosecond.
 fn distance(a: &Run, b: &Run) -> f64 {
     a.outcome.end.0.abs_diff(b.outcome.end.0).max(1) as f64
 }
@@ -280,7 +280,7 @@ fn magnitude(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     ["cfq", "as", "deadline"].into_iter().map(row).collect()
 }
 
-/// What each elevator did, and which part of it takes the time.
+/// Figures of each elevator that show where the time goes.
 fn mechanism(loads: &Loads) -> Result<Vec<Row>, String> {
     const WHAT: [(&str, &str, &str, &str); 3] = [
         (

@@ -67,11 +67,11 @@ pub struct Study<'a> {
     pub corners: &'static [&'static str],
     /// Default number of replications per run.
     pub runs: u32,
-    /// Runs everything and holds it against what was published.
+    /// Runs the whole study and compares it with the published numbers.
     pub conduct: Conduct<'a>,
 }
 
-/// Runs everything and holds it against what was published.
+/// Runs the whole study and compares it with the published numbers.
 pub type Conduct<'a> = &'a (dyn Fn(&Lab) -> Result<Findings, String> + Sync);
 
 /// Results.

@@ -1,4 +1,4 @@
-//! What a document states: numbers with unit, place and tolerance, read from `studies/NAME/published.toml`.
+//! Numbers that a document states, with unit, place and tolerance, read from `studies/NAME/published.toml`.
 //!
 //! ```toml
 //! [[number]]
@@ -8,7 +8,7 @@
 //! value = 6.223692                       # or says = "above" / "below" where only a direction is stated
 //! where = "first table"
 //! tolerance = { relative = 0.03 }        # or { absolute = 3.0 }, or { draws = 3326 } for a count of so many draws
-//! against = { value = 1.0 }              # what the direction is taken from, where there is one
+//! against = { value = 1.0 }              # value from which a direction is judged
 //! ```
 
 use crate::measure::Measure;
@@ -134,7 +134,7 @@ impl Published {
     }
 }
 
-/// Reads TOML; what is wrong is named with file and line.
+/// Reads TOML; errors name file and line.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, String> {
     let place = |e: &toml::de::Error| place(file, text, e.span().map_or(0, |span| span.start));
     toml::from_str(text).map_err(|e| format!("{}: {}", place(&e), e.message()))

@@ -26,7 +26,7 @@ pub struct Flip {
 /// Result of the analysis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sensitivity {
-    /// Points tried besides the study's own.
+    /// Points tried in addition to the study's own.
     pub points: usize,
     /// Verdicts that changed, by point.
     pub flips: Vec<Flip>,
@@ -34,7 +34,7 @@ pub struct Sensitivity {
     pub steady: usize,
 }
 
-/// Conducts `study` at other values of its parameters. `base` is what came out with its own.
+/// Conducts `study` at other values of its parameters. `base` is the result at its own values.
 ///
 /// # Errors
 /// As the study itself.

@@ -70,7 +70,7 @@ pub struct Row {
     pub unit: String,
     /// Published value, if it is a number.
     pub published: Option<f64>,
-    /// Published direction, if it is no number: `above 1`.
+    /// Published direction instead of a number: `above 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
     /// Simulated value; `None` if it could not be measured.
@@ -86,7 +86,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Holds `estimate` against what was published.
+    /// Compares `estimate` with the published value.
     #[must_use]
     pub fn new(number: &Number, estimate: Option<&Estimate>, note: &str) -> Row {
         let says = number.says.zip(number.against).map(|(says, against)| {

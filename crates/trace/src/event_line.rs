@@ -58,7 +58,7 @@ fn line(found: &Prefix<'_>, who: &LineTask<'_>, content: Content) -> EventLine {
     }
 }
 
-/// Classifies an unusable line that is no header either.
+/// Classifies an unusable line that is not a header either.
 pub(crate) fn unusable(why: Unusable) -> Parsed {
     match why {
         Unusable::NoEvent => Parsed::Unreadable(Repair::UnreadableLine),

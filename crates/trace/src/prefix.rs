@@ -24,7 +24,7 @@ pub(crate) struct Prefix<'a> {
 /// Reason the prefix is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unusable {
-    /// It is no event line.
+    /// It is not an event line.
     NoEvent,
     /// The time is a count.
     NotSeconds,

@@ -51,7 +51,7 @@ struct TaskState {
 struct CpuState {
     /// Running task; the outer `None` means unknown.
     running: Option<Option<TaskId>>,
-    /// Priority of who runs.
+    /// Priority of the running task.
     prio: i16,
     /// Number of the record after the last line of this CPU.
     next_record: u64,
@@ -347,7 +347,7 @@ impl Repairer {
         state.woken_early = false;
     }
 
-    /// Updates the running task of a CPU from a line that is no switch.
+    /// Updates the running task of a CPU from a line that is not a switch.
     fn see_current(&mut self, line: &EventLine, consumer: &mut impl RecordConsumer) -> Option<TaskId> {
         let state = self.cpus[line.cpu as usize];
         let Some(pid) = line.current else {

@@ -12,7 +12,7 @@ pub enum Repair {
     UnreadableEvent,
     /// A line longer than any event.
     OverlongLine,
-    /// A `# goodness:` line that is no valid JSON of its kind.
+    /// A `# goodness:` line that is not valid JSON of its kind.
     UnreadableHeader,
     /// The last line ends in the middle.
     TruncatedEnd,

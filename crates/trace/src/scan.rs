@@ -29,7 +29,7 @@ pub(crate) fn thread_id(text: &[u8]) -> Option<u32> {
     number(text).filter(|id| *id <= u64::from(PID_MAX)).map(|id| id as u32)
 }
 
-/// The number of a CPU; `None` for what is beyond the supported ones.
+/// The number of a CPU; `None` beyond the supported ones.
 #[inline]
 pub(crate) fn cpu_number(text: &[u8]) -> Option<u32> {
     number(text).filter(|cpu| *cpu <= CPU_MAX).map(|cpu| cpu as u32)

@@ -93,7 +93,7 @@ impl RecordConsumer for Summary {
     }
 }
 
-/// Counts what is in a trace.
+/// Counts the contents of a trace.
 ///
 /// # Errors
 /// As [`read`].

@@ -33,7 +33,7 @@ impl Comm {
         &self.0[..len]
     }
 
-    /// The name as text; what is no UTF-8 is replaced.
+    /// The name as text; bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.bytes())

@@ -88,7 +88,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("deadline", Class::Deadline),
 ];
 
-/// The most tasks of a run. A choice: it is what is promised to fit into memory.
+/// The most tasks of a run. A choice: so many are promised to fit into memory.
 const TASKS_MAX: i64 = 1_000_000;
 
 /// A workload read from an experiment file.

@@ -32,7 +32,7 @@ pub enum Op {
     Chance {
         /// The probability, in millionths.
         millionths: u32,
-        /// Instruction to go on with otherwise.
+        /// Next instruction otherwise.
         or_to: u32,
     },
     /// Go on at this instruction.
@@ -71,7 +71,7 @@ pub enum Op {
     },
     /// Continue if the last received letter is marked, else at `or_to`.
     Marked {
-        /// Instruction to go on with otherwise.
+        /// Next instruction otherwise.
         or_to: u32,
     },
     /// Wait for a reply to the sender of the last letter received, and take it for that sender.
@@ -86,7 +86,7 @@ pub enum Op {
         pot: u16,
         /// Number of turns in the pot.
         of: u64,
-        /// Instruction to go on with without a turn.
+        /// Next instruction without a turn.
         or_to: u32,
     },
     /// Add to (or subtract from) the counter `pot`.
@@ -102,7 +102,7 @@ pub enum Op {
         pot: u16,
         /// Largest number.
         most: u64,
-        /// Instruction to go on with otherwise.
+        /// Next instruction otherwise.
         or_to: u32,
     },
     /// Continue if a mailbox holds `most` letters or fewer, else at `or_to`.
@@ -111,7 +111,7 @@ pub enum Op {
         mailbox: Mailbox,
         /// Largest number of letters at which there is room for another.
         most: u64,
-        /// Instruction to go on with otherwise.
+        /// Next instruction otherwise.
         or_to: u32,
     },
     /// Jump to instruction `to` until it was passed `times` times; `None` for endless.

@@ -37,7 +37,7 @@ pub(super) struct Command {
     pub(super) ready: u64,
     /// Writes: nanosecond from which the media may be written without waiting for the bus.
     pub(super) data_ready: u64,
-    /// Reads: the segment that has its beginning.
+    /// For a read: the segment that holds its beginning.
     pub(super) continues: Option<usize>,
 }
 

@@ -163,14 +163,14 @@ impl Queue {
         self.io_bound
     }
 
-    /// Records that idling for it was in vain, after `service` of `budget` sectors.
+    /// Records that idling for it brought no request, after `service` of `budget` sectors.
     pub fn kept_waiting(&mut self, service: u64, budget: u64) {
         if service <= 2 * budget / 10 {
             self.io_bound = false;
         }
     }
 
-    /// It has work again, in time for its service to go on or not.
+    /// It has work again, either in time to continue its service or too late.
     pub fn returns(&mut self, in_time: bool) {
         self.in_time = if in_time { self.in_time + 1 } else { 0 };
         if !self.io_bound && self.in_time >= IN_TIME {

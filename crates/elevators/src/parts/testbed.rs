@@ -1,4 +1,4 @@
-//! A test host: an elevator, one simple disk, and processes. It stands for block layer and disk where a test asks what
+//! A test host: an elevator, one simple disk, and processes. It replaces block layer and disk where a test asks what
 //! an elevator makes of a load; nothing is plugged or merged.
 //!
 //! The disk serves one request after the other and takes `depth` of them at a time. A request that does not begin where

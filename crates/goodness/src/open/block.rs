@@ -9,7 +9,7 @@ use goodness_report::model::{self, Counted, Details, InputKind};
 use goodness_trace::block::BLOCK_FORMATS;
 use goodness_trace::{FORMATS, Repair, TraceError};
 
-/// Opens, as a trace of block I/O, an input that is no scheduling recording for the reason `why`.
+/// Opens, as a trace of block I/O, an input that is not a scheduling recording for the reason `why`.
 ///
 /// # Errors
 /// If it is a trace of block I/O, the reason it is unusable; else `why`.

@@ -119,12 +119,12 @@ pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Re
 /// Opens a recording of scheduling, and nothing else.
 ///
 /// # Errors
-/// What is no usable trace, a machine that cannot be.
+/// A file that is not a usable trace, or an impossible machine.
 pub fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     trace::open_recording(text, options, watch)
 }
 
-/// The error for a name that is no input.
+/// The error for a name that is not an input.
 fn no_such_input(text: &str) -> Refusal {
     let names = WORKLOADS.iter().map(|m| m.name).chain(shipped::RECORDINGS.iter().map(|r| r.name));
     let what = format!("\"{text}\" is neither a file nor a built-in workload or recording");

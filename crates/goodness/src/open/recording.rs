@@ -60,7 +60,7 @@ fn recorded_task(task: &RecoveredTask) -> RecordedTask {
     RecordedTask { recorded: task.recorded.index(), name: task.participant.name.clone() }
 }
 
-/// What happened at all, with how often.
+/// The counts above zero.
 fn more_than_none<'a>(all: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Counted> {
     let happened = all.into_iter().filter(|(_, count)| *count > 0);
     happened.map(|(what, count)| Counted { what: what.into(), count }).collect()

@@ -22,7 +22,7 @@ struct Lock {
 /// Result of a request to wait.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// A kept wake was there: go on.
+    /// A stored wake-up was consumed: the task does not wait.
     Passed,
     /// The task is queued and is to park.
     Waits,
@@ -103,7 +103,7 @@ impl Places {
         Ok(false)
     }
 
-    /// Passes the lock on to the next in turn, who is to be woken.
+    /// Passes the lock to the next waiter and returns it, to be woken.
     pub fn unlock(&self, lock: LockId, thread: u32) -> Result<Option<u32>, String> {
         let mut it = self.lock_of(lock)?;
         if it.owner != Some(thread) {

@@ -145,7 +145,7 @@ impl PlayState {
         thread >= self.tasks
     }
 
-    /// The parkers of those who begin by themselves.
+    /// The parkers of the tasks that no other task forks.
     pub fn starting_threads(&self) -> Vec<usize> {
         let starts =
             |thread: &usize| held(&self.waiting[*thread]).as_ref().is_some_and(|planned| planned.start.is_some());

@@ -208,7 +208,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Everything that is no scheduling. `Some` ends the run.
+    /// Handles everything except scheduling events. `Some` ends the run.
     fn look_around(&mut self, command: Option<&Running>, is_over: bool) -> Result<Option<Option<End>>, LiveError> {
         if let Some((reason, message)) = self.shim.ended() {
             return Err(ejected(reason, &message));

@@ -233,7 +233,7 @@ impl Log {
     /// Reads the log at `path`.
     ///
     /// # Errors
-    /// When it cannot be read or is no log.
+    /// When it cannot be read or is not a log.
     pub fn read(path: &Path) -> Result<Log, LiveError> {
         let failed = |why: String| LiveError::Log { path: path.into(), why };
         let found = std::fs::metadata(path).map_err(|why| failed(why.to_string()))?;

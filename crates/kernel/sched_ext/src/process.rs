@@ -156,7 +156,7 @@ impl LiveProcess {
 /// The signal of [`sys::process::ask_to_end`].
 const ASKED: i32 = libc::SIGTERM;
 
-/// The run ended by itself, though it was to go on until it was asked to end.
+/// The error of a run that ended before it was asked to.
 fn unasked() -> LiveError {
     LiveError::Process { why: "was stopped before the end, by `goodness live stop` or a signal; start it again".into() }
 }

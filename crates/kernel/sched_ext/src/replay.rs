@@ -27,7 +27,7 @@ pub struct Replayed {
 /// Replays the log at `path`. `observer` gets the events, with times from the start of the run.
 ///
 /// # Errors
-/// The file is no log, or names a policy or setting that this version lacks.
+/// The file is not a log, or names a policy or setting that this version lacks.
 pub fn replay(path: &Path, observer: &mut dyn Observer) -> Result<Replayed, LiveError> {
     let log = Log::read(path)?;
     replay_log(&log, observer).map_err(|why| LiveError::Log { path: path.into(), why })

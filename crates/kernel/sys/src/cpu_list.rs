@@ -16,7 +16,7 @@ impl FromStr for CpuList {
     /// Reads `0-3,8`.
     ///
     /// # Errors
-    /// A sentence with the part that is no number and no range of CPUs.
+    /// A sentence with the part that is not a number and no range of CPUs.
     fn from_str(text: &str) -> Result<CpuList, String> {
         let mut cpus = BTreeSet::new();
         for part in text.trim().split(',').map(str::trim) {

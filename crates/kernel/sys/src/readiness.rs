@@ -62,7 +62,7 @@ impl Watch {
     /// Waits until one is readable or `timeout` is over; whether any but the first is.
     ///
     /// # Errors
-    /// What epoll_pwait2(2) reports; an interrupting signal counts as nothing readable.
+    /// The result of epoll_pwait2(2); a signal that interrupts it counts as nothing readable.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
         let span = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,

@@ -13,7 +13,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Number of listeners.
 static LISTENING: Mutex<usize> = Mutex::new(0);
-/// True while nobody listens; signals then have their default meaning. The installed handler cannot be removed, so it
+/// True without listeners; signals then have their default meaning. The installed handler cannot be removed, so it
 /// checks this flag.
 static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 

@@ -210,7 +210,7 @@ fn mounted_at(numbers: &[String]) -> Option<String> {
     })
 }
 
-/// User of the file at `path`, as a sentence.
+/// Use of the file at `path` as swap space or by a loop device, as a sentence.
 fn file_in_use(path: &Path) -> Option<String> {
     let named = path.to_str()?;
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();

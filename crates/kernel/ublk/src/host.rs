@@ -168,7 +168,7 @@ impl Host {
         Arc::clone(&self.watch)
     }
 
-    /// `ios` arrive together. Their tags are free: whatever had them before was answered.
+    /// `ios` arrive together. Their tags are free: the requests that had them before were answered.
     pub fn arrive(&mut self, now: Time, ios: &[Io]) {
         let now = self.pass(now);
         self.disk.submit(now, ios, &mut self.out);

@@ -73,8 +73,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue of the opened character device. To be made and served by one thread: the kernel wants to hear of a tag
-    /// from the thread that fetched it.
+    /// The queue of the opened character device. One thread must make and serve it, because the kernel accepts
+    /// a tag only from the thread that fetched it.
     ///
     /// # Errors
     /// No memory or no io_uring.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// In the kernel's own record of a device: it is ours.
+/// Mark in the kernel's record of a device: this program made the device.
 pub const MARK: u64 = u64::from_be_bytes(*b"goodness");
 
 /// Identity of a file or device: file system and inode, or the device's own number.

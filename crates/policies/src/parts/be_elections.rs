@@ -2,7 +2,7 @@
 //!
 //! The policies differ in the queue and the election; everything else is here.
 //! Source: specs 7.1 to 7.3. A woken thread preempts a less urgent one. A thread whose quantum ended goes behind its
-//! equals and preempts nobody. Each CPU has one timer, set when the thread changes or the timer fires, so a thread
+//! equals and preempts no thread. Each CPU has one timer, set when the thread changes or the timer fires, so a thread
 //! elected again after an interruption has the rest of its quantum. SCHED_FIFO, which these systems lacked, runs
 //! without a quantum; other real-time threads of equal priority take turns.
 

@@ -2,7 +2,7 @@
 //! threads linked in one direction, and queues by level.
 //!
 //! Source: specs 7.1 (scale) and 7.3 (draw, list). Priorities are larger-is-better: 1 to 99 share time, 100 to 120 are
-//! real time. How POSIX classes and nice map to them is ours, since these systems had only their own scale: nice 0 is
+//! real time. The mapping of POSIX classes and nice is ours, because these systems had only their own scale: nice 0 is
 //! normal (10), +19 the lowest active (1), −20 urgent display (20), linear between; SCHED_IDLE is the lowest active,
 //! SCHED_BATCH at most low (5), and the real-time classes spread over 100 to 120. SCHED_ISO and SCHED_DEADLINE, which
 //! they lacked, count as normal. A real-time class goes before a priority that shares time.

@@ -3,9 +3,9 @@
 //!
 //! Source: specs section 2.6 and 2.5 "Wake placement". The levels are those of the machine that contain more CPUs than
 //! the level below. Their constants are general knowledge of that kernel, not from the sheet; see [`tuning`].
-//! Deviations: an idle CPU has no ticks here, so a busy CPU with waiting tasks offers it at its own ticks what it would
-//! pull. CPU capacities and the delay of dependent SMT siblings are left out. Idle CPUs are searched among the CPUs
-//! that share a cache.
+//! Deviations: an idle CPU has no ticks here. Instead a busy CPU with waiting tasks offers them to it at its own ticks.
+//! CPU capacities and the delay of dependent SMT siblings are left out. Idle CPUs are searched among the CPUs that
+//! share a cache.
 
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::policy::previous_cpu;

@@ -1,7 +1,8 @@
 //! The election of `haiku-fair` and `beosrt`: each occupied level has half the weight of the next higher one.
 //!
 //! Idea: every level gets its turn. The probability of a level is proportional to its number of threads, halved for
-//! each occupied level above it, whatever their distance in priority. Within a level, the longest-waiting thread runs.
+//! each occupied level above it, their distance in priority does not matter. Within a level, the longest-waiting thread
+//! runs.
 //!
 //! Source: specs 7.7, derived from the table of 13 November 2009 (7.6); the algorithm was never published. With counts
 //! by level and one word of occupied levels, an election takes a few steps per occupied level, and insertion takes
@@ -9,7 +10,7 @@
 //! and `be_elections.rs`.
 //! Deviations: several CPUs share the queue. If no thread of the elected level may run on the CPU, the highest level
 //! that has one is taken. A level weighs at least 2^−32 of a thread at the top. The random numbers differ.
-//! Weakness: priority means little: a thread one occupied level higher gets twice the time, be it 1 or 50 above.
+//! Weakness: priority means little: a thread one occupied level higher gets twice the time, whether 1 or 50 above.
 
 use crate::parts::be_elections::RunQueue;
 use crate::parts::be_priorities::{Levels, QUANTUM, descending};

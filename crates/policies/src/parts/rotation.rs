@@ -1,15 +1,15 @@
 //! Rotations through levels with a quota for each; shared by `rsdl` and `sd`.
 //!
 //! Source: specs section 4. Each CPU has an active and an expired array of 40 levels. A task has a quota of CPU time at
-//! each level it may use; when that is spent it goes to the next, and after the last to the expired array at its first.
-//! When the active array is empty the two change places: a rotation. Nothing is estimated, and sleeping earns nothing:
-//! a task that returns within the rotation continues where it was.
-//! General knowledge: a child gets half of what its parent has left of its quota; a yielder goes to the expired array;
-//! a strictly better level preempts.
-//! Inferred: since a host cannot shorten a stretch under way, what a parent gave away is missing from its next quota. A
-//! task that changes CPU keeps level, rest and rotation. Placement and stealing: see `per_cpu.rs`. SCHED_FIFO and
-//! SCHED_RR stand above in 99 levels, with 100 ms for SCHED_RR; SCHED_IDLE counts as nice 19; batch, ISO and deadline
-//! as normal.
+//! each level it may use; when that is spent it goes to the next level, and after the last one to its first level in
+//! the expired array. When the active array is empty, the two change places: that is a rotation. There is no estimate
+//! of interactivity, and sleeping gives no bonus: a task that returns within the rotation continues where it was.
+//! General knowledge: a child gets half of what its parent has left of its quota; a task that yields goes to the
+//! expired array; only a task on a strictly better level preempts.
+//! Inferred: a host cannot shorten a burst in progress, so the parent's next quota is smaller by the part that it gave
+//! to its child. A task that changes CPU keeps its level, the rest of its quota, and its rotation. Placement and
+//! stealing: see `per_cpu.rs`. SCHED_FIFO and SCHED_RR have 99 levels above these, with 100 ms for SCHED_RR; SCHED_IDLE
+//! counts as nice 19; batch, ISO and deadline as normal.
 
 use crate::parts::per_cpu::PerCpu;
 use crate::parts::prio_array::PrioArray;

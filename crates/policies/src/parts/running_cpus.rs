@@ -67,7 +67,7 @@ impl<R: Copy + Ord> RunningCpus<R> {
         }
     }
 
-    /// Like `claim`, for a task that lost its CPU: takes an idle CPU and preempts nobody.
+    /// Like `claim`, for a task that lost its CPU: takes an idle CPU and preempts no task.
     #[inline]
     pub fn claim_idle(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         if self.idle.is_empty() { Resched::Keep } else { self.idle.claim(cx, cpu, task) }

@@ -1,20 +1,19 @@
 //! The kernel's services to a sched_ext scheduler: dispatch queues (DSQs), slices, idle CPUs, and the real-time class
 //! above it. The `scx_*` policies are the scheduler half.
 //!
-//! A DSQ is FIFO or ordered by virtual time. Each CPU has a local one, FIFO, from which alone it runs tasks; a
-//! scheduler may have any number of shared ones, from which it moves tasks when a CPU runs dry.
+//! A DSQ is FIFO or ordered by virtual time. Each CPU runs tasks only from its local DSQ, which is FIFO. A scheduler
+//! may have any number of shared ones, and moves tasks from them when a local one is empty.
 //!
 //! Source: specs section 12 "Kernel facts".
 //! General knowledge, not in the sheet (M): a task preempted by a real-time one goes to the head of its CPU's local DSQ
-//! with the rest of its slice; weights are nice's, 100 for nice 0, within 1..=10000 (`Task::tickets`, if given, is the
-//! weight, as a control group would set it).
-//! Departures: a task whose slice ended is queued before its CPU looks for the next one; in the kernel after, so that
-//! two tasks of one CPU alternate whatever their weights. A task that is put on a shared DSQ wakes an idle CPU that may
-//! run it, also where the scheduler leaves that to luck. The idle CPU chosen for a woken task is the nearest, whole
-//! idle cores are not preferred. Real-time tasks stand in one queue for the machine, without throttle; SCHED_DEADLINE
-//! counts as normal. The run reports when the watchdog would have unloaded the policy, and for which task; the kernel
-//! checks only every few seconds, so it acts that much later. The bypass mode after that (slices of 5 ms) is not
-//! modelled.
+//! with the rest of its slice; weights follow from nice, 100 for nice 0, within 1..=10000 (`Task::tickets`, if given,
+//! is the weight, as a control group would set it).
+//! Departures: a task is queued at the end of its slice before its CPU picks the next one. The kernel picks first, so
+//! two tasks of one CPU alternate there with any weights. A task on a shared DSQ always wakes an idle CPU that may run
+//! it; some schedulers leave that to luck. The idle CPU chosen for a woken task is the nearest; whole idle cores are
+//! not preferred. Real-time tasks share one queue for the machine, without throttling; SCHED_DEADLINE counts as normal.
+//! The run reports when the watchdog would have unloaded the policy, and for which task. The kernel checks only every
+//! few seconds, so it acts that much later. The bypass mode after that (slices of 5 ms) is not modelled.
 
 use crate::parts::fair::weight::Weight;
 use crate::parts::levels::Levels;

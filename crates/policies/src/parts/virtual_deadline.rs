@@ -1,17 +1,16 @@
 //! Rules common to BFS and MuQSS: virtual deadlines, slices kept over sleeps, levels and the ISO budget. The two differ
 //! in the queue structure.
 //!
-//! Source: specs sections 6.1 and 6.2. A task gets a slice of `rr_interval` and a deadline that lies farther away the
-//! larger its nice; the earliest deadline runs. Both are kept while it sleeps, and renewed only when the slice is used
-//! up. Levels: 100 real-time ones, ISO, normal, idle.
+//! Source: specs sections 6.1 and 6.2. A task gets a slice of `rr_interval` and a deadline; the larger its nice, the
+//! later the deadline. The earliest deadline runs. Both are kept while it sleeps, and renewed only when the slice is
+//! used up. Levels: 100 real-time ones, ISO, normal, idle.
 //! General knowledge: ratios count in 1/128 of that of nice −20, rounded down at each step; a child takes half of what
 //! its parent has left of the slice, and its deadline; a remainder below 100 µs is not worth a switch and counts as
 //! used up.
-//! Inferred: since a host cannot shorten a slice under way, what a parent gave away is missing from its next one; the
-//! ISO budget decays continuously with the 5 s over which it is counted, and opens again at nine tenths; its spent
-//! tasks move to the normal level when somebody looks at theirs.
-//! Deviations: slices end by a timer, where the patches looked at the tick. SCHED_BATCH and SCHED_DEADLINE count as
-//! normal.
+//! Inferred: a host cannot shorten a slice in progress, so the parent's next slice is shorter by the part that it gave
+//! to its child. The ISO budget decays continuously over the 5 s for which it is counted, and is available again at
+//! nine tenths. When it is spent, its tasks move to the normal level as soon as a CPU searches theirs.
+//! Deviations: a timer ends slices; the patches checked at ticks. SCHED_BATCH and SCHED_DEADLINE count as normal.
 
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::policy::previous_cpu;
@@ -129,7 +128,7 @@ pub struct VirtualDeadlines<W> {
     running_cpus: RunningCpus<Urgency>,
     iso: IsoBudget,
     iso_limit: u64,
-    /// For each CPU, a yielder that is to go on.
+    /// For each CPU, a task that yielded and continues.
     stays: Vec<Option<TaskId>>,
 }
 

@@ -41,7 +41,7 @@ fn read(value: &Value) -> Result<Box<dyn Setting>, String> {
     Ok(Box::new(made))
 }
 
-/// A name that is no path.
+/// A name that is not a path.
 fn plain(name: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !name.is_empty() && name.chars().all(fits) { Ok(name.into()) } else { Err(format!("\"{name}\" is no name")) }

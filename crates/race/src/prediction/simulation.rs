@@ -237,7 +237,7 @@ fn schbench(sleep: Option<&str>, work: Option<&str>, shared: String) -> Result<M
     Ok(Model { work: Box::new(BuiltIn::parse(text.trim_end_matches(','))?), is_pinned: false, measures })
 }
 
-/// A task with the CPU time that the real one had under the reference arm, and hogs.
+/// A task that needs the CPU time which the real one had under the reference arm, beside hogs.
 fn spin(question: &Question, hogs: Option<&str>) -> Result<Model, String> {
     let (time, share) = ((question.reference)("completion_time"), (question.reference)("cpu_share"));
     let (Some(time), Some(share)) = (time, share) else {

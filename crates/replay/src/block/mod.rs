@@ -1,4 +1,4 @@
-//! Work recovered from a trace of block I/O: one task for each submitter, which asks for what it was seen to ask for.
+//! Work recovered from a trace of block I/O: one task for each submitter, which submits the recorded I/O again.
 //!
 //! ```text
 //!  trace ─▶ survey (disks, sizes, service times) ─▶ gather (pieces, dependencies, think times) ─▶ player ─▶ disks
@@ -64,7 +64,7 @@ pub struct Options {
     pub device: Option<String>,
 }
 
-/// Counts of what the replay leaves out or changes.
+/// Counts of the requests that the replay leaves out or changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// I/Os of disks that pass them on to other disks of the trace.

@@ -67,7 +67,7 @@ fn is_placeholder(path: &str) -> bool {
 }
 
 /// True if the path is a file or a folder, from the root, from the page's folder, or the end of a file's path. A `*`
-/// stands for any characters.
+/// matches any characters.
 fn exists(tree: &Tree, page: &Source, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let folder = page.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -93,7 +93,7 @@ fn matches(file: &str, pattern: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Paths that a page names in vain.
+    /// Paths that a page names and that do not exist.
     fn missed(path: &str, text: &str) -> Vec<String> {
         let files =
             [("crates/core/src/rr.rs", ""), ("scripts/guest", ""), ("docs/fidelity/replay.md", ""), (path, text)];

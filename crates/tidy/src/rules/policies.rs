@@ -83,7 +83,7 @@ impl Kind {
         named.collect()
     }
 
-    /// Policies or elevators a file declares besides its first.
+    /// Policies or elevators that a file declares after its first.
     fn declared_together(&self, file: &Source) -> Vec<Finding> {
         let Kind { what, .. } = self;
         let others = self.declared_names(file).into_iter().skip(1);

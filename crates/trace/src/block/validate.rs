@@ -1,4 +1,4 @@
-//! DiskSim's `validate` trace: what a real drive answered to one request after the other.
+//! DiskSim's `validate` trace: the responses of a real drive to one request after the other.
 //!
 //! ```text
 //! W Hit    4583176   4    663.00000  45422.00000

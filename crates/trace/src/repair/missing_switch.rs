@@ -50,7 +50,7 @@ impl Repairer {
         self.cpus[cpu as usize].prio = prio;
     }
 
-    /// Puts in the switch on `cpu` from who ran there to `next` that must have happened up to `now`.
+    /// Inserts the missing switch on `cpu` from its running task to `next`, which must have happened before `now`.
     pub(super) fn put_switch(
         &mut self,
         cpu: u32,

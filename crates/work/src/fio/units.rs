@@ -34,7 +34,7 @@ pub enum Kilo {
 /// A whole number of bytes with an optional unit such as `k`, `4ki`, `1MB`; hexadecimal with `0x`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault of the text.
 pub fn size(text: &str, kilo: Kilo) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no size; write a whole number with or without k, m, g, t or p");
     let lower = text.trim().to_ascii_lowercase();

@@ -478,7 +478,7 @@ impl Compiler {
     }
 }
 
-/// Whether a task is created by another one.
+/// Tells if another task creates this one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forked {
     Yes,

@@ -274,7 +274,7 @@ impl Interpreter {
         self.done(mailbox.via.wake(mailbox.letters))
     }
 
-    /// Stages: 0 check, 1 take the letter the semaphore stands for, which is present.
+    /// Stages: 0 check, 1 take the message that the semaphore counts, which is present.
     fn gather(&mut self, mailbox: Mailbox) -> Option<Step> {
         if self.stage == 1 {
             self.gathered.extend(self.shared.take(mailbox));
