@@ -88,8 +88,8 @@ impl Conversations {
         Some(answer)
     }
 
-    /// Handles an action of `task`. Returns the message that starts a new turn: the one that woke it, unless a reply has
-    /// started one since.
+    /// Handles an action of `task`. Returns the message that starts a new turn: the one that woke it, unless a reply
+    /// has started one since.
     pub fn acts(&mut self, task: TaskId) -> Option<Answer> {
         self.parts[task.index()].woken_by.take()
     }
