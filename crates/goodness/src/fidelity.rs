@@ -15,12 +15,28 @@ const TOLERANCES: &[(&str, f64)] = &[
     ("context_switches", 0.10),
     ("wakeup_latency_p50", 0.25),
     ("wakeup_latency_p99", 0.25),
+    (REQUESTS, 0.02),
+    ("request_latency_p50", 0.10),
+    ("request_latency_p99", 0.10),
 ];
 
 /// CPU time of all judged tasks in the window: an outcome, since the ends of a replay are open.
 const WORK: &str = "cpu_time";
 /// CPU time of the judged task, or of the judged tasks of one name, with the largest relative error.
 const WORK_PER_TASK: &str = "cpu_time_per_task";
+
+/// Requests answered in the window.
+const REQUESTS: &str = "requests";
+
+/// Metrics by which the replay of a recording with requests is compared, too.
+const OF_REQUESTS: &[&str] = &[
+    "request_latency_mean",
+    "request_latency_p50",
+    "request_latency_p95",
+    "request_latency_p99",
+    "request_latency_p999",
+    "request_latency_max",
+];
 
 /// Metrics by which a replay is compared with its recording: those that a recording shows by itself.
 const COMPARED: &[&str] = &[
@@ -54,7 +70,10 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -
     if recorded.cpus > 1 {
         metrics.iter_mut().for_each(|it| it.tolerance = it.tolerance.map(|one| 2.0 * one));
     }
-    for name in COMPARED {
+    let requests = requests(recorded, replayed);
+    let of_requests = if requests.is_some() { OF_REQUESTS } else { &[] };
+    metrics.extend(requests);
+    for name in of_requests.iter().chain(COMPARED) {
         let about = METRICS.iter().find(|m| m.name == *name);
         let value = |m: &Measured| m.get(name).value;
         metrics.push(entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit)));
@@ -104,6 +123,13 @@ fn work_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
         .map(|(own, again)| entry(WORK_PER_TASK, Some(own), Some(again), "ns"))
         .max_by(|a, b| a.error.unwrap_or(0.0).total_cmp(&b.error.unwrap_or(0.0)))
         .unwrap_or_else(|| entry(WORK_PER_TASK, None, None, "ns"))
+}
+
+/// Requests in the window; `None` if the recording has none.
+fn requests(recorded: &Recorded, replayed: &Measured) -> Option<FidelityMetric> {
+    let count = |m: &Measured| m.distributions.request_latency.count();
+    let own = Some(count(&recorded.measured)).filter(|count| *count > 0)?;
+    Some(entry(REQUESTS, Some(own as f64), Some(count(replayed) as f64), "count"))
 }
 
 /// Compares one metric. If both values are 0, there is not an error.

@@ -30,10 +30,12 @@ macro_rules! shipped {
 
 shipped! {
     "apache-ab-c4-1cpu", "Apache 2.4 under ab with 4 connections, server and client on one CPU.";
+    "apache-ab-c24-1cpu", "Apache 2.4 under ab with 24 connections, server and client on one CPU.";
     "apache-ab-c32-1cpu", "Apache 2.4 under ab with 32 connections, server and client on one CPU.";
     "apache-ab-c32-2cpu", "Apache 2.4 under ab with 32 connections, on two CPUs.";
     "mariadb-sysbench-16", "MariaDB under sysbench oltp_read_write with 16 threads, on one CPU.";
     "mariadb-sysbench-64", "MariaDB under sysbench oltp_read_write with 64 threads, on two CPUs.";
+    "redis-benchmark-8", "Redis under redis-benchmark with 8 threads of one connection each, on one CPU.";
     "mixed-cpu", "Endless loops, periodic sleepers and a stream of short-lived shells, on one CPU.";
 }
 

@@ -21,6 +21,7 @@ mod draft;
 pub mod history;
 pub mod loop_rounds;
 pub mod machine;
+mod marks;
 pub mod open_end;
 pub mod participants;
 pub mod player;
@@ -28,14 +29,16 @@ mod priority;
 pub mod program;
 pub mod recover;
 pub mod recovered;
+pub mod requests;
 mod task_recovery;
 pub mod unknowns;
 
 pub use history::History;
 pub use machine::{Delays, Figure, RecordedMachine, machine_of};
-pub use participants::Participant;
+pub use participants::{Participant, Role};
 pub use recover::{Arrivals, Ends, Others, ReplayOptions, recover};
 pub use recovered::{Recovered, RecoveredTask};
+pub use requests::Requests;
 pub use unknowns::Unknowns;
 
 use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};

@@ -132,6 +132,8 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::BeginTurn(_)
         | Instruction::RoundEnd(_)
         | Instruction::Fork(_)
+        | Instruction::Ask(_)
+        | Instruction::Served(_)
         | Instruction::Nice(_) => false,
     }
 }

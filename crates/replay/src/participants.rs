@@ -21,6 +21,18 @@ const KERNEL_THREADS: [&str; 12] = [
     "kauditd",
 ];
 
+/// How a task came to be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It belongs to the command that was recorded.
+    Command,
+    /// It belongs to a server that was there before and was selected.
+    Selected,
+    /// Neither, or unknown.
+    #[default]
+    Other,
+}
+
 /// Attributes of a task in the recording.
 #[derive(Clone, Debug)]
 pub struct Participant {
@@ -36,6 +48,8 @@ pub struct Participant {
     pub parent: Option<TaskId>,
     /// Whether it is part of the judged workload.
     pub judged: bool,
+    /// How it came to be recorded.
+    pub role: Role,
 }
 
 /// The tasks of `recording`, by number. `first_prio` is the first kernel priority seen of each.
@@ -64,9 +78,18 @@ pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Par
             program: *programs.entry(program).or_insert(next),
             parent: entry.parent,
             judged: if members.is_empty() { !is_kernel } else { is_member },
+            role: facts.map_or(Role::Other, |f| role_of(&f.role)),
         });
     }
     found
+}
+
+fn role_of(role: &str) -> Role {
+    match role {
+        "command" => Role::Command,
+        "selected" => Role::Selected,
+        _ => Role::Other,
+    }
 }
 
 fn is_kernel_thread(name: &str) -> bool {

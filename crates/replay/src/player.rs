@@ -3,7 +3,7 @@
 use crate::loop_rounds::RoundState;
 use crate::open_end::GoesOn;
 use crate::program::{Instruction, Op};
-use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Span, Step, StepContext, TaskId};
+use goodness_core::{Behaviour, BehaviourId, Channel, Nice, Span, Step, StepContext, TaskId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,13 +39,15 @@ pub struct Player {
     taken: u32,
     /// The round whose next turn is due, as its channel has released the task.
     takes: Option<u32>,
+    /// Requests that have begun, and when.
+    begun: Vec<(u32, Time)>,
 }
 
 impl Player {
     /// A player at the beginning of `ops`; `cast` is shared by all players of a run.
     #[must_use]
     pub fn new(ops: Arc<[Op]>, cast: Arc<Cast>) -> Player {
-        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None }
+        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None, begun: Vec::new() }
     }
 
     /// Takes the turn whose reply has arrived.
@@ -57,7 +59,7 @@ impl Player {
     }
 
     /// The step of `instruction`; `None` when the next instruction comes at once.
-    fn step(&mut self, instruction: Instruction, task: TaskId) -> Option<Step> {
+    fn step(&mut self, instruction: Instruction, cx: &StepContext) -> Option<Step> {
         Some(match instruction {
             Instruction::Run(span) => Step::Compute(span),
             Instruction::Sleep(span) => Step::Sleep(span),
@@ -74,7 +76,16 @@ impl Player {
             Instruction::BeginTurn(round) | Instruction::RoundEnd(round) => return self.choose(round),
             Instruction::Fork(child) => return self.fork(child),
             Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
-            Instruction::Exit | Instruction::Cut => return self.finish(instruction, task),
+            Instruction::Ask(request) => {
+                self.begun.retain(|(other, _)| *other != request);
+                self.begun.push((request, cx.now));
+                return None;
+            }
+            Instruction::Served(request) => {
+                let at = self.begun.iter().position(|(begun, _)| *begun == request)?;
+                Step::Served(self.begun.swap_remove(at).1)
+            }
+            Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
     }
 
@@ -131,7 +142,7 @@ impl Behaviour for Player {
         loop {
             let instruction = self.ops.get(self.at).map_or(Instruction::Cut, |op| op.instruction());
             self.at += 1;
-            if let Some(step) = self.step(instruction, cx.task) {
+            if let Some(step) = self.step(instruction, cx) {
                 return step;
             }
         }

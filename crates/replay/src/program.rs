@@ -33,6 +33,10 @@ pub enum Instruction {
     Fork(u32),
     /// Change the task's own nice.
     Nice(i8),
+    /// The request of this number begins.
+    Ask(u32),
+    /// The answer to the request of this number is there: report it.
+    Served(u32),
     /// End.
     Exit,
     /// The recording ends here, in the middle of the task's work.
@@ -59,8 +63,15 @@ impl Op {
             Instruction::Answer(turn) => (10, turn.into()),
             Instruction::BeginTurn(round) => (11, round.into()),
             Instruction::RoundEnd(round) => (12, round.into()),
+            Instruction::Ask(request) => (13, request.into()),
+            Instruction::Served(request) => (14, request.into()),
         };
         Op(value.min(LENGTH_MAX) << 4 | tag)
+    }
+
+    /// Whether it marks the beginning or the end of a request.
+    fn is_mark(self) -> bool {
+        matches!(self.instruction(), Instruction::Ask(_) | Instruction::Served(_))
     }
 
     /// Decodes it.
@@ -80,6 +91,8 @@ impl Op {
             10 => Instruction::Answer(value as u32),
             11 => Instruction::BeginTurn(value as u32),
             12 => Instruction::RoundEnd(value as u32),
+            13 => Instruction::Ask(value as u32),
+            14 => Instruction::Served(value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -125,8 +138,10 @@ type Kind = (u64, u64, u64, u32);
 fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
     let (Instruction::Run(span) | Instruction::Sleep(span)) = ops[place].instruction() else { return None };
     let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & 15);
-    let before = tag(place.checked_sub(1).and_then(|p| ops.get(p)));
-    Some((ops[place].0 & 15, before, tag(ops.get(place + 1)), span.0.max(1).ilog2() / 3))
+    // Marks of requests take no time and part nothing.
+    let before = tag(ops[..place].iter().rev().find(|op| !op.is_mark()));
+    let after = tag(ops[place + 1..].iter().find(|op| !op.is_mark()));
+    Some((ops[place].0 & 15, before, after, span.0.max(1).ilog2() / 3))
 }
 
 fn shuffle(ops: &mut [Op], places: &[u32], rng: &mut Rng) {
@@ -158,6 +173,8 @@ mod tests {
             Instruction::Answer(u32::MAX),
             Instruction::BeginTurn(10),
             Instruction::RoundEnd(11),
+            Instruction::Ask(12),
+            Instruction::Served(u32::MAX),
         ];
         for instruction in instructions {
             assert_eq!(Op::new(instruction).instruction(), instruction);

@@ -17,10 +17,12 @@ use super::clock::TickGrid;
 use super::conversations::Conversations;
 use super::draft::Draft;
 use super::history::History;
+use super::marks::Marks;
 use super::participants::Participant;
 use super::priority::{self, Priorities};
 use super::program::{Instruction, Op};
 use super::recovered::{Found, Recovered};
+use super::requests::Requests;
 use super::task_recovery::{Activity, Ending, TaskRecovery};
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
@@ -75,10 +77,14 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
     let ReplayOptions { arrivals, others, ends } = options;
     let grid = TickGrid::find(history);
     let rule = Rule::new(history, grid);
+    let windows = Windows::find(history, &rule);
+    let requests = Requests::find(history, &rule, &windows);
     let mut recovery = Recovery {
         history,
         priorities: Priorities::unseen(history.participants.len()),
-        windows: Windows::find(history, &rule),
+        windows,
+        marks: Marks::new(requests.marks()),
+        requests,
         sent: BTreeMap::new(),
         conversations: Conversations::new(history.participants.len()),
         rule,
@@ -91,8 +97,12 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         waits: Vec::new(),
         unknowns: Unknowns::default(),
     };
-    for record in history.records {
+    for (record, number) in history.records.iter().zip(0..) {
+        recovery.marks.advance(number);
         recovery.see(record);
+        while let Some((who, mark)) = recovery.marks.left() {
+            recovery.push(who, mark, record.at);
+        }
     }
     recovery.finish(grid)
 }
@@ -109,6 +119,8 @@ struct Recovery<'a> {
     priorities: Priorities,
     rule: Rule<'a>,
     windows: Windows,
+    requests: Requests,
+    marks: Marks,
     /// For each sender with a window: messages it may still send, and the channel that counts replies.
     sent: BTreeMap<(TaskId, u32), (u32, u32)>,
     conversations: Conversations,
@@ -160,6 +172,16 @@ impl Recovery<'_> {
         self.on_cpu[cpu.index()] = OnCpu::Known(next);
         if let Some(next) = next {
             self.come(next, cpu, at);
+            while let Some(mark) = self.marks.take(next) {
+                self.recoveries[next.index()].late_marks.push(mark);
+            }
+        }
+    }
+
+    /// Puts the marks of `who` at this record into its programme, after the CPU time up to `at`.
+    fn mark(&mut self, who: TaskId, at: Time) {
+        while let Some(mark) = self.marks.take(who) {
+            self.push(who, mark, at);
         }
     }
 
@@ -221,6 +243,9 @@ impl Recovery<'_> {
         if let Some(message) = self.conversations.acts(who) {
             recovery.push(Instruction::BeginTurn(message));
         }
+        for mark in std::mem::take(&mut recovery.late_marks) {
+            recovery.push(mark);
+        }
         recovery.close_burst();
     }
 
@@ -235,6 +260,7 @@ impl Recovery<'_> {
             Off::Exited => Activity::Gone,
             Off::Sleeping | Off::Uninterruptible => Activity::Blocked(at, off),
         };
+        self.mark(who, at);
         if !off.is_runnable()
             && let Some(channel) = self.recoveries[who.index()].answers_on.take()
         {
@@ -319,6 +345,7 @@ impl Recovery<'_> {
                 }
                 let edge = self.waits.len() as u32;
                 self.waits.push(Span::ZERO);
+                self.mark(by, at);
                 self.push(by, Instruction::Post(edge), at);
                 Ending::Edge(edge)
             }
@@ -435,6 +462,7 @@ impl Recovery<'_> {
             waits: self.waits,
             answers: self.conversations.len(),
             is_over,
+            requests: self.requests,
             unknowns: self.unknowns,
             grid,
             length: self.history.length(),

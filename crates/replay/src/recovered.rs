@@ -6,6 +6,7 @@ use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
 use super::participants::Participant;
 use super::program::{Instruction, Op};
+use super::requests::Requests;
 use super::unknowns::Unknowns;
 use goodness_core::{CpuId, Span, Start, TaskId};
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub struct Recovered {
     pub delays: BTreeMap<u32, Span>,
     /// Whether every task that was recorded on purpose ended before the recording did.
     pub is_over: bool,
+    /// What clients asked of servers.
+    pub requests: Requests,
     /// What could not be known.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, if it was found.
@@ -68,6 +71,8 @@ pub struct Found {
     pub answers: usize,
     /// Whether the work was over before the recording was: nobody goes on then.
     pub is_over: bool,
+    /// What clients asked of servers.
+    pub requests: Requests,
     /// What could not be known.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, where it showed.
@@ -80,7 +85,7 @@ impl Found {
     /// Makes tasks of the drafts: instructions then name tasks and turns by their places in what is handed over.
     #[must_use]
     pub fn finish(self, participants: &[Participant]) -> Recovered {
-        let Found { drafts, waits, answers, is_over, unknowns, grid, length } = self;
+        let Found { drafts, waits, answers, is_over, requests, unknowns, grid, length } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
         let ends = open_ends(&drafts, &going_on, &waits, answers);
         let mut place = vec![None; participants.len()];
@@ -99,7 +104,7 @@ impl Found {
         };
         let tasks = drafts.into_iter().zip(programmes).map(task).collect();
         let (edges, delays) = (waits.len() as u32, ends.delays);
-        Recovered { tasks, edges, rounds, going_on, delays, is_over, unknowns, grid, length }
+        Recovered { tasks, edges, rounds, going_on, delays, is_over, requests, unknowns, grid, length }
     }
 }
 

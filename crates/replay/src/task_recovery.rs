@@ -55,6 +55,8 @@ pub struct TaskRecovery {
     pub ended: Option<Time>,
     /// Number of its instructions when it began to end. A task that it wakes after them waits for its end.
     pub ends_from: usize,
+    /// Marks of requests whose answers woke the task: they stand before what it does next.
+    pub late_marks: Vec<Instruction>,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
 }
@@ -74,6 +76,7 @@ impl TaskRecovery {
             born: begin,
             ended: None,
             ends_from: usize::MAX,
+            late_marks: Vec::new(),
             answers_on: None,
         }
     }

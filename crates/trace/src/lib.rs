@@ -56,6 +56,7 @@ pub use ftrace_write::{FtraceWriter, TaskLabel};
 pub use metadata::{
     Attributes, Command, Cpus, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable, Window,
 };
+pub use observe::Served;
 pub use prev_state::PrevState;
 pub use read::{TraceFacts, load, load_input, read};
 pub use record_consumer::RecordConsumer;

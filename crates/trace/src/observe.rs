@@ -2,7 +2,7 @@
 
 use crate::event::{Context, Record, SchedEvent, Wake};
 use crate::recording::Recording;
-use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
+use goodness_core::{CpuId, Event, Observer, Off, Span, TaskId, Time, WakeSource};
 
 /// State followed for one task.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +11,17 @@ struct Follow {
     awake: bool,
     /// Last CPU, if known.
     cpu: Option<CpuId>,
+}
+
+/// A request that was answered at a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The record.
+    pub record: u32,
+    /// The task that was served.
+    pub task: TaskId,
+    /// Since it asked.
+    pub latency: Span,
 }
 
 impl Recording {
@@ -25,13 +36,22 @@ impl Recording {
     ///
     /// A sleep without a recorded waking ends with the switch alone: no latency is invented.
     pub fn observe(&self, observer: &mut impl Observer) {
+        self.observe_served(&[], observer);
+    }
+
+    /// Passes the recording to `observer`, and after its record each of `served`, which are in order of records.
+    pub fn observe_served(&self, mut served: &[Served], observer: &mut impl Observer) {
         let mut follows = vec![Follow::default(); self.tasks.len()];
         for (task, cpu) in self.running_at_start() {
             follows[task.index()] = Follow { awake: true, cpu: Some(cpu) };
             observer.observe(self.start(), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
         }
-        for record in &self.records {
+        for (record, number) in self.records.iter().zip(0..) {
             convert(record, &mut follows, observer);
+            while let Some((it, rest)) = served.split_first().filter(|(it, _)| it.record == number) {
+                observer.observe(record.at, &Event::Served { task: it.task, latency: it.latency });
+                served = rest;
+            }
         }
     }
 

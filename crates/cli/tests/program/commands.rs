@@ -278,7 +278,7 @@ fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() 
     let here = folder();
     let output = goodness(here.path(), &["verify", "--json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
-    assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(6));
+    assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(8));
     // A negative control: the wrong policy must be rejected.
     let wrong = goodness(here.path(), &["verify", "mixed-cpu", "--recorded-by", "fifo", "--strict"]);
     assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stdout));

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::work::Work;
 use goodness_core::{HORIZON_MAX, Span, Time};
 use goodness_observe::{Measured, Metrics, Subject};
-use goodness_replay::{Figure, History, RecoveredTask, Replay, ReplayOptions, machine_of, recover};
+use goodness_replay::{Figure, History, RecoveredTask, Replay, ReplayOptions, Requests, machine_of, recover};
 use goodness_report::model::{self, Counted, Details, InputKind};
 use goodness_trace::Recording;
 
@@ -33,16 +33,17 @@ pub(crate) fn recover_work(
     let mut warnings = recording.warnings.clone();
     let recorded = Recorded {
         policy: policy_of(recording, &mut warnings)?,
-        measured: measure(recording, &history),
+        measured: measure(recording, &history, &recovered.requests),
         cpus: history.cpus,
         tasks: recovered.tasks.iter().map(recorded_task).collect(),
     };
     let judged = recovered.tasks.iter().filter(|t| t.participant.judged).count();
+    let belonging =
+        format!("{judged} of {} tasks belong to what was recorded; the others compete", recovered.tasks.len());
+    let asked = recovered.requests.counted().into_iter();
+    let asked = asked.map(|(kind, count)| format!("{} asked {} {count} times", kind.client, kind.server));
     let details = Details {
-        workload_notes: vec![format!(
-            "{judged} of {} tasks belong to what was recorded; the others compete",
-            recovered.tasks.len()
-        )],
+        workload_notes: std::iter::once(belonging).chain(asked).collect(),
         machine_notes: machine.figures.iter().map(figure_sentence).collect(),
         warnings,
         repairs: more_than_none(recording.repairs.iter().map(|(kind, n)| (kind.meaning(), n.count))),
@@ -76,7 +77,7 @@ fn figure_sentence(figure: &Figure) -> String {
 }
 
 /// Metrics of the recording itself.
-fn measure(recording: &Recording, history: &History) -> Measured {
+fn measure(recording: &Recording, history: &History, requests: &Requests) -> Measured {
     let subjects: Vec<Subject> = history
         .participants
         .iter()
@@ -88,6 +89,6 @@ fn measure(recording: &Recording, history: &History) -> Measured {
         })
         .collect();
     let mut metrics = Metrics::new(history.cpus, recording.start(), &subjects);
-    recording.observe(&mut metrics);
+    recording.observe_served(&requests.served(history.records), &mut metrics);
     metrics.finish(recording.end().max(Time(1)))
 }

@@ -1,6 +1,7 @@
 //! Recovers workloads from traces of simulations, and replays them.
 
 mod recorder;
+mod requests;
 
 use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start, Step, TaskId, Time, WorkloadSource};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};

@@ -5,7 +5,7 @@ use goodness_core::{
     WorkloadSource,
 };
 use goodness_replay::program::Instruction;
-use goodness_replay::{History, Participant, Recovered};
+use goodness_replay::{History, Participant, Recovered, Role};
 use goodness_trace::{Context, Origin, PrevState, Record, SchedEvent, Wake};
 use goodness_work::script::{Op, Plan, Script, TaskPlan};
 use std::sync::Arc;
@@ -73,6 +73,7 @@ impl Recorder {
             program: i as u32,
             parent: None,
             judged: i.is_multiple_of(2),
+            role: Role::Other,
         };
         let written = Written { cpus, participants: (0..tasks).map(participant).collect(), ..Written::default() };
         Recorder { written, on_cpu: vec![None; cpus], is_network: false }

@@ -1,0 +1,144 @@
+//! Which program is a client of which.
+//!
+//! Two user programs converse if soft-interrupt edges ([`crate::causes`]) go from each to the other, or from a task of
+//! the one whose answers are invisible ([`crate::answers`]). Wakings in task context do not count: a pipeline wakes to
+//! and fro as well, and nobody in it asks. Of the two, the client is, by the first of these that tells:
+//!
+//! 1. the recorded command, where the other is a server that was selected for the recording;
+//! 2. the one with an event loop whose answers are invisible;
+//! 3. the one that began during the recording, where the other did not;
+//! 4. the one that spoke first.
+//!
+//! A server that asks another one does so for its own clients: what it asks is part of their requests, and no request.
+
+use super::Kind;
+use crate::answers::Windows;
+use crate::causes::{Cause, Kinds, RECURRING, Rule};
+use crate::history::History;
+use crate::participants::{Participant, Role};
+use goodness_core::TaskId;
+use goodness_trace::Context;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Traffic between two programs, of which the first has the smaller number.
+#[derive(Clone, Copy, Debug)]
+struct Traffic {
+    from_first: u32,
+    from_second: u32,
+    first_spoke_first: bool,
+}
+
+/// The clients and their servers, by program.
+#[derive(Debug)]
+pub struct Clients(BTreeMap<(u32, u32), u32>);
+
+impl Clients {
+    /// Finds them.
+    #[must_use]
+    pub fn find(history: &History, rule: &Rule, windows: &Windows) -> Clients {
+        let program = |task: TaskId| history.participant(task).program;
+        let mut traffic = BTreeMap::<(u32, u32), Traffic>::new();
+        let mut held = BTreeSet::new();
+        for (by, task) in messages(history, rule) {
+            let (from, to) = (program(by), program(task));
+            let is_first = from < to;
+            let new = Traffic { from_first: 0, from_second: 0, first_spoke_first: is_first };
+            let it = traffic.entry((from.min(to), from.max(to))).or_insert(new);
+            *(if is_first { &mut it.from_first } else { &mut it.from_second }) += 1;
+            if windows.of(by, to).is_some() {
+                held.insert((from, to));
+            }
+        }
+        let facts = Facts { programs: facts_of(history), held };
+        let pairs: BTreeSet<(u32, u32)> = traffic.into_iter().filter_map(|(pair, it)| facts.client(pair, it)).collect();
+        let is_server = |program: u32| pairs.iter().any(|(_, server)| *server == program);
+        let outermost = pairs.iter().filter(|(client, _)| !is_server(*client));
+        Clients(outermost.zip(0..).map(|(pair, kind)| (*pair, kind)).collect())
+    }
+
+    /// The kind of requests from the one program to the other, if there are any.
+    #[must_use]
+    pub fn kind(&self, client: u32, server: u32) -> Option<u32> {
+        self.0.get(&(client, server)).copied()
+    }
+
+    /// Number of kinds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether nobody asks anybody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The kinds by name.
+    #[must_use]
+    pub fn kinds(&self, history: &History) -> Vec<Kind> {
+        let name = |program: u32| {
+            let first = history.participants.iter().find(|it| it.program == program);
+            first.map_or_else(String::new, |it| it.name.clone())
+        };
+        self.0.keys().map(|(client, server)| Kind { client: name(*client), server: name(*server) }).collect()
+    }
+}
+
+/// The soft-interrupt edges between tasks of different programs: who woke, and who was woken.
+fn messages<'a>(history: &'a History, rule: &'a Rule) -> impl Iterator<Item = (TaskId, TaskId)> + 'a {
+    history.records.iter().filter_map(|record| {
+        let wake = history.waking(record).filter(|wake| wake.context == Context::SoftIrq)?;
+        let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default()) else { return None };
+        (history.participant(by).program != history.participant(wake.task).program).then_some((by, wake.task))
+    })
+}
+
+/// What is known of a program.
+#[derive(Clone, Copy, Debug, Default)]
+struct Program {
+    role: Role,
+    /// Whether one of its tasks was there before the recording.
+    is_old: bool,
+}
+
+/// What tells clients from servers.
+struct Facts {
+    programs: BTreeMap<u32, Program>,
+    /// Programs with an event loop that the answers of another do not wake.
+    held: BTreeSet<(u32, u32)>,
+}
+
+fn facts_of(history: &History) -> BTreeMap<u32, Program> {
+    let mut programs = BTreeMap::<u32, Program>::new();
+    for Participant { program, role, parent, .. } in &history.participants {
+        let it = programs.entry(*program).or_default();
+        it.is_old |= parent.is_none();
+        if *role != Role::Other {
+            it.role = *role;
+        }
+    }
+    programs
+}
+
+impl Facts {
+    /// Client and server of two programs with this traffic, if they converse.
+    fn client(&self, (first, second): (u32, u32), traffic: Traffic) -> Option<(u32, u32)> {
+        let is_held = |from, to| self.held.contains(&(from, to));
+        let held = (is_held(first, second), is_held(second, first));
+        if traffic.from_first.min(traffic.from_second) < RECURRING && held == (false, false) {
+            return None;
+        }
+        let (one, other) = (self.programs[&first], self.programs[&second]);
+        let first_asks = match ((one.role, other.role), held, (one.is_old, other.is_old)) {
+            ((Role::Command, Role::Selected), _, _) => true,
+            ((Role::Selected, Role::Command), _, _) => false,
+            (_, (true, false), _) => true,
+            (_, (false, true), _) => false,
+            (_, _, (false, true)) => true,
+            (_, _, (true, false)) => false,
+            _ => traffic.first_spoke_first,
+        };
+        Some(if first_asks { (first, second) } else { (second, first) })
+    }
+}

@@ -1,0 +1,132 @@
+//! Requests in written recordings, and in their replays.
+
+use super::recorder::{Recorder, Written, run, switch, wakeup, waking};
+use goodness_core::{CpuId, Event, Machine, Observer, Off, Span, TaskId, Time};
+use goodness_policies::{eevdf::Eevdf, fifo::Fifo};
+use goodness_replay::{Replay, ReplayOptions, Requests, Role, recover};
+use goodness_trace::Context;
+
+/// A recording of one CPU, written event by event. Task 0 is a program, the others are another.
+struct Script {
+    written: Written,
+    at: Time,
+}
+
+impl Script {
+    fn new(tasks: usize) -> Script {
+        let mut written = Recorder::new(1, tasks).of_network().written;
+        written.participants.iter_mut().for_each(|it| it.judged = true);
+        Script { written, at: Time::ZERO }
+    }
+
+    fn after_us(&mut self, us: u64) -> &mut Script {
+        self.at += Span::from_us(us);
+        self
+    }
+
+    fn wakes(&mut self, from: u32, to: u32, context: Context) -> &mut Script {
+        self.written.say(self.at, CpuId(0), waking(to, Some(from), context));
+        self.written.say(self.at, CpuId(0), wakeup(to));
+        self
+    }
+
+    fn switches(&mut self, from: u32, off: Off, to: u32) -> &mut Script {
+        self.written.say(self.at, CpuId(0), switch(Some(TaskId(from)), off, Some(TaskId(to))));
+        self
+    }
+
+    /// Client 0 asks server 1, which answers 45 µs later and wakes it; it runs 50 µs after it asked.
+    fn asks(&mut self, context: Context) {
+        self.after_us(10).wakes(0, 1, context);
+        self.after_us(5).switches(0, Off::Sleeping, 1);
+        self.after_us(40).wakes(1, 0, context);
+        self.after_us(5).switches(1, Off::Sleeping, 0);
+    }
+
+    fn requests(&self) -> Requests {
+        recover(&self.written.history(), ReplayOptions::default()).requests
+    }
+
+    fn latencies_us(&self) -> Vec<u64> {
+        self.requests().served(&self.written.records).iter().map(|it| it.latency.0 / 1000).collect()
+    }
+}
+
+/// Latencies that a run reports.
+#[derive(Default)]
+struct Reported(Vec<Span>);
+
+impl Observer for Reported {
+    fn observe(&mut self, _: Time, event: &Event) {
+        if let Event::Served { latency, .. } = event {
+            self.0.push(*latency);
+        }
+    }
+}
+
+fn ten_requests(context: Context) -> Script {
+    let mut script = Script::new(2);
+    (0..10).for_each(|_| script.asks(context));
+    script
+}
+
+#[test]
+fn a_request_lasts_from_the_message_until_the_client_runs_again() {
+    assert_eq!(ten_requests(Context::SoftIrq).latencies_us(), [50; 10]);
+}
+
+#[test]
+fn a_recording_without_conversations_has_no_requests() {
+    assert_eq!(ten_requests(Context::Task).requests().all, [], "a pipeline wakes to and fro as well");
+    assert_eq!(ten_requests(Context::HardIrq).requests().all, []);
+    let mut own = ten_requests(Context::SoftIrq);
+    own.written.participants.iter_mut().for_each(|it| it.program = 0);
+    assert_eq!(own.requests().all, [], "threads of one program");
+    let mut others = ten_requests(Context::SoftIrq);
+    others.written.participants[0].judged = false;
+    assert_eq!(others.requests().all, [], "a client that is not judged");
+}
+
+#[test]
+fn who_was_recorded_by_command_is_the_client_of_a_server_that_was_there_before() {
+    let mut script = ten_requests(Context::SoftIrq);
+    script.written.participants[0].role = Role::Selected;
+    script.written.participants[1].role = Role::Command;
+    let requests = script.requests();
+    assert_eq!(requests.kinds[0].client, "t1");
+    assert_eq!(requests.all.len(), 9, "the tenth message of task 1 has no answer");
+    script.written.participants[0].role = Role::Command;
+    script.written.participants[1].role = Role::Selected;
+    assert_eq!(script.requests().kinds[0].client, "t0");
+}
+
+#[test]
+fn a_message_to_a_busy_server_begins_its_request_when_the_client_goes_to_sleep() {
+    let mut script = ten_requests(Context::SoftIrq);
+    // Another client's message wakes the server; that of client 0 finds it awake.
+    script.written.participants.push(Recorder::new(1, 3).of_network().written.participants[2].clone());
+    script.written.participants[2].program = 0;
+    script.written.participants[2].judged = true;
+    script.after_us(5).wakes(0, 2, Context::Task).switches(0, Off::Preempted, 2);
+    script.after_us(10).wakes(2, 1, Context::SoftIrq).switches(2, Off::Sleeping, 0);
+    script.after_us(7).switches(0, Off::Sleeping, 1);
+    script.after_us(30).wakes(1, 2, Context::SoftIrq);
+    script.after_us(30).wakes(1, 0, Context::SoftIrq);
+    script.after_us(1).switches(1, Off::Sleeping, 2);
+    script.after_us(1).switches(2, Off::Sleeping, 0);
+    assert_eq!(script.latencies_us()[10..], [68, 62], "those of client 2 and client 0");
+}
+
+#[test]
+fn a_replay_reports_the_requests_of_its_recording() {
+    let mut script = ten_requests(Context::SoftIrq);
+    script.after_us(10).switches(0, Off::Exited, 1);
+    let recovered = recover(&script.written.history(), ReplayOptions::default());
+    let machine = Machine::flat(1, 1000).expect("a machine");
+    let replay = Replay::new("written", recovered);
+    let (mut fifo, mut eevdf) = (Reported::default(), Reported::default());
+    run::<Fifo>(&machine, &replay, 0, &mut fifo);
+    run::<Eevdf>(&machine, &replay, 1, &mut eevdf);
+    assert_eq!(fifo.0, [Span::from_us(50); 10]);
+    assert_eq!(eevdf.0.len(), 10);
+}
