@@ -29,7 +29,7 @@ pub trait Source {
 pub struct Arrival {
     /// To which volume.
     pub volume: VolumeId,
-    /// Whether the submitter waits for them, so that plugged queues run at once.
+    /// True if the submitter waits for them, so that plugged queues run at once.
     pub waits: bool,
 }
 

@@ -111,7 +111,7 @@ impl Queue {
         may.then_some((first, second))
     }
 
-    /// Whether `request` may hold `other`, with this many segments, by size and priority.
+    /// True if `request` may hold `other`, with this many segments, by size and priority.
     #[inline]
     fn fits(&self, request: &Request, other: &Io, segments: u16) -> bool {
         request.segments + segments <= self.segments_max

@@ -53,7 +53,7 @@ impl Tags {
         HwQueue(queue as u16)
     }
 
-    /// Whether `queue` has a free tag.
+    /// True if `queue` has a free tag.
     #[inline]
     pub fn is_free(&self, queue: HwQueue) -> bool {
         self.in_flight[queue.index()] < self.each

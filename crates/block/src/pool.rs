@@ -109,7 +109,7 @@ impl Pool {
         }
     }
 
-    /// Whether a sleeper for `share` is woken: it then batches.
+    /// True if a sleeper for `share` is woken: it then batches.
     pub fn wakes(&self, share: usize) -> bool {
         self.layer == Layer::Legacy && self.used[share] < self.limit
     }

@@ -202,7 +202,7 @@ impl Storage {
         (0..pieces.len()).min_by_key(|place| cost(&pieces[*place])).expect("a mirror has disks")
     }
 
-    /// The disks get their batches.
+    /// Sends the collected batches to the disks.
     fn send(&mut self, now: Time, out: &mut Out) {
         for disk in 0..self.disks.len() {
             if self.desk.batches[disk].is_empty() {

@@ -16,7 +16,7 @@ pub struct InputOptions {
     /// Accept rt-app keys that are not honoured, and name them in the report.
     #[arg(long)]
     pub lenient: bool,
-    /// Replay of wake-ups from outside a recording.
+    /// Times of wake-ups that came from outside the recorded tasks.
     #[arg(long, value_enum, default_value_t = ArrivalsChoice::Delays)]
     pub arrivals: ArrivalsChoice,
     /// Behaviour of the tasks of a recording after their recorded work.

@@ -66,7 +66,7 @@ impl Outputs {
     }
 }
 
-/// Whether `--json` names standard output.
+/// True if `--json` names standard output.
 pub fn is_stdout(json: &Option<PathBuf>) -> bool {
     json.as_deref().is_some_and(|path| path.as_os_str() == "-")
 }

@@ -15,7 +15,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// For the opening of `path`; `-` is standard input. Ordinary files are always there, so they need none.
+    /// Reports if opening `path` takes long; `-` is standard input. Ordinary files never do.
     pub fn with(path: &str) -> Patience {
         let Some(sentence) = sentence(path) else { return Patience { _alive: None } };
         let (alive, ended) = channel::<()>();

@@ -16,7 +16,7 @@ const GOODNESS: &str = "/bin/goodness";
 /// Bytes of the file behind a device.
 const BYTES: u64 = 64 << 20;
 
-/// Whether this is a guest; prints a message if not.
+/// True if this is a guest; prints a message if not.
 fn is_guest() -> bool {
     let is_guest = Path::new("/dev/ublk-control").exists()
         && fs::read_to_string("/init").is_ok_and(|init| init.contains("GUEST-BEGINS"));

@@ -12,7 +12,7 @@ pub struct DeviceFacts {
     pub depth: u32,
     /// Hardware queues.
     pub queues: u16,
-    /// True if seeking costs.
+    /// True if seeks take time, as on a rotating disk.
     pub rotational: bool,
     /// Largest transfer of one command, in sectors.
     pub sectors_max: u32,

@@ -327,7 +327,7 @@ impl RequestTable {
         self.slots.len() - self.free.len()
     }
 
-    /// True if there are none.
+    /// True without any request.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -366,7 +366,7 @@ pub struct QueueFacts {
     pub queues: u16,
     /// CPUs that submit; each has a software queue.
     pub cpus: u16,
-    /// True if seeking costs.
+    /// True if seeks take time, as on a rotating disk.
     pub rotational: bool,
     /// Capacity in sectors.
     pub sectors: u64,

@@ -182,7 +182,7 @@ pub struct Task {
 struct Standing {
     cpu: CpuId,
     state: State,
-    /// Whether it may run on every CPU.
+    /// True if it may run on every CPU.
     anywhere: bool,
 }
 

@@ -46,7 +46,7 @@ pub struct Flash {
     settings: Settings,
     facts: DeviceFacts,
     geometry: Geometry,
-    /// By request.
+    /// Commands in the drive, indexed by request.
     commands: Vec<Command>,
     controller: Controller,
     mapping: Mapping,

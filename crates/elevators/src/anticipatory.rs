@@ -185,7 +185,7 @@ impl Anticipatory {
         self.change_batch(cx, reads, writes)
     }
 
-    /// Whether to wait rather than dispatch `next`.
+    /// True to wait rather than dispatch `next`.
     fn waits(&mut self, cx: &IoContext, next: Option<RequestId>) -> bool {
         let candidate = next.map(|next| (&cx.requests[next], true));
         self.anticipation.waits_rather_than(jiffies(cx), self.kinds[SYNC].head, candidate)

@@ -76,7 +76,7 @@ impl Level {
         self.ahead[direction] = self.sorted[direction].first_from(sectors, sector);
     }
 
-    /// Whether the cached next request equals the result of a search.
+    /// True if the cached next request equals the result of a search.
     fn is_sound(&self, sectors: &Sectors) -> bool {
         [READ, WRITE].iter().all(|d| self.ahead[*d] == self.sorted[*d].first_from(sectors, self.latest[*d]))
     }

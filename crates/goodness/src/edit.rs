@@ -65,7 +65,7 @@ impl Edit {
 }
 
 impl Edit {
-    /// Whether both set the same: left of the `=` they read alike.
+    /// True if both set the same: left of the `=` they read alike.
     pub(crate) fn sets_as(&self, other: &Edit) -> bool {
         let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);
         set(self) == set(other)
@@ -204,12 +204,12 @@ fn move_to(task: &mut Task, before: usize, cpus: usize) {
     task.first_cpu = CpuId(task.first_cpu.0 % cpus as u32);
 }
 
-/// Whether `whom`, a thread id or a name with `*` for anything, means the task.
+/// True if `whom`, a thread id or a name with `*` for anything, means the task.
 fn is_meant(whom: &str, spec: &TaskSpec, id: u64) -> bool {
     whom.parse() == Ok(id) || matches(whom, &spec.name)
 }
 
-/// Whether `name` has the form `pattern`, in which `*` matches any text.
+/// True if `name` has the form `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -47,7 +47,7 @@ pub struct Plan<'a> {
     pub first: u32,
     /// The schedules to keep of the first replication of each contender.
     pub timelines: Timelines,
-    /// Whether the real time that simulating takes is measured: the one result that is not the same every time.
+    /// True if the real time that simulating takes is measured: the one result that is not the same every time.
     pub timing: bool,
     /// Accepts runs in which all tasks wait at the end, whatever the workload states. Servers that get a fixed number
     /// of requests end like this.
@@ -59,7 +59,7 @@ pub struct Plan<'a> {
 pub struct Timelines {
     /// Slices of each schedule; 0 for no schedules.
     pub slices: usize,
-    /// Whether they carry queue lengths.
+    /// True if they carry queue lengths.
     pub with_queues: bool,
 }
 

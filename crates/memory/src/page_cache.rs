@@ -96,7 +96,7 @@ fn key(file: FileId, page: u32) -> u64 {
 pub struct Synced {
     /// Transfers to wait for.
     pub waits: u32,
-    /// Whether to call again when they are done.
+    /// True to call again when they are done.
     pub again: bool,
 }
 
@@ -161,7 +161,7 @@ impl PageCache {
         self.dirty.len() as u32 + self.writing
     }
 
-    /// Whether writers must wait.
+    /// True if writers must wait.
     #[must_use]
     pub fn is_throttling(&self) -> bool {
         self.unclean() > self.limits.dirty

@@ -38,19 +38,19 @@ impl Writer {
         self.user == 0
     }
 
-    /// Whether only this user and root can create names in a folder of this owner and mode.
+    /// True if only this user and root can create names in a folder of this owner and mode.
     fn alone(self, owner: u32, mode: u32) -> bool {
         (owner == self.user || owner == 0) && mode & WRITABLE_BY_OTHERS == 0
     }
 
-    /// Whether a link of user `owner` may be an attack, in a folder owned by `folder.0` with mode `folder.1`. As in the
+    /// True if a link of user `owner` may be an attack, in a folder owned by `folder.0` with mode `folder.1`. As in the
     /// kernel, another user's link in a shared folder without sticky bit is followed, unless we are root.
     fn distrusts_link(self, owner: u32, folder: (u32, u32)) -> bool {
         let is_trusted = owner == self.user || owner == 0;
         !is_trusted && !self.alone(folder.0, folder.1) && (self.is_root() || folder.1 & STICKY != 0)
     }
 
-    /// Whether a file of user `owner` may have been planted there for root to fill.
+    /// True if a file of user `owner` may have been planted there for root to fill.
     fn distrusts_file(self, owner: u32, folder: (u32, u32)) -> bool {
         let is_trusted = owner == self.user || self.caller.is_some_and(|caller| caller.0 == owner);
         self.is_root() && !is_trusted && !self.alone(folder.0, folder.1)

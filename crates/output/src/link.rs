@@ -35,7 +35,7 @@ pub fn target(path: &Path) -> Result<PathBuf, String> {
     Ok(fs::canonicalize(&at).unwrap_or(at))
 }
 
-/// Whether the path is a special file: a device, a pipe, a socket.
+/// True if the path is a special file: a device, a pipe, a socket.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())

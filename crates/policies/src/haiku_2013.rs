@@ -379,7 +379,7 @@ impl Haiku2013 {
         allowed.min_by_key(|cpu| self.running[cpu.index()])
     }
 
-    /// Whether a woken thread returns to its core.
+    /// True if a woken thread returns to its core.
     fn stays(&self, cx: &Context, task: TaskId, home: u32) -> bool {
         let Some(since) = self.threads[task].slept_at else { return false };
         let load = self.cores[home as usize].load();

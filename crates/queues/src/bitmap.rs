@@ -23,7 +23,7 @@ impl<const WORDS: usize> Bitmap<WORDS> {
         self.0[bit / 64] &= !(1 << (bit % 64));
     }
 
-    /// Whether `bit` is in the set.
+    /// True if `bit` is in the set.
     #[inline]
     #[must_use]
     pub fn contains(&self, bit: usize) -> bool {
@@ -50,7 +50,7 @@ impl<const WORDS: usize> Bitmap<WORDS> {
         words.find(|(_, w)| **w != 0).map(|(i, w)| i * 64 + w.trailing_zeros() as usize)
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|w| *w == 0)

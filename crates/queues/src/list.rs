@@ -57,7 +57,7 @@ impl List {
         self.len as usize
     }
 
-    /// Whether the list has no item.
+    /// True if the list has no item.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -150,7 +150,7 @@ impl Sorted {
         self.len as usize
     }
 
-    /// Whether the order is empty.
+    /// True if the order is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

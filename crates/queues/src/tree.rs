@@ -161,7 +161,7 @@ impl Tree {
         self.len as usize
     }
 
-    /// Whether the tree has no item.
+    /// True if the tree has no item.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -45,7 +45,7 @@ impl Hierarchies {
         found
     }
 
-    /// Whether the cpu controller is enabled for groups of version 2 already.
+    /// True if the cpu controller is enabled for groups of version 2 already.
     #[must_use]
     pub fn unified_has_cpu(&self) -> bool {
         self.unified.as_deref().is_some_and(|root| lists(&root.join("cgroup.subtree_control"), "cpu"))

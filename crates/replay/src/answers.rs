@@ -87,7 +87,7 @@ impl Windows {
         self.0.len()
     }
 
-    /// Whether the list is empty.
+    /// True if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -121,7 +121,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Whether the cause must be inferred: in soft interrupts, and in traces without flags, which do not distinguish
+/// True if the cause must be inferred: in soft interrupts, and in traces without flags, which do not distinguish
 /// interrupts from tasks.
 pub(crate) fn is_soft(context: Context) -> bool {
     matches!(context, Context::SoftIrq | Context::Unknown)

@@ -100,7 +100,7 @@ impl Conversations {
         self.answers as usize
     }
 
-    /// Whether there are no conversations.
+    /// True if there are no conversations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.answers == 0

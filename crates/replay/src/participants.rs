@@ -46,7 +46,7 @@ pub struct Participant {
     pub program: u32,
     /// Parent, if the recording contains the fork.
     pub parent: Option<TaskId>,
-    /// Whether it is part of the judged workload.
+    /// True if it is part of the judged workload.
     pub judged: bool,
     /// How it came to be recorded.
     pub role: Role,

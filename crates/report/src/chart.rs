@@ -11,7 +11,7 @@ pub struct Chart {
     pub x: String,
     /// Meaning and unit of y.
     pub y: String,
-    /// Whether x doubles from one grid line to the next.
+    /// True if x doubles from one grid line to the next.
     pub doubling: bool,
     /// Lines of the chart.
     pub lines: Vec<Line>,
@@ -22,7 +22,7 @@ pub struct Chart {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// Whether the points are published values rather than simulated ones.
+    /// True if the points are published values rather than simulated ones.
     pub published: bool,
     /// Its points by ascending x.
     pub points: Vec<Point>,

@@ -407,13 +407,13 @@ impl FidelityMetric {
         Some(self.error.is_some_and(|error| error <= promised))
     }
 
-    /// Whether the metric misses its promised bound.
+    /// True if the metric misses its promised bound.
     #[must_use]
     pub fn misses_promise(&self) -> bool {
         self.keeps_promise() == Some(false)
     }
 
-    /// Whether a bound is promised for a metric the recording does not contain.
+    /// True if a bound is promised for a metric the recording does not contain.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.tolerance.is_some() && self.keeps_promise().is_none()

@@ -50,7 +50,7 @@ impl Report {
         self.policies.iter().any(|p| p.metric(metric).is_some_and(|m| m.value.is_some()))
     }
 
-    /// Whether some policy's verdict in the metric that ranks is open, or cannot be trusted.
+    /// True if some policy's verdict in the metric that ranks is open, or cannot be trusted.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         if self.trust.as_ref().is_some_and(Trust::is_untrusted) {

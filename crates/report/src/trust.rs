@@ -19,7 +19,7 @@ impl Trust {
         Some(Trust { verdict, because })
     }
 
-    /// Whether the verdicts must not be relied on.
+    /// True if the verdicts must not be relied on.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         self.verdict == TrustVerdict::Untrusted

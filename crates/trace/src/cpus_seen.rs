@@ -3,7 +3,7 @@
 /// Facts about one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// Whether a line was written on it.
+    /// True if a line was written on it.
     wrote: bool,
     /// Wake-ups and migrations that name it.
     named: u64,

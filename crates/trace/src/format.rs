@@ -14,7 +14,7 @@ pub struct Format {
     pub reads: &'static str,
     /// Instructions to record it.
     pub how_to_record: &'static str,
-    /// Whether a line shows that the text is in this format.
+    /// True if a line shows that the text is in this format.
     pub(crate) recognises: fn(&[u8]) -> bool,
     /// Reads one line. Header lines go to the metadata.
     pub(crate) line: fn(&[u8], &mut Metadata) -> Parsed,

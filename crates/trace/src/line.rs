@@ -43,7 +43,7 @@ pub(crate) struct EventLine {
     /// Name of `current`; may be stale.
     pub comm: Comm,
     pub context: Context,
-    /// Whether the CPU was about to switch.
+    /// True if the CPU was about to switch.
     pub resched: bool,
     pub content: Content,
 }

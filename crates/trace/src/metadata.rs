@@ -26,7 +26,7 @@ pub struct Metadata {
     pub entries_in_buffer: Option<u64>,
     /// Entries ever written to the ring buffer according to ftrace.
     pub entries_written: Option<u64>,
-    /// Whether lines carry the flags column, which separates interrupts from tasks.
+    /// True if lines carry the flags column, which separates interrupts from tasks.
     pub has_flags: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Header {
     /// Reason recording stopped.
     #[serde(deserialize_with = "lenient")]
     pub stopped_by: String,
-    /// Whether names of tasks outside the recorded command were replaced.
+    /// True if names of tasks outside the recorded command were replaced.
     #[serde(deserialize_with = "lenient")]
     pub anonymized: bool,
     /// The recorded command.

@@ -36,7 +36,7 @@ fn recognises(line: &[u8]) -> bool {
         || prefix(line).is_ok_and(|found| subsystem_first(without_period(found.event)))
 }
 
-/// Whether the text starts with `subsystem:name:`.
+/// True if the text starts with `subsystem:name:`.
 fn subsystem_first(event: &[u8]) -> bool {
     let mut parts = event.splitn(3, |b| *b == b':');
     let is_word = |w: Option<&[u8]>| {

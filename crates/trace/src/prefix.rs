@@ -15,7 +15,7 @@ pub(crate) struct Prefix<'a> {
     pub cpu: u32,
     pub at: u64,
     pub context: Context,
-    /// Whether the CPU was about to switch.
+    /// True if the CPU was about to switch.
     pub resched: bool,
     /// The event's name and fields.
     pub event: &'a [u8],

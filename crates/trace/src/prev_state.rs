@@ -72,19 +72,19 @@ impl PrevState {
         state
     }
 
-    /// Whether this set contains every letter of `other`.
+    /// True if this set contains every letter of `other`.
     #[must_use]
     pub const fn has(self, other: PrevState) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the task is still runnable: `R`, `R+`, or preempted in another state.
+    /// True if the task is still runnable: `R`, `R+`, or preempted in another state.
     #[must_use]
     pub const fn is_runnable(self) -> bool {
         self.0 == 0 || self.has(PrevState::PREEMPTED)
     }
 
-    /// Whether the task has ended.
+    /// True if the task has ended.
     #[must_use]
     pub const fn is_dead(self) -> bool {
         !self.is_runnable() && (self.has(PrevState::DEAD) || self.has(PrevState::ZOMBIE))

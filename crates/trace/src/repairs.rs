@@ -179,7 +179,7 @@ impl Repairs {
         Repair::ALL.into_iter().zip(self.0).filter(|(_, count)| count.count > 0)
     }
 
-    /// Whether nothing had to be repaired.
+    /// True if nothing had to be repaired.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()

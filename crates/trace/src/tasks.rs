@@ -39,7 +39,7 @@ impl Comm {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// Whether the name is unknown.
+    /// True if the name is unknown.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0[0] == 0
@@ -69,7 +69,7 @@ pub struct Entry {
     pub comm: Comm,
     /// Parent, if the trace contains the fork and the parent is not the idle task.
     pub parent: Option<TaskId>,
-    /// Whether the trace shows its fork or its first wake-up.
+    /// True if the trace shows its fork or its first wake-up.
     pub born: bool,
     /// Time of its first appearance.
     pub first_seen: Time,
@@ -95,7 +95,7 @@ impl Tasks {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -67,7 +67,7 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
     }
 }
 
-/// Whether a line is a remark between events.
+/// True if a line is a remark between events.
 fn is_remark(line: &[u8]) -> bool {
     recognises(line)
         || line.trim_ascii().is_empty()

@@ -83,7 +83,7 @@ impl Script {
         })
     }
 
-    /// Whether it loops forever without using time.
+    /// True if it loops forever without using time.
     fn spins(&self) -> bool {
         self.rounds().any(|(body, times)| times > ROUNDS && body.iter().all(takes_no_time))
     }
@@ -100,7 +100,7 @@ impl Script {
     }
 }
 
-/// Whether the instruction takes no time on any machine under any policy.
+/// True if the instruction takes no time on any machine under any policy.
 fn takes_no_time(op: &Op) -> bool {
     match op {
         Op::Do(Step::Compute(span) | Step::Sleep(span)) | Op::Spin(span) => *span == Span::ZERO,

@@ -123,7 +123,7 @@ impl Flash {
         if upper { self.settings.read_upper } else { self.settings.read }
     }
 
-    /// Whether the pages of a row are of the slower kind.
+    /// True if the pages of a row are of the slower kind.
     pub(super) fn is_upper(&self, row: u32) -> bool {
         row % self.geometry.rows_per_block % 2 == 1
     }

@@ -52,12 +52,12 @@ impl Blocks {
         self.free[lun as usize].len()
     }
 
-    /// Whether collection is forced: the blocks that are free are kept for it.
+    /// True if collection is forced: the blocks that are free are kept for it.
     pub fn is_short(&self, lun: u32) -> bool {
         self.free(lun) <= self.forced
     }
 
-    /// Whether the LUN has a row for the host.
+    /// True if the LUN has a row for the host.
     pub fn has_row(&self, lun: u32) -> bool {
         self.host[lun as usize].block != NONE || !self.is_short(lun)
     }

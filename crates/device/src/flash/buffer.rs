@@ -84,7 +84,7 @@ impl Buffer {
         self.waiting.len()
     }
 
-    /// Whether some command waits for a unit that waits for flash.
+    /// True if some command waits for a unit that waits for flash.
     pub fn is_awaited(&self) -> bool {
         self.awaited > 0
     }
@@ -125,7 +125,7 @@ impl Buffer {
         self.fillings
     }
 
-    /// Whether all fillings up to this number are in flash.
+    /// True if all fillings up to this number are in flash.
     pub fn is_durable(&self, filling: u64) -> bool {
         self.filled.front().is_none_or(|slot| self.slots[slot as usize].filled > filling)
     }

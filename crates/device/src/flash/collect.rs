@@ -42,7 +42,7 @@ impl Wear {
 }
 
 impl Flash {
-    /// Whether the LUN has a block to collect and must: its free blocks are the last.
+    /// True if the LUN has a block to collect and must: its free blocks are the last.
     pub(super) fn must_collect(&mut self, lun: u32) -> bool {
         self.blocks.is_short(lun) && self.has_victim(lun, Search::Forced)
     }
@@ -62,7 +62,7 @@ impl Flash {
         }
     }
 
-    /// Whether a block is being collected, or one can be.
+    /// True if a block is being collected, or one can be.
     fn has_victim(&mut self, lun: u32, search: Search) -> bool {
         if self.luns[lun as usize].collection.victim != NONE {
             return true;

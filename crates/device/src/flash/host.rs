@@ -65,7 +65,7 @@ impl Controller {
         }
     }
 
-    /// Whether some flush waits.
+    /// True if some flush waits.
     pub fn is_flushing(&self) -> bool {
         !self.flushes.is_empty()
     }

@@ -107,7 +107,7 @@ pub(crate) struct Lun {
     /// Number of the valid end event. End events of interrupted operations carry older numbers.
     pub generation: u32,
     suspended: Option<(Work, Span)>,
-    /// Host operations that went before something that waits longer.
+    /// Number of host operations that overtook one that has waited longer.
     overtaken: u32,
     pub collection: Collection,
 }
@@ -137,12 +137,12 @@ impl Lun {
         list.push_back(&mut ops.links, id);
     }
 
-    /// Whether the host wants something of it.
+    /// True if host operations wait or are suspended.
     pub fn has_host_work(&self) -> bool {
         !self.reads.is_empty() || !self.programs.is_empty() || self.suspended.is_some()
     }
 
-    /// Whether waiting reads should interrupt its operation.
+    /// True if waiting reads should interrupt its operation.
     pub fn wants_suspend(&self) -> bool {
         !self.reads.is_empty() && self.suspended.is_none() && self.overtaken < OVERTAKE_MAX
     }

@@ -136,7 +136,7 @@ impl Mapping {
         self.valid[block as usize]
     }
 
-    /// Whether a search for a block to collect can succeed.
+    /// True if a search for a block to collect can succeed.
     pub fn is_worth_searching(&self, lun: u32, search: Search) -> bool {
         self.stale[lun as usize][search as usize] > 0
     }

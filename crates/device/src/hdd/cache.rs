@@ -33,7 +33,7 @@ pub struct Dirty {
     pub arm: Arm,
     /// Angle of its first sector.
     pub angle: u64,
-    /// Whether it is being written.
+    /// True if it is being written.
     pub under_way: bool,
 }
 

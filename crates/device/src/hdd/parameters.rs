@@ -50,7 +50,7 @@ pub struct Parameters {
     pub curve: Curve,
     /// Time to select another head.
     pub head_switch: Span,
-    /// Time more before a write, whenever arm or head changed.
+    /// Additional time before a write if the arm moved or the head changed.
     pub write_settle: Span,
     /// Time of a sector on the bus.
     pub bus: Span,
@@ -68,17 +68,17 @@ pub struct Parameters {
     pub segment_sectors: u32,
     /// Extent of read-ahead.
     pub read_ahead: ReadAhead,
-    /// Whether it keeps sectors that pass before the request on its track.
+    /// True if it keeps sectors that pass before the request on its track.
     pub free_blocks: bool,
-    /// Whether an access starts at any sector of the request (zero-latency access).
+    /// True if an access starts at any sector of the request (zero-latency access).
     pub zero_latency: bool,
     /// Counts a read as a hit if its first sector is the next to pass, so that sequential reading does not stop.
     pub near_hits: bool,
     /// Write extents that may wait in the buffer after completion; 0: every write waits for the media.
     pub write_extents: u32,
-    /// Whether reads are served from written data.
+    /// True if reads are served from written data.
     pub hits_on_writes: bool,
-    /// Whether the arm may leave for the next command during the last bus transfer.
+    /// True if the arm may leave for the next command during the last bus transfer.
     pub preseek: bool,
     /// Queue depth.
     pub depth: u32,

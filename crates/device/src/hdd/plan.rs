@@ -21,7 +21,7 @@ impl Chunk {
         self.first + u64::from(self.count)
     }
 
-    /// Whether a stretch from `first` at `begin` follows without a gap, except for rounding.
+    /// True if sectors from `first` at `begin` follow without a gap, except for rounding.
     fn goes_on(&self, first: u64, begin: u64) -> bool {
         self.sector > 0 && self.end() == first && begin.abs_diff(self.ready(u64::from(self.count) - 1)) < 10
     }

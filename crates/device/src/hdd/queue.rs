@@ -25,7 +25,7 @@ pub struct Waiting {
     pub movable: u64,
     /// Order of arrival.
     pub turn: u64,
-    /// Whether it writes.
+    /// True for a write.
     pub write: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Sweep {
     pub arm: Arm,
     /// Address of the last command served.
     pub address: u64,
-    /// Whether a look sweep moves towards lower addresses.
+    /// True if a look sweep moves towards lower addresses.
     pub down: bool,
 }
 

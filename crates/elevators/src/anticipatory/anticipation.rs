@@ -46,7 +46,7 @@ pub struct Anticipation {
     state: State,
     /// Time the last request of the anticipated process completed.
     since: u64,
-    /// Whether it has.
+    /// True if that request has completed.
     is_complete: bool,
     /// Process of the last request dispatched; `None` if that was an asynchronous write.
     process: Option<Submitter>,
@@ -81,7 +81,7 @@ impl Anticipation {
         }
     }
 
-    /// Whether it waits for a process.
+    /// True if it waits for a process.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         matches!(self.state, State::WaitRequest | State::WaitNext)
@@ -210,7 +210,7 @@ impl Anticipation {
         }
     }
 
-    /// Whether to stop waiting for the anticipated process, for the reasons of the specification, in order. `candidate`
+    /// True to stop waiting for the anticipated process, for the reasons of the specification, in order. `candidate`
     /// is a request and whether it is synchronous.
     fn gives_up(&mut self, now: u64, head: u64, candidate: Option<(&Request, bool)>) -> bool {
         let Some(submitter) = self.process else { return true };
@@ -247,7 +247,7 @@ impl Anticipation {
         self.first_think.value() > self.expire || self.exit.value() * self.exit_alone.value() > 128 * 256
     }
 
-    /// Whether another process's request is as good as the expected one. The longer the wait, the more distant a
+    /// True if another process's request is as good as the expected one. The longer the wait, the more distant a
     /// request counts as close.
     fn is_close(&self, now: u64, head: u64, sector: u64, process: &Process) -> bool {
         let waited = if self.state == State::Off || !self.is_complete { 0 } else { now - self.since };

@@ -26,9 +26,9 @@ pub enum Expiry {
 /// State of a queue at the end of its service.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Whether its requests are synchronous.
+    /// True if its requests are synchronous.
     pub sync: bool,
-    /// Whether its weight is raised.
+    /// True if its weight is raised.
     pub raised: bool,
     /// Its requests in the device.
     pub outstanding: u32,

@@ -50,7 +50,7 @@ impl Counts {
         self.raised
     }
 
-    /// Whether shares need protection: weights differ and `weight` (in tens) is not the smallest, or several classes
+    /// True if shares need protection: weights differ and `weight` (in tens) is not the smallest, or several classes
     /// are busy.
     pub fn are_asymmetric(&self, weight: Option<usize>) -> bool {
         let mut present = (0..self.weights.len()).filter(|weight| self.weights[*weight] > 0);
@@ -74,7 +74,7 @@ impl Queueing {
     const THRESHOLD: u32 = 3;
     const SAMPLES: u32 = 32;
 
-    /// Whether it does.
+    /// True if the device queues commands, or is not known not to.
     pub fn is_queueing(&self) -> bool {
         self.verdict != Some(false)
     }

@@ -10,7 +10,7 @@ use goodness_core::{IoClass, IoContext, RequestId, Span};
 const LEARN_ANEW: Span = Span::from_s(1);
 
 impl Bfq {
-    /// Whether keeping the device idle for the queue is better than serving another.
+    /// True if keeping the device idle for the queue is better than serving another.
     pub(super) fn better_to_idle(&self, cx: &IoContext, number: u32) -> bool {
         let queue = &self.queues[number as usize];
         if queue.exited {
@@ -25,7 +25,7 @@ impl Bfq {
         self.idling_helps_throughput(number) || self.idling_keeps_shares(cx, number)
     }
 
-    /// Whether idling helps throughput: the next request probably follows the last one, and would otherwise come after
+    /// True if idling helps throughput: the next request probably follows the last one, and would otherwise come after
     /// a seek. Not while raised queues are busy.
     pub(super) fn idling_helps_throughput(&self, number: u32) -> bool {
         let queue = &self.queues[number as usize];
@@ -35,7 +35,7 @@ impl Bfq {
         helps && self.counts.raised() == 0
     }
 
-    /// Whether idling is needed for the queue to get its share.
+    /// True if idling is needed for the queue to get its share.
     fn idling_keeps_shares(&self, cx: &IoContext, number: u32) -> bool {
         let queue = &self.queues[number as usize];
         let others_compete = self.counts.raised() < self.counts.busy() || cx.in_flight >= queue.outstanding + 4;

@@ -44,7 +44,7 @@ pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
 /// A queue's requests, and statistics of its process.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Whether its requests are synchronous.
+    /// True if its requests are synchronous.
     pub sync: bool,
     /// I/O priority of its last request.
     pub priority: IoPriority,
@@ -128,12 +128,12 @@ impl Queue {
         }
     }
 
-    /// Whether most of its requests seek.
+    /// True if most of its requests seek.
     pub fn is_seeky(&self) -> bool {
         self.seeks.count_ones() > SEEKS
     }
 
-    /// Whether all of its last requests did.
+    /// True if all of its last 32 requests seeked.
     pub fn only_seeks(&self) -> bool {
         self.seeks == u32::MAX
     }
@@ -143,7 +143,7 @@ impl Queue {
         self.seeks = self.seeks << 1 | u32::from(seeks);
     }
 
-    /// Whether its next request usually comes within `idle`.
+    /// True if its next request usually comes within `idle`.
     pub fn thinks_shortly(&self, idle: Span) -> bool {
         self.think.samples() <= THINKS || self.think.value() <= idle.0
     }
@@ -158,7 +158,7 @@ impl Queue {
         }
     }
 
-    /// Whether it is I/O-bound: it submits again as soon as a request completes.
+    /// True if it is I/O-bound: it submits again as soon as a request completes.
     pub fn is_io_bound(&self) -> bool {
         self.io_bound
     }

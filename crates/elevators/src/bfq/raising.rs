@@ -85,7 +85,7 @@ impl Raise {
         }
     }
 
-    /// Whether it is raised.
+    /// True if it is raised.
     pub fn is_raised(&self) -> bool {
         self.kind.is_some()
     }
@@ -95,7 +95,7 @@ impl Raise {
         self.kind
     }
 
-    /// Whether the queue has paused for as long as its service takes at the soft real-time rate.
+    /// True if the queue has paused for as long as its service takes at the soft real-time rate.
     pub fn has_paused(&self, now: Time) -> bool {
         now > self.soft_next
     }
@@ -200,7 +200,7 @@ impl Raise {
     }
 }
 
-/// Whether a queue that was empty since `emptied` has been idle for so long that its burst is over.
+/// True if a queue that was empty since `emptied` has been idle for so long that its burst is over.
 pub fn is_burst_over(now: Time, emptied: Option<Time>) -> bool {
     emptied.is_some_and(|emptied| now.since(emptied) > BURST_OVER)
 }

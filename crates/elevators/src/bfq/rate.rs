@@ -73,7 +73,7 @@ impl PeakRate {
         }
     }
 
-    /// Whether seeking costs.
+    /// True if seeks take time, as on a rotating disk.
     pub fn is_rotational(&self) -> bool {
         self.rotational
     }
@@ -94,7 +94,7 @@ impl PeakRate {
         Span::from_ms(ms).clamp(SHORTEST, LONGEST)
     }
 
-    /// Whether a request so far from the one before it counts as a seek.
+    /// True if a request so far from the one before it counts as a seek.
     pub fn is_seek(&self, distance: u64, sectors: u32) -> bool {
         distance > Times::SEEK_SECTORS && (self.rotational || sectors < Times::SMALL_SECTORS)
     }

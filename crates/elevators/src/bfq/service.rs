@@ -57,7 +57,7 @@ impl Bfq {
         Verdict::End(Expiry::NoMoreRequests)
     }
 
-    /// Whether its time is over. A queue that is waited for is spared, unless it used little of its budget.
+    /// True if its time is over. A queue that is waited for is spared, unless it used little of its budget.
     fn takes_too_long(&self, cx: &IoContext, number: u32) -> bool {
         let entity = &self.schedule[number];
         cx.now >= self.ends && (self.idling.is_none() || entity.left() >= entity.budget / 3)

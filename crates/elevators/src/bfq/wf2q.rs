@@ -290,7 +290,7 @@ impl Schedule {
         Some(queue)
     }
 
-    /// Whether the active `queue` would have been chosen before the one in service.
+    /// True if the active `queue` would have been chosen before the one in service.
     pub fn precedes(&self, queue: u32, serving: u32) -> bool {
         let (new, old) = (&self[queue], &self[serving]);
         new.class < old.class

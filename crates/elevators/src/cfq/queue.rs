@@ -33,7 +33,7 @@ pub struct Queue {
     pub order: Sorted,
     pub arrivals: Fifo,
     pub next: Option<RequestId>,
-    /// Whether it belongs to a process.
+    /// True if it belongs to a process.
     pub is_sync: bool,
     pub priority: IoPriority,
     /// The list of service it is on: on one exactly while requests wait.
@@ -54,7 +54,7 @@ pub struct Queue {
     pub must_dispatch: bool,
     /// An expired request went first in this slice.
     pub was_rescued: bool,
-    /// Whether the device may idle for it.
+    /// True if the device may idle for it.
     pub has_idle_window: bool,
     pub pattern: AccessPattern,
 }
@@ -78,7 +78,7 @@ impl AccessPattern {
         self.position = request.end();
     }
 
-    /// Whether its mean seek is long, as far as known.
+    /// True if its mean seek is long, as far as known.
     #[inline]
     pub fn is_seeky(&self) -> bool {
         self.seek.samples() > BELIEVED && self.seek.value() > SEEKY
@@ -114,7 +114,7 @@ impl Queue {
         }
     }
 
-    /// Whether it is of the idle class.
+    /// True if it is of the idle class.
     #[inline]
     pub fn is_idle_class(&self) -> bool {
         self.priority.class == IoClass::Idle

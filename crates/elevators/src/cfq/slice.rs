@@ -71,7 +71,7 @@ impl Cfq {
         None
     }
 
-    /// Whether the active, empty queue keeps the disk: while its requests are in flight, and for a wait after that.
+    /// True if the active, empty queue keeps the disk: while its requests are in flight, and for a wait after that.
     pub(super) fn awaits(&mut self, now: u64, number: u32) -> bool {
         let queue = self.queue(number);
         if !queue.is_sync || !queue.has_idle_window || queue.pattern.has_exited || self.slice_idle == 0 {

@@ -111,7 +111,7 @@ impl Queues {
         self.in_local[group] = 0;
     }
 
-    /// Whether `request` is one of the newest in the queue of `cpu` and `domain`, so that a merge would find it.
+    /// True if `request` is one of the newest in the queue of `cpu` and `domain`, so that a merge would find it.
     pub fn is_among_the_newest(&self, request: RequestId, cpu: usize, domain: usize) -> bool {
         let Some(Place::Local(local)) = self.places.get(request.index()) else { return false };
         let is_here = local % self.cpus == cpu && local / self.cpus % self.domains == domain;

@@ -21,13 +21,13 @@ impl DispatchList {
         }
     }
 
-    /// Whether there are none.
+    /// True without any request.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether `request` is here.
+    /// True if `request` is on the list.
     #[inline]
     pub fn contains(&self, request: RequestId) -> bool {
         self.listed.get(request.index()).is_some_and(|listed| *listed)

@@ -31,7 +31,7 @@ impl Arrivals {
 pub struct Fifo(List);
 
 impl Fifo {
-    /// Whether there are none.
+    /// True without any request.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

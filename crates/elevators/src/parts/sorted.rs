@@ -49,7 +49,7 @@ impl Sorted {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// True without any request.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

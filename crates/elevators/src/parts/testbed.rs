@@ -115,7 +115,7 @@ pub struct Served {
     /// Time its service began.
     pub begun: Time,
     pub completed: Time,
-    /// Whether it needed a seek.
+    /// True if it needed a seek.
     pub seek: bool,
 }
 

@@ -44,7 +44,7 @@ pub struct Both {
     pub range: Option<(f64, f64)>,
     /// The play's.
     pub played: Option<f64>,
-    /// Whether the played value is within the bounds of the simulated range.
+    /// True if the played value is within the bounds of the simulated range.
     pub agrees: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether all its figures agree.
+    /// True if all its figures agree.
     #[must_use]
     pub fn agrees(&self) -> bool {
         [self.share, self.switches, self.latency_p50, self.latency_p99].iter().all(|both| both.agrees)
@@ -157,7 +157,7 @@ impl Agreement {
         Agreement { rows: rows.collect(), bounds }
     }
 
-    /// Whether every task's figures agree.
+    /// True if every task's figures agree.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.rows.iter().all(Row::agrees)

@@ -117,7 +117,7 @@ impl PlayError {
         self.task
     }
 
-    /// Whether the workload was refused before anything was started.
+    /// True if the workload was refused before anything was started.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         self.refused

@@ -28,17 +28,17 @@ impl PlayEnd {
         self.ended.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the play is over.
+    /// True if the play is over.
     pub fn is_over(&self) -> bool {
         self.is_over_at(monotonic_ns())
     }
 
-    /// Whether the play is over at `now`, in ns on `CLOCK_MONOTONIC`.
+    /// True if the play is over at `now`, in ns on `CLOCK_MONOTONIC`.
     pub fn is_over_at(&self, now: u64) -> bool {
         self.ended.load(Ordering::SeqCst) || now >= self.at.load(Ordering::Relaxed)
     }
 
-    /// Whether the play was ended early.
+    /// True if the play was ended early.
     pub fn was_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }

@@ -140,7 +140,7 @@ impl PlayState {
         }
     }
 
-    /// Whether the thread is a client outside the machine.
+    /// True if the thread is a client outside the machine.
     pub fn is_outside(&self, thread: usize) -> bool {
         thread >= self.tasks
     }
@@ -218,7 +218,7 @@ impl PlayState {
         Time(ns.saturating_sub(self.origin()))
     }
 
-    /// Whether the time `ns` lies in the measured part.
+    /// True if the time `ns` lies in the measured part.
     pub fn measures(&self, ns: u64) -> bool {
         ns >= self.warm.load(Ordering::Relaxed)
     }
@@ -252,7 +252,7 @@ impl PlayState {
         }
     }
 
-    /// Whether every thread that was started has ended its part.
+    /// True if every thread that was started has ended its part.
     pub fn is_empty(&self) -> bool {
         self.living.load(Ordering::SeqCst) == 0
     }

@@ -32,7 +32,7 @@ pub struct Header {
     pub time: Window,
     /// `command`, `duration` or `signal`.
     pub stopped_by: &'static str,
-    /// Whether strangers were renamed.
+    /// True if strangers were renamed.
     pub anonymized: bool,
     /// Process id of the recorder itself.
     pub recorder: u32,

@@ -82,7 +82,7 @@ pub struct Page {
     pub lost: Option<Lost>,
     /// In the order written, which is the order of time.
     pub events: Vec<RawEvent>,
-    /// Whether the page contradicted itself; events before that point are good.
+    /// True if the page contradicted itself; events before that point are good.
     pub damaged: bool,
 }
 

@@ -32,7 +32,7 @@ pub struct Task {
     pub parent: i32,
     /// Name, not necessarily UTF-8.
     pub comm: Vec<u8>,
-    /// Whether it is a kernel thread.
+    /// True if it is a kernel thread.
     pub kernel: bool,
     /// Scheduling policy; `None` for an unknown number.
     pub policy: Option<&'static str>,

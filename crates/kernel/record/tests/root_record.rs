@@ -17,7 +17,7 @@ const RECORDER: &str = "GOODNESS_TEST_RECORDER";
 /// Time limit for cleaning up.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether recording can work here; prints why not.
+/// True if recording can work here; prints why not.
 fn recordable(test: &str) -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
     let tracefs = Path::new(TRACEFS).join("instances").is_dir();

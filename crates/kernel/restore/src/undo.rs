@@ -106,7 +106,7 @@ fn remove(verb: &[u8], path: &Text) -> bool {
     }
 }
 
-/// Whether the last component of a path starts with our mark, optionally after a dot, and the path is plain.
+/// True if the last component of a path starts with our mark, optionally after a dot, and the path is plain.
 pub fn is_ours(path: &Text) -> bool {
     let bytes = path.bytes();
     let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

@@ -145,7 +145,7 @@ impl KernelEvent {
         })
     }
 
-    /// Whether all bits of `flags` are set.
+    /// True if all bits of `flags` are set.
     #[must_use]
     pub const fn has(&self, flags: u16) -> bool {
         self.flags & flags == flags

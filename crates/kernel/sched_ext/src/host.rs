@@ -47,7 +47,7 @@ struct Life {
     is_changing: bool,
     /// The CPU it executes on.
     executes: Option<CpuId>,
-    /// Whether it ever did.
+    /// True if it ever did.
     has_executed: bool,
 }
 

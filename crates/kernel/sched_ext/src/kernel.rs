@@ -46,7 +46,7 @@ pub fn loaded() -> Option<String> {
     (state != "disabled").then(|| read("root/ops").unwrap_or_default())
 }
 
-/// Whether a scheduler is loaded and not about to be ended.
+/// True if a scheduler is loaded and not about to be ended.
 #[must_use]
 pub fn is_enabled() -> bool {
     read("state").as_deref() == Some("enabled")

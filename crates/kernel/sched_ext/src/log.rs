@@ -263,7 +263,7 @@ impl Log {
         Ok(Log { header, bytes })
     }
 
-    /// Whether the last record is incomplete or unknown.
+    /// True if the last record is incomplete or unknown.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         let mut records = self.records();

@@ -64,7 +64,7 @@ pub struct Load<'a> {
     pub name: &'a str,
     /// The kernel's numbers of the policy's CPUs, below 64.
     pub cpus: &'a [u16],
-    /// Whether the policy wants ticks.
+    /// True if the policy wants ticks.
     pub ticks: bool,
 }
 
@@ -105,7 +105,7 @@ impl Shim {
         Shim::attach(load)
     }
 
-    /// Whether the kernel unloaded the shim at once because storage for a task could not be allocated. This also
+    /// True if the kernel unloaded the shim at once because storage for a task could not be allocated. This also
     /// happens, about once in fifty loads directly after an unload, if another task's allocation on the same CPU was
     /// interrupted; a second attempt succeeds.
     fn found_no_room(&self) -> bool {

@@ -22,7 +22,7 @@ pub struct TaskTally {
     pub turns: u64,
     /// Number of wake-ups.
     pub wakeups: u64,
-    /// Whether it has ended or left the policy.
+    /// True if it has ended or left the policy.
     pub is_gone: bool,
 }
 

@@ -21,7 +21,7 @@ pub fn send_signal(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
-/// Whether child `pid` has ended. Does not reap it, so that its `/proc` entry stays readable.
+/// True if child `pid` has ended. Does not reap it, so that its `/proc` entry stays readable.
 pub fn has_ended(pid: u32) -> bool {
     // SAFETY: siginfo_t is plain memory for which all zeroes is valid; the kernel fills it.
     let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };

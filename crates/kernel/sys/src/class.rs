@@ -14,7 +14,7 @@ pub fn class_of(tid: i32) -> Option<i32> {
     (class >= 0).then_some(class)
 }
 
-/// Whether a class is one of the fair ones.
+/// True if a class is one of the fair ones.
 pub fn is_fair(class: i32) -> bool {
     matches!(class, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
 }

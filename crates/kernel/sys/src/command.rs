@@ -55,7 +55,7 @@ impl Running {
         self.ended.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Whether it has ended. It is not reaped, so that its `/proc` entry stays.
+    /// True if it has ended. It is not reaped, so that its `/proc` entry stays.
     pub fn has_ended(&self) -> bool {
         crate::has_ended(self.pid())
     }

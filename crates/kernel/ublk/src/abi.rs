@@ -139,7 +139,7 @@ impl Descriptor {
         (self.op_flags & 0xff) as u8
     }
 
-    /// Whether flag `IO_…` is set in `op_flags`.
+    /// True if flag `IO_…` is set in `op_flags`.
     pub fn has(&self, flag: u32) -> bool {
         self.op_flags & flag != 0
     }

@@ -31,7 +31,7 @@ pub struct Backing {
     pub sectors: u64,
     /// Smallest transfer, in bytes.
     pub block_bytes: u32,
-    /// Whether transfers pass by the page cache.
+    /// True if transfers pass by the page cache.
     pub is_direct: bool,
     /// True for a rotating disk; `None` if unknown.
     pub rotational: Option<bool>,
@@ -162,7 +162,7 @@ fn smallest_transfer(file: &File) -> usize {
     BLOCK_SIZES.into_iter().find(accepts).unwrap_or(page)
 }
 
-/// Whether discards are supported. A file is tested by punching a hole past its end, which changes nothing.
+/// True if discards are supported. A file is tested by punching a hole past its end, which changes nothing.
 fn punches(file: &File, is_device: bool, bytes: u64, number: u64) -> bool {
     if is_device {
         return queue_fact(number, "write_zeroes_max_bytes").is_some_and(|most| most != "0");

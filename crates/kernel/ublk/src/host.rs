@@ -260,7 +260,7 @@ impl Host {
     }
 }
 
-/// Whether `parts` are the sectors of `request`, without gap and in order.
+/// True if `parts` are the sectors of `request`, without gap and in order.
 fn covers(parts: &[Part], request: &Request) -> bool {
     let mut at = request.sector;
     for part in parts {

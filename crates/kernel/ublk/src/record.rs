@@ -39,7 +39,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether the server that wrote this is still running.
+    /// True if the server that wrote this is still running.
     #[must_use]
     pub fn server_lives(&self) -> bool {
         goodness_restore::process_start(self.server).is_some_and(|now| self.started.is_none_or(|then| then == now))

@@ -66,7 +66,7 @@ pub enum Told {
         device: PathBuf,
         /// Its number.
         number: u32,
-        /// Whether the backing is past the page cache.
+        /// True if the backing is past the page cache.
         is_direct: bool,
         /// The overhead, if it was measured.
         probe: Option<Probe>,

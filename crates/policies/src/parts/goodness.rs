@@ -43,7 +43,7 @@ struct Entity {
     runnable: bool,
     /// Running, or briefly off its queue: not eligible.
     held: bool,
-    /// Whether it yielded and the penalty is still due.
+    /// True if it yielded and the penalty is still due.
     yielded: bool,
     /// Has used up a slice.
     seasoned: bool,

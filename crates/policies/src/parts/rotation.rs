@@ -58,7 +58,7 @@ struct Entity {
     /// Rotation of its CPU in which it runs next; 0 if none yet.
     rotation: u64,
     cpu: CpuId,
-    /// Whether the level's quota includes the remainder.
+    /// True if the level's quota includes the remainder.
     is_counted: bool,
     place: Place,
     /// List of the array it is on, or was on when picked.

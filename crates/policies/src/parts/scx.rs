@@ -116,7 +116,7 @@ impl Kernel {
         self.shared[queue].fifo.len() + self.shared[queue].ordered.len()
     }
 
-    /// Whether `cpu` is idle.
+    /// True if `cpu` is idle.
     pub(crate) fn is_idle(&self, cpu: CpuId) -> bool {
         self.running_cpus.idle().contains(cpu)
     }

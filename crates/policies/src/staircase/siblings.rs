@@ -8,13 +8,13 @@
 use super::{Runqueues, Staircase};
 use goodness_core::{Class, Context, CpuId, Effort, Level, Task, TaskId};
 
-/// Whether a task runs only when no other is runnable. Kernel threads are exempt.
+/// True if a task runs only when no other is runnable. Kernel threads are exempt.
 pub(super) fn is_batch(task: &Task) -> bool {
     matches!(task.class, Class::Batch | Class::Idle) && task.address_space.is_some()
 }
 
 impl Runqueues {
-    /// Whether the siblings of `cpu` allow `task` there.
+    /// True if the siblings of `cpu` allow `task` there.
     pub(super) fn suits(&self, cx: &Context, task: TaskId, cpu: CpuId) -> bool {
         let siblings = cx.machine.group(cpu, Level::Smt);
         siblings.len() == 1 || !is_batch(&cx.tasks[task]) || {

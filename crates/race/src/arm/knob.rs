@@ -37,7 +37,7 @@ struct Knob {
     value: String,
     /// Meaning of a missing file.
     missing: &'static str,
-    /// Whether the file lists its valid values.
+    /// True if the file lists its valid values.
     lists: bool,
     is_autogroup: bool,
 }

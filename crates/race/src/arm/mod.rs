@@ -137,12 +137,12 @@ pub trait Setting: fmt::Debug {
         Ok(())
     }
 
-    /// Whether processes have to be in groups of the cpu controller for it.
+    /// True if processes have to be in groups of the cpu controller for it.
     fn needs_weights(&self) -> bool {
         false
     }
 
-    /// Whether it acts between sessions, and only outside groups of the cpu controller.
+    /// True if it acts between sessions, and only outside groups of the cpu controller.
     fn is_of_sessions(&self) -> bool {
         false
     }
@@ -193,7 +193,7 @@ impl To {
     /// The words for it in race files.
     pub const WORDS: [(&'static str, To); 3] = [("server", To::Server), ("client", To::Client), ("all", To::All)];
 
-    /// Whether `role` is meant.
+    /// True if `role` is meant.
     #[must_use]
     pub fn means(self, role: Role) -> bool {
         matches!((self, role), (To::All, _) | (To::Server, Role::Server) | (To::Client, Role::Client))
@@ -227,7 +227,7 @@ impl Arm {
         all.join(", ") + whom
     }
 
-    /// Whether it can be set on this machine.
+    /// True if it can be set on this machine.
     ///
     /// # Errors
     /// Why not, with the arm's name.

@@ -15,7 +15,7 @@ pub struct Series {
     pub unit: &'static str,
     /// Direction of improvement.
     pub better: Better,
-    /// Whether the measure gets a verdict. The race ends early only when all of these are decided.
+    /// True if the measure gets a verdict. The race ends early only when all of these are decided.
     pub decides: bool,
     /// One value per block for each arm; `None` if not measured.
     pub values: Vec<Vec<Option<f64>>>,
@@ -33,7 +33,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether the verdict is still open.
+    /// True if the verdict is still open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.comparison.verdict == Verdict::Inconclusive

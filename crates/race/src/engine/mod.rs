@@ -52,7 +52,7 @@ pub struct Plan {
     pub seed: Seed,
     /// Time after which no block starts.
     pub duration: Option<Duration>,
-    /// Whether the race ends early when the answer is clear.
+    /// True if the race ends early when the answer is clear.
     pub ends_early: bool,
     /// Differences below this part do not matter.
     pub margin: f64,
@@ -203,7 +203,7 @@ fn needs_weights(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.needs_weights())
 }
 
-/// Whether every process, in all arms, needs its own session: only if an arm depends on it, because with autogroups,
+/// True if every process, in all arms, needs its own session: only if an arm depends on it, because with autogroups,
 /// nice values count within a session only.
 fn needs_sessions(plan: &Plan) -> bool {
     plan.arms.iter().flat_map(|arm| &arm.settings).any(|setting| setting.is_of_sessions())

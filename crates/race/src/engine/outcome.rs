@@ -69,7 +69,7 @@ pub struct ArmOutcome {
     pub name: String,
     /// Its settings.
     pub sets: String,
-    /// Whether the others are compared with it.
+    /// True if the others are compared with it.
     pub is_reference: bool,
     /// Measurements.
     pub measures: Vec<Measured>,
@@ -84,7 +84,7 @@ pub struct Measured {
     pub unit: &'static str,
     /// `lower` or `higher`.
     pub better: &'static str,
-    /// Whether the race is about it.
+    /// True if the race is about it.
     pub decides: bool,
     /// The mean of the counted runs.
     pub mean: Option<f64>,
@@ -137,7 +137,7 @@ pub struct RunOutcome {
     pub stolen: f64,
     /// Number of repetitions.
     pub repeated: u32,
-    /// Whether outside load was too high in spite of repetitions.
+    /// True if outside load was too high in spite of repetitions.
     pub disturbed: bool,
 }
 
@@ -189,7 +189,7 @@ impl Outcome {
         })
     }
 
-    /// Whether some comparison that the race is about is not decided.
+    /// True if some comparison that the race is about is not decided.
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
         self.verdicts().any(|(_, _, verdict)| verdict == Verdict::Inconclusive) || self.verdicts().next().is_none()

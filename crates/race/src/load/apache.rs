@@ -310,7 +310,7 @@ fn free_port() -> Result<u16, LoadError> {
     ports.find(is_free).ok_or_else(|| LoadError("no port of 127.0.0.1 is free".into()))
 }
 
-/// Whether the server answers.
+/// True if the server answers.
 fn serves(port: u16) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;

@@ -91,7 +91,7 @@ fn user() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }
 
-/// Whether a server sends a greeting of protocol version 10.
+/// True if a server sends a greeting of protocol version 10.
 fn greets(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else { return false };
     let mut first = [0; 5];

@@ -35,7 +35,7 @@ impl Answer {
         self.body = None;
     }
 
-    /// Whether nothing has arrived yet.
+    /// True if nothing has arrived yet.
     pub(super) fn is_empty(&self) -> bool {
         self.head.is_empty()
     }

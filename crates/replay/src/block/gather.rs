@@ -68,7 +68,7 @@ impl Piece {
         }
     }
 
-    /// Whether it is synchronous.
+    /// True if it is synchronous.
     pub const fn sync(&self) -> bool {
         self.packed >> 14 != 0
     }

@@ -43,7 +43,7 @@ fn measured(recording: &Recording) -> (Measured, Measured) {
     (recorded, replayed)
 }
 
-/// Whether a warning mentions CPUs that wrote no line.
+/// True if a warning mentions CPUs that wrote no line.
 fn warns_of_silent_cpus(recording: &Recording) -> bool {
     recording.warnings.iter().any(|w| w.contains("wrote no line"))
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub struct Job {
     /// Name in the published numbers.
     pub name: &'static str,
-    /// Whether it reads.
+    /// True if it reads.
     pub reads: bool,
     /// Sectors per I/O.
     pub sectors: u32,

@@ -8,7 +8,7 @@ use goodness_device::recorded::Recorded;
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Whether the device rotates.
+    /// True if the device rotates.
     #[serde(default)]
     rotational: bool,
     /// Length of a window of the pace.
@@ -33,7 +33,7 @@ struct Kind {
 /// The model of a device.
 pub struct Model {
     file: File,
-    /// Whether the device rotates.
+    /// True if the device rotates.
     pub rotational: bool,
     /// Factor on all times.
     pub factor: f64,

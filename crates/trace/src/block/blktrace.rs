@@ -107,7 +107,7 @@ pub(crate) fn order_of(head: &[u8]) -> Option<ByteOrder> {
     (0..head.len()).find_map(order)
 }
 
-/// Whether `head` starts with a record, or is binary and contains one.
+/// True if `head` starts with a record, or is binary and contains one.
 pub(crate) fn recognises(head: &[u8]) -> bool {
     let first = |order| magic(head, order).is_some();
     first(ByteOrder::Little) || first(ByteOrder::Big) || (head.contains(&0) && order_of(head).is_some())
@@ -176,7 +176,7 @@ impl Header {
         self.categories() & category::NOTIFY != 0
     }
 
-    /// Whether a header with the right magic is plausible; values no kernel writes are junk.
+    /// True if a header with the right magic is plausible; values no kernel writes are junk.
     pub const fn is_plausible(&self) -> bool {
         self.event() <= 31 && self.cpu <= 0xffff
     }

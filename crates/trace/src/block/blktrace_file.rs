@@ -35,7 +35,7 @@ pub(crate) struct BlktraceFile<'a> {
     at_end: bool,
     /// Byte of the file at `start`.
     pub offset: u64,
-    /// Whether the bytes at `start` lie in a damaged stretch.
+    /// True if the bytes at `start` lie in a damaged stretch.
     in_damage: bool,
     /// The last sequence number of each device and CPU, and which was used last.
     sequences: Vec<(u32, u32, u32)>,

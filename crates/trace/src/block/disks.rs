@@ -37,7 +37,7 @@ impl Disks {
         self.names.len()
     }
 
-    /// Whether the table is empty.
+    /// True if the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()

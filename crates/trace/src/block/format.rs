@@ -8,7 +8,7 @@ use super::text::TextFormat;
 pub(crate) enum Reads {
     /// Line by line.
     Text {
-        /// Whether a line shows that the text is in this format.
+        /// True if a line shows that the text is in this format.
         recognises: fn(&[u8]) -> bool,
         /// A reader at the first line.
         make: fn() -> Box<dyn TextFormat>,
@@ -28,7 +28,7 @@ pub struct BlockFormat {
     pub carries: Carries,
     /// Instructions to record it.
     pub how_to_record: &'static str,
-    /// Whether times are relative to the first record, because the clock started long before.
+    /// True if times are relative to the first record, because the clock started long before.
     pub(crate) from_first: bool,
     pub(crate) reads: Reads,
 }

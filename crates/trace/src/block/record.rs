@@ -32,7 +32,7 @@ pub enum BlockStage {
     Unplug {
         /// Requests set free.
         requests: u64,
-        /// Whether a timer pulled it.
+        /// True if a timer pulled it.
         timer: bool,
     },
     /// It was cut in two.
@@ -83,7 +83,7 @@ impl BlockFlags {
         if is_set { self.with(other) } else { self }
     }
 
-    /// Whether all of `other` is in this set.
+    /// True if all of `other` is in this set.
     #[must_use]
     pub const fn has(self, other: BlockFlags) -> bool {
         self.0 & other.0 == other.0
@@ -143,7 +143,7 @@ impl BlockRecord {
         self.sector + self.sectors as u64
     }
 
-    /// Whether it is synchronous. Reads always are.
+    /// True if it is synchronous. Reads always are.
     #[must_use]
     pub const fn is_sync(&self) -> bool {
         matches!(self.op, Operation::Read) || self.flags.has(BlockFlags::SYNC)
@@ -155,7 +155,7 @@ impl BlockRecord {
 pub(crate) struct Extent {
     pub sector: u64,
     pub sectors: u32,
-    /// Whether the bytes fill these sectors.
+    /// True if the bytes fill these sectors.
     pub is_exact: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct About {
 }
 
 impl About {
-    /// Whether the trace contains response times, so that its work can be replayed as a closed loop: the next arrival
+    /// True if the trace contains response times, so that its work can be replayed as a closed loop: the next arrival
     /// follows a completion after the recorded gap. Otherwise arrivals can only be repeated at their recorded times.
     #[must_use]
     pub const fn allows_closed_loop(&self) -> bool {

@@ -195,7 +195,7 @@ pub struct FioJob {
     pub start_delay: Span,
     /// Repeatability of random numbers.
     pub chance: Chance,
-    /// Whether offsets may repeat before all were used.
+    /// True if offsets may repeat before all were used.
     pub no_map: bool,
 }
 

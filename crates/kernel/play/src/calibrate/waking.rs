@@ -30,7 +30,7 @@ impl Sleeper {
         }
     }
 
-    /// Whether it sleeps by now.
+    /// True if it sleeps by now.
     fn sleeps(&self) -> bool {
         (0..LOOKS).any(|look| {
             if look > 0 {

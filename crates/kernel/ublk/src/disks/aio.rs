@@ -51,7 +51,7 @@ pub struct Ring {
 pub struct Piece {
     /// Its slot.
     pub slot: usize,
-    /// Whether it reads.
+    /// True if it reads.
     pub reads: bool,
     /// From which byte on.
     pub offset: u64,

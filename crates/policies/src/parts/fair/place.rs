@@ -230,7 +230,7 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// Whether nothing is running or waiting on `cpu`.
+    /// True if nothing is running or waiting on `cpu`.
     pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
         let it = &self.cpus[cpu.index()];
         it.running == Running::Nothing && self.order.queued(cpu) == 0 && it.realtime.queued() == 0

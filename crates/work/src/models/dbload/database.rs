@@ -124,7 +124,7 @@ impl State {
         is_due
     }
 
-    /// Whether `loader` must wait for a clean page. If so, it is woken when there is one.
+    /// True if `loader` must wait for a clean page. If so, it is woken when there is one.
     pub fn stalls(&mut self, loader: u32) -> bool {
         let is_full = self.dirty + self.writing > self.cache;
         if is_full {

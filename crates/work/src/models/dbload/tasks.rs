@@ -314,7 +314,7 @@ pub struct IoThread {
     steps: Steps,
     /// Writes done and not reported.
     done: u64,
-    /// Whether its writes only reach the page cache.
+    /// True if its writes only reach the page cache.
     is_soft: bool,
 }
 
