@@ -59,6 +59,7 @@ struct Pair {
 /// The rule, with the counts it needs.
 pub struct Rule<'a> {
     history: &'a History<'a>,
+    grid: Option<TickGrid>,
     pairs: BTreeMap<(u32, u32), Pair>,
     /// Soft-interrupt wake-ups of a program while any task was running.
     received: BTreeMap<u32, u32>,
@@ -68,7 +69,7 @@ impl<'a> Rule<'a> {
     /// Gathers the evidence.
     #[must_use]
     pub fn new(history: &'a History, grid: Option<TickGrid>) -> Rule<'a> {
-        let mut rule = Rule { history, pairs: BTreeMap::new(), received: BTreeMap::new() };
+        let mut rule = Rule { history, grid, pairs: BTreeMap::new(), received: BTreeMap::new() };
         for record in history.records {
             if let Some(Wake { task, current: Some(by), context, .. }) = history.waking(record)
                 && is_soft(context)
@@ -107,6 +108,18 @@ impl<'a> Rule<'a> {
         };
         *count += 1;
         cause
+    }
+
+    /// Whether a soft interrupt from outside woke a task that slept: a packet from elsewhere, or a timer.
+    #[must_use]
+    pub fn is_arrival(&self, wake: &Wake) -> bool {
+        wake.context == Context::SoftIrq && self.judge(wake, &mut Kinds::default()) == Cause::External
+    }
+
+    /// Whether `at` is shortly after a tick, where timers expire.
+    #[must_use]
+    pub fn is_on_tick(&self, at: Time) -> bool {
+        self.grid.is_some_and(|grid| grid.since_tick(at) < AFTER_TICK)
     }
 
     fn is_traffic(&self, task: TaskId, by: TaskId) -> bool {

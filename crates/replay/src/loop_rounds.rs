@@ -133,6 +133,7 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::RoundEnd(_)
         | Instruction::Fork(_)
         | Instruction::Ask(_)
+        | Instruction::Arrived(_)
         | Instruction::Served(_)
         | Instruction::Nice(_) => false,
     }

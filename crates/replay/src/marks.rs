@@ -1,7 +1,7 @@
 //! Marks of requests on their way into programmes.
 
 use crate::program::Instruction;
-use crate::requests::Mark;
+use crate::requests::{Mark, What};
 use goodness_core::TaskId;
 
 /// The marks of a recording, taken record by record.
@@ -39,5 +39,9 @@ impl Marks {
 }
 
 fn instruction(mark: Mark) -> Instruction {
-    if mark.is_begin { Instruction::Ask(mark.request) } else { Instruction::Served(mark.request) }
+    match mark.what {
+        What::Served => Instruction::Served(mark.request),
+        What::Asked => Instruction::Ask(mark.request),
+        What::Arrived => Instruction::Arrived(mark.request),
+    }
 }

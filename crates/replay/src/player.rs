@@ -39,6 +39,8 @@ pub struct Player {
     taken: u32,
     /// The round whose next turn is due, as its channel has released the task.
     takes: Option<u32>,
+    /// When the sleep before ended or will end.
+    slept_until: Option<Time>,
     /// Requests that have begun, and when.
     begun: Vec<(u32, Time)>,
 }
@@ -47,7 +49,7 @@ impl Player {
     /// A player at the beginning of `ops`; `cast` is shared by all players of a run.
     #[must_use]
     pub fn new(ops: Arc<[Op]>, cast: Arc<Cast>) -> Player {
-        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None, begun: Vec::new() }
+        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None, slept_until: None, begun: Vec::new() }
     }
 
     /// Takes the turn whose reply has arrived.
@@ -62,8 +64,15 @@ impl Player {
     fn step(&mut self, instruction: Instruction, cx: &StepContext) -> Option<Step> {
         Some(match instruction {
             Instruction::Run(span) => Step::Compute(span),
-            Instruction::Sleep(span) => Step::Sleep(span),
-            Instruction::SleepUntil(at) => Step::SleepUntil(at + self.cast.length * u64::from(self.lap)),
+            Instruction::Sleep(span) => {
+                self.slept_until = Some(cx.now + span);
+                Step::Sleep(span)
+            }
+            Instruction::SleepUntil(at) => {
+                let until = at + self.cast.length * u64::from(self.lap);
+                self.slept_until = Some(until.max(cx.now));
+                Step::SleepUntil(until)
+            }
             Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge)
                 if self.lap > 0 && self.delay(edge).is_some() =>
             {
@@ -76,10 +85,10 @@ impl Player {
             Instruction::BeginTurn(round) | Instruction::RoundEnd(round) => return self.choose(round),
             Instruction::Fork(child) => return self.fork(child),
             Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
-            Instruction::Ask(request) => {
-                self.begun.retain(|(other, _)| *other != request);
-                self.begun.push((request, cx.now));
-                return None;
+            Instruction::Ask(request) => return self.begin(request, cx.now),
+            Instruction::Arrived(request) => {
+                let at = self.slept_until.take().unwrap_or(cx.now);
+                return self.begin(request, at.min(cx.now));
             }
             Instruction::Served(request) => {
                 let at = self.begun.iter().position(|(begun, _)| *begun == request)?;
@@ -87,6 +96,13 @@ impl Player {
             }
             Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
+    }
+
+    /// The request of this number began at `at`.
+    fn begin(&mut self, request: u32, at: Time) -> Option<Step> {
+        self.begun.retain(|(other, _)| *other != request);
+        self.begun.push((request, at));
+        None
     }
 
     /// How long a wait for `edge` lasts after the first lap, if nobody posts it then.

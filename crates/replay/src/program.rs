@@ -35,6 +35,8 @@ pub enum Instruction {
     Nice(i8),
     /// The request of this number begins.
     Ask(u32),
+    /// The request of this number has begun with the end of the sleep before, which a client elsewhere caused.
+    Arrived(u32),
     /// The answer to the request of this number is there: report it.
     Served(u32),
     /// End.
@@ -65,13 +67,14 @@ impl Op {
             Instruction::RoundEnd(round) => (12, round.into()),
             Instruction::Ask(request) => (13, request.into()),
             Instruction::Served(request) => (14, request.into()),
+            Instruction::Arrived(request) => (15, request.into()),
         };
         Op(value.min(LENGTH_MAX) << 4 | tag)
     }
 
     /// Whether it marks the beginning or the end of a request.
     fn is_mark(self) -> bool {
-        matches!(self.instruction(), Instruction::Ask(_) | Instruction::Served(_))
+        matches!(self.instruction(), Instruction::Ask(_) | Instruction::Arrived(_) | Instruction::Served(_))
     }
 
     /// Decodes it.
@@ -93,6 +96,7 @@ impl Op {
             12 => Instruction::RoundEnd(value as u32),
             13 => Instruction::Ask(value as u32),
             14 => Instruction::Served(value as u32),
+            15 => Instruction::Arrived(value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -175,6 +179,7 @@ mod tests {
             Instruction::RoundEnd(11),
             Instruction::Ask(12),
             Instruction::Served(u32::MAX),
+            Instruction::Arrived(13),
         ];
         for instruction in instructions {
             assert_eq!(Op::new(instruction).instruction(), instruction);

@@ -41,7 +41,10 @@ pub(crate) fn recover_work(
     let belonging =
         format!("{judged} of {} tasks belong to what was recorded; the others compete", recovered.tasks.len());
     let asked = recovered.requests.counted().into_iter();
-    let asked = asked.map(|(kind, count)| format!("{} asked {} {count} times", kind.client, kind.server));
+    let asked = asked.map(|(kind, count)| {
+        let client = kind.client.as_deref().unwrap_or("clients elsewhere");
+        format!("{client} asked {} {count} times", kind.server)
+    });
     let details = Details {
         workload_notes: std::iter::once(belonging).chain(asked).collect(),
         machine_notes: machine.figures.iter().map(figure_sentence).collect(),

@@ -9,6 +9,8 @@
 //! 3. the one that began during the recording, where the other did not;
 //! 4. the one that spoke first.
 //!
+//! A selected server that converses with nobody on this machine may have its clients elsewhere.
+//!
 //! A server that asks another one does so for its own clients: what it asks is part of their requests, and no request.
 
 use super::Kind;
@@ -20,6 +22,9 @@ use goodness_core::TaskId;
 use goodness_trace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Fewer wakings from elsewhere than this may be anything. A choice.
+const TELLING: u32 = 32;
+
 /// Traffic between two programs, of which the first has the smaller number.
 #[derive(Clone, Copy, Debug)]
 struct Traffic {
@@ -30,7 +35,12 @@ struct Traffic {
 
 /// The clients and their servers, by program.
 #[derive(Debug)]
-pub struct Clients(BTreeMap<(u32, u32), u32>);
+pub struct Clients {
+    /// Kinds of requests by client and server.
+    kinds: BTreeMap<(u32, u32), u32>,
+    /// Kinds of requests from elsewhere, by server.
+    elsewhere: BTreeMap<u32, u32>,
+}
 
 impl Clients {
     /// Finds them.
@@ -53,25 +63,35 @@ impl Clients {
         let pairs: BTreeSet<(u32, u32)> = traffic.into_iter().filter_map(|(pair, it)| facts.client(pair, it)).collect();
         let is_server = |program: u32| pairs.iter().any(|(_, server)| *server == program);
         let outermost = pairs.iter().filter(|(client, _)| !is_server(*client));
-        Clients(outermost.zip(0..).map(|(pair, kind)| (*pair, kind)).collect())
+        let kinds: BTreeMap<(u32, u32), u32> = outermost.zip(0..).map(|(pair, kind)| (*pair, kind)).collect();
+        let is_local = |program: &u32| pairs.iter().any(|(client, server)| client == program || server == program);
+        let elsewhere = served_from_elsewhere(history, rule, &facts).into_iter().filter(|it| !is_local(it));
+        let elsewhere = elsewhere.zip(kinds.len() as u32..).collect();
+        Clients { kinds, elsewhere }
     }
 
     /// The kind of requests from the one program to the other, if there are any.
     #[must_use]
     pub fn kind(&self, client: u32, server: u32) -> Option<u32> {
-        self.0.get(&(client, server)).copied()
+        self.kinds.get(&(client, server)).copied()
+    }
+
+    /// The kind of requests from elsewhere to this program, if there are any.
+    #[must_use]
+    pub fn kind_from_elsewhere(&self, server: u32) -> Option<u32> {
+        self.elsewhere.get(&server).copied()
     }
 
     /// Number of kinds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kinds.len() + self.elsewhere.len()
     }
 
     /// Whether nobody asks anybody.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The kinds by name.
@@ -81,7 +101,9 @@ impl Clients {
             let first = history.participants.iter().find(|it| it.program == program);
             first.map_or_else(String::new, |it| it.name.clone())
         };
-        self.0.keys().map(|(client, server)| Kind { client: name(*client), server: name(*server) }).collect()
+        let local = self.kinds.keys().map(|(client, server)| (Some(name(*client)), *server));
+        let all = local.chain(self.elsewhere.keys().map(|server| (None, *server)));
+        all.map(|(client, server)| Kind { client, server: name(server) }).collect()
     }
 }
 
@@ -92,6 +114,29 @@ fn messages<'a>(history: &'a History, rule: &'a Rule) -> impl Iterator<Item = (T
         let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default()) else { return None };
         (history.participant(by).program != history.participant(wake.task).program).then_some((by, wake.task))
     })
+}
+
+/// Selected servers that wait for what comes from elsewhere: at least half of the wakings of their tasks are soft
+/// interrupts that no task caused, at least [`TELLING`] of them, and fewer than half of those come with the tick.
+fn served_from_elsewhere(history: &History, rule: &Rule, facts: &Facts) -> Vec<u32> {
+    let mut wakings = BTreeMap::<u32, [u32; 3]>::new();
+    for record in history.records {
+        let Some(wake) = history.waking(record) else { continue };
+        let program = history.participant(wake.task).program;
+        if facts.programs[&program].role != Role::Selected {
+            continue;
+        }
+        let [all, outside, on_tick] = wakings.entry(program).or_default();
+        *all += 1;
+        if rule.is_arrival(&wake) {
+            *outside += 1;
+            *on_tick += u32::from(rule.is_on_tick(record.at));
+        }
+    }
+    let waits = wakings
+        .into_iter()
+        .filter(|(_, [all, outside, on_tick])| *outside >= TELLING && outside * 2 >= *all && on_tick * 2 < *outside);
+    waits.map(|(program, _)| program).collect()
 }
 
 /// What is known of a program.

@@ -44,6 +44,16 @@ struct UnderWay {
     begin: u32,
     ran: u64,
     answered: bool,
+    /// From elsewhere: the program of the task that the server's task has woken last.
+    woke: Option<u32>,
+    /// From elsewhere: where the server's task went to sleep; its request goes on if who it has woken wakes it.
+    slept: Option<u32>,
+}
+
+impl UnderWay {
+    fn new(talk: usize, begin: u32) -> UnderWay {
+        UnderWay { talk, begin, ran: 0, answered: false, woke: None, slept: None }
+    }
 }
 
 /// The state at the current record.
@@ -89,13 +99,18 @@ impl<'a> Follow<'a> {
     #[must_use]
     pub fn through(mut self, rule: &Rule) -> Follow<'a> {
         for (record, number) in self.history.records.iter().zip(0..) {
-            if let Some(wake) = self.history.waking(record)
-                && let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default())
-            {
-                self.edge(by, wake.task, number);
+            if let Some(wake) = self.history.waking(record) {
+                if let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default()) {
+                    self.goes_on(wake.task, Some(by));
+                    self.edge(by, wake.task, number);
+                } else if rule.is_arrival(&wake) {
+                    self.goes_on(wake.task, None);
+                    self.arrives(wake.task, number);
+                }
             }
             self.switch(record, number);
         }
+        (0..self.under_way.len()).for_each(|task| self.goes_on(TaskId(task as u32), None));
         for talk in 0..self.talks.len() {
             let unread: Vec<Open> = self.talks[talk].open.drain(..).collect();
             for (open, slept) in unread.iter().filter_map(|open| Some((open, open.slept?))) {
@@ -107,10 +122,36 @@ impl<'a> Follow<'a> {
 
     fn edge(&mut self, by: TaskId, task: TaskId, record: u32) {
         let (from, to) = (self.history.participant(by), self.history.participant(task));
+        if let Some(visit) = &mut self.under_way[by.index()] {
+            visit.woke = Some(to.program);
+        }
         if let Some(kind) = self.clients.kind(from.program, to.program).filter(|_| from.judged) {
             self.asks(by, task, kind, record);
         } else if let Some(kind) = self.clients.kind(to.program, from.program).filter(|_| to.judged) {
             self.answers(by, task, kind);
+        }
+    }
+
+    /// A request from elsewhere wakes `server`.
+    fn arrives(&mut self, server: TaskId, record: u32) {
+        let it = self.history.participant(server);
+        let Some(kind) = self.clients.kind_from_elsewhere(it.program).filter(|_| it.judged) else { return };
+        let is_awake = self.on_cpu.iter().flatten().any(|(task, _)| *task == server);
+        if is_awake || self.under_way[server.index()].is_some() {
+            return;
+        }
+        let talk = self.talk(server, kind);
+        self.talks[talk].visits += 1;
+        self.under_way[server.index()] = Some(UnderWay::new(talk, record));
+    }
+
+    /// `task` wakes up, because of `by` or of something outside. A request from elsewhere that it had is over unless it
+    /// waited for the program of `by`.
+    fn goes_on(&mut self, task: TaskId, by: Option<TaskId>) {
+        let Some(visit) = &mut self.under_way[task.index()] else { return };
+        let Some(slept) = visit.slept.take() else { return };
+        if by.is_none() || visit.woke != by.map(|by| self.history.participant(by).program) {
+            self.ends(task, slept);
         }
     }
 
@@ -135,8 +176,7 @@ impl<'a> Follow<'a> {
         }
         let is_visited = self.under_way[server.index()].is_some();
         if !is_visited {
-            let visit = UnderWay { talk, begin: record, ran: 0, answered: false };
-            self.under_way[server.index()] = Some(visit);
+            self.under_way[server.index()] = Some(UnderWay::new(talk, record));
             self.talks[talk].visits += 1;
         }
         let it = &mut self.talks[talk];
@@ -190,7 +230,7 @@ impl<'a> Follow<'a> {
             visit.ran += record.at.since(since).0;
         }
         if let Some(prev) = prev.filter(|_| !prev_state.is_runnable()) {
-            self.rests(prev);
+            self.rests(prev, number);
             self.sleeps(prev, number);
         }
         if let Some(next) = next {
@@ -215,13 +255,30 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// The server's `task` waits again: its visit is over.
-    fn rests(&mut self, task: TaskId) {
-        let Some(UnderWay { talk, begin, ran, answered }) = self.under_way[task.index()].take() else { return };
+    /// The server's `task` waits again: its visit is over, unless it came from elsewhere and waits for somebody here.
+    fn rests(&mut self, task: TaskId, record: u32) {
+        let Some(visit) = &mut self.under_way[task.index()] else { return };
+        let is_from_elsewhere = self.talks[visit.talk].client == task;
+        if is_from_elsewhere && visit.woke.is_some() {
+            visit.slept = Some(record);
+        } else {
+            self.ends(task, record);
+        }
+    }
+
+    /// The visit of the server's `task` ended at `record`.
+    fn ends(&mut self, task: TaskId, record: u32) {
+        let Some(UnderWay { talk, begin, ran, answered, .. }) = self.under_way[task.index()].take() else { return };
         let ran = Span(ran);
         let it = &mut self.talks[talk];
         it.visits -= 1;
         self.visits[it.kind as usize].push(Visit { task, ran, answered });
+        if it.client == task {
+            if self.limits[it.kind as usize].is_none_or(|limit| ran >= limit) {
+                self.close(talk, begin, record);
+            }
+            return;
+        }
         let Some(limit) = self.limits[it.kind as usize] else {
             for open in it.open.iter_mut().filter(|open| open.server == task) {
                 open.rested = true;

@@ -93,11 +93,11 @@ fn who_was_recorded_by_command_is_the_client_of_a_server_that_was_there_before()
     script.written.participants[0].role = Role::Selected;
     script.written.participants[1].role = Role::Command;
     let requests = script.requests();
-    assert_eq!(requests.kinds[0].client, "t1");
+    assert_eq!(requests.kinds[0].client.as_deref(), Some("t1"));
     assert_eq!(requests.all.len(), 9, "the tenth message of task 1 has no answer");
     script.written.participants[0].role = Role::Command;
     script.written.participants[1].role = Role::Selected;
-    assert_eq!(script.requests().kinds[0].client, "t0");
+    assert_eq!(script.requests().kinds[0].client.as_deref(), Some("t0"));
 }
 
 #[test]
@@ -115,6 +115,51 @@ fn a_message_to_a_busy_server_begins_its_request_when_the_client_goes_to_sleep()
     script.after_us(1).switches(1, Off::Sleeping, 2);
     script.after_us(1).switches(2, Off::Sleeping, 0);
     assert_eq!(script.latencies_us()[10..], [68, 62], "those of client 2 and client 0");
+}
+
+/// Requests from elsewhere to task 1, a server that was selected.
+fn from_elsewhere(count: u32, mut serves: impl FnMut(&mut Script)) -> Script {
+    let mut script = Script::new(3);
+    script.written.participants[1].role = Role::Selected;
+    script.written.participants[2].program = 2;
+    for _ in 0..count {
+        script.after_us(100);
+        script.written.say(script.at, CpuId(0), waking(1, None, Context::SoftIrq));
+        script.written.say(script.at, CpuId(0), wakeup(1));
+        script.after_us(3);
+        script.written.say(script.at, CpuId(0), switch(None, Off::Sleeping, Some(TaskId(1))));
+        serves(&mut script);
+        script.written.say(script.at, CpuId(0), switch(Some(TaskId(1)), Off::Sleeping, None));
+    }
+    script
+}
+
+fn serves_40_us(script: &mut Script) {
+    script.after_us(40);
+}
+
+#[test]
+fn a_request_from_elsewhere_lasts_from_the_interrupt_until_the_server_waits_again() {
+    let mut script = from_elsewhere(40, serves_40_us);
+    assert_eq!(script.latencies_us(), [43; 40]);
+    assert_eq!(script.requests().kinds[0].client, None);
+    let replay = Replay::new("written", recover(&script.written.history(), ReplayOptions::default()));
+    let mut fifo = Reported::default();
+    run::<Fifo>(&Machine::flat(1, 1000).expect("a machine"), &replay, 0, &mut fifo);
+    assert_eq!(fifo.0, [Span::from_us(40); 41], "and one of the next lap");
+    script.written.participants[1].role = Role::Command;
+    assert_eq!(script.requests().all, [], "what a client waits for looks the same");
+    assert_eq!(from_elsewhere(20, serves_40_us).requests().all, [], "too few to tell");
+}
+
+#[test]
+fn a_request_from_elsewhere_goes_on_while_the_server_waits_for_another_task() {
+    let asks_database = |script: &mut Script| {
+        script.after_us(10).wakes(1, 2, Context::Task).switches(1, Off::Sleeping, 2);
+        script.after_us(20).wakes(2, 1, Context::Task).switches(2, Off::Sleeping, 1);
+        script.after_us(10);
+    };
+    assert_eq!(from_elsewhere(40, asks_database).latencies_us(), [43; 40]);
 }
 
 #[test]
