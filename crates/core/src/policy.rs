@@ -104,7 +104,7 @@ pub trait CpuPolicy {
 ///
 /// # Panics
 /// If the affinity names no CPU of the machine; hosts refuse such tasks.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn previous_cpu(cx: &Context, task: TaskId) -> CpuId {
     let before = cx.tasks.cpu(task);

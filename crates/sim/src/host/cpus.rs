@@ -149,7 +149,7 @@ impl Host<'_> {
             self.referee.exit(task);
             self.emit(Event::Exit { task });
         }
-        self.schedule(cpu, Some(task), off);
+        self.schedule_here(cpu, Some(task), off);
     }
 
     /// Accounts the time since the last charge; wishes concerning other CPUs are passed on.
@@ -170,7 +170,14 @@ impl Host<'_> {
     }
 
     /// Has the policy pick a task for `cpu`, where nothing runs, and starts it. `prev` just left in state `off`.
+    #[inline(never)]
     fn schedule(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
+        self.schedule_here(cpu, prev, off);
+    }
+
+    /// Like [`Self::schedule`], without the call: for tasks that fall asleep.
+    #[inline(always)]
+    fn schedule_here(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         let stamp = &mut self.cpus[cpu.index()].ask_stamp;
         *stamp = stamp.wrapping_add(1);
         match self.referee.choose(cpu) {
