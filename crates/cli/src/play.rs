@@ -41,6 +41,9 @@ pub struct Play {
     /// Class of tasks without a class. Default: this command's; ext is the loaded policy.
     #[arg(long, value_enum, value_name = "CLASS")]
     policy_class: Option<ClassChoice>,
+    /// Change tasks: hog.nice=10, db*.slice=1ms; several with blanks in between, as in `goodness compare`.
+    #[arg(long, value_name = "EDIT…", default_value = "", hide_default_value = true)]
+    arm: String,
     /// Random seed; the simulator draws the same lengths from the same seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -78,7 +81,8 @@ impl Play {
         let class = self.policy_class.map_or(PlayClass::Inherited, class);
         let cpus = self.cpus.as_ref().map(|CpuList(cpus)| goodness_play::usable(cpus)).transpose();
         let cpus = cpus.map_err(|why| Failure::usage(format!("--cpus: {why}")))?;
-        let played = Part { seed: self.seed, duration, class, cpus }.play(&input)?;
+        let edits = goodness::play::edits(&self.arm)?;
+        let played = Part { seed: self.seed, duration, class, cpus, edits }.play(&input)?;
         let document = document(&self.input, self.seed, &played);
         output::write(output::file(&self.json), || output::json(&document))?;
         let shown = |width| text(&self.input, self.seed, &played, &input, width);

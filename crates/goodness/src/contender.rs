@@ -59,6 +59,9 @@ impl Contender {
     /// redis.nice=-5    cpus=4    eevdf:base_slice=700us backup.class=batch
     /// ```
     ///
+    /// A policy of the standard's name keeps the standard's other settings: of a recording made under
+    /// `eevdf:kernel=6.18`, the arm `eevdf:base_slice=3ms` is `eevdf:kernel=6.18,base_slice=3ms`.
+    ///
     /// # Errors
     /// An unknown name, key or setting (the nearest is named), a value out of range, or two policies.
     pub fn arm(text: &str, standard: &PolicySpec) -> Result<Contender, Refusal> {
@@ -74,7 +77,8 @@ impl Contender {
                 continue;
             }
             policies += 1;
-            arm = Contender { edits: arm.edits, ..Contender::parse(part)? };
+            let typed = Contender::parse(part)?;
+            arm = Contender { edits: arm.edits, policy: typed.policy.over(standard), ..typed };
         }
         match policies {
             0 | 1 => Ok(arm),
@@ -147,6 +151,12 @@ mod tests {
         assert_eq!(arm("base").as_deref(), Ok("cfs"));
         assert_eq!(arm("redis.nice=-5 cpus=4").as_deref(), Ok("cfs redis.nice=-5 cpus=4"));
         assert_eq!(arm("a.class=batch eevdf:base_slice=1ms").as_deref(), Ok("eevdf:base_slice=1ms a.class=batch"));
+        let standard = PolicySpec::parse("eevdf:kernel=6.18,base_slice=700us").unwrap();
+        let over = |text| Contender::arm(text, &standard).unwrap().to_string();
+        assert_eq!(over("eevdf:base_slice=3ms"), "eevdf:kernel=6.18,base_slice=3ms");
+        assert_eq!(over("eevdf:kernel=6.12"), "eevdf:kernel=6.12", "another kernel has its own defaults");
+        assert_eq!(over("eevdf"), standard.to_string(), "the policy as recorded");
+        assert_eq!(over("cfs"), "cfs");
         assert!(arm("eevdf o1").unwrap_err().contains("names 2 policies"));
         assert!(arm("a.nice=3 a.nice=5").unwrap_err().contains("both a.nice=3 and a.nice=5"));
     }

@@ -65,6 +65,11 @@ impl Edit {
 }
 
 impl Edit {
+    /// True if it changes tasks, and not the machine.
+    pub(crate) fn is_of_a_task(&self) -> bool {
+        matches!(self.what, What::Task { .. })
+    }
+
     /// True if both set the same: left of the `=` they read alike.
     pub(crate) fn sets_as(&self, other: &Edit) -> bool {
         let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);

@@ -1,5 +1,6 @@
 //! Work as real threads of this machine.
 
+use crate::edit::{self, Edit};
 use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::work::Work;
@@ -19,18 +20,37 @@ pub struct Part {
     pub class: PlayClass,
     /// The CPUs that tasks may use, where not all of this command.
     pub cpus: Option<Vec<CpuId>>,
+    /// What is changed in the tasks.
+    pub edits: Vec<Edit>,
 }
 
 impl Part {
     /// Plays it.
     ///
     /// # Errors
-    /// Work that cannot be played, what needs root.
+    /// Work that cannot be played, what needs root, an edit of a task that is not there or of the machine, which is
+    /// what it is.
     pub fn play(self, work: &Work) -> Result<Played, Refusal> {
         let seed = Replication::of(self.seed, 0).seed;
+        let mut tasks = work.source.build(seed, 0);
+        let cpus = work.machine.cpu_count();
+        edit::work(&self.edits, &mut tasks, &*work.source, (cpus, cpus))?;
         let options = goodness_play::Options { duration: self.duration, class: self.class, seed, cpus: self.cpus };
-        goodness_play::play(work.source.build(seed, 0), options).map_err(|error| refusal(&error, &*work.source))
+        goodness_play::play(tasks, options).map_err(|error| refusal(&error, &*work.source))
     }
+}
+
+/// The edits of tasks in `text`, with blanks in between.
+///
+/// # Errors
+/// What is no edit of a task: the machine and its scheduler are what they are.
+pub fn edits(text: &str) -> Result<Vec<Edit>, Refusal> {
+    let one = |part: &str| match Edit::parse(part)? {
+        Some(edit) if edit.is_of_a_task() => Ok(edit),
+        _ => Err(Refusal::usage(format!("\"{part}\" changes no task, and only tasks can be changed in a play"))
+            .remedy("write TASK.nice=5, or TASK.class, .slice or .affinity")),
+    };
+    text.split_whitespace().map(one).collect()
 }
 
 /// A duration that a play can have.

@@ -1,7 +1,7 @@
 //! Measurements of a recording.
 
 use crate::spec::PolicySpec;
-use goodness_observe::Measured;
+use goodness_observe::{Measured, TaskMeasured};
 
 /// Measurements of a recording, for comparison with replays.
 pub struct Recorded {
@@ -13,6 +13,14 @@ pub struct Recorded {
     pub(crate) cpus: usize,
     /// Each replayed task, as recorded.
     pub(crate) tasks: Vec<RecordedTask>,
+}
+
+impl Recorded {
+    /// Each replayed task with its name, as recorded; tasks that never ran have none.
+    pub fn tasks(&self) -> impl Iterator<Item = (&str, &TaskMeasured)> {
+        let measured = |task: &RecordedTask| self.measured.tasks.get(task.recorded);
+        self.tasks.iter().filter_map(move |task| Some((task.name.as_str(), measured(task)?)))
+    }
 }
 
 /// A replayed task, as recorded.

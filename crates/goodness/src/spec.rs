@@ -89,6 +89,18 @@ impl<R: Registry> Spec<R> {
 }
 
 impl PolicySpec {
+    /// This policy as a change of `recorded`: where both are of one name, the recorded settings stay that this one does
+    /// not name. Naming the kernel takes that kernel's defaults.
+    #[must_use]
+    pub fn over(mut self, recorded: &PolicySpec) -> PolicySpec {
+        let is_set = |name: &str| self.settings.iter().any(|(set, _)| set == name);
+        if self.name == recorded.name && !is_set("kernel") {
+            let kept: Settings = recorded.settings.iter().filter(|(name, _)| !is_set(name)).cloned().collect();
+            self.settings.splice(0..0, kept);
+        }
+        self
+    }
+
     /// Its line in the registry.
     ///
     /// # Panics

@@ -5,6 +5,7 @@
 //! verdicts depend on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
+pub mod changes;
 mod conducting;
 pub mod custom;
 mod dbload_2006;

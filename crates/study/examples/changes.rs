@@ -1,0 +1,85 @@
+//! The suite of real changes: what was predicted from a recording of the base alone, and what came.
+//!
+//! ```text
+//! cargo run --release -p goodness-study --example changes               predicts anew and scores
+//! cargo run --release -p goodness-study --example changes -- predict    writes fidelity/changes/predicted.toml
+//! cargo run --release -p goodness-study --example changes -- measure    reads the recordings of `scripts/make-changes
+//!                                                                       changes`, writes fidelity/changes/measured.toml
+//! ```
+
+use goodness_study::changes::{self, Effects, figures::Figures, pairs, score};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity/changes");
+    let bases = pairs::bases(&std::fs::read_to_string(suite.join("pairs.toml"))?)?;
+    match std::env::args().nth(1).as_deref() {
+        None => scored(&suite, &bases),
+        Some("predict") => predict(&suite, &bases),
+        Some("measure") => measure(&suite, &bases),
+        Some(other) => Err(format!("unknown part \"{other}\"; take predict, measure, or nothing").into()),
+    }
+}
+
+/// Predictions by name of the changed recording.
+fn predictions(suite: &Path, bases: &[pairs::Base]) -> Result<BTreeMap<String, Effects>, Box<dyn Error>> {
+    let mut all = BTreeMap::new();
+    for base in bases {
+        let work = changes::open(suite, base)?;
+        for (pair, effects) in base.pairs().iter().zip(changes::predict(&work, &base.pairs(), None)) {
+            all.insert(pair.recording(), effects.map_err(|why| format!("{} {}: {why}", pair.base, pair.arm))?);
+        }
+        eprintln!("{}: {} changes", base.name, base.changes.len());
+    }
+    Ok(all)
+}
+
+fn predict(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
+    let mut text = String::from("# Predicted ratios, changed over base, with the standard deviation of their logarithm.\n");
+    for (name, effects) in predictions(suite, bases)? {
+        text += &format!("\n[\"{name}\"]\n");
+        for (figure, effect) in effects {
+            text += &format!("\"{figure}\" = [{:.4}, {:.4}]\n", effect.log_ratio.exp(), effect.sd);
+        }
+    }
+    Ok(std::fs::write(suite.join("predicted.toml"), text)?)
+}
+
+fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
+    let made: PathBuf = suite.join("../../target/changes");
+    let mut text = String::from("# Figures of the changed recordings: shares of a CPU, times in ns, switches per ns.\n");
+    for pair in bases.iter().flat_map(pairs::Base::pairs) {
+        let file = made.join(format!("{}.gz", pair.recording()));
+        let work = goodness::open(&file.to_string_lossy(), &Default::default(), &|_| ControlFlow::Continue(()))?;
+        text += &format!("\n[\"{}\"]\n", pair.recording());
+        for (figure, value) in changes::recorded(&work) {
+            text += &format!("\"{figure}\" = {value:.5e}\n");
+        }
+    }
+    Ok(std::fs::write(suite.join("measured.toml"), text)?)
+}
+
+fn scored(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
+    let measured: BTreeMap<String, Figures> = toml::from_str(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
+    let predicted = predictions(suite, bases)?;
+    let mut cases = Vec::new();
+    for base in bases {
+        let own = changes::recorded(&changes::open(suite, base)?);
+        for pair in base.pairs() {
+            if let Some(changed) = measured.get(&pair.recording()) {
+                cases.extend(score::cases(&pair, &own, changed, &predicted[&pair.recording()]));
+            }
+        }
+    }
+    for case in &cases {
+        println!("{}", score::line(case));
+    }
+    for half in [false, true] {
+        let some: Vec<_> = cases.iter().filter(|case| case.pair.is_unseen() == half).cloned().collect();
+        println!("\n{}\n{}", if half { "unseen half" } else { "seen half" }, score::table(&score::score(&some)));
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The pairs of the suite.
+
+use serde::Deserialize;
+
+/// A load, recorded without a change, and the changes that were made to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// Name of the recording.
+    pub name: String,
+    /// The load: a file of `loads`.
+    pub load: String,
+    /// CPUs of the guest.
+    pub cpus: u32,
+    /// Kernel series.
+    pub kernel: String,
+    /// The changes, as arms.
+    pub changes: Vec<String>,
+}
+
+/// A base and one change of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Name of the base.
+    pub base: String,
+    /// The change, as an arm.
+    pub arm: String,
+    /// Its place among the changes of the base, from 1.
+    pub number: usize,
+}
+
+/// Kinds of changes, which share an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Nice of tasks.
+    Nice,
+    /// Class of tasks.
+    Class,
+    /// Requested slice of tasks.
+    Slice,
+    /// CPUs of tasks.
+    Affinity,
+    /// Slice of all tasks.
+    BaseSlice,
+    /// Number of CPUs.
+    Cpus,
+    /// Another kernel's scheduler.
+    Kernel,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 7] =
+        [Kind::Nice, Kind::Class, Kind::Slice, Kind::Affinity, Kind::BaseSlice, Kind::Cpus, Kind::Kernel];
+
+    /// Name in tables and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Nice => "nice",
+            Kind::Class => "class",
+            Kind::Slice => "slice",
+            Kind::Affinity => "affinity",
+            Kind::BaseSlice => "base_slice",
+            Kind::Cpus => "cpus",
+            Kind::Kernel => "kernel",
+        }
+    }
+
+    /// The kind of the change `arm`.
+    ///
+    /// # Panics
+    /// An arm of no kind; the suite's own file is at fault.
+    #[must_use]
+    pub fn of(arm: &str) -> Kind {
+        let has = |part: &str| arm.contains(part);
+        match arm {
+            _ if has(":kernel=") => Kind::Kernel,
+            _ if has(":base_slice=") => Kind::BaseSlice,
+            _ if has("cpus=") => Kind::Cpus,
+            _ if has(".affinity=") => Kind::Affinity,
+            _ if has(".slice=") => Kind::Slice,
+            _ if has(".class=") => Kind::Class,
+            _ if has(".nice=") => Kind::Nice,
+            _ => panic!("arm \"{arm}\" in pairs.toml is of no kind"),
+        }
+    }
+}
+
+impl Base {
+    /// Its pairs.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<Pair> {
+        let pair = |(at, arm): (usize, &String)| Pair { base: self.name.clone(), arm: arm.clone(), number: at + 1 };
+        self.changes.iter().enumerate().map(pair).collect()
+    }
+}
+
+impl Pair {
+    /// Whether the model was built without a look at what the change did: every second one is kept unseen.
+    #[must_use]
+    pub fn is_unseen(&self) -> bool {
+        self.number.is_multiple_of(2)
+    }
+
+    /// Name of the changed recording.
+    #[must_use]
+    pub fn recording(&self) -> String {
+        format!("{}.{:02}", self.base, self.number)
+    }
+}
+
+/// The bases in the text of `pairs.toml`.
+///
+/// # Errors
+/// What is no such file.
+pub fn bases(text: &str) -> Result<Vec<Base>, String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        base: Vec<Base>,
+    }
+    toml::from_str::<File>(text).map(|file| file.base).map_err(|why| why.to_string())
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs inside a guest: records each line of /jobs, "NAME LOAD BASE_SLICE EDITS…" (BASE_SLICE in ns, "-" for the kernel's
+# own), and leaves the recordings as a tar on the disk.
+slices=/sys/kernel/debug/sched/base_slice_ns
+[ ! -e "$slices" ] || own=$(cat "$slices")
+mkdir /tmp/out
+while read -r name load slice edits; do
+    [ "$slice" = - ] || echo "$slice" > "$slices" || exit 1
+    goodness record -o "/tmp/out/$name.gz" -d 2s -- \
+        goodness play "/loads/$load.toml" -d 2200ms --arm "$edits" > /tmp/log 2>&1 < /dev/null ||
+        { cat /tmp/log; exit 1; }
+    while pidof goodness > /dev/null; do sleep 0.1; done
+    [ "$slice" = - ] || echo "$own" > "$slices"
+    echo "$name: $(wc -c < "/tmp/out/$name.gz") bytes"
+done < /jobs
+tar cf /dev/vda -C /tmp/out .
