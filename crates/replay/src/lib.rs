@@ -17,6 +17,7 @@ pub mod block;
 pub mod causes;
 pub mod clock;
 pub mod conversations;
+pub mod dialogues;
 mod draft;
 pub mod history;
 pub mod loop_rounds;

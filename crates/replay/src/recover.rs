@@ -15,6 +15,7 @@ use super::answers::{Held, Windows};
 use super::causes::{Cause, Rule};
 use super::clock::TickGrid;
 use super::conversations::Conversations;
+use super::dialogues::Dialogues;
 use super::draft::Draft;
 use super::history::History;
 use super::marks::Marks;
@@ -85,6 +86,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         windows,
         marks: Marks::new(requests.marks()),
         requests,
+        dialogues: Dialogues::find(history, &rule),
         sent: BTreeMap::new(),
         conversations: Conversations::new(history.participants.len()),
         rule,
@@ -121,6 +123,7 @@ struct Recovery<'a> {
     windows: Windows,
     requests: Requests,
     marks: Marks,
+    dialogues: Dialogues,
     /// For each sender with a window: messages it may still send, and the channel that counts replies.
     sent: BTreeMap<(TaskId, u32), (u32, u32)>,
     conversations: Conversations,
@@ -266,6 +269,9 @@ impl Recovery<'_> {
         {
             self.push(who, Instruction::Post(channel), at);
         }
+        if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..)) {
+            self.answer_unseen(who, at);
+        }
         if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..))
             && let Some(answer) = self.conversations.rests(who, at)
         {
@@ -338,6 +344,7 @@ impl Recovery<'_> {
                     self.push(by, Instruction::Answer(message), at);
                     return Ending::Message(message);
                 }
+                self.dialogues.speaks(by, task);
                 match self.held(by, task) {
                     Some(Held::ToWindow(window)) => self.hold_to_window(by, task, window, at),
                     Some(Held::ToAnswers) => self.begin_turn(by, task),
@@ -350,6 +357,19 @@ impl Recovery<'_> {
                 Ending::Edge(edge)
             }
             _ => Ending::External,
+        }
+    }
+
+    /// `who` waits again. If it answered a message in dialogue and the sender was awake, the sender needed the answer to
+    /// go on from here.
+    fn answer_unseen(&mut self, who: TaskId, at: Time) {
+        let Some(sender) = self.dialogues.rests(who) else { return };
+        if matches!(self.recoveries[sender.index()].activity, Activity::Running(_) | Activity::Runnable) {
+            let edge = self.waits.len() as u32;
+            self.waits.push(Span::ZERO);
+            self.unknowns.inferred_answers += 1;
+            self.push(who, Instruction::Post(edge), at);
+            self.push(sender, Instruction::Wait(edge), at);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Recovers workloads from traces of simulations, and replays them.
 
+mod dialogues;
 mod recorder;
 mod requests;
 
@@ -17,7 +18,7 @@ fn us(n: u64) -> Span {
 }
 
 /// The recorded programmes once: nobody goes on after its own.
-const ONCE: ReplayOptions = ReplayOptions { arrivals: Arrivals::Delays, others: Others::Compete, ends: Ends::Recorded };
+pub(crate) const ONCE: ReplayOptions = ReplayOptions { arrivals: Arrivals::Delays, others: Others::Compete, ends: Ends::Recorded };
 
 #[test]
 fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
@@ -239,7 +240,7 @@ fn two_workers() -> Written {
     written
 }
 
-fn wake_ups(seen: &[(Time, Event)], of: u32) -> Vec<Time> {
+pub(crate) fn wake_ups(seen: &[(Time, Event)], of: u32) -> Vec<Time> {
     let is_it = |e: &Event| matches!(e, Event::Wakeup { task, .. } if task.0 == of);
     seen.iter().filter(|(_, e)| is_it(e)).map(|(at, _)| *at).collect()
 }
