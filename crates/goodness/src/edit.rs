@@ -66,8 +66,21 @@ impl Edit {
 
 impl Edit {
     /// True if it changes tasks, and not the machine.
+    #[cfg(feature = "live")]
     pub(crate) fn is_of_a_task(&self) -> bool {
         matches!(self.what, What::Task { .. })
+    }
+
+    /// The kind of change, which has an error of its own.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.what {
+            What::Cpus(_) => "cpus",
+            What::Hz(_) => "hz",
+            What::Task { change: Change::Nice(_), .. } => "nice",
+            What::Task { change: Change::Class(..), .. } => "class",
+            What::Task { change: Change::Slice(_), .. } => "slice",
+            What::Task { change: Change::Affinity(_), .. } => "affinity",
+        }
     }
 
     /// True if both set the same: left of the `=` they read alike.

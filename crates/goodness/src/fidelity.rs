@@ -2,7 +2,6 @@
 
 use crate::recorded::Recorded;
 use crate::report::unit;
-use goodness_core::Span;
 use goodness_observe::{METRICS, Measured};
 use goodness_report::model::{Fidelity, FidelityMetric};
 use std::collections::BTreeMap;
@@ -58,8 +57,11 @@ const COMPARED: &[&str] = &[
     "cpu_share",
 ];
 
-/// Tasks with less CPU time than this are left out of relative errors.
-const TELLING: Span = Span::from_ms(10);
+/// Tasks with a smaller share of a CPU are left out of relative errors.
+const TELLING: f64 = 0.01;
+
+/// Fewest recorded observations for which a percentile's bound is promised: below, chance decides. A choice.
+const FEWEST: &[(&str, u64)] = &[("wakeup_latency_p50", 50), ("wakeup_latency_p99", 500)];
 
 /// Tasks with at least this share of a CPU are compared with the recording one by one.
 const LARGE: f64 = 0.05;
@@ -76,7 +78,10 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -
     for name in of_requests.iter().chain(COMPARED) {
         let about = METRICS.iter().find(|m| m.name == *name);
         let value = |m: &Measured| m.get(name).value;
-        metrics.push(entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit)));
+        let mut metric = entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit));
+        let samples = recorded.measured.get(name).samples;
+        metric.tolerance = metric.tolerance.filter(|_| !FEWEST.iter().any(|(of, few)| of == name && samples < *few));
+        metrics.push(metric);
     }
     Fidelity { policy: policy.into(), metrics }
 }
@@ -118,7 +123,7 @@ fn work_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
         })
         .collect();
     works.extend(small.into_values());
-    let telling = works.into_iter().filter(|(own, _)| *own >= TELLING.0 as f64);
+    let telling = works.into_iter().filter(|(own, _)| *own >= TELLING * recorded.measured.window.length());
     telling
         .map(|(own, again)| entry(WORK_PER_TASK, Some(own), Some(again), "ns"))
         .max_by(|a, b| a.error.unwrap_or(0.0).total_cmp(&b.error.unwrap_or(0.0)))

@@ -35,6 +35,7 @@ pub mod calibrate;
 pub mod catalogue;
 #[cfg(feature = "live")]
 pub mod conform;
+mod change_error;
 mod contender;
 mod edit;
 mod fidelity;
@@ -64,6 +65,7 @@ mod watchdog;
 mod work;
 
 pub use again::Again;
+pub use change_error::{CHANGE_ERRORS, ChangeError};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::Report;

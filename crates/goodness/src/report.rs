@@ -1,6 +1,7 @@
 //! Builds the report from the runs: intervals, comparisons with the reference, verdicts.
 
 use crate::again::Again;
+use crate::change_error::error_of;
 use crate::contender::Contender;
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
@@ -9,7 +10,7 @@ use goodness_report::model::{
     self, Build, Details, Distribution, EffectRow, Effects, Fidelity, FidelityMetric, Input, MetricAbout,
     MetricSummary, PolicyReport, QUANTILES, Report, Setting, TaskIoReport, TaskReport, Trust, VsReference,
 };
-use goodness_stats::compare::{Comparison, Direction, Settings, compare_family};
+use goodness_stats::compare::{Comparison, Direction, Settings, compare_each};
 use goodness_stats::factorial;
 use goodness_stats::summary::summarise;
 use goodness_stats::{Confidence, Interval, measured};
@@ -95,9 +96,13 @@ fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>
         };
         let error =
             fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(FidelityMetric::factor);
-        let settings = Settings { fidelity_error: error, ..Settings::new(direction) };
         let all: Vec<&[Option<f64>]> = arms.iter().map(|arm| arm.values(metric.name)).collect();
-        all.split_first().map_or_else(Vec::new, |(first, others)| compare_family(first, others, &settings))
+        let Some((first, others)) = all.split_first() else { return Vec::new() };
+        let larger = |change: Option<f64>| change.into_iter().chain(error).max_by(f64::total_cmp);
+        let of_change = |arm: &Arm| larger(error_of(&arms[0].contender, &arm.contender, metric.name));
+        // Only a prediction from a recording has an error: other work is what it is.
+        let errors: Vec<Option<f64>> = arms[1..].iter().map(|arm| fidelity.and_then(|_| of_change(arm))).collect();
+        compare_each(first, others, &errors, &Settings::new(direction))
     };
     METRICS.iter().map(of_metric).collect()
 }
@@ -141,7 +146,7 @@ fn ends(interval: Interval) -> [f64; 2] {
 }
 
 fn versus(comparison: &Comparison) -> VsReference {
-    VsReference { ratio: comparison.ratio, ci95: comparison.interval.map(ends), verdict: comparison.verdict }
+    VsReference { ratio: comparison.ratio, ci95: comparison.stated.map(ends), verdict: comparison.verdict }
 }
 
 fn violations(arm: &Arm, again: &dyn Fn(&Again) -> String) -> Vec<model::Violation> {

@@ -166,6 +166,8 @@ pub struct Comparison {
     pub ratio_of_means: Option<f64>,
     /// Interval of `ratio` at the family's level, for showing.
     pub interval: Option<Interval>,
+    /// `interval`, widened by the error of the prediction in either direction: where the real ratio is expected.
+    pub stated: Option<Interval>,
     /// Interval of `ratio` at the level Holm's correction left it, which decided.
     pub deciding_interval: Option<Interval>,
     /// The level of `deciding_interval`.
@@ -204,19 +206,35 @@ pub fn compare_family(
     candidates: &[&[Option<f64>]],
     settings: &Settings,
 ) -> Vec<Comparison> {
-    settings.check();
+    let errors = vec![settings.fidelity_error; candidates.len()];
+    compare_each(reference, candidates, &errors, settings)
+}
+
+/// As [`compare_family`], each candidate with the error of its own prediction in `errors` instead of the settings'.
+///
+/// # Panics
+/// As [`compare_family`].
+pub fn compare_each(
+    reference: &[Option<f64>],
+    candidates: &[&[Option<f64>]],
+    errors: &[Option<f64>],
+    settings: &Settings,
+) -> Vec<Comparison> {
     let sides: Vec<Sides> = candidates.iter().map(|candidate| Sides::of(reference, candidate, settings)).collect();
     let ratios: Vec<Option<Ratio>> = sides.iter().map(|sides| sides.ratio(settings)).collect();
     let p_values: Vec<Option<f64>> = ratios.iter().map(|ratio| ratio.as_ref().map(Ratio::p_value)).collect();
     let corrected = holm(&p_values, settings.confidence);
-    let decided = sides.iter().zip(&ratios).zip(corrected);
+    let decided = sides.iter().zip(&ratios).zip(corrected).zip(errors);
     decided
-        .map(|((sides, ratio), corrected)| {
+        .map(|(((sides, ratio), corrected), error)| {
+            let settings = &Settings { fidelity_error: *error, ..*settings };
+            settings.check();
             let mut comparison = sides.described(settings);
             if let Some((ratio, corrected)) = ratio.as_ref().zip(corrected) {
                 comparison.ratio = ratio.estimate;
                 comparison.method = Some(ratio.method);
                 comparison.interval = ratio.interval(settings.confidence);
+                comparison.stated = comparison.interval.map(|interval| widened(&interval, settings));
                 comparison.deciding_interval = ratio.interval(corrected.confidence);
                 comparison.deciding_confidence = Some(corrected.confidence);
                 comparison.p_value = Some(ratio.p_value());
@@ -269,6 +287,7 @@ impl Sides {
             ratio: of_means,
             ratio_of_means: of_means,
             interval: None,
+            stated: None,
             deciding_interval: None,
             deciding_confidence: None,
             method: None,
@@ -344,8 +363,7 @@ fn decide(sides: &Sides, comparison: &Comparison, settings: &Settings) -> (Verdi
 /// The verdict from a ratio's interval, with a replay error of `error` in either direction; `None` if there is none.
 /// Ends are treated as factors, so that swapping the sides reverses the verdict.
 fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verdict, Because)> {
-    let scale = 1.0 + error;
-    let (low, high) = (interval.low / scale, interval.high * scale);
+    let Interval { low, high } = widened(interval, &Settings { fidelity_error: Some(error), ..*settings });
     let margin = 1.0 + settings.margin;
     if low >= 1.0 / margin && high <= margin {
         return Some((Verdict::Same, Because::IntervalWithinMargin));
@@ -353,6 +371,13 @@ fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verd
     let larger = low > 1.0;
     let smaller = high < 1.0;
     (larger || smaller).then(|| (one_sided(larger, settings.direction), Because::IntervalExcludesEquality))
+}
+
+/// The interval of a ratio, each end moved out by the error of the prediction as a factor.
+fn widened(interval: &Interval, settings: &Settings) -> Interval {
+    let scale = 1.0 + settings.fidelity_error.unwrap_or(0.0);
+    let low = if interval.low < 0.0 { interval.low * scale } else { interval.low / scale };
+    Interval::new(low, interval.high * scale)
 }
 
 /// The verdict when the means differ significantly, but the reference's is so near 0 that no ratio has an interval. The

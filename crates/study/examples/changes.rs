@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p goodness-study --example changes               predicts anew and scores
+//! cargo run --release -p goodness-study --example changes -- seen       the same for the half that was used in building
 //! cargo run --release -p goodness-study --example changes -- predict    writes fidelity/changes/predicted.toml
 //! cargo run --release -p goodness-study --example changes -- measure    reads the recordings of `scripts/make-changes
 //!                                                                       changes`, writes fidelity/changes/measured.toml
@@ -17,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity/changes");
     let bases = pairs::bases(&std::fs::read_to_string(suite.join("pairs.toml"))?)?;
     match std::env::args().nth(1).as_deref() {
-        None => scored(&suite, &bases),
+        None => scored(&suite, &bases, &[false, true]),
+        Some("seen") => scored(&suite, &bases, &[false]),
         Some("predict") => predict(&suite, &bases),
         Some("measure") => measure(&suite, &bases),
         Some(other) => Err(format!("unknown part \"{other}\"; take predict, measure, or nothing").into()),
@@ -62,7 +64,7 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
     Ok(std::fs::write(suite.join("measured.toml"), text)?)
 }
 
-fn scored(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
+fn scored(suite: &Path, bases: &[pairs::Base], halves: &[bool]) -> Result<(), Box<dyn Error>> {
     let measured: BTreeMap<String, Figures> = toml::from_str(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
     let predicted = predictions(suite, bases)?;
     let mut cases = Vec::new();
@@ -74,12 +76,10 @@ fn scored(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    for case in &cases {
-        println!("{}", score::line(case));
-    }
-    for half in [false, true] {
-        let some: Vec<_> = cases.iter().filter(|case| case.pair.is_unseen() == half).cloned().collect();
-        println!("\n{}\n{}", if half { "unseen half" } else { "seen half" }, score::table(&score::score(&some)));
+    for half in halves {
+        let some: Vec<_> = cases.iter().filter(|case| case.pair.is_unseen() == *half).cloned().collect();
+        some.iter().for_each(|case| println!("{}", score::line(case)));
+        println!("\n{}\n{}", if *half { "unseen half" } else { "seen half" }, score::table(&score::score(&some)));
     }
     Ok(())
 }

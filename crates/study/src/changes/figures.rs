@@ -4,7 +4,7 @@ use goodness::{Recorded, RunResult};
 use goodness_observe::{Measured, TaskMeasured};
 use std::collections::BTreeMap;
 
-/// Figures by name: `share hog`, `switches`, `wakeup_latency_p99`.
+/// Figures by name: `share hog`, `context_switches`, `wakeup_latency_p99`.
 pub type Figures = BTreeMap<String, f64>;
 
 /// Tasks of a name with less than this share of a CPU have no figures of their own. A choice.
@@ -66,7 +66,7 @@ fn figures<'a>(measured: &Measured, tasks: impl Iterator<Item = (&'a str, &'a Ta
             figures.insert(format!("waiting {name}"), got.wait / f64::from(got.wakeups));
         }
     }
-    figures.insert("switches".into(), measured.get("context_switches").value.unwrap_or_default() / window);
+    figures.insert("context_switches".into(), measured.get("context_switches").value.unwrap_or_default() / window);
     for (name, fewest) in SAMPLES {
         let value = measured.get(name);
         if let Some(one) = value.value.filter(|_| value.samples >= fewest) {

@@ -144,7 +144,7 @@ mod tests {
             case("a.nice=5", "share a", 0.3, 0.5),
             case("a.nice=5", "share b", 0.3, -0.5),
             case("a.nice=5", "share c", 0.01, -0.01),
-            case("cpus=2", "switches", 0.1, 0.2),
+            case("cpus=2", "context_switches", 0.1, 0.2),
         ];
         let scores = score(&cases);
         assert_eq!(scores.len(), 2);
