@@ -72,7 +72,11 @@ impl Conform {
             let loaded = Loaded { launcher, policy: &policy, work: &work, seed: self.seed, duration };
             loaded.play(&mut |status| live::begun(&policy, status, self.seed))?
         } else {
-            (Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None, edits: Vec::new() }.play(&work)?, None)
+            (
+                Part { seed: self.seed, duration, class: PlayClass::Inherited, cpus: None, edits: Vec::new() }
+                    .play(&work)?,
+                None,
+            )
         };
         if let Some(signal) = played.interrupted_by {
             return Err(Failure::other(format!("the play was ended by signal {signal}; nothing was compared")));

@@ -2,7 +2,10 @@
 
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
-use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Span, Task, TaskId, TaskSpec, Workload, WorkloadSource};
+use goodness_core::{
+    Behaviour, Class, CpuId, CpuSet, Machine, Nice, Span, Step, StepContext, Task, TaskId, TaskSpec, Workload,
+    WorkloadSource,
+};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -123,15 +126,35 @@ impl Change {
         })
     }
 
-    fn apply(&self, task: &mut Task) {
+    fn apply(&self, spec: &mut TaskSpec) {
+        let task = &mut spec.task;
         match self {
-            Change::Nice(nice) => task.nice = *nice,
+            Change::Nice(nice) => {
+                task.nice = *nice;
+                let behaviour = std::mem::replace(&mut spec.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
+                spec.behaviour = Box::new(KeepsNice { nice: *nice, behaviour });
+            }
             Change::Class(class, priority) => {
                 task.class = *class;
                 task.rt_priority = if class.is_realtime() { *priority } else { 0 };
             }
             Change::Slice(slice) => task.slice = Some(*slice),
             Change::Affinity(cpus) => task.affinity = CpuSet::of(cpus),
+        }
+    }
+}
+
+/// A task whose nice is the edit's, whatever nice it gives itself.
+struct KeepsNice {
+    nice: Nice,
+    behaviour: Box<dyn Behaviour>,
+}
+
+impl Behaviour for KeepsNice {
+    fn next(&mut self, cx: &mut StepContext) -> Step {
+        match self.behaviour.next(cx) {
+            Step::SetNice(_) => Step::SetNice(self.nice),
+            step => step,
         }
     }
 }
@@ -201,7 +224,7 @@ pub(crate) fn work(
         let mut found = false;
         for (index, spec) in work.tasks.iter_mut().enumerate() {
             if is_meant(whom, spec, source.id_of(TaskId(index as u32))) {
-                change.apply(&mut spec.task);
+                change.apply(spec);
                 found = true;
             }
         }
@@ -284,6 +307,26 @@ mod tests {
     fn a_pattern_stands_for_all_names_of_its_form() {
         assert!(matches("worker*", "worker-3") && matches("*er", "worker") && matches("w*k*r", "worker"));
         assert!(!matches("worker", "worker-3") && !matches("w*k", "worker"));
+    }
+
+    #[test]
+    fn an_edited_nice_holds_against_what_the_task_sets_itself() {
+        let mut steps = [Step::SetNice(Nice::new(3).unwrap()), Step::Exit].into_iter();
+        let behaviour = Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit));
+        let mut spec = TaskSpec {
+            name: "a".into(),
+            start: goodness_core::Start::At(goodness_core::Time::ZERO),
+            task: Task::default(),
+            behaviour,
+            judged: true,
+        };
+        let nice = Nice::new(10).unwrap();
+        Change::Nice(nice).apply(&mut spec);
+        let mut rng = goodness_core::Seed(1).rng();
+        let mut cx = StepContext::new(TaskId(0), goodness_core::Time::ZERO, &mut rng);
+        assert_eq!(spec.task.nice, nice);
+        assert!(matches!(spec.behaviour.next(&mut cx), Step::SetNice(set) if set == nice));
+        assert!(matches!(spec.behaviour.next(&mut cx), Step::Exit));
     }
 
     #[test]

@@ -33,9 +33,9 @@ mod again;
 #[cfg(feature = "live")]
 pub mod calibrate;
 pub mod catalogue;
+mod change_error;
 #[cfg(feature = "live")]
 pub mod conform;
-mod change_error;
 mod contender;
 mod edit;
 mod fidelity;

@@ -1,7 +1,7 @@
 //! A recording as recovery reads it: events and participants.
 
 use crate::participants::{Participant, participants};
-use crate::priority::first_seen;
+use crate::priority::initial;
 use goodness_core::{Span, TaskId, Time};
 use goodness_trace::{Record, Recording, SchedEvent, Wake};
 
@@ -25,7 +25,7 @@ impl<'a> History<'a> {
     /// The history of `recording`.
     #[must_use]
     pub fn of(recording: &'a Recording) -> History<'a> {
-        let first = first_seen(&recording.records, recording.tasks.len());
+        let first = initial(&recording.records, recording.tasks.len());
         let mut history = History::new(&recording.records, participants(recording, &first));
         history.cpus = history.cpus.max(recording.metadata.cpus as usize);
         history.hz = recording.metadata.hz();

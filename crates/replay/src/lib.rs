@@ -75,11 +75,11 @@ impl Replay {
     /// What the players of one run share, and the channels that they use: edges, rounds, one for each task that may be
     /// forked again, and one that nobody posts.
     fn cast(&self) -> (Arc<Cast>, Vec<ChannelKind>) {
-        let Recovered { edges, ref rounds, ref going_on, ref delays, length, ref tasks, .. } = self.recovered;
+        let Recovered { edges, ref rounds, ref going_on, ref delays, lap, ref tasks, .. } = self.recovered;
         let forks = Channel(edges + rounds.rounds());
         let channels = vec![ChannelKind::Semaphore; forks.0 as usize + tasks.len() + 1];
         let rounds = RoundState::new(Arc::clone(rounds), Channel(edges));
-        (Arc::new(Cast { rounds, going_on: going_on.clone(), delays: delays.clone(), forks, length }), channels)
+        (Arc::new(Cast { rounds, going_on: going_on.clone(), delays: delays.clone(), forks, lap }), channels)
     }
 
     /// Every policy is measured in the recorded window. Work that was over in the recording is replayed until it is

@@ -124,6 +124,7 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::SleepUntil(_)
         | Instruction::Wait(_)
         | Instruction::WaitUninterruptible(_)
+        | Instruction::LapBegin
         | Instruction::Exit
         | Instruction::Cut => true,
         Instruction::Run(_)

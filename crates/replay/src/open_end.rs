@@ -6,6 +6,10 @@
 //! waited for, so a wake-up finds its waiter in the second lap as in the first, and whole requests repeat. A task that
 //! never blocked computes on; one that had cycles has them again.
 //!
+//! Later laps leave out the first [`START_UP`]th of the recording, where tasks are started and wait for each other: those
+//! who started them have something else to do until the end. What was posted there and waited for later comes after the
+//! recorded delay in later laps.
+//!
 //! | in the recording | in the replay |
 //! |---|---|
 //! | alive at the end | another lap, after a sleep as long as its cut wait and the wait it began with |
@@ -40,6 +44,9 @@ pub enum GoesOn {
     Forked,
 }
 
+/// The start-up is this part of a recording: a twentieth. A choice.
+pub const START_UP: u64 = 20;
+
 /// A lap takes at least this part of the recording: tasks with less do not go on, since their laps would never end.
 const LAPS_MAX: u64 = 100_000;
 
@@ -52,7 +59,7 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     // From parents to children, so that a trace in which tasks fork each other in a circle, or in a long line, does no
     // harm.
     while let Some(parent) = parents.pop() {
-        for op in &drafts[parent].ops {
+        for op in lap_of(&drafts[parent].ops) {
             if let Instruction::Fork(child) = op.instruction()
                 && let Some(&child) = place.get(&TaskId(child))
                 && going_on[child] == GoesOn::Never
@@ -68,7 +75,7 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
 
 /// How `draft` goes on without its parent.
 fn by_itself(draft: &Draft, length: Span) -> GoesOn {
-    let time = time_of(&draft.ops);
+    let time = time_of(lap_of(&draft.ops));
     match draft.ops.last().map(|op| op.instruction()) {
         Some(Instruction::Cut) if time > 0 && draft.ops.iter().all(|op| is_work(op.instruction())) => GoesOn::Computing,
         Some(Instruction::Cut) if time > length.0 / LAPS_MAX => GoesOn::Itself,
@@ -82,7 +89,13 @@ fn ended_after_a_fork(draft: &Draft) -> bool {
 
 /// Whether `instruction` concerns nobody but the task, which does not block at it.
 fn is_work(instruction: Instruction) -> bool {
-    matches!(instruction, Instruction::Run(_) | Instruction::Nice(_) | Instruction::Cut)
+    matches!(instruction, Instruction::Run(_) | Instruction::Nice(_) | Instruction::LapBegin | Instruction::Cut)
+}
+
+/// What is done in each lap.
+fn lap_of(ops: &[Op]) -> &[Op] {
+    let begin = ops.iter().position(|op| op.instruction() == Instruction::LapBegin);
+    &ops[begin.map_or(0, |at| at + 1)..]
 }
 
 /// Time in ns that a lap of `ops` takes at least, whatever others do.
@@ -95,13 +108,17 @@ fn time_of(ops: &[Op]) -> u64 {
     ops.iter().map(time).fold(0, u64::saturating_add)
 }
 
-/// What later laps must do without: what tasks that end for good would have posted. `waits` are the recorded lengths of
+/// What later laps must do without: what tasks that end for good would have posted, and what was posted at start-up. The
+/// others' posts of each lap stay. `waits` are the recorded lengths of
 /// the waits, by edge.
 #[must_use]
 pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers: usize) -> OpenEnds {
     let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; answers] };
-    let over = drafts.iter().zip(going_on).filter(|(_, goes_on)| **goes_on == GoesOn::Never);
-    for op in over.flat_map(|(draft, _)| &draft.ops) {
+    let missing = drafts.iter().zip(going_on).flat_map(|(draft, goes_on)| match goes_on {
+        GoesOn::Never => &draft.ops[..],
+        _ => &draft.ops[..draft.ops.len() - lap_of(&draft.ops).len()],
+    });
+    for op in missing {
         match op.instruction() {
             Instruction::Post(edge) => {
                 let wait = waits.get(edge as usize).copied().unwrap_or_default();

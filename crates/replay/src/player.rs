@@ -17,8 +17,8 @@ pub struct Cast {
     pub delays: BTreeMap<u32, Span>,
     /// The first of the channels on which tasks wait to be forked again, one for each task.
     pub forks: Channel,
-    /// Length of a lap: that of the recording.
-    pub length: Span,
+    /// Length of a lap.
+    pub lap: Span,
 }
 
 impl Cast {
@@ -32,6 +32,8 @@ impl Cast {
 pub struct Player {
     ops: Arc<[Op]>,
     at: usize,
+    /// Where later laps begin.
+    lap_begin: usize,
     cast: Arc<Cast>,
     /// How often the programme was run through before.
     lap: u32,
@@ -49,7 +51,7 @@ impl Player {
     /// A player at the beginning of `ops`; `cast` is shared by all players of a run.
     #[must_use]
     pub fn new(ops: Arc<[Op]>, cast: Arc<Cast>) -> Player {
-        Player { ops, at: 0, cast, lap: 0, taken: 0, takes: None, slept_until: None, begun: Vec::new() }
+        Player { ops, at: 0, lap_begin: 0, cast, lap: 0, taken: 0, takes: None, slept_until: None, begun: Vec::new() }
     }
 
     /// Takes the turn whose reply has arrived.
@@ -69,7 +71,7 @@ impl Player {
                 Step::Sleep(span)
             }
             Instruction::SleepUntil(at) => {
-                let until = at + self.cast.length * u64::from(self.lap);
+                let until = at + self.cast.lap * u64::from(self.lap);
                 self.slept_until = Some(until.max(cx.now));
                 Step::SleepUntil(until)
             }
@@ -93,6 +95,10 @@ impl Player {
             Instruction::Served(request) => {
                 let at = self.begun.iter().position(|(begun, _)| *begun == request)?;
                 Step::Served(self.begun.swap_remove(at).1)
+            }
+            Instruction::LapBegin => {
+                self.lap_begin = self.at;
+                return None;
             }
             Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
@@ -137,7 +143,7 @@ impl Player {
     fn finish(&mut self, instruction: Instruction, task: TaskId) -> Option<Step> {
         let goes_on = self.cast.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never);
         if matches!(goes_on, GoesOn::Itself | GoesOn::Forked) {
-            (self.at, self.lap) = (0, self.lap + 1);
+            (self.at, self.lap) = (self.lap_begin, self.lap + 1);
         }
         match (goes_on, instruction) {
             (GoesOn::Computing, _) => Some(Step::Compute(Span::MAX)),

@@ -4,7 +4,7 @@ use goodness_core::{Rng, Seed, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One instruction: kind in the low four bits, operand above.
+/// One instruction: kind in the low five bits, operand above.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Op(u64);
 
@@ -39,16 +39,20 @@ pub enum Instruction {
     Arrived(u32),
     /// The answer to the request of this number is there: report it.
     Served(u32),
+    /// Later laps begin here. What comes before is done once.
+    LapBegin,
     /// End.
     Exit,
     /// The recording ends here, in the middle of the task's work.
     Cut,
 }
 
-const LENGTH_MAX: u64 = (1 << 60) - 1;
+/// The bits of the kind.
+const TAG: u64 = 31;
+const LENGTH_MAX: u64 = (1 << 59) - 1;
 
 impl Op {
-    /// Encodes `instruction`. Lengths beyond 2^60 ns (36 years) are cut to that.
+    /// Encodes `instruction`. Lengths beyond 2^59 ns (18 years) are cut to that.
     #[must_use]
     pub fn new(instruction: Instruction) -> Op {
         let (tag, value) = match instruction {
@@ -68,8 +72,9 @@ impl Op {
             Instruction::Ask(request) => (13, request.into()),
             Instruction::Served(request) => (14, request.into()),
             Instruction::Arrived(request) => (15, request.into()),
+            Instruction::LapBegin => (16, 0),
         };
-        Op(value.min(LENGTH_MAX) << 4 | tag)
+        Op(value.min(LENGTH_MAX) << 5 | tag)
     }
 
     /// Whether it marks the beginning or the end of a request.
@@ -80,8 +85,8 @@ impl Op {
     /// Decodes it.
     #[must_use]
     pub fn instruction(self) -> Instruction {
-        let value = self.0 >> 4;
-        match self.0 & 15 {
+        let value = self.0 >> 5;
+        match self.0 & TAG {
             0 => Instruction::Run(Span(value)),
             1 => Instruction::Sleep(Span(value)),
             2 => Instruction::SleepUntil(Time(value)),
@@ -97,6 +102,7 @@ impl Op {
             13 => Instruction::Ask(value as u32),
             14 => Instruction::Served(value as u32),
             15 => Instruction::Arrived(value as u32),
+            16 => Instruction::LapBegin,
             _ => Instruction::Cut,
         }
     }
@@ -141,11 +147,11 @@ type Kind = (u64, u64, u64, u32);
 /// The kind of the duration at `place`; `None` if it has none that can be exchanged.
 fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
     let (Instruction::Run(span) | Instruction::Sleep(span)) = ops[place].instruction() else { return None };
-    let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & 15);
+    let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & TAG);
     // Marks of requests take no time and part nothing.
     let before = tag(ops[..place].iter().rev().find(|op| !op.is_mark()));
     let after = tag(ops[place + 1..].iter().find(|op| !op.is_mark()));
-    Some((ops[place].0 & 15, before, after, span.0.max(1).ilog2() / 3))
+    Some((ops[place].0 & TAG, before, after, span.0.max(1).ilog2() / 3))
 }
 
 fn shuffle(ops: &mut [Op], places: &[u32], rng: &mut Rng) {
@@ -165,7 +171,7 @@ mod tests {
         let instructions = [
             Instruction::Run(Span(123_456_789_012)),
             Instruction::Sleep(Span(0)),
-            Instruction::SleepUntil(Time(u64::MAX >> 4)),
+            Instruction::SleepUntil(Time(u64::MAX >> 5)),
             Instruction::Wait(u32::MAX),
             Instruction::WaitUninterruptible(7),
             Instruction::Post(8),
@@ -180,6 +186,7 @@ mod tests {
             Instruction::Ask(12),
             Instruction::Served(u32::MAX),
             Instruction::Arrived(13),
+            Instruction::LapBegin,
         ];
         for instruction in instructions {
             assert_eq!(Op::new(instruction).instruction(), instruction);
@@ -200,7 +207,7 @@ mod tests {
         assert_ne!(&shuffled[..], &ops[..]);
         assert_eq!(permuted(&ops, Seed(3)), shuffled, "equal seeds give equal work");
         assert_ne!(permuted(&ops, Seed(4)), shuffled);
-        let similar = |a: &Op, b: &Op| a.0 & 15 == b.0 & 15 && (a.0 == b.0 || (a.0 >> 4).abs_diff(b.0 >> 4) < 40);
+        let similar = |a: &Op, b: &Op| a.0 & TAG == b.0 & TAG && (a.0 == b.0 || (a.0 >> 5).abs_diff(b.0 >> 5) < 40);
         assert!(shuffled.iter().zip(&ops).all(|(a, b)| similar(a, b)));
         let sorted = |ops: &[Op]| {
             let mut values: Vec<u64> = ops.iter().map(|op| op.0).collect();

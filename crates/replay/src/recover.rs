@@ -19,6 +19,7 @@ use super::dialogues::Dialogues;
 use super::draft::Draft;
 use super::history::History;
 use super::marks::Marks;
+use super::open_end::START_UP;
 use super::participants::Participant;
 use super::priority::{self, Priorities};
 use super::program::{Instruction, Op};
@@ -96,11 +97,18 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         begin: history.begin(),
         recoveries: history.participants.iter().map(|_| TaskRecovery::unseen(history.begin())).collect(),
         on_cpu: vec![OnCpu::Unknown; history.cpus],
+        laps_begin: None,
         waits: Vec::new(),
         unknowns: Unknowns::default(),
     };
+    // Turns and windows of event loops are counted over whole laps: where there are any, laps are the whole recording.
+    let laps_begin = Some(history.begin() + history.length() / START_UP)
+        .filter(|_| ends == Ends::Open && recovery.windows.is_empty());
     for (record, number) in history.records.iter().zip(0..) {
         recovery.marks.advance(number);
+        if recovery.laps_begin.is_none() && laps_begin.is_some_and(|at| record.at >= at) {
+            recovery.begin_laps(laps_begin.unwrap_or_default());
+        }
         recovery.see(record);
         while let Some((who, mark)) = recovery.marks.left() {
             recovery.push(who, mark, record.at);
@@ -133,6 +141,8 @@ struct Recovery<'a> {
     begin: Time,
     recoveries: Vec<TaskRecovery>,
     on_cpu: Vec<OnCpu>,
+    /// Where later laps begin, once that was passed.
+    laps_begin: Option<Time>,
     /// Length of each recorded wait for an edge, by edge.
     waits: Vec<Span>,
     unknowns: Unknowns,
@@ -163,6 +173,22 @@ impl Recovery<'_> {
         for (task, prio) in priority::named(&record.event) {
             if let Some(nice) = self.priorities.change(task, prio) {
                 self.push(task, Instruction::Nice(nice.get() as i8), at);
+            }
+        }
+    }
+
+    /// Later laps begin at `at`: whoever is alive there begins his there.
+    fn begin_laps(&mut self, at: Time) {
+        self.laps_begin = Some(at);
+        for index in 0..self.recoveries.len() {
+            let recovery = &self.recoveries[index];
+            if recovery.start.is_some() && !matches!(recovery.activity, Activity::Unseen | Activity::Gone) {
+                let waited = match recovery.activity {
+                    Activity::Blocked(since, _) => at.since(since),
+                    _ => Span::ZERO,
+                };
+                self.recoveries[index].lap_begins = Some(waited);
+                self.push(TaskId(index as u32), Instruction::LapBegin, at);
             }
         }
     }
@@ -486,6 +512,7 @@ impl Recovery<'_> {
             unknowns: self.unknowns,
             grid,
             length: self.history.length(),
+            lap: self.history.end.since(self.laps_begin.unwrap_or(self.begin)),
         };
         found.finish(&self.history.participants)
     }
@@ -549,15 +576,19 @@ impl Recovery<'_> {
         self.push(who, Instruction::Cut, self.history.end);
     }
 
-    /// `who` goes on with its beginning. In between it sleeps as long as its last wait, of which the recording shows
-    /// `cut`, and the time before it was first runnable.
+    /// `who` goes on with its next lap. In between it sleeps as long as its last wait, of which the recording shows
+    /// `cut`, and the time from where laps begin until it was first runnable. Where its lap begins with a wait, the part
+    /// of that which came before counts towards it.
     fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
         let recovery = &self.recoveries[who.index()];
-        let first = match recovery.start {
-            Some(Start::WokenAt(at)) => Span(at.0),
-            _ if self.lasted(who) => Span::ZERO,
-            _ => recovery.born.since(self.begin),
+        let begin = self.laps_begin.unwrap_or(self.begin);
+        let first = match (recovery.lap_begins, recovery.start) {
+            (Some(_), _) => Span::ZERO,
+            (None, Some(Start::WokenAt(at))) => (self.begin + Span(at.0)).since(begin),
+            (None, _) if self.lasted(who) => Span::ZERO,
+            (None, _) => recovery.born.since(begin),
         };
+        let cut = Span(cut.0.saturating_sub(recovery.lap_begins.unwrap_or_default().0));
         let rest = match self.arrivals {
             Arrivals::Delays => Instruction::Sleep(cut + first),
             Arrivals::Recorded => Instruction::SleepUntil(Time::ZERO + self.history.length() + first),

@@ -59,6 +59,8 @@ pub struct Recovered {
     pub grid: Option<TickGrid>,
     /// Length of the recording.
     pub length: Span,
+    /// Length of each lap after the first.
+    pub lap: Span,
 }
 
 /// What recovery found, before tasks are numbered anew.
@@ -79,13 +81,15 @@ pub struct Found {
     pub grid: Option<TickGrid>,
     /// Length of the recording.
     pub length: Span,
+    /// Length of each lap after the first.
+    pub lap: Span,
 }
 
 impl Found {
     /// Makes tasks of the drafts: instructions then name tasks and turns by their places in what is handed over.
     #[must_use]
     pub fn finish(self, participants: &[Participant]) -> Recovered {
-        let Found { drafts, waits, answers, is_over, requests, unknowns, grid, length } = self;
+        let Found { drafts, waits, answers, is_over, requests, unknowns, grid, length, lap } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
         let ends = open_ends(&drafts, &going_on, &waits, answers);
         let mut place = vec![None; participants.len()];
@@ -104,7 +108,7 @@ impl Found {
         };
         let tasks = drafts.into_iter().zip(programmes).map(task).collect();
         let (edges, delays) = (waits.len() as u32, ends.delays);
-        Recovered { tasks, edges, rounds, going_on, delays, is_over, requests, unknowns, grid, length }
+        Recovered { tasks, edges, rounds, going_on, delays, is_over, requests, unknowns, grid, length, lap }
     }
 }
 

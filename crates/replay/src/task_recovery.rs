@@ -57,6 +57,8 @@ pub struct TaskRecovery {
     pub ends_from: usize,
     /// Marks of requests whose answers woke the task: they stand before what it does next.
     pub late_marks: Vec<Instruction>,
+    /// How long it had waited where later laps begin, if it was alive then.
+    pub lap_begins: Option<Span>,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
 }
@@ -77,6 +79,7 @@ impl TaskRecovery {
             ended: None,
             ends_from: usize::MAX,
             late_marks: Vec::new(),
+            lap_begins: None,
             answers_on: None,
         }
     }

@@ -40,7 +40,8 @@ fn predictions(suite: &Path, bases: &[pairs::Base]) -> Result<BTreeMap<String, E
 }
 
 fn predict(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
-    let mut text = String::from("# Predicted ratios, changed over base, with the standard deviation of their logarithm.\n");
+    let mut text =
+        String::from("# Predicted ratios, changed over base, with the standard deviation of their logarithm.\n");
     for (name, effects) in predictions(suite, bases)? {
         text += &format!("\n[\"{name}\"]\n");
         for (figure, effect) in effects {
@@ -52,7 +53,8 @@ fn predict(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
 
 fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
     let made: PathBuf = suite.join("../../target/changes");
-    let mut text = String::from("# Figures of the changed recordings: shares of a CPU, times in ns, switches per ns.\n");
+    let mut text =
+        String::from("# Figures of the changed recordings: shares of a CPU, times in ns, switches per ns.\n");
     for pair in bases.iter().flat_map(pairs::Base::pairs) {
         let file = made.join(format!("{}.gz", pair.recording()));
         let work = goodness::open(&file.to_string_lossy(), &Default::default(), &|_| ControlFlow::Continue(()))?;

@@ -59,6 +59,7 @@ impl Loaded<'_> {
             duration: self.duration,
             class: PlayClass::Ext,
             cpus: Some(cpus.iter().copied().map(CpuId).collect()),
+            edits: Vec::new(),
         };
         let play = || {
             goodness_sys::pin(cpus).map_err(|why| Refusal::failed(format!("the play cannot be confined: {why}")))?;

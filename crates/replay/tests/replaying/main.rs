@@ -8,7 +8,7 @@ use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
 use goodness_replay::open_end::GoesOn;
 use goodness_replay::program::{Instruction, Op as ReplayOp};
-use goodness_replay::{Arrivals, Ends, Others, Recovered, Replay, ReplayOptions, recover};
+use goodness_replay::{Arrivals, Ends, Others, Recovered, RecoveredTask, Replay, ReplayOptions, recover};
 use goodness_trace::{Context, PrevState, Record, SchedEvent};
 use proptest::prelude::*;
 use recorder::{CpuTime, Planned, Recorder, Written, instructions, planned, recorded, run, switch, wakeup, waking};
@@ -18,7 +18,8 @@ fn us(n: u64) -> Span {
 }
 
 /// The recorded programmes once: nobody goes on after its own.
-pub(crate) const ONCE: ReplayOptions = ReplayOptions { arrivals: Arrivals::Delays, others: Others::Compete, ends: Ends::Recorded };
+pub(crate) const ONCE: ReplayOptions =
+    ReplayOptions { arrivals: Arrivals::Delays, others: Others::Compete, ends: Ends::Recorded };
 
 #[test]
 fn bursts_and_edges_come_back_as_they_were_whatever_scheduler_recorded_them() {
@@ -296,7 +297,8 @@ fn hogs_compute_on_after_their_recorded_work_so_weights_show_over_the_whole_wind
 fn children_are_forked_again_and_their_parent_finds_their_wake_ups() {
     let now = Start::WokenAt(Time::ZERO);
     let child = goodness_core::BehaviourId(1);
-    let parent = vec![Step::Compute(us(10)), Step::Fork(child), Step::Wait(Channel(0)), Step::Compute(us(20))];
+    // The start-up is not repeated: the first twentieth.
+    let parent = vec![Step::Compute(us(100)), Step::Fork(child), Step::Wait(Channel(0)), Step::Compute(us(20))];
     let source = planned(
         1,
         vec![
@@ -394,9 +396,9 @@ fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCas
         }
     }
     let horizon = Time(3 * (work * recovered.tasks.len() as u64 + rest) + SLICE.0);
-    let laps = |goes_on: &GoesOn| if *goes_on == GoesOn::Itself { 2 } else { 1 };
-    let expected: Vec<u64> =
-        recovered.tasks.iter().zip(&recovered.going_on).map(|(task, on)| laps(on) * task.cpu_time().0).collect();
+    let again = |goes_on: &GoesOn, ops: &[ReplayOp]| if *goes_on == GoesOn::Itself { time_of_lap(ops) } else { 0 };
+    let both = |(task, on): (&RecoveredTask, &GoesOn)| task.cpu_time().0 + again(on, &task.ops);
+    let expected: Vec<u64> = recovered.tasks.iter().zip(&recovered.going_on).map(both).collect();
     let work = Longer { replay: Replay::new("round", recovered), horizon }.build(Seed(1), 0);
     let mut used = CpuTime::new(expected.len());
     let settings = goodness_policies::rr::Settings { timeslice: SLICE };
@@ -407,6 +409,13 @@ fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCas
         prop_assert!(used.total[index] + at_the_end >= *expected, "{:?} of {:?}", used.total, expected);
     }
     Ok(())
+}
+
+/// CPU time of a lap after the first.
+fn time_of_lap(ops: &[ReplayOp]) -> u64 {
+    let begin = ops.iter().position(|op| op.instruction() == Instruction::LapBegin).map_or(0, |at| at + 1);
+    let run = |op: &ReplayOp| if let Instruction::Run(span) = op.instruction() { span.0 } else { 0 };
+    ops[begin..].iter().map(run).sum()
 }
 
 /// The original may well end with tasks that wait for wakes that never come; what they did is replayed in full.
