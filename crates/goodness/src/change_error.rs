@@ -14,6 +14,8 @@ use std::sync::LazyLock;
 pub struct ChangeError {
     /// Kind of change.
     pub change: String,
+    /// Whether the machine has several CPUs, before or after.
+    pub several_cpus: bool,
     /// Figure, named as the metric that it stands for.
     pub figure: String,
     /// Predictions that were compared with a recording.
@@ -42,13 +44,12 @@ pub static CHANGE_ERRORS: LazyLock<Vec<ChangeError>> = LazyLock::new(|| {
 });
 
 /// By how much a prediction of `metric` under `arm` may be off, as a factor less 1: the largest error of the kinds of
-/// change between `reference` and `arm`. `None` if no such change was measured.
-pub(crate) fn error_of(reference: &Contender, arm: &Contender, metric: &str) -> Option<f64> {
+/// change between `reference` and `arm`, on a machine of `cpus` CPUs. `None` if no such change was measured.
+pub(crate) fn error_of(reference: &Contender, arm: &Contender, cpus: u32, metric: &str) -> Option<f64> {
     let errors = kinds(reference, arm).into_iter().filter_map(|kind| {
-        CHANGE_ERRORS
-            .iter()
-            .find(|error| error.change == kind && error.figure == metric)
-            .map(|error| error.factor - 1.0)
+        let several = cpus > 1 || kind == "cpus";
+        let is_it = |it: &&ChangeError| it.change == kind && it.several_cpus == several && it.figure == metric;
+        CHANGE_ERRORS.iter().find(is_it).map(|error| error.factor - 1.0)
     });
     errors.max_by(f64::total_cmp)
 }
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(of("cfs"), ["kernel"]);
         assert_eq!(of("eevdf:base_slice=3ms"), ["base_slice"]);
         assert_eq!(of("staircase"), [""; 0], "no change to another scheduler than Linux's was measured");
-        let switches = |text: &str| error_of(&base, &Contender::arm(text, &standard).unwrap(), "context_switches");
+        let switches = |text: &str| error_of(&base, &Contender::arm(text, &standard).unwrap(), 1, "context_switches");
         assert!(switches("a.nice=3").is_some_and(|error| error > 0.0));
         assert!(switches("a.nice=3 cpus=2") >= switches("a.nice=3"), "the worst kind decides");
         assert_eq!(switches("staircase"), None);

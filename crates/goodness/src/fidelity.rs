@@ -83,7 +83,7 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -
         metric.tolerance = metric.tolerance.filter(|_| !FEWEST.iter().any(|(of, few)| of == name && samples < *few));
         metrics.push(metric);
     }
-    Fidelity { policy: policy.into(), metrics }
+    Fidelity { policy: policy.into(), metrics, lacks: recorded.lacks.clone() }
 }
 
 /// Recorded and replayed CPU time of a judged task, in ns.

@@ -9,6 +9,8 @@ pub struct Recorded {
     pub policy: PolicySpec,
     /// Metrics of the recording.
     pub measured: Measured,
+    /// What a prediction needs and the recording does not show, as sentences.
+    pub lacks: Vec<String>,
     /// CPUs of the recorded machine.
     pub(crate) cpus: usize,
     /// Each replayed task, as recorded.

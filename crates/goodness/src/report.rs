@@ -35,7 +35,7 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.workload_notes.extend(remarks(&self.arms));
-        let comparisons = compare_all(&self.arms, self.fidelity.as_ref());
+        let comparisons = compare_all(&self.arms, self.fidelity.as_ref(), self.machine.cpus);
         details.has_arms = self.arms.iter().any(|arm| !arm.contender.edits.is_empty());
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
             name: arm.contender.name(),
@@ -87,7 +87,7 @@ fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
 
 /// Compares each policy with the first, per metric; empty for metrics without a better direction. All policies of one
 /// metric form one family for the correction.
-fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>> {
+fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>, cpus: u32) -> Vec<Vec<Comparison>> {
     let of_metric = |metric: &About| {
         let direction = match metric.better {
             Better::Lower => Direction::LowerIsBetter,
@@ -99,7 +99,7 @@ fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>) -> Vec<Vec<Comparison>
         let all: Vec<&[Option<f64>]> = arms.iter().map(|arm| arm.values(metric.name)).collect();
         let Some((first, others)) = all.split_first() else { return Vec::new() };
         let larger = |change: Option<f64>| change.into_iter().chain(error).max_by(f64::total_cmp);
-        let of_change = |arm: &Arm| larger(error_of(&arms[0].contender, &arm.contender, metric.name));
+        let of_change = |arm: &Arm| larger(error_of(&arms[0].contender, &arm.contender, cpus, metric.name));
         // Only a prediction from a recording has an error: other work is what it is.
         let errors: Vec<Option<f64>> = arms[1..].iter().map(|arm| fidelity.and_then(|_| of_change(arm))).collect();
         compare_each(first, others, &errors, &Settings::new(direction))

@@ -63,6 +63,29 @@ pub struct Recovered {
     pub lap: Span,
 }
 
+/// A task with at least this part of the recording as CPU time counts as busy. A choice.
+const BUSY: u64 = 20;
+/// A saturated task wakes others at least this often, and ten times as often as it waits. A choice.
+const WAKES: usize = 100;
+
+impl Recovered {
+    /// The tasks whose demand the recording does not show: they worked for others and were never done with it, so that
+    /// they hardly waited. With more CPU time they would do more, up to an amount that nobody knows.
+    pub fn saturated(&self) -> impl Iterator<Item = &RecoveredTask> {
+        let goes_on = self.tasks.iter().zip(&self.going_on).filter(|(_, on)| **on != GoesOn::Never);
+        goes_on.map(|(task, _)| task).filter(|task| task.is_saturated(self.length))
+    }
+}
+
+impl RecoveredTask {
+    fn is_saturated(&self, length: Span) -> bool {
+        let count = |is: fn(Instruction) -> bool| self.ops.iter().filter(|op| is(op.instruction())).count();
+        let wakes = count(|it| matches!(it, Instruction::Post(_) | Instruction::Answer(_)));
+        let waits = count(|it| !matches!(it, Instruction::Post(_) | Instruction::Answer(_) | Instruction::Run(_)));
+        self.cpu_time().0 >= length.0 / BUSY && wakes >= WAKES && waits * 10 < wakes
+    }
+}
+
 /// What recovery found, before tasks are numbered anew.
 pub struct Found {
     /// The programmes.

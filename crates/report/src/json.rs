@@ -49,6 +49,7 @@ mod tests {
             fidelity: Some(Fidelity {
                 policy: "eevdf".into(),
                 metrics: vec![FidelityMetric { name: "context_switches".into(), ..Default::default() }],
+                lacks: Vec::new(),
             }),
             policies: vec![PolicyReport {
                 name: "rr".into(),

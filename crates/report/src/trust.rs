@@ -13,8 +13,9 @@ impl Trust {
     #[must_use]
     pub fn of(fidelity: Option<&Fidelity>, ranked_by: Option<&str>) -> Option<Trust> {
         let rests_on = |it: &&FidelityMetric| it.name == WORK || Some(it.name.as_str()) == ranked_by;
-        let missed = fidelity?.metrics.iter().filter(rests_on).filter(|it| it.keeps_promise() == Some(false));
-        let because: Vec<String> = missed.map(sentence).collect();
+        let fidelity = fidelity?;
+        let missed = fidelity.metrics.iter().filter(rests_on).filter(|it| it.keeps_promise() == Some(false));
+        let because: Vec<String> = missed.map(sentence).chain(fidelity.lacks.iter().cloned()).collect();
         let verdict = if because.is_empty() { TrustVerdict::Trusted } else { TrustVerdict::Untrusted };
         Some(Trust { verdict, because })
     }
@@ -47,7 +48,7 @@ mod tests {
             unit: "count".into(),
             tolerance: Some(0.1),
         };
-        Fidelity { policy: "eevdf".into(), metrics: vec![metric] }
+        Fidelity { policy: "eevdf".into(), metrics: vec![metric], lacks: Vec::new() }
     }
 
     #[test]
@@ -61,6 +62,10 @@ mod tests {
         assert!(!verdict("context_switches", 0.05, "context_switches").is_untrusted());
         assert!(!verdict("migrations", 0.5, "context_switches").is_untrusted(), "it ranks nothing");
         assert_eq!(Trust::of(None, None), None, "nothing was replayed");
+        let lacking = Fidelity { lacks: vec!["db never waited".into()], ..fidelity("context_switches", 0.0) };
+        let trust = Trust::of(Some(&lacking), Some("context_switches")).unwrap();
+        assert!(trust.is_untrusted());
+        assert_eq!(trust.because, ["db never waited"]);
     }
 
     #[test]

@@ -87,6 +87,7 @@ fn every_line_fits_into_eighty_columns_but_the_command_that_is_copied() {
             error: Some(0.1),
             tolerance: Some(0.05),
         }],
+        lacks: Vec::new(),
     });
     report.details = Details {
         command: Some("goodness compare ".repeat(10)),
@@ -128,7 +129,7 @@ fn a_replay_without_a_measured_fidelity_says_so_and_a_missed_promise_too() {
         tolerance: Some(0.1),
         ..Default::default()
     };
-    report.fidelity = Some(Fidelity { policy: "eevdf".into(), metrics: vec![metric] });
+    report.fidelity = Some(Fidelity { policy: "eevdf".into(), metrics: vec![metric], lacks: Vec::new() });
     assert!(line(&text::render(&report, 80, false), "context_switches").ends_with("≤ 10 %, missed"));
 }
 

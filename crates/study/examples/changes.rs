@@ -6,9 +6,10 @@
 //! cargo run --release -p goodness-study --example changes -- predict    writes fidelity/changes/predicted.toml
 //! cargo run --release -p goodness-study --example changes -- measure    reads the recordings of `scripts/make-changes
 //!                                                                       changes`, writes fidelity/changes/measured.toml
+//! cargo run --release -p goodness-study --example changes -- errors     writes fidelity/changes.toml from the seen half
 //! ```
 
-use goodness_study::changes::{self, Effects, figures::Figures, pairs, score};
+use goodness_study::changes::{self, Effects, figures::Figures, pairs, score, score::Case};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -20,9 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().nth(1).as_deref() {
         None => scored(&suite, &bases, &[false, true]),
         Some("seen") => scored(&suite, &bases, &[false]),
+        Some("errors") => errors(&suite, &bases),
         Some("predict") => predict(&suite, &bases),
         Some("measure") => measure(&suite, &bases),
-        Some(other) => Err(format!("unknown part \"{other}\"; take predict, measure, or nothing").into()),
+        Some(other) => Err(format!("unknown part \"{other}\"; take seen, predict, measure, errors or nothing").into()),
     }
 }
 
@@ -66,22 +68,45 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
     Ok(std::fs::write(suite.join("measured.toml"), text)?)
 }
 
-fn scored(suite: &Path, bases: &[pairs::Base], halves: &[bool]) -> Result<(), Box<dyn Error>> {
+/// Every prediction beside what was measured.
+fn cases(suite: &Path, bases: &[pairs::Base]) -> Result<Vec<Case>, Box<dyn Error>> {
     let measured: BTreeMap<String, Figures> = toml::from_str(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
     let predicted = predictions(suite, bases)?;
     let mut cases = Vec::new();
     for base in bases {
-        let own = changes::recorded(&changes::open(suite, base)?);
+        let work = changes::open(suite, base)?;
+        if let Some(why) = work.recorded.as_ref().and_then(|recorded| recorded.lacks.first()) {
+            eprintln!("{}: untrusted, not scored: {why}", base.name);
+            continue;
+        }
+        let own = changes::recorded(&work);
         for pair in base.pairs() {
             if let Some(changed) = measured.get(&pair.recording()) {
                 cases.extend(score::cases(&pair, &own, changed, &predicted[&pair.recording()]));
             }
         }
     }
-    for half in halves {
-        let some: Vec<_> = cases.iter().filter(|case| case.pair.is_unseen() == *half).cloned().collect();
+    Ok(cases)
+}
+
+fn half(cases: &[Case], is_unseen: bool) -> Vec<Case> {
+    cases.iter().filter(|case| case.pair.is_unseen() == is_unseen).cloned().collect()
+}
+
+fn errors(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
+    let seen = half(&cases(suite, bases)?, false);
+    Ok(std::fs::write(suite.join("../changes.toml"), score::file(&score::score(&seen)))?)
+}
+
+fn scored(suite: &Path, bases: &[pairs::Base], halves: &[bool]) -> Result<(), Box<dyn Error>> {
+    let cases = cases(suite, bases)?;
+    let stated = score::score(&half(&cases, false));
+    for is_unseen in halves {
+        let some = half(&cases, *is_unseen);
         some.iter().for_each(|case| println!("{}", score::line(case)));
-        println!("\n{}\n{}", if *half { "unseen half" } else { "seen half" }, score::table(&score::score(&some)));
+        println!("\n{} half", if *is_unseen { "unseen" } else { "seen" });
+        println!("{}", score::table(&score::score(&some)));
+        println!("{:?}", score::coverage(&some, &stated));
     }
     Ok(())
 }

@@ -34,6 +34,7 @@ pub(crate) fn recover_work(
     let recorded = Recorded {
         policy: policy_of(recording, &mut warnings)?,
         measured: measure(recording, &history, &recovered.requests),
+        lacks: recovered.saturated().map(saturated).collect(),
         cpus: history.cpus,
         tasks: recovered.tasks.iter().map(recorded_task).collect(),
     };
@@ -58,6 +59,14 @@ pub(crate) fn recover_work(
     let about = model::Input { kind: InputKind::Trace, name: recording.name.clone(), sha256, lost_events };
     let source = Box::new(Replay::new(&recording.name, recovered));
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
+}
+
+/// Why more CPU time for `task` has an unknown effect.
+fn saturated(task: &RecoveredTask) -> String {
+    format!(
+        "{} {} worked for others without ever waiting for work: how much more it would do is not recorded",
+        task.participant.name, task.participant.pid
+    )
 }
 
 fn recorded_task(task: &RecoveredTask) -> RecordedTask {

@@ -195,7 +195,7 @@ fn fidelity(reference: &PolicyReport) -> Fidelity {
         row("wakeup_latency_p50", 0.118, 0.25),
         row("wakeup_latency_p99", 0.284, 0.25),
     ];
-    Fidelity { policy: "eevdf".into(), metrics }
+    Fidelity { policy: "eevdf".into(), metrics, lacks: Vec::new() }
 }
 
 fn details() -> Details {

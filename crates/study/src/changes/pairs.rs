@@ -27,6 +27,8 @@ pub struct Pair {
     pub arm: String,
     /// Its place among the changes of the base, from 1.
     pub number: usize,
+    /// Whether the base or the changed machine has several CPUs.
+    pub on_several_cpus: bool,
 }
 
 /// Kinds of changes, which share an error.
@@ -91,7 +93,12 @@ impl Base {
     /// Its pairs.
     #[must_use]
     pub fn pairs(&self) -> Vec<Pair> {
-        let pair = |(at, arm): (usize, &String)| Pair { base: self.name.clone(), arm: arm.clone(), number: at + 1 };
+        let pair = |(at, arm): (usize, &String)| Pair {
+            base: self.name.clone(),
+            arm: arm.clone(),
+            number: at + 1,
+            on_several_cpus: self.cpus > 1 || Kind::of(arm) == Kind::Cpus,
+        };
         self.changes.iter().enumerate().map(pair).collect()
     }
 }

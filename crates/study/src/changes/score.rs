@@ -3,6 +3,8 @@
 use super::figures::{Figures, class_of};
 use super::pairs::{Kind, Pair};
 use super::{Effect, Effects};
+use goodness_stats::distribution::student_critical;
+use goodness_stats::summary::median;
 use std::collections::BTreeMap;
 
 /// Natural logarithm of the smallest ratio that counts as a change: 10 %.
@@ -58,6 +60,8 @@ pub struct Score {
     pub kind: Kind,
     /// Class of figure.
     pub class: String,
+    /// Whether on several CPUs.
+    pub on_several_cpus: bool,
     /// Cases.
     pub count: usize,
     /// Those that changed by more than 10 %.
@@ -66,32 +70,113 @@ pub struct Score {
     pub wrong_signs: usize,
     /// Root mean square of the errors, as a logarithm.
     pub error: f64,
-    /// Mean of the errors, as a logarithm: what is always predicted too high.
-    pub bias: f64,
+    /// Half width of the 95 % interval of a prediction, as a logarithm.
+    pub half_width: f64,
 }
 
-/// Scores by kind and class.
+/// What cases have in common that share an error.
+type Key = (Kind, bool, String);
+
+fn key(case: &Case) -> Key {
+    (Kind::of(&case.pair.arm), case.pair.on_several_cpus, class_of(&case.figure).to_string())
+}
+
+/// Scores by kind, number of CPUs and class.
 #[must_use]
 pub fn score(cases: &[Case]) -> Vec<Score> {
-    let mut by = BTreeMap::<(Kind, String), Vec<&Case>>::new();
+    let mut by = BTreeMap::<Key, Vec<&Case>>::new();
     for case in cases {
-        by.entry((Kind::of(&case.pair.arm), class_of(&case.figure).to_string())).or_default().push(case);
+        by.entry(key(case)).or_default().push(case);
     }
-    let one = |((kind, class), cases): ((Kind, String), Vec<&Case>)| {
+    let one = |((kind, on_several_cpus, class), cases): (Key, Vec<&Case>)| {
         let count = cases.len();
         let changes = cases.iter().filter(|case| case.is_change());
-        let mean = |of: &dyn Fn(&Case) -> f64| cases.iter().map(|case| of(case)).sum::<f64>() / count as f64;
+        let errors: Vec<f64> = cases.iter().map(|case| case.error().abs()).collect();
         Score {
             kind,
             class,
+            on_several_cpus,
             count,
             changes: changes.clone().count(),
             wrong_signs: changes.filter(|case| !case.has_right_sign()).count(),
-            error: mean(&|case| case.error().powi(2)).sqrt(),
-            bias: mean(&Case::error),
+            error: rms(&errors),
+            half_width: half_width(errors),
         }
     };
     by.into_iter().map(one).collect()
+}
+
+fn rms(errors: &[f64]) -> f64 {
+    (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt()
+}
+
+/// The half width that holds the next error of this kind in 95 of 100 cases: that of rank ⌈0.95 (n + 1)⌉ if there are as
+/// many (split conformal prediction), else Student's for errors around 0.
+fn half_width(mut errors: Vec<f64>) -> f64 {
+    let rank = (0.95 * (errors.len() + 1) as f64).ceil() as usize;
+    if rank > errors.len() {
+        return student_critical(0.05, errors.len() as f64) * rms(&errors);
+    }
+    errors.sort_by(f64::total_cmp);
+    errors[rank - 1]
+}
+
+/// The part of `cases` whose measured value lies in the interval that `scores` give its prediction, and the median width
+/// of these intervals, upper end over lower. Cases of a kind without a score have no interval.
+#[must_use]
+pub fn coverage(cases: &[Case], scores: &[Score]) -> Option<Coverage> {
+    let half = |case: &Case| {
+        let key = key(case);
+        scores.iter().find(|it| (it.kind, it.on_several_cpus, it.class.as_str()) == (key.0, key.1, &key.2))
+    };
+    let stated: Vec<(f64, f64)> =
+        cases.iter().filter_map(|case| Some((case.error().abs(), half(case)?.half_width))).collect();
+    let inside = stated.iter().filter(|(error, half)| error <= half).count();
+    let widths: Vec<f64> = stated.iter().map(|(_, half)| (2.0 * half).exp()).collect();
+    Some(Coverage { count: stated.len(), inside, median_width: median(&widths)? })
+}
+
+/// How often intervals held what was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// Predictions with an interval.
+    pub count: usize,
+    /// Those whose interval held the measured value.
+    pub inside: usize,
+    /// Median width, upper end over lower.
+    pub median_width: f64,
+}
+
+impl Coverage {
+    /// The part inside.
+    #[must_use]
+    pub fn part(&self) -> f64 {
+        self.inside as f64 / self.count as f64
+    }
+}
+
+/// The scores in the form of `fidelity/changes.toml`, which verdicts read.
+#[must_use]
+pub fn file(scores: &[Score]) -> String {
+    let mut text = String::from(
+        "# The measured error of predicted changes, from the seen half of the pairs. Written by\n\
+         # cargo run --release -p goodness-study --example changes -- errors\n",
+    );
+    for it in scores {
+        text += &format!(
+            "\n[[error]]\nchange = \"{}\"\nseveral_cpus = {}\nfigure = \"{}\"\ncases = {}\nchanges = {}\n\
+             wrong_signs = {}\nlog_error = {:.4}\nfactor = {:.3}\n",
+            it.kind.name(),
+            it.on_several_cpus,
+            it.class,
+            it.count,
+            it.changes,
+            it.wrong_signs,
+            it.error,
+            it.half_width.exp()
+        );
+    }
+    text
 }
 
 /// A case as a line: change, figure, predicted and measured ratio.
@@ -110,20 +195,21 @@ pub fn line(case: &Case) -> String {
     )
 }
 
-/// The scores as a table for terminals.
+/// The scores as a table for terminals; an error is a factor in either direction.
 #[must_use]
 pub fn table(scores: &[Score]) -> String {
-    let mut text = format!("{:<11} {:<20} cases changes wrong signs  error   bias\n", "change", "figure");
+    let mut text = format!("{:<11} {:<8} {:<20} cases changes wrong signs  error  95 %\n", "change", "CPUs", "figure");
     for it in scores {
         text += &format!(
-            "{:<11} {:<20} {:>5} {:>7} {:>11} {:>6.3} {:>+6.3}\n",
+            "{:<11} {:<8} {:<20} {:>5} {:>7} {:>11} {:>6.2} {:>5.2}\n",
             it.kind.name(),
+            if it.on_several_cpus { "several" } else { "one" },
             it.class,
             it.count,
             it.changes,
             it.wrong_signs,
-            it.error,
-            it.bias
+            it.error.exp(),
+            it.half_width.exp()
         );
     }
     text
@@ -134,7 +220,7 @@ mod tests {
     use super::*;
 
     fn case(arm: &str, figure: &str, predicted: f64, measured: f64) -> Case {
-        let pair = Pair { base: "b".into(), arm: arm.into(), number: 1 };
+        let pair = Pair { base: "b".into(), arm: arm.into(), number: 1, on_several_cpus: false };
         Case { pair, figure: figure.into(), predicted: Effect { log_ratio: predicted, sd: 0.0 }, measured }
     }
 
@@ -150,6 +236,16 @@ mod tests {
         assert_eq!(scores.len(), 2);
         let share = &scores[0];
         assert_eq!((share.kind, share.count, share.changes, share.wrong_signs), (Kind::Nice, 3, 2, 1));
-        assert!((share.bias - (-0.2 + 0.8 + 0.02) / 3.0).abs() < 1e-12);
+        assert!((share.error - ((0.2f64.powi(2) + 0.8f64.powi(2) + 0.02f64.powi(2)) / 3.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_interval_is_that_of_its_rank_or_of_few_errors_wider() {
+        let many: Vec<f64> = (1..=99).map(f64::from).collect();
+        assert_eq!(half_width(many), 95.0);
+        assert!(half_width(vec![0.1, 0.1, 0.1]) > 0.3, "three cases do not show the largest error");
+        let cases = [case("a.nice=5", "share a", 0.3, 0.5), case("a.nice=5", "share b", 0.3, 0.31)];
+        let found = coverage(&cases, &score(&cases[1..])).unwrap();
+        assert_eq!((found.count, found.inside), (2, 1));
     }
 }
