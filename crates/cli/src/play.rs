@@ -6,7 +6,7 @@ use crate::output;
 use crate::watching::watch;
 use clap::Args;
 use goodness::OpenOptions;
-use goodness::play::{Part, document, text};
+use goodness::play::{Part, class, document, text};
 use goodness_core::Span;
 use goodness_play::PlayClass;
 use goodness_sys::cpu_list::CpuList;
@@ -39,8 +39,8 @@ pub struct Play {
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuList>,
     /// Class of tasks without a class. Default: this command's; ext is the loaded policy.
-    #[arg(long, value_enum, value_name = "CLASS")]
-    policy_class: Option<ClassChoice>,
+    #[arg(long, value_name = "CLASS", value_parser = ["ext", "other", "batch", "idle"])]
+    policy_class: Option<String>,
     /// Change tasks: hog.nice=10, db*.slice=1ms; several with blanks in between, as in `goodness compare`.
     #[arg(long, value_name = "EDIT…", default_value = "", hide_default_value = true)]
     arm: String,
@@ -55,19 +55,6 @@ pub struct Play {
     json: Option<PathBuf>,
 }
 
-/// Classes that ordinary tasks can be played in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ClassChoice {
-    /// SCHED_EXT.
-    Ext,
-    /// SCHED_OTHER.
-    Other,
-    /// SCHED_BATCH.
-    Batch,
-    /// SCHED_IDLE.
-    Idle,
-}
-
 impl Play {
     /// Plays and prints.
     ///
@@ -78,7 +65,7 @@ impl Play {
         let duration = self.duration.as_deref().map(length).transpose()?;
         let options = OpenOptions { lenient: self.lenient, ..OpenOptions::default() };
         let input = goodness::open(&self.input, &options, &watch())?;
-        let class = self.policy_class.map_or(PlayClass::Inherited, class);
+        let class = self.policy_class.as_deref().map_or(PlayClass::Inherited, class);
         let cpus = self.cpus.as_ref().map(|CpuList(cpus)| goodness_play::usable(cpus)).transpose();
         let cpus = cpus.map_err(|why| Failure::usage(format!("--cpus: {why}")))?;
         let edits = goodness::play::edits(&self.arm)?;
@@ -89,15 +76,6 @@ impl Play {
         output::show(output::is_stdout(&self.json), &document, shown);
         // As a shell has it for a command that a signal ended.
         Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
-    }
-}
-
-fn class(choice: ClassChoice) -> PlayClass {
-    match choice {
-        ClassChoice::Ext => PlayClass::Ext,
-        ClassChoice::Other => PlayClass::Other,
-        ClassChoice::Batch => PlayClass::Batch,
-        ClassChoice::Idle => PlayClass::Idle,
     }
 }
 

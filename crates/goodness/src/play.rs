@@ -53,6 +53,18 @@ pub fn edits(text: &str) -> Result<Vec<Edit>, Refusal> {
     text.split_whitespace().map(one).collect()
 }
 
+/// The class that tasks without one are played in, by its name: ext, other, batch or idle; any other is the caller's.
+#[must_use]
+pub fn class(name: &str) -> PlayClass {
+    match name {
+        "ext" => PlayClass::Ext,
+        "other" => PlayClass::Other,
+        "batch" => PlayClass::Batch,
+        "idle" => PlayClass::Idle,
+        _ => PlayClass::Inherited,
+    }
+}
+
 /// A duration that a play can have.
 ///
 /// # Errors
