@@ -9,7 +9,7 @@
 //! cargo run --release -p goodness-study --example changes -- errors     writes fidelity/changes.toml from the seen half
 //! ```
 
-use goodness_study::changes::{self, Effects, figures::Figures, pairs, score, score::Case};
+use goodness_study::changes::{self, Effects, pairs, score, score::Case};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -70,23 +70,14 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
 
 /// Every prediction beside what was measured.
 fn cases(suite: &Path, bases: &[pairs::Base]) -> Result<Vec<Case>, Box<dyn Error>> {
-    let measured: BTreeMap<String, Figures> = toml::from_str(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
-    let predicted = predictions(suite, bases)?;
-    let mut cases = Vec::new();
+    let measured = changes::measured(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
     for base in bases {
         let work = changes::open(suite, base)?;
-        if let Some(why) = work.recorded.as_ref().and_then(|recorded| recorded.lacks.first()) {
-            eprintln!("{}: untrusted, not scored: {why}", base.name);
-            continue;
-        }
-        let own = changes::recorded(&work);
-        for pair in base.pairs() {
-            if let Some(changed) = measured.get(&pair.recording()) {
-                cases.extend(score::cases(&pair, &own, changed, &predicted[&pair.recording()]));
-            }
+        for why in work.recorded.iter().flat_map(|recorded| &recorded.lacks) {
+            println!("{}: untrusted, not scored: {why}", base.name);
         }
     }
-    Ok(cases)
+    Ok(changes::cases(suite, bases, &measured, None)?)
 }
 
 fn half(cases: &[Case], is_unseen: bool) -> Vec<Case> {
@@ -106,7 +97,7 @@ fn scored(suite: &Path, bases: &[pairs::Base], halves: &[bool]) -> Result<(), Bo
         some.iter().for_each(|case| println!("{}", score::line(case)));
         println!("\n{} half", if *is_unseen { "unseen" } else { "seen" });
         println!("{}", score::table(&score::score(&some)));
-        println!("{:?}", score::coverage(&some, &stated));
+        println!("{}", score::summary(&some, &stated));
     }
     Ok(())
 }

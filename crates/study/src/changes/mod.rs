@@ -13,6 +13,7 @@ use goodness::{Contender, OpenOptions, Plan, Refusal, Work};
 use goodness_stats::Confidence;
 use goodness_stats::summary::summarise;
 use pairs::{Base, Pair};
+use score::Case;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -67,6 +68,47 @@ fn effects(base: &[Figures], changed: &[Figures]) -> Effects {
         Some((name.clone(), Effect { log_ratio: summary.mean, sd: summary.sd.unwrap_or_default() }))
     };
     first.keys().filter_map(effect).collect()
+}
+
+/// The measured figures of the changed recordings, by name, in the text of `measured.toml`.
+///
+/// # Errors
+/// What is no such file.
+pub fn measured(text: &str) -> Result<BTreeMap<String, Figures>, String> {
+    toml::from_str(text).map_err(|why| why.to_string())
+}
+
+/// Every prediction from the trusted bases beside what was measured; `policy` as in [`predict`].
+///
+/// # Errors
+/// A base that cannot be opened, a change that cannot be simulated.
+pub fn cases(
+    suite: &Path,
+    bases: &[Base],
+    measured: &BTreeMap<String, Figures>,
+    policy: Option<&str>,
+) -> Result<Vec<Case>, Refusal> {
+    let mut cases = Vec::new();
+    for base in bases {
+        let work = open(suite, base)?;
+        if !is_trusted(&work) {
+            continue;
+        }
+        let own = recorded(&work);
+        for (pair, predicted) in base.pairs().iter().zip(predict(&work, &base.pairs(), policy)) {
+            let predicted = predicted?;
+            if let Some(changed) = measured.get(&pair.recording()) {
+                cases.extend(score::cases(pair, &own, changed, &predicted));
+            }
+        }
+    }
+    Ok(cases)
+}
+
+/// Whether the recording shows all that a prediction needs.
+#[must_use]
+pub fn is_trusted(work: &Work) -> bool {
+    work.recorded.as_ref().is_some_and(|recorded| recorded.lacks.is_empty())
 }
 
 /// The figures of the recorded base.

@@ -5,7 +5,7 @@ use super::pairs::{Kind, Pair};
 use super::{Effect, Effects};
 use goodness_stats::distribution::student_critical;
 use goodness_stats::summary::median;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Natural logarithm of the smallest ratio that counts as a change: 10 %.
 pub const CHANGE: f64 = 0.095_310_179_804_324_87;
@@ -134,6 +134,28 @@ pub fn coverage(cases: &[Case], scores: &[Score]) -> Option<Coverage> {
     let inside = stated.iter().filter(|(error, half)| error <= half).count();
     let widths: Vec<f64> = stated.iter().map(|(_, half)| (2.0 * half).exp()).collect();
     Some(Coverage { count: stated.len(), inside, median_width: median(&widths)? })
+}
+
+/// Directions foretold rightly, and changes beyond 10 %, of the cases whose class is one of `classes`.
+#[must_use]
+pub fn signs(cases: &[Case], classes: &[&str]) -> (usize, usize) {
+    let changes = cases.iter().filter(|it| it.is_change() && classes.contains(&class_of(&it.figure)));
+    (changes.clone().filter(|it| it.has_right_sign()).count(), changes.count())
+}
+
+/// What all cases together tell, by class: directions, and intervals as `stated` has them.
+#[must_use]
+pub fn summary(cases: &[Case], stated: &[Score]) -> String {
+    let classes: BTreeSet<&str> = cases.iter().map(|case| class_of(&case.figure)).collect();
+    let mut text = format!("{:<20} directions right  inside 95 % interval  median width\n", "figure");
+    for class in classes {
+        let (right, changes) = signs(cases, &[class]);
+        let some: Vec<Case> = cases.iter().filter(|case| class_of(&case.figure) == class).cloned().collect();
+        let Some(it) = coverage(&some, stated) else { continue };
+        let inside = format!("{} of {}", it.inside, it.count);
+        text += &format!("{class:<20} {right:>6} of {changes:<6} {inside:>21} {:>13.2}\n", it.median_width);
+    }
+    text
 }
 
 /// How often intervals held what was measured.

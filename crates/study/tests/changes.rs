@@ -1,0 +1,93 @@
+//! The suite of real changes (`fidelity/changes`): what is promised of predictions, and that wrong ones are found out.
+
+use goodness_study::changes::figures::Figures;
+use goodness_study::changes::pairs::{Base, Kind, bases};
+use goodness_study::changes::score::{self, Case, Score};
+use goodness_study::changes::{self};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+fn suite() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fidelity/changes")
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(suite().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
+fn pairs() -> (Vec<Base>, BTreeMap<String, Figures>) {
+    (bases(&read("pairs.toml")).unwrap(), changes::measured(&read("measured.toml")).unwrap())
+}
+
+/// The cases of the bases on one CPU, predicted under `policy` instead of the recorded one.
+fn on_one_cpu(policy: Option<&str>, edit: impl Fn(&mut Base)) -> Vec<Case> {
+    let (mut bases, measured) = pairs();
+    bases.retain(|base| base.cpus == 1);
+    bases.iter_mut().for_each(edit);
+    let cases = changes::cases(&suite(), &bases, &measured, policy).unwrap();
+    cases.into_iter().filter(|case| !case.pair.on_several_cpus).collect()
+}
+
+fn unseen(cases: &[Case]) -> Vec<Case> {
+    cases.iter().filter(|case| case.pair.is_unseen()).cloned().collect()
+}
+
+/// The part of the cases of `class` inside the intervals of `stated`.
+fn inside(cases: &[Case], stated: &[Score], class: &str) -> f64 {
+    let some: Vec<Case> = cases.iter().filter(|case| case.figure.starts_with(class)).cloned().collect();
+    score::coverage(&some, stated).unwrap().part()
+}
+
+#[test]
+fn changes_are_foretold_and_the_stated_error_is_that_of_the_seen_half() {
+    let (bases, measured) = pairs();
+    let cases = changes::cases(&suite(), &bases, &measured, None).unwrap();
+    let seen: Vec<Case> = cases.iter().filter(|case| !case.pair.is_unseen()).cloned().collect();
+    let stated = score::score(&seen);
+    assert_eq!(score::file(&stated), read("../changes.toml"), "run the example `changes` with `errors`");
+    let unseen = unseen(&cases);
+    let (right, of) = score::signs(&unseen, &["share", "context_switches"]);
+    assert!(of >= 60 && right * 100 >= of * 95, "{right} of {of} directions of shares and switches");
+    let covered = score::coverage(&unseen, &stated).unwrap();
+    assert!(covered.part() >= 0.9, "{covered:?}");
+}
+
+#[test]
+fn every_change_was_measured_and_every_kind_has_an_error() {
+    let (bases, measured) = pairs();
+    let all: Vec<_> = bases.iter().flat_map(Base::pairs).collect();
+    assert!(all.len() >= 120 && all.iter().all(|pair| measured.contains_key(&pair.recording())));
+    for kind in Kind::ALL {
+        assert!(goodness::CHANGE_ERRORS.iter().any(|error| error.change == kind.name()), "{}", kind.name());
+    }
+}
+
+/// Negative control: a scheduler that does not know nice or slices.
+#[test]
+fn a_wrong_policy_is_rejected() {
+    let own = on_one_cpu(None, |_| ());
+    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let wrong = on_one_cpu(Some("rr"), |base| base.changes.retain(|arm| !arm.contains(':')));
+    let (own, wrong) = (unseen(&own), unseen(&wrong));
+    let [true_part, wrong_part] = [&own, &wrong].map(|cases| inside(cases, &stated, "share"));
+    assert!(true_part > 0.8 && wrong_part < 0.6, "inside: {true_part} with the recorded policy, {wrong_part} with rr");
+}
+
+/// Negative control: the right scheduler, and a nice three times as large as the one that was set.
+#[test]
+fn a_knob_three_times_wrong_is_rejected() {
+    let own = on_one_cpu(None, |_| ());
+    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let thrice = on_one_cpu(None, |base| {
+        for arm in &mut base.changes {
+            *arm = arm.replace(".nice=5", ".nice=15").replace(".nice=3", ".nice=9").replace(".nice=-5", ".nice=-15");
+        }
+    });
+    let of_nice = |cases: &[Case]| -> Vec<Case> {
+        let is_five =
+            |case: &&Case| ["=5", "=3", "=-5", "=15", "=9", "=-15"].iter().any(|it| case.pair.arm.ends_with(it));
+        cases.iter().filter(|case| Kind::of(&case.pair.arm) == Kind::Nice).filter(is_five).cloned().collect()
+    };
+    let [right, wrong] = [of_nice(&own), of_nice(&thrice)].map(|cases| inside(&cases, &stated, "share"));
+    assert!(right > 0.8 && wrong < 0.4, "inside: {right} as set, {wrong} three times as large");
+}
