@@ -323,7 +323,7 @@ mod tests {
         let nice = Nice::new(10).unwrap();
         Change::Nice(nice).apply(&mut spec);
         let mut rng = goodness_core::Seed(1).rng();
-        let mut cx = StepContext::new(TaskId(0), goodness_core::Time::ZERO, &mut rng);
+        let mut cx = StepContext { now: goodness_core::Time::ZERO, task: TaskId(0), rng: &mut rng };
         assert_eq!(spec.task.nice, nice);
         assert!(matches!(spec.behaviour.next(&mut cx), Step::SetNice(set) if set == nice));
         assert!(matches!(spec.behaviour.next(&mut cx), Step::Exit));

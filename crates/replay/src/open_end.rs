@@ -6,9 +6,9 @@
 //! waited for, so a wake-up finds its waiter in the second lap as in the first, and whole requests repeat. A task that
 //! never blocked computes on; one that had cycles has them again.
 //!
-//! Later laps leave out the first [`START_UP`]th of the recording, where tasks are started and wait for each other: those
-//! who started them have something else to do until the end. What was posted there and waited for later comes after the
-//! recorded delay in later laps.
+//! Later laps leave out the first [`START_UP`]th of the recording, where tasks are started and wait for each other: the
+//! task that started them has something else to do until the end. A wait for what was posted there lasts as long as
+//! recorded in later laps.
 //!
 //! | in the recording | in the replay |
 //! |---|---|
@@ -108,8 +108,8 @@ fn time_of(ops: &[Op]) -> u64 {
     ops.iter().map(time).fold(0, u64::saturating_add)
 }
 
-/// What later laps must do without: what tasks that end for good would have posted, and what was posted at start-up. The
-/// others' posts of each lap stay. `waits` are the recorded lengths of
+/// What later laps must do without: what tasks that end for good would have posted, and what was posted at start-up.
+/// `waits` are the recorded lengths of
 /// the waits, by edge.
 #[must_use]
 pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers: usize) -> OpenEnds {

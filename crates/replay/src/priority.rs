@@ -71,7 +71,7 @@ impl Priorities {
         Priorities(vec![None; tasks])
     }
 
-    /// Updates the priority of `task`. Returns the new nice if that changed. A real-time priority leaves nice unchanged.
+    /// Updates the priority of `task`. Returns the new nice if that changed. A real-time priority changes none.
     pub fn change(&mut self, task: TaskId, prio: i16) -> Option<Nice> {
         if prio < FIRST_ORDINARY {
             return None;

@@ -386,8 +386,8 @@ impl Recovery<'_> {
         }
     }
 
-    /// `who` waits again. If it answered a message in dialogue and the sender was awake, the sender needed the answer to
-    /// go on from here.
+    /// `who` waits again. If it answered a message in dialogue and the sender was awake, the sender needed the answer
+    /// to go on from here.
     fn answer_unseen(&mut self, who: TaskId, at: Time) {
         let Some(sender) = self.dialogues.rests(who) else { return };
         if matches!(self.recoveries[sender.index()].activity, Activity::Running(_) | Activity::Runnable) {
@@ -577,8 +577,8 @@ impl Recovery<'_> {
     }
 
     /// `who` goes on with its next lap. In between it sleeps as long as its last wait, of which the recording shows
-    /// `cut`, and the time from where laps begin until it was first runnable. Where its lap begins with a wait, the part
-    /// of that which came before counts towards it.
+    /// `cut`, and the time from the beginning of a lap until it was first runnable. If its lap begins in a wait, the
+    /// part before that is taken off.
     fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
         let recovery = &self.recoveries[who.index()];
         let begin = self.laps_begin.unwrap_or(self.begin);

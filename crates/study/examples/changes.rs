@@ -1,13 +1,13 @@
 //! The suite of real changes: what was predicted from a recording of the base alone, and what came.
 //!
-//! ```text
-//! cargo run --release -p goodness-study --example changes               predicts anew and scores
-//! cargo run --release -p goodness-study --example changes -- seen       the same for the half that was used in building
-//! cargo run --release -p goodness-study --example changes -- predict    writes fidelity/changes/predicted.toml
-//! cargo run --release -p goodness-study --example changes -- measure    reads the recordings of `scripts/make-changes
-//!                                                                       changes`, writes fidelity/changes/measured.toml
-//! cargo run --release -p goodness-study --example changes -- errors     writes fidelity/changes.toml from the seen half
-//! ```
+//! `cargo run --release -p goodness-study --example changes` predicts all anew and scores. With an argument after `--`:
+//!
+//! | argument | does |
+//! |---|---|
+//! | `seen` | scores the half that was used in building |
+//! | `predict` | writes `fidelity/changes/predicted.toml` |
+//! | `measure` | reads the recordings of `scripts/make-changes changes`, writes `fidelity/changes/measured.toml` |
+//! | `errors` | writes `fidelity/changes.toml` from the seen half |
 
 use goodness_study::changes::{self, Effects, pairs, score, score::Case};
 use std::collections::BTreeMap;

@@ -110,8 +110,8 @@ fn rms(errors: &[f64]) -> f64 {
     (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
-/// The half width that holds the next error of this kind in 95 of 100 cases: that of rank ⌈0.95 (n + 1)⌉ if there are as
-/// many (split conformal prediction), else Student's for errors around 0.
+/// The half width that holds the next error of this kind in 95 of 100 cases: the error of rank ⌈0.95 (n + 1)⌉ (split
+/// conformal prediction), or, of fewer cases, Student's for errors around 0.
 fn half_width(mut errors: Vec<f64>) -> f64 {
     let rank = (0.95 * (errors.len() + 1) as f64).ceil() as usize;
     if rank > errors.len() {
@@ -121,8 +121,8 @@ fn half_width(mut errors: Vec<f64>) -> f64 {
     errors[rank - 1]
 }
 
-/// The part of `cases` whose measured value lies in the interval that `scores` give its prediction, and the median width
-/// of these intervals, upper end over lower. Cases of a kind without a score have no interval.
+/// How many of `cases` lie in the interval that `scores` give their prediction, and the median width of these intervals,
+/// upper end over lower. Cases of a kind without a score have no interval.
 #[must_use]
 pub fn coverage(cases: &[Case], scores: &[Score]) -> Option<Coverage> {
     let half = |case: &Case| {
