@@ -80,7 +80,8 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, replayed: &Measured) -
         let value = |m: &Measured| m.get(name).value;
         let mut metric = entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit));
         let samples = recorded.measured.get(name).samples;
-        metric.tolerance = metric.tolerance.filter(|_| !FEWEST.iter().any(|(of, few)| of == name && (1..*few).contains(&samples)));
+        metric.tolerance =
+            metric.tolerance.filter(|_| !FEWEST.iter().any(|(of, few)| of == name && (1..*few).contains(&samples)));
         metrics.push(metric);
     }
     Fidelity { policy: policy.into(), metrics, lacks: recorded.lacks.clone() }
