@@ -121,8 +121,8 @@ fn half_width(mut errors: Vec<f64>) -> f64 {
     errors[rank - 1]
 }
 
-/// How many of `cases` lie in the interval that `scores` give their prediction, and the median width of these intervals,
-/// upper end over lower. Cases of a kind without a score have no interval.
+/// How many of `cases` lie in the interval that `scores` give their prediction, and the median width of these
+/// intervals, upper end over lower. Cases of a kind without a score have no interval.
 #[must_use]
 pub fn coverage(cases: &[Case], scores: &[Score]) -> Option<Coverage> {
     let half = |case: &Case| {
