@@ -7,7 +7,8 @@
 //! 1. the recorded command, where the other is a server that was selected for the recording;
 //! 2. the one with an event loop whose answers are invisible;
 //! 3. the one that began during the recording, where the other did not;
-//! 4. the one that spoke first.
+//! 4. of two that were there before, the one with the higher thread id: clients start after their servers;
+//! 5. the one that spoke first.
 //!
 //! A selected server that converses with nobody on this machine may have its clients elsewhere.
 //!
@@ -145,6 +146,8 @@ struct Program {
     role: Role,
     /// Whether one of its tasks was there before the recording.
     is_old: bool,
+    /// The lowest id of its threads.
+    first_pid: Option<u32>,
 }
 
 /// What tells clients from servers.
@@ -156,9 +159,10 @@ struct Facts {
 
 fn facts_of(history: &History) -> BTreeMap<u32, Program> {
     let mut programs = BTreeMap::<u32, Program>::new();
-    for Participant { program, role, parent, .. } in &history.participants {
+    for Participant { program, role, parent, pid, .. } in &history.participants {
         let it = programs.entry(*program).or_default();
         it.is_old |= parent.is_none();
+        it.first_pid = Some(it.first_pid.map_or(*pid, |first| first.min(*pid)));
         if *role != Role::Other {
             it.role = *role;
         }
@@ -182,6 +186,7 @@ impl Facts {
             (_, (false, true), _) => false,
             (_, _, (false, true)) => true,
             (_, _, (true, false)) => false,
+            (_, _, (true, true)) if one.first_pid != other.first_pid => one.first_pid > other.first_pid,
             _ => traffic.first_spoke_first,
         };
         Some(if first_asks { (first, second) } else { (second, first) })

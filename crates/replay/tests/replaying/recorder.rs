@@ -68,7 +68,7 @@ impl Recorder {
     pub fn new(cpus: usize, tasks: usize) -> Recorder {
         let participant = |i: usize| Participant {
             name: format!("t{i}"),
-            pid: 100 + i as u32,
+            pid: 100 - i as u32,
             task: Task { address_space: Some(0), ..Task::default() },
             program: i as u32,
             parent: None,
