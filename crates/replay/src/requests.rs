@@ -1,6 +1,6 @@
 //! Requests: what clients in a recording ask of servers, from the message to the answer.
 //!
-//! A client and a server are two programs that talk over the network of the recorded machine ([`clients`]). A request
+//! A client and a server are two programs that talk over the network of the recorded machine (`clients`). A request
 //! begins with the client's message that wakes a task of the server, and ends when the client has the answer: when it
 //! runs again, woken by the server; or, where it never slept, with its next message to the same task, or when it goes
 //! to sleep. Where the server was busy, the message woke nobody: then the request begins when the client goes to sleep.
@@ -8,7 +8,7 @@
 //! Where the clients of a selected server are elsewhere, a request begins with the soft interrupt that wakes a task of
 //! the server, and ends when that task waits again, and not for a task that it has woken meanwhile.
 //!
-//! A message that only closes a connection or thanks is no request: [`courtesies`] tells them apart.
+//! A message that only closes a connection or thanks is no request: `courtesies` tells them apart.
 //!
 //! Both marks of a request lie at records of its client. Recovery puts them into the client's programme, so a replay
 //! reports its requests as a modelled client does, and the recording is measured by the same marks.
