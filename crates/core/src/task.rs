@@ -144,7 +144,7 @@ pub struct Reservation {
     pub period: Span,
 }
 
-/// What was asked for a task. Where it is and whether it runs is in the [`TaskTable`].
+/// Attributes that were asked for a task. The [`TaskTable`] has its CPU and its state.
 ///
 /// Fields read most come first and share a cache line, because with many tasks, cache misses dominate the cost of a
 /// decision.

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 pub struct ChangeError {
     /// Kind of change.
     pub change: String,
-    /// Whether the machine has several CPUs, before or after.
+    /// True if the machine has several CPUs, before or after.
     pub several_cpus: bool,
     /// Figure, named as the metric that it stands for.
     pub figure: String,

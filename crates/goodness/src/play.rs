@@ -20,7 +20,7 @@ pub struct Part {
     pub class: PlayClass,
     /// The CPUs that tasks may use, where not all of this command.
     pub cpus: Option<Vec<CpuId>>,
-    /// What is changed in the tasks.
+    /// Changes of tasks.
     pub edits: Vec<Edit>,
 }
 
@@ -43,7 +43,7 @@ impl Part {
 /// The edits of tasks in `text`, with blanks in between.
 ///
 /// # Errors
-/// What is no edit of a task: the machine and its scheduler are what they are.
+/// An edit of something else than a task: the machine and its scheduler are what they are.
 pub fn edits(text: &str) -> Result<Vec<Edit>, Refusal> {
     let one = |part: &str| match Edit::parse(part)? {
         Some(edit) if edit.is_of_a_task() => Ok(edit),

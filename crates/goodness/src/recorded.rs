@@ -9,7 +9,7 @@ pub struct Recorded {
     pub policy: PolicySpec,
     /// Metrics of the recording.
     pub measured: Measured,
-    /// What a prediction needs and the recording does not show, as sentences.
+    /// Facts that a prediction needs and the recording does not show, as sentences.
     pub lacks: Vec<String>,
     /// CPUs of the recorded machine.
     pub(crate) cpus: usize,

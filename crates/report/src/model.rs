@@ -132,7 +132,7 @@ pub struct Fidelity {
     /// Compared metrics.
     #[serde(with = "keyed")]
     pub metrics: Vec<FidelityMetric>,
-    /// What a prediction needs and the recording does not show, as sentences.
+    /// Facts that a prediction needs and the recording does not show, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
 }

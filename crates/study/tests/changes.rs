@@ -62,6 +62,15 @@ fn every_change_was_measured_and_every_kind_has_an_error() {
     }
 }
 
+/// A saturated task hides its demand; a recording in which every server waits for work does not.
+#[test]
+fn only_the_bases_with_a_saturated_task_are_untrusted() {
+    let untrusted = |base: &&Base| !changes::is_trusted(&changes::open(&suite(), base).unwrap());
+    let bases = pairs().0;
+    let names: Vec<&str> = bases.iter().filter(untrusted).map(|base| base.name.as_str()).collect();
+    assert_eq!(names, ["pipeline-1-cfs", "ping-1-cfs"]);
+}
+
 /// Negative control: a scheduler that does not know nice or slices.
 #[test]
 fn a_wrong_policy_is_rejected() {

@@ -14,7 +14,7 @@ const USAGE: u8 = 2;
 
 /// A play under a policy that is loaded for it.
 pub struct Loaded<'a> {
-    /// How to start the process that runs the policy.
+    /// Command that starts the process that runs the policy.
     pub launcher: Launcher,
     /// The policy to load.
     pub policy: &'a PolicySpec,

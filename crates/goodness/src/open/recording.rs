@@ -61,7 +61,7 @@ pub(crate) fn recover_work(
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
 }
 
-/// Why more CPU time for `task` has an unknown effect.
+/// The reason why more CPU time for `task` has an unknown effect.
 fn saturated(task: &RecoveredTask) -> String {
     format!(
         "{} {} worked for others without ever waiting for work: how much more it would do is not recorded",

@@ -29,7 +29,7 @@ const MESSAGE_MAX: u64 = 16 << 20;
 /// Time between the end of a process's output and its own.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// How to start a program that calls [`serve`].
+/// Command that starts a program that calls [`serve`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     /// The program's file.
@@ -79,7 +79,7 @@ fn send<T: Serialize>(message: &T, mut to: impl Write) -> io::Result<()> {
 /// Reads a message. `None` if there is no further one.
 ///
 /// # Errors
-/// What the sender did wrong, as the rest of a sentence.
+/// Mistake of the sender, as the rest of a sentence.
 fn receive<T: DeserializeOwned>(from: impl BufRead) -> Result<Option<T>, String> {
     let mut line = String::new();
     from.take(MESSAGE_MAX).read_line(&mut line).map_err(|why| format!("cannot be heard: {why}"))?;

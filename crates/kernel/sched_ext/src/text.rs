@@ -57,7 +57,7 @@ pub fn status_table(status: &Status) -> String {
     text
 }
 
-/// What was compared, for a log whose decisions all follow from its policy.
+/// Says how much was compared, of a log whose decisions all follow from its policy.
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Replayed { policy, inputs, decisions, .. } = self;

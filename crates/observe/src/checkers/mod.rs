@@ -145,7 +145,7 @@ impl Rules {
         self.found.first.first()
     }
 
-    /// Whether a CPU was last known to idle while a task waits.
+    /// True if a CPU was last known to idle while a task waits.
     #[inline]
     pub fn sees_idling(&self) -> bool {
         self.idling.changes(Some(false))

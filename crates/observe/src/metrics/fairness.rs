@@ -25,7 +25,7 @@ const IDLE_WEIGHT: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
-    /// Whether it is measurable and all weights are the common one.
+    /// True if it is measurable and all weights are the common one.
     plain: bool,
     /// The weight of every task, as long as all have the same.
     common: f64,

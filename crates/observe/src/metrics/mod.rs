@@ -65,7 +65,7 @@ impl Window {
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
     from: Time,
-    /// Whether the warm-up is over.
+    /// True if the warm-up is over.
     measuring: bool,
     wakeup: WakeupLatency,
     requests: RequestLatency,
@@ -105,7 +105,7 @@ impl Measures {
         self.measuring = at > self.from;
     }
 
-    /// Whether the warm-up is over.
+    /// True if the warm-up is over.
     #[inline]
     pub fn is_measuring(&self) -> bool {
         self.measuring
