@@ -9,6 +9,7 @@ while read -r name load slice edits; do
     goodness record -o "/tmp/out/$name.gz" -d 2s -- \
         goodness play "/loads/$load.toml" -d 2200ms --arm "$edits" > /tmp/log 2>&1 < /dev/null ||
         { cat /tmp/log; exit 1; }
+    gzip -dc "/tmp/out/$name.gz" | grep -q '"exit":null' || { cat /tmp/log; exit 1; }
     while pidof goodness > /dev/null; do sleep 0.1; done
     [ "$slice" = - ] || echo "$own" > "$slices"
     echo "$name: $(wc -c < "/tmp/out/$name.gz") bytes"

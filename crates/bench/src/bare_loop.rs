@@ -20,7 +20,7 @@ pub enum BareLoop {
     Eevdf,
 }
 
-/// Policies that keep an ordered timeline, and are measured against the loop that does.
+/// Policies with an ordered timeline, which are compared with the loop that has one.
 const TIMELINES: [&str; 2] = ["cfs", "eevdf"];
 
 /// Work done by a loop.

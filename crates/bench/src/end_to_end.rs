@@ -123,7 +123,7 @@ pub fn timed(policy: &PolicySpec, size: Size, work: Workload) -> Result<(Duratio
 /// As [`speed`].
 pub fn run(policy: &PolicySpec, size: Size, work: Workload) -> Result<Run, String> {
     let machine = machine_of(size.cpus)?;
-    let trial = Trial { policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
+    let trial = Trial { policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None, fifths: None };
     let run = goodness::run(trial).map_err(|fault| fault.to_string())?;
     match run.checked.violations.first() {
         Some(violation) => Err(violation.to_string()),

@@ -42,7 +42,7 @@ pub fn speed(elevator: &ElevatorSpec, waiting: u32, count: u64) -> Result<Speed,
 pub fn once(elevator: &ElevatorSpec, waiting: u32, count: u64, is_watched: bool) -> Result<f64, String> {
     let device = goodness_device::by_name(&format!("null:depth={DEPTH},latency=10us"), Seed(1))?;
     let outstanding = waiting.saturating_add(DEPTH);
-    // Nobody has to wait for a slot: what that costs is not asked here.
+    // No request waits for a slot: that cost is not measured here.
     let options = QueueOptions { requests: Some(outstanding.saturating_mul(2)), ..QueueOptions::default() };
     let mut storage = Storage::single(by_name(&elevator.to_string(), &options, device)?);
     let sectors = storage.sectors(VolumeId(0));

@@ -51,6 +51,7 @@ fn story(seed: u64, policy: &str) -> String {
         work,
         seed: Seed(seed),
         recorder: None,
+        fifths: None,
     });
     let run = run.expect("the run is sound");
     format!("{:?} {:?} {:?}", run.measured.values, run.outcome, run.checked.count)

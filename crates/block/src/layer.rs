@@ -270,7 +270,7 @@ impl Disk for Queue {
             let is_accepted = self.accept(io, sleeps, out);
             if !is_accepted && !sleeps {
                 sleeps = true;
-                // Whoever goes to sleep hands over what his plug holds, and takes off that of the queue.
+                // A submitter that goes to sleep flushes its own plug and that of the queue.
                 self.flush_plug(out);
                 self.unplug(now, out);
             }

@@ -1,4 +1,4 @@
-//! The request pool: its size, and who may take a request.
+//! The request pool: its size and its limits.
 //!
 //! Single-queue layer (`specs/io-schedulers.md` section 2.1): n requests per direction. A submitter that takes the last
 //! one, or has slept for one, is *batching*: for 32 requests or 20 ms it may exceed n, up to 1.5 n. All others sleep.

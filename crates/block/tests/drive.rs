@@ -77,7 +77,7 @@ fn storage(elevator: &str) -> Storage {
 fn a_closed_loop_submits_again_when_it_is_done_and_ends_when_it_is_dry() {
     let driven = Drive::new(&mut storage("noop")).run(&mut reads(10), Time::NEVER).unwrap();
     assert_eq!(driven, Driven { end: Time(10 * MS), submitted: 10, done: 10 });
-    // Nobody waits: each read is plugged for three milliseconds.
+    // No submitter waits, so each read is plugged for three milliseconds.
     let mut patient = Loop { waits: false, ..reads(10) };
     let driven = Drive::new(&mut storage("noop")).run(&mut patient, Time::NEVER).unwrap();
     assert_eq!(driven.end, Time(40 * MS));

@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Whether a plugged queue runs with each request.
+        /// True if a plugged queue is run after each request.
         now: bool = false;
         /// Timer after each request; 0 for none.
         timer: Span = Span::ZERO;

@@ -96,7 +96,7 @@ fn a_mirror_whose_disks_seek_reads_from_the_nearest() {
         run.submit(at * MS, &[Io::read(Submitter(0), sector, 8)]);
         run.finish();
     }
-    // The first goes to disk 0, whose head stays far out; disk 1 serves what is near the beginning.
+    // The first goes to disk 0, whose head stays far out; disk 1 serves requests near the beginning.
     let disks: Vec<u16> = run.issued.iter().map(|issued| issued.0).collect();
     assert_eq!(disks, [0, 1, 0, 1]);
 }

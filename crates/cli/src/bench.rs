@@ -14,12 +14,12 @@ use goodness_bench::{table, text};
 use goodness_core::Span;
 use std::time::Duration;
 
-/// Time decisions of each policy by number of tasks and CPUs; with --elevator, time requests.
+/// Time decisions of policies and elevators.
 ///
 /// decision_ns is the cost of the policy alone: a pick, the charge at the end of the slice, a wake-up. end_to_end_ns is
-/// the CPU time of the whole simulator per decision, with metrics and checkers, on the work given by --work. bare_ns,
-/// on one CPU and work that sleeps, is the same for a minimal loop (a binary heap of events, or a BTreeMap for cfs and
-/// eevdf, and a histogram) on the same work; the last column is the ratio of the two.
+/// the CPU time of the whole simulator per decision, with metrics and checkers, on the work given by --work. bare_ns is
+/// that of a minimal loop on the same work (a binary heap of events, or a BTreeMap for cfs and eevdf, and a histogram);
+/// it is measured on one CPU, with work that sleeps. The last column is end_to_end_ns divided by bare_ns.
 ///
 /// With --elevator, decision_ns is the cost of the elevator alone (a request chosen, completed and replaced), and
 /// end_to_end_ns is the CPU time of a random 4 KiB request through the block layer to a device that costs nothing.

@@ -8,10 +8,11 @@ use goodness_play::calibrate::{STEPS, measure};
 use goodness_report::atomic;
 use std::path::PathBuf;
 
-/// Measure this machine, for --machine FILE: switching, waking and moving tasks, sleeps, caches, tick and topology.
+/// Measure the scheduling costs of this machine, for --machine.
 ///
-/// Needs no root and takes two or three seconds. The figures are medians. Other work makes them too high, so measure a
-/// quiet machine. Costs that cannot be measured are named and left out. See docs/machines.md.
+/// Measures switches, wake-ups and migrations of tasks, sleeps, caches, tick and topology. Needs no root and takes two
+/// or three seconds. The figures are medians. Other work makes them too high, so measure a quiet machine. Costs that
+/// cannot be measured are named and left out. See docs/machines.md.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

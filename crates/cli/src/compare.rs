@@ -6,41 +6,55 @@ use crate::output::Outputs;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::{Again, Circumstances, Contender, Plan, Work, check_names, shipped};
+use goodness::standard::Field;
+use goodness::{Again, Circumstances, Contender, Plan, Runs, Work, check_names, recordings, shipped};
 use goodness_report::model::{self, Details};
 use std::path::PathBuf;
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
 
-/// Rank schedulers on the same work, with confidence intervals and verdicts.
+/// Rank schedulers on the same work, with intervals and verdicts.
 ///
 /// INPUT is a recording of scheduling or block I/O (`goodness list formats`), an experiment (.toml), an rt-app file
 /// (.json), a fio job file (.fio) or a built-in workload (`goodness list workloads`). Default: a recording shipped with
-/// the program. All policies are compared with the first one; for a recording, that is the recording kernel's own. All
-/// policies get the same random seeds.
+/// the program. Several recordings of one load give intervals over recordings. The first policy is the reference; for a
+/// recording, that is the recording kernel's own. All policies get the same random seeds.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  goodness compare                                                        the shipped recording of Apache
-  goodness compare mixed -p eevdf -p cfs -p o1                            a built-in workload, three policies
-  goodness compare mixed -p eevdf -p eevdf:base_slice=6ms                 one policy, two settings
+  goodness compare                                                    a shipped recording
+  goodness compare mixed -p eevdf -p cfs -p o1                        a built-in workload
+  goodness compare mixed -p eevdf -p eevdf:base_slice=6ms             one policy, two settings
   goodness compare examples/05-disk.toml --elevator none --elevator bfq
-  goodness compare apache-ab-c32-1cpu --arm ab.nice=5 --arm cpus=4        what if
+  goodness compare apache-ab-c32-1cpu --arm ab.nice=5 --arm cpus=4    what if
+  goodness compare my.ftrace.gz --judge redis-server                  the answer for one program
+  goodness compare apache-ab-c32-1cpu --field history                 older schedulers, too
+  goodness compare monday.ftrace.gz tuesday.ftrace.gz                 one load, recorded twice
+  goodness compare before.ftrace.gz after.ftrace.gz --as-arms         two recordings, nothing replayed
   goodness compare my.ftrace.gz --json result.json --no-html
 
 Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided or untrusted (--decide), 4 a checker was violated.")]
 pub struct Compare {
-    /// Recording, experiment, rt-app or fio file, or built-in workload.
-    pub input: Option<String>,
-    /// Policy with settings: eevdf:base_slice=3ms. May be repeated. Default: a standard set.
+    /// Recording, experiment, rt-app or fio file, or built-in workload; or several recordings of one load.
+    #[arg(default_value = shipped::DEFAULT)]
+    pub input: Vec<String>,
+    /// Policy with settings: eevdf:base_slice=3ms. May be repeated. Default: those of --field.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
-    /// What-if: a change to tasks, machine or policy: redis.nice=-5, 1234.affinity=0-1, worker*.class=batch,
-    /// x.slice=1ms, cpus=4, hz=1000, eevdf:base_slice=700us; several with blanks in between. May be repeated. The work
-    /// as it is (base) is the reference and need not be named.
+    /// What-if: changes to tasks, machine or policy, separated by blanks: redis.nice=-5, 1234.affinity=0-1,
+    /// worker*.class=batch, x.slice=1ms, cpus=4, hz=1000, hogs=2 (load), eevdf:base_slice=700us. May be repeated.
+    /// The reference is the unchanged work (base).
     #[arg(long, value_name = "EDIT…", conflicts_with_all = ["policy", "elevator"])]
     arm: Vec<String>,
+    /// Arms where none is named: what the recorded machine's owner can deploy (default for recordings of current
+    /// kernels), or current and past schedulers.
+    #[arg(long, value_name = "deploy|history", conflicts_with_all = ["policy", "arm"])]
+    field: Option<Field>,
+    /// Compare the recordings with each other, as they were made. Nothing is replayed.
+    #[arg(long, conflicts_with_all = ["policy", "arm", "elevator", "field", "runs", "seed", "timing", "perfetto",
+        "machine", "arrivals", "ends", "recorded_by", "without_others", "lenient"])]
+    as_arms: bool,
     /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
     /// elevator. Default: current and older elevators.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
@@ -54,7 +68,7 @@ pub struct Compare {
     /// Metric to rank by (`goodness list metrics`).
     #[arg(long, value_name = "METRIC")]
     rank_by: Option<String>,
-    /// Exit with 3 if the verdict on any policy stays open or cannot be trusted.
+    /// Exit with 3 if any verdict is inconclusive or untrusted.
     #[arg(long)]
     decide: bool,
     /// Do not write goodness-report.html.
@@ -83,22 +97,15 @@ impl Compare {
         if outputs.html.is_none() && !self.no_html {
             outputs.html = Some(PathBuf::from("goodness-report.html"));
         }
-        let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
-        outputs.check(named)?;
+        self.input.iter().try_for_each(|named| outputs.check(named))?;
         check_names(&self.policy, &self.elevator)?;
-        let input = self.options.words(named);
-        let said = |refusal| words::failure(&refusal, &input);
-        let watch = watch();
-        let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
-        let mut runs = self.plan(&work, &outputs)?.run(&watch).map_err(said)?;
+        let (mut runs, about, details) = self.runs(&outputs)?;
         self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
-        let details = Details {
-            command: Some(command_line()),
-            what_varies: Some(work.source.what_varies().into()),
-            ranked_by: self.rank_by.clone(),
-            ..work.details
-        };
-        let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
+        let ranked_by = self.rank_by.clone().or(details.ranked_by);
+        let details = Details { command: Some(command_line()), ranked_by, ..details };
+        let report = runs.report(circumstances(about, details, &|again| {
+            words::reproduce(&self.options.words(&self.input[0]), again)
+        }));
         outputs.deliver(&report, &runs.take_timelines())?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
@@ -107,9 +114,22 @@ impl Compare {
         }
     }
 
+    /// The runs on all inputs, with their description.
+    fn runs(&self, outputs: &Outputs) -> Result<(Runs, model::Input, Details), Failure> {
+        let options = self.options.read()?;
+        let said = |named: &str, refusal| words::failure(&refusal, &self.options.words(named));
+        let open = |named: &str| goodness::open(named, &options, &watch()).map_err(|it| said(named, it));
+        match self.as_arms {
+            true => recordings::as_arms(&self.input, open),
+            false => recordings::of_one_load(&self.input, open, |named, work| {
+                self.plan(work, outputs)?.run(&watch()).map_err(|it| said(named, it))
+            }),
+        }
+    }
+
     fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
         let contenders = if self.arm.is_empty() {
-            work.contenders(&self.policy, &self.elevator)?
+            work.contenders(&self.policy, &self.elevator, self.field)?
         } else {
             Contender::arms(&self.arm, &work.standard_policy()?)?
         };

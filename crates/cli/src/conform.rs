@@ -24,11 +24,12 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   taskset -c 1 goodness conform examples/02-nice.toml -d 5s         this kernel's scheduler on CPU 1
-  sudo goodness conform examples/02-nice.toml -p o1 --live          the O(1) scheduler, simulated and alive
-  scripts/conformance                                               the table of docs/fidelity.md, in guests
-An idle machine is needed: what else runs takes CPU time that the simulator knows nothing of.
-Exit codes: 0 all agrees within the bounds printed, 1 not all, 2 it cannot be played here (the sentence says \
-what to do).")]
+  sudo goodness conform examples/02-nice.toml -p o1 --live          o1, simulated and in the kernel
+  scripts/conformance                                               a table of scenarios, in guests
+
+Use an idle machine: the simulator does not know its other load.
+Exit codes: 0 all agrees within the bounds printed, 1 not all, 2 it cannot be played here (the error names the \
+remedy).")]
 pub struct Conform {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload.
     input: String,

@@ -5,16 +5,16 @@ use crate::output;
 use clap::Args;
 use goodness_race::examination::Examination;
 
-/// Check what works on this machine, what to install, and what killed commands have left behind.
+/// Check what works on this machine, and undo leftovers of killed commands.
 ///
-/// One line per requirement of a command. Changes nothing, except with --restore.
+/// Prints a line per requirement, with what to install, and lists leftovers. Changes nothing, except with --restore.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  goodness doctor                   one line for each thing, with the remedy where it does not work
-  sudo goodness doctor --restore    undo what killed commands have left
+  goodness doctor                   check every requirement
+  sudo goodness doctor --restore    undo leftovers of killed commands
 
-Exit codes: 0 nothing is left behind, 1 something could not be undone, or is left and --restore was not given.")]
+Exit codes: 0 no leftovers, 1 leftovers that could not be undone, or without --restore.")]
 pub struct Doctor {
     /// Undo leftovers of killed commands of this user, also from before a reboot.
     #[arg(long)]

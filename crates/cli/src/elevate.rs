@@ -1,4 +1,4 @@
-//! `goodness elevate`: an elevator of the registry before a disk that exists.
+//! `goodness elevate`: runs an elevator for a real disk.
 
 use crate::failure::{Failure, exit};
 use crate::output;
@@ -7,11 +7,12 @@ use goodness_sys::cpu_list::CpuList;
 use goodness_ublk::{ElevateError, Options, Report, Told, table};
 use std::path::PathBuf;
 
-/// Run an elevator for a real disk: creates a block device on top of a file or a block device (root; ublk).
+/// Run an elevator for a real disk (root; ublk; Linux).
 ///
-/// The simulator's elevator orders the requests of real programs: file systems, databases, fio. Flushes and durable
-/// writes (FUA) are honoured. If the server is killed, --recover continues without data loss. Runs until Ctrl-C or
-/// `goodness elevate stop`, then prints statistics and overhead.
+/// Creates a block device on top of a file or a block device. The simulator's elevator orders the requests of real
+/// programs: file systems, databases, fio. Flushes and durable writes (FUA) are honoured. If the server is killed,
+/// --recover continues without data loss. Runs until Ctrl-C or `goodness elevate stop`, then prints statistics and
+/// overhead.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -21,14 +22,13 @@ Examples:
   sudo goodness elevate look disk.img                 prints the device, such as /dev/ublkb0
   sudo goodness elevate mq-deadline:read_expire=100ms /dev/sdb --depth 8
   sudo goodness elevate status                        requests, distance, latency, overhead so far
-  sudo goodness elevate list                          all devices; what to do after a server was killed
-  sudo goodness elevate --recover 0                   go on where a killed server stopped
+  sudo goodness elevate list                          all devices, with remedies
+  sudo goodness elevate --recover 0                   take over from a killed server
   sudo goodness elevate stop 0
 
 An elevator reorders only what waits: requests beyond --depth wait in it. `goodness list elevators` names them all.
-Exit codes: 0 stopped as asked, 1 the kernel refused a step, 2 it cannot be done here (the sentence says \
-what to do), 4 the server
-ended before it should; requests wait for another one."
+Exit codes: 0 stopped on request, 1 the kernel refused a step, 2 it cannot be done here (the error names the remedy), \
+4 the server failed; requests wait for another one."
 )]
 pub struct Elevate {
     #[command(subcommand)]
@@ -48,7 +48,7 @@ pub struct Elevate {
     /// Confine the server to these CPUs.
     #[arg(long, value_name = "CPUS", conflicts_with = "recover")]
     cpus: Option<CpuList>,
-    /// Whether the disk rotates, for the elevator. Default: as the kernel reports for the backing, else yes.
+    /// Tell the elevator if the disk rotates. Default: as the kernel reports for the backing, else yes.
     #[arg(long, value_enum, conflicts_with = "recover")]
     rotational: Option<YesOrNo>,
     /// Reads that measure the overhead at the start; 0 for no measurement.

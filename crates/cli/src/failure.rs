@@ -4,7 +4,7 @@
 pub mod exit {
     /// All went well.
     pub const OK: u8 = 0;
-    /// Something went wrong that was not the input's fault.
+    /// A failure not caused by the input.
     pub const FAILURE: u8 = 1;
     /// Bad usage or bad input.
     pub const USAGE: u8 = 2;
@@ -29,7 +29,7 @@ impl Failure {
         Failure { sentence: sentence.into(), code: exit::USAGE }
     }
 
-    /// Something went wrong that was not the input's fault.
+    /// A failure not caused by the input.
     pub fn other(sentence: impl Into<String>) -> Failure {
         Failure { sentence: sentence.into(), code: exit::FAILURE }
     }

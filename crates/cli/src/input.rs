@@ -13,64 +13,45 @@ pub struct InputOptions {
     /// Machine to run on: a preset, a TOML file, or an inline table such as cpus=2,hz=250 (`goodness list machines`).
     #[arg(long)]
     pub machine: Option<String>,
-    /// Accept rt-app keys that are not honoured, and name them in the report.
+    /// Accept rt-app keys that have no effect here, and name them in the report.
     #[arg(long)]
     pub lenient: bool,
-    /// Times of wake-ups that came from outside the recorded tasks.
-    #[arg(long, value_enum, default_value_t = ArrivalsChoice::Delays)]
-    pub arrivals: ArrivalsChoice,
-    /// Behaviour of the tasks of a recording after their recorded work.
-    #[arg(long, value_enum, default_value_t = EndsChoice::Open)]
-    pub ends: EndsChoice,
-    /// Leave out tasks that do not belong to the recorded command.
+    /// Whom the answer is about: a task or process by name (worker*) or id (1234), or a cgroup (/system.slice/*). May
+    /// be repeated. Default: what was recorded on purpose, else all user tasks.
+    #[arg(long, value_name = "NAME|PID|CGROUP")]
+    pub judge: Vec<String>,
+    /// Attributes of tasks when a foreign trace was recorded, as in --arm: worker*.affinity=0-1, x.class=batch. May
+    /// be repeated.
+    #[arg(long, value_name = "FACT…")]
+    pub fact: Vec<String>,
+    /// Wake-ups from outside the recorded tasks: delays, after the same delay since the wait began (closed loop), or
+    /// recorded, at the recorded time (open loop).
+    #[arg(long, default_value = "delays", value_parser = ["delays", "recorded"])]
+    pub arrivals: String,
+    /// Tasks of a recording after their recorded work: open, they start over with it and every policy is measured in
+    /// the recorded window, or recorded, they end and the work is replayed until it is done.
+    #[arg(long, default_value = "open", value_parser = ["open", "recorded"])]
+    pub ends: String,
+    /// Leave out tasks that are not judged.
     #[arg(long)]
     pub without_others: bool,
-    /// Policy that made the recording, if its kernel version does not determine it.
+    /// Policy that made the recording, if its kernel version does not determine it; elevator of a block trace.
     #[arg(long, value_name = "POLICY")]
     pub recorded_by: Option<String>,
     /// Disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). Default: the trace's own
     /// service times, or sata-7200-4tb if it has none; nvme for fio.
     #[arg(long, value_name = "DEVICE[:KEY=VAL,…]")]
     pub device: Option<String>,
-    /// Events of a block I/O trace to replay.
-    #[arg(long, value_enum, value_name = "EVENTS")]
-    pub block_events: Option<BlockEventsChoice>,
-    /// Replay the block I/O of a recording that has scheduling too.
+    /// Events of a block I/O trace to replay: queue, arrivals at the block layer (default), or issue, requests that the
+    /// recorded elevator issued to the device.
+    #[arg(long, value_name = "EVENTS", value_parser = ["queue", "issue"])]
+    pub block_events: Option<String>,
+    /// Replay only the block I/O of a recording that also has scheduling.
     #[arg(long)]
     pub block_only: bool,
-    /// CPU time of each I/O of fio jobs: submitting it and taking its completion (2us).
+    /// CPU time of each I/O of fio jobs, for submission and completion (2us).
     #[arg(long, value_name = "TIME")]
     pub io_cost: Option<String>,
-}
-
-/// Events of a block-I/O trace to replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum BlockEventsChoice {
-    /// Arrivals at the block layer.
-    #[default]
-    Queue,
-    /// Requests that the recorded elevator issued to the device.
-    Issue,
-}
-
-/// Replay of wake-ups from outside a recording.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum ArrivalsChoice {
-    /// After the same delay since the wait began (closed loop).
-    #[default]
-    Delays,
-    /// At the recorded time (open loop).
-    Recorded,
-}
-
-/// Behaviour of tasks after their recorded work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum EndsChoice {
-    /// Go on as recorded; every policy is measured in the recorded window.
-    #[default]
-    Open,
-    /// Nothing: the recorded work is replayed until it is done.
-    Recorded,
 }
 
 impl InputOptions {
@@ -83,18 +64,17 @@ impl InputOptions {
             machine: self.machine.clone(),
             lenient: self.lenient,
             replay: ReplayOptions {
-                arrivals: match self.arrivals {
-                    ArrivalsChoice::Delays => Arrivals::Delays,
-                    ArrivalsChoice::Recorded => Arrivals::Recorded,
-                },
+                arrivals: if self.arrivals == "recorded" { Arrivals::Recorded } else { Arrivals::Delays },
                 others: if self.without_others { Others::LeftOut } else { Others::Compete },
-                ends: if self.ends == EndsChoice::Recorded { Ends::Recorded } else { Ends::Open },
+                ends: if self.ends == "recorded" { Ends::Recorded } else { Ends::Open },
             },
+            judge: self.judge.clone(),
+            fact: self.fact.clone(),
             recorded_by: self.recorded_by.clone(),
             device: self.device.clone(),
-            block_events: self.block_events.map(|choice| match choice {
-                BlockEventsChoice::Queue => BlockEvents::Queue,
-                BlockEventsChoice::Issue => BlockEvents::Issue,
+            block_events: self.block_events.as_deref().map(|events| match events {
+                "issue" => BlockEvents::Issue,
+                _ => BlockEvents::Queue,
             }),
             block_only: self.block_only,
             io_cost: self.io_cost.as_deref().map(|text| span("--io-cost", text)).transpose()?,
@@ -110,15 +90,18 @@ impl InputOptions {
             ("--device", &self.device),
             ("--io-cost", &self.io_cost),
         ];
-        for (option, value) in named.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
+        let named = named.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?)));
+        let judge = self.judge.iter().map(|value| ("--judge", value));
+        let fact = self.fact.iter().map(|value| ("--fact", value));
+        for (option, value) in named.chain(judge).chain(fact) {
             words.extend([option.to_string(), quoted(value)]);
         }
-        let arrivals = (self.arrivals == ArrivalsChoice::Recorded).then_some("--arrivals recorded");
-        let ends = (self.ends == EndsChoice::Recorded).then_some("--ends recorded");
+        let arrivals = (self.arrivals == "recorded").then_some("--arrivals recorded");
+        let ends = (self.ends == "recorded").then_some("--ends recorded");
         let lenient = self.lenient.then_some("--lenient");
         let without_others = self.without_others.then_some("--without-others");
         let block_only = self.block_only.then_some("--block-only");
-        let events = (self.block_events == Some(BlockEventsChoice::Issue)).then_some("--block-events issue");
+        let events = (self.block_events.as_deref() == Some("issue")).then_some("--block-events issue");
         let switches = [arrivals, ends, lenient, without_others, block_only, events];
         words.extend(switches.into_iter().flatten().map(String::from));
         words.join(" ")
@@ -140,4 +123,11 @@ pub fn span(option: &str, text: &str) -> Result<Span, Failure> {
 #[cfg(feature = "live")]
 pub fn length(option: &str, text: &str) -> Result<Duration, Failure> {
     Ok(Duration::from_nanos(span(option, text)?.0))
+}
+
+#[test]
+fn the_command_that_reproduces_names_who_is_judged_and_what_was_true() {
+    let (judge, fact) = (vec!["redis*".into(), "12".into()], vec!["ab.affinity=0-1".into()]);
+    let options = InputOptions { judge, fact, ..InputOptions::default() };
+    assert_eq!(options.words("x.txt"), "x.txt --judge 'redis*' --judge 12 --fact ab.affinity=0-1");
 }

@@ -1,4 +1,4 @@
-//! `goodness live`: a policy decides for real threads of this machine.
+//! `goodness live`: schedules real threads of this machine with a policy.
 
 use crate::failure::{Failure, exit};
 use crate::{input, output};
@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Schedule real threads of this machine with a policy (sched_ext; root; Linux).
+/// Schedule real threads of this machine with a policy (root; Linux with sched_ext).
 ///
 /// The policy is the simulator's, unchanged. With a command, the policy schedules the command and all its children, on
 /// every CPU but the first, which the daemon uses; the kernel schedules everything else. Without a command, it
@@ -24,15 +24,14 @@ use std::time::Duration;
 Examples:
   sudo goodness live staircase -- make -j8                   a build under a scheduler of 2004
   sudo goodness live rr:timeslice=20ms --pid $(pidof mariadbd) -d 30s
-  sudo goodness live o1 --log o1.live -- ./server            write down every event and decision
-  goodness live replay o1.live                               do they follow from the policy? exit 1 if not
-  sudo goodness live status                                  another terminal: shares and decision latency
+  sudo goodness live o1 --log o1.live -- ./server            log every event and decision
+  goodness live replay o1.live                               check the logged decisions
+  sudo goodness live status                                  shares and decision latency
   sudo goodness live stop
 
-Exit codes: the command's own with a command; else 0 ended as asked, 1 the policy failed or decides otherwise than \
-its log,
-2 it cannot run live here (the sentence says what to do), or nothing runs live.
-What a policy sees of a kernel, and what differs from the simulator: docs/live.md"
+Exit codes: the command's own with a command; else 0 ended on request, 1 the policy failed, or its decisions differ \
+from the log, 2 it cannot run here (the error names the remedy), or nothing runs live.
+Differences from the simulator: docs/live.md."
 )]
 pub struct Live {
     #[command(subcommand)]
@@ -175,7 +174,7 @@ impl Watching {
         loop {
             let status = match goodness_sched_ext::status() {
                 Ok(status) => status,
-                // It ended while we looked on.
+                // The policy ended meanwhile.
                 Err(LiveError::NothingLive | LiveError::NotOurs { .. }) if shown => return Ok(exit::OK),
                 Err(error) => return Err(failure(error)),
             };
@@ -189,7 +188,7 @@ impl Watching {
                 return Ok(exit::OK);
             }
             let _ = terminal.clear_screen();
-            say!("{}\n\nCtrl-C leaves; the policy goes on.", status_table(&status).trim_end());
+            say!("{}\n\nCtrl-C ends this display; the policy continues.", status_table(&status).trim_end());
             shown = true;
             std::thread::sleep(Duration::from_secs(1));
         }

@@ -61,49 +61,35 @@ struct Arguments {
 
 const FIRST_STEPS: &str = "\
 First steps:
-  goodness compare                          the shipped recording under a standard set of schedulers
-  goodness compare mixed -p eevdf -p o1     a built-in workload under two schedulers
-  sudo goodness record -o my.ftrace.gz -d 5s     five seconds of this machine
-  goodness verify my.ftrace.gz              how closely a replay reproduces it
-  goodness compare my.ftrace.gz             rank schedulers on it
-  goodness play examples/02-nice.toml -d 5s      the same work as real threads, under this kernel's scheduler
-  goodness race spin-nice                   a race on this machine's own kernel; see goodness race --help
-  goodness doctor                           what works here, and what to install
-  goodness study panasyuk-2009              reproduce a published table
+  goodness compare                               rank schedulers on a shipped recording
+  goodness compare mixed -p eevdf -p o1          rank two schedulers on a built-in workload
+  sudo goodness record -o my.ftrace.gz -d 5s     record five seconds of this machine
+  goodness verify my.ftrace.gz                   measure how closely a replay reproduces it
+  goodness compare my.ftrace.gz                  rank schedulers on it
+  goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
+  goodness race spin-nice                        race nice values on this machine's kernel
+  goodness doctor                                check what works here, and what to install
+  goodness study panasyuk-2009                   reproduce a published table
 
 Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 undecided (--decide), 4 a checker was violated.";
 
+/// The commands. Each has its help from its own type; a comment here would replace it.
 #[derive(Subcommand)]
 enum Command {
-    /// Rank schedulers on the same work, with intervals and verdicts.
     Compare(compare::Compare),
-    /// Run one policy once, in detail.
     Run(run::Run),
-    /// Simulate a scenario, play it on the running kernel, and compare the two.
     Conform(conform::Conform),
-    /// Play the work as real threads, under the scheduler of the running kernel.
     Play(play::Play),
-    /// Record this machine's scheduling (root; Linux).
     Record(record::Record),
-    /// Measure how closely a replay reproduces its recording.
     Verify(verify::Verify),
-    /// Summarise a trace, in constant memory.
     Summarise(summarise::Summarise),
-    /// List policies, elevators, devices, workloads, recordings, machines, metrics, formats, studies.
     List(list::List),
-    /// Reproduce published results, side by side with their numbers.
     Study(study::Conduct),
-    /// Run an elevator for a real disk (root; ublk; Linux).
     Elevate(Box<elevate::Elevate>),
-    /// Measure the scheduling costs of this machine, for --machine.
     Calibrate(calibrate::Calibrate),
-    /// Time decisions of policies and elevators.
     Bench(bench::Bench),
-    /// Schedule real threads of this machine with a policy (root; Linux with sched_ext).
     Live(live::Live),
-    /// Race real servers under different kernel settings.
     Race(race::Race),
-    /// Check what works on this machine, and undo leftovers of killed commands.
     Doctor(doctor::Doctor),
     /// Subprocess of a race.
     #[cfg(feature = "live")]
@@ -165,7 +151,7 @@ fn main() -> ExitCode {
     match arguments.command.run() {
         Ok(code) => ExitCode::from(code),
         Err(Failure { sentence, code }) => {
-            // What was typed or read may hold what commands a terminal.
+            // Arguments and inputs may contain terminal control characters.
             eprintln!("error: {}", figure::printable(&figure::shortened(&sentence)));
             ExitCode::from(code)
         }

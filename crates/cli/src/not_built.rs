@@ -2,11 +2,11 @@
 
 /// Declares a command that accepts any arguments and explains how to build it.
 macro_rules! not_built {
-    ($($module:ident: $name:ident, $command:literal;)*) => {$(
+    ($($module:ident: $name:ident, $command:literal, $summary:literal;)*) => {$(
         pub mod $module {
             /// Not part of this build.
             #[derive(clap::Args)]
-            #[command(disable_help_flag = true)]
+            #[command(disable_help_flag = true, about = concat!($summary, " (not in this build)"))]
             pub struct $name {
                 /// Ignored arguments.
                 #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -31,12 +31,12 @@ macro_rules! not_built {
 }
 
 not_built! {
-    calibrate: Calibrate, "calibrate";
-    conform: Conform, "conform";
-    doctor: Doctor, "doctor";
-    elevate: Elevate, "elevate";
-    live: Live, "live";
-    play: Play, "play";
-    race: Race, "race";
-    record: Record, "record";
+    calibrate: Calibrate, "calibrate", "Measure the scheduling costs of this machine";
+    conform: Conform, "conform", "Compare a simulation with the same work on the running kernel";
+    doctor: Doctor, "doctor", "Check what works on this machine, and undo leftovers of killed commands";
+    elevate: Elevate, "elevate", "Run an elevator for a real disk";
+    live: Live, "live", "Schedule real threads of this machine with a policy";
+    play: Play, "play", "Play work as real threads, under the scheduler of the running kernel";
+    race: Race, "race", "Race real servers under different kernel settings";
+    record: Record, "record", "Record this machine's scheduling";
 }

@@ -12,12 +12,12 @@ use goodness_play::PlayClass;
 use goodness_sys::cpu_list::CpuList;
 use std::path::PathBuf;
 
-/// Play the work of an experiment as real threads of this machine, under its kernel's scheduler.
+/// Play work as real threads, under the scheduler of the running kernel.
 ///
 /// Each task of the file becomes a thread of that name. It computes for the given CPU time, sleeps, waits for other
 /// tasks, yields, forks and changes its nice like the simulated task; the same seed gives the same lengths. CPU n of
-/// the file is the n-th CPU this command may use (taskset). Printed are measurements: CPU time and context switches
-/// from the kernel, and wake-up latencies.
+/// the file is the n-th CPU this command may use (taskset). Prints CPU time and context switches from the kernel, and
+/// wake-up latencies.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -25,9 +25,10 @@ Examples:
   goodness run examples/02-nice.toml -p eevdf                the same work, simulated
   goodness play examples/02-nice.toml --policy-class batch   ordinary tasks as SCHED_BATCH
   taskset -c 1 goodness play hogs:tasks=4 -d 3s              a built-in workload on CPU 1
-Lower nice and real-time classes need root. Disks cannot be played. Ctrl-C ends it and still prints what was measured.
-What differs from the simulator: docs/guest.md.
-Exit codes: 0 played, 2 it cannot be played here (the sentence says what to do), 128 + a signal's number that \
+
+Lower nice and real-time classes need root. Disks cannot be played. Ctrl-C ends the play and prints its results.
+Differences from the simulator: docs/guest.md.
+Exit codes: 0 played, 2 it cannot be played here (the error names the remedy), 128 + the number of a signal that \
 ended it early.")]
 pub struct Play {
     /// An experiment (.toml), an rt-app file (.json), or a built-in workload (`goodness list workloads`).
@@ -41,13 +42,13 @@ pub struct Play {
     /// Class of tasks without a class. Default: this command's; ext is the loaded policy.
     #[arg(long, value_name = "CLASS", value_parser = ["ext", "other", "batch", "idle"])]
     policy_class: Option<String>,
-    /// Change tasks: hog.nice=10, db*.slice=1ms; several with blanks in between, as in `goodness compare`.
+    /// Changes to tasks and groups, separated by blanks: hog.nice=10, db*.slice=1ms, web.cpu_weight=50.
     #[arg(long, value_name = "EDIT…", default_value = "", hide_default_value = true)]
     arm: String,
     /// Random seed; the simulator draws the same lengths from the same seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Accept rt-app keys that are not honoured, and name them.
+    /// Accept rt-app keys that have no effect here, and name them.
     #[arg(long)]
     lenient: bool,
     /// Write the results as JSON (schema goodness.play/1); `-` for standard output.

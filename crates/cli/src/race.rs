@@ -12,11 +12,12 @@ use goodness_race::{load, page, text};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::path::PathBuf;
 
-/// Race real servers under different kernel settings: nice, classes, slices, weights, I/O schedulers.
+/// Race real servers under different kernel settings.
 ///
-/// A race file names a load and two or more arms: kernel settings during the load. Each block runs every arm once, in
-/// random order, and the runs of a block are compared. The race ends when the answer is clear. Servers are private and
-/// listen on 127.0.0.1; running servers are left alone. All changed settings are restored, however the race ends.
+/// A race file names a load and two or more arms: kernel settings during the load, such as nice, classes, slices,
+/// weights or I/O schedulers. Each block runs every arm once, in random order, and the runs of a block are compared.
+/// The race ends when every comparison is decided. Servers are private and listen on 127.0.0.1; running servers are
+/// left alone. All changed settings are restored, however the race ends.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct Race {

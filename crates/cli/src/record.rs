@@ -10,18 +10,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Record this machine's scheduling (tracefs; root; Linux).
+/// Record this machine's scheduling (root; Linux).
 ///
 /// With a command, records until it ends. A comparison then judges its tasks and those of servers named with --comm or
 /// --pid; all other tasks are kept as competing load. Tracing is restored however the recording ends.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sudo goodness record -d 5s                                what runs anyway, for five seconds
+  sudo goodness record -d 5s                                everything that runs, for five seconds
   sudo goodness record --comm apache2 -- ab -n 10000 -c 32 http://127.0.0.1/
   goodness verify recording.ftrace.gz && goodness compare recording.ftrace.gz
 
-Exit codes: 0 recorded, 1 something failed, 2 it cannot be recorded here (the sentence says what to do).")]
+Exit codes: 0 recorded, 1 failure, 2 it cannot be recorded here (the error names the remedy).")]
 pub struct Record {
     /// File to write.
     #[arg(short, long, default_value = "recording.ftrace.gz")]
@@ -44,6 +44,9 @@ pub struct Record {
     /// Record block-layer events too; compare --block-only replays them.
     #[arg(long)]
     block: bool,
+    /// Record calls that read and write too, for work that passes many small messages; costs CPU time.
+    #[arg(long)]
+    messages: bool,
     /// The command to run and record.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -65,6 +68,7 @@ impl Record {
             comms: self.comm.clone(),
             anonymize: self.anonymize,
             block: self.block,
+            messages: self.messages,
             ..Options::default()
         };
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));

@@ -14,13 +14,15 @@ use goodness_report::schedule;
 /// Slices that a detailed run keeps.
 const TIMELINE_CAP: usize = 2_000_000;
 
-/// Run one policy once, in detail: metrics, latency by task, and on request the history and a map of the schedule.
+/// Run one policy once, in detail.
+///
+/// Prints metrics and the tasks' latencies; on request, the slices and a map of the schedule.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   goodness run mixed -p eevdf                                metrics and tasks of one run
   goodness run mixed -p o1 --timehist 20                     the first 20 slices
-  goodness run mixed -p rr --map                             switches: a column per CPU, a letter per task
+  goodness run mixed -p rr --map                             a map of the switches
   goodness run mariadb-sysbench-16 --perfetto run.perfetto
 
 Exit codes: 0 ran, 1 failure, 2 bad input, 4 a checker was violated.")]
@@ -33,7 +35,7 @@ pub struct Run {
     /// Elevator of the disks with settings: bfq:low_latency=off. Default: mq-deadline.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Option<String>,
-    /// What-if, as in `goodness compare`: redis.nice=-5, cpus=4; several with blanks in between.
+    /// What-if changes, separated by blanks, as in `goodness compare`: redis.nice=-5, cpus=4.
     #[arg(long, value_name = "EDIT…")]
     arm: Option<String>,
     /// Random seed.

@@ -7,7 +7,9 @@ use clap::Args;
 use goodness::{shipped, summary};
 use goodness_trace::{TraceError, summarise};
 
-/// Summarise a trace: events, tasks, length, losses and repairs. Memory does not grow with the file.
+/// Summarise a trace, in constant memory.
+///
+/// Prints events, tasks, length, losses and repairs.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `goodness verify`: how faithfully a replay repeats its recording.
+//! `goodness verify`: the fidelity of replays to their recordings.
 
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
@@ -9,15 +9,18 @@ use goodness::{Plan, shipped};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
 use goodness_report::verification;
 
-/// Measure how closely a replay reproduces its recording, metric by metric.
+/// Measure how closely a replay reproduces its recording.
 ///
-/// The recording is replayed under the policy of the kernel that recorded it, and both are measured by the same code.
+/// The recording is replayed under the policy of the kernel that recorded it, a trace of block I/O under its elevator
+/// (`--recorded-by`), and both are measured by the same code.
 /// Metrics with a promised bound are marked if they miss it, or if the recording does not contain them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   goodness verify                         all shipped recordings
   goodness verify my.ftrace.gz            your own
+  goodness verify my.ftrace.gz --judge 1234   one process of it
+  goodness verify my.txt --fact 'worker*.affinity=0-1'   what a foreign trace does not say
   goodness verify my.ftrace.gz --strict   for scripts: fail if a bound is missed
 
 Exit codes: 0 verified, 2 bad input; with --strict 1 if a metric misses its bound, 3 if none does but one was not \

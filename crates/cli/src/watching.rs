@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// Shows the library's progress: a bar for simulations, and a message when a pipe blocks.
 struct Watching(Mutex<Shown>);
 
-/// What is shown on the terminal; empty until something takes long.
+/// Contents of the terminal; empty until something takes long.
 #[derive(Default)]
 struct Shown {
     bar: Option<ProgressBar>,

@@ -1,5 +1,6 @@
 //! Behaviours: a behaviour gives the next step of its task on request; hosts perform the steps.
 
+use crate::group::GroupId;
 use crate::rng::Rng;
 use crate::storage::IoStep;
 use crate::task::{Class, CpuSet, Nice, TaskId};
@@ -63,6 +64,8 @@ pub enum Step {
     SetNice(Nice),
     /// Change the task's own class and real-time priority.
     SetClass(Class, u8),
+    /// Move the task itself to another group.
+    SetGroup(GroupId),
     /// Change the task's own affinity.
     SetAffinity(CpuSet),
     /// Report a completed request that arrived at the given time; takes no time.

@@ -38,10 +38,11 @@ pub struct Service {
 pub struct DeviceSample {
     /// Facts of the model.
     pub facts: DeviceFacts,
-    /// Commands served at a time. With 1, the times are pure service times; with the measured queue depth, they include
-    /// waiting in the device.
-    pub servers: u32,
-    /// Service times by operation.
+    /// Speed of each command per mille, by the number of commands in the device less 1; more of them share the last.
+    pub speeds: Vec<u32>,
+    /// Times that commands take on their way to the device, where nothing keeps them waiting.
+    pub lags: Vec<Span>,
+    /// Service times at full speed, by operation.
     pub services: Vec<Service>,
 }
 

@@ -65,7 +65,7 @@ pub trait Elevator {
     /// Removes a waiting request from every list.
     fn remove(&mut self, cx: &IoContext, request: RequestId);
 
-    /// Whether a slot may be taken for `io` while `used` are in use: of its direction in the single-queue layer, of its
+    /// True if a slot may be taken for `io` while `used` are in use: of its direction in the single-queue layer, of its
     /// hardware queue in blk-mq. The layer's own limit is [`QueueFacts::requests_each`].
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
         let _ = (cx, io, used);
@@ -106,7 +106,8 @@ pub trait Elevator {
 /// Merges that an elevator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merges {
-    /// An I/O behind or before one of the newest few of a software queue, which [`Elevator::allows_merge`] determines;
+    /// An I/O merges behind or before one of the newest few requests of its software queue, if
+    /// [`Elevator::allows_merge`] agrees;
     /// two requests never merge.
     Newest,
     /// Back merges with the request last merged or inserted.
@@ -133,7 +134,7 @@ pub enum Allocate {
     AsUsual,
     /// In any case.
     Always,
-    /// Not now: the asker waits for a completion.
+    /// Not now: the submitter waits for a completion.
     Wait,
 }
 

@@ -152,7 +152,9 @@ pub struct IoEvent {
     pub span: Span,
 }
 
-/// One event. The events of a run are in order of time.
+/// One event. The events of a run are in order of time. Its kind has a byte of its own, which observers read at a
+/// glance; left to the compiler, it would share one with a field of the largest kind.
+#[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A task was created; it is not runnable yet.

@@ -32,6 +32,7 @@ pub mod device;
 pub mod effort;
 pub mod elevator;
 pub mod event;
+pub mod group;
 pub mod machine;
 pub mod policy;
 pub mod registry;
@@ -52,6 +53,7 @@ pub use elevator::{
     Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
+pub use group::{Group, GroupId, Groups, Membership, Quota};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
 pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
@@ -64,4 +66,4 @@ pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec
 pub use task::{Class, CpuSet, Nice, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};
 pub use tunable::{Tunable, TunableError, Tunables};
-pub use workload::{Awaited, HORIZON_MAX, Outsider, Remarks, Start, TaskSpec, Workload, WorkloadSource};
+pub use workload::{Awaited, HORIZON_MAX, Outsider, Remarked, Remarks, Start, TaskSpec, Workload, WorkloadSource};

@@ -2,6 +2,7 @@
 
 use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
+use crate::group::Groups;
 use crate::machine::{CpuId, Machine};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
@@ -18,13 +19,15 @@ pub struct Context {
     pub effort: EffortMeter,
     /// Topology, tick and costs.
     pub machine: Machine,
+    /// The task groups, complete before the first task is admitted.
+    pub groups: Groups,
 }
 
 impl Context {
     /// The view of `machine` at the start of a run.
     #[must_use]
     pub fn new(machine: Machine, tasks: TaskTable) -> Context {
-        Context { now: Time::ZERO, tasks, effort: EffortMeter::default(), machine }
+        Context { now: Time::ZERO, tasks, effort: EffortMeter::default(), machine, groups: Groups::default() }
     }
 
     /// Reports that `elements` of `kind` were examined.
@@ -69,7 +72,8 @@ pub trait CpuPolicy {
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick>;
 
     /// Writes the tasks that `cpu` would run next, in order, as far as they are known at a glance; returns how many.
-    /// Hosts load them into the caches together; no schedule depends on it.
+    /// Hosts load them into the caches together, and so does the policy with its own data about them; no schedule
+    /// depends on it.
     fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
         let _ = (cpu, next);
         0
@@ -85,6 +89,27 @@ pub trait CpuPolicy {
     /// running task may be proposed; it is charged as `Preempted` and then enqueued.
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
+        None
+    }
+
+    /// Number of real-time tasks that wait, if the policy promises that none waits while a CPU that it may use runs
+    /// something less urgent, or nothing. The referee checks that promise, up to requests to reschedule that are on
+    /// their way.
+    fn waiting_realtime(&self) -> Option<u32> {
+        None
+    }
+
+    /// True if a rule against starvation keeps real-time tasks from `cpu` for now; those that wait there stay there.
+    fn is_closed_to_realtime(&self, cpu: CpuId) -> bool {
+        let _ = cpu;
+        false
+    }
+
+    /// True if a limit on the CPU time of its group, or of one around it, keeps `task` from running now. `None` for a
+    /// policy without such limits. The referee checks that such a task does not run, and that no CPU idles while
+    /// another one is queued there, up to requests to reschedule that are on their way.
+    fn is_throttled(&self, task: TaskId) -> Option<bool> {
+        let _ = task;
         None
     }
 
@@ -141,7 +166,7 @@ pub enum Enqueue {
     Yielded,
     /// It was moved from another CPU's runqueue.
     Migrated,
-    /// It was taken off to change nice, class or affinity.
+    /// It was taken off to change nice, class, affinity or group.
     Restored,
 }
 
@@ -150,7 +175,7 @@ pub enum Enqueue {
 pub enum Dequeue {
     /// To another CPU's runqueue.
     Migrate,
-    /// To change nice, class or affinity.
+    /// To change nice, class, affinity or group.
     Change,
     /// For good.
     Kill,
@@ -163,7 +188,7 @@ pub enum Stop {
     Tick,
     /// The timeslice of its [`Pick`] ended.
     SliceEnd,
-    /// A preemption requested by the policy, or a change of nice, class or affinity.
+    /// A preemption requested by the policy, or a change of nice, class, affinity or group.
     Preempted,
     /// It called `sched_yield`.
     Yielded,

@@ -42,6 +42,10 @@ pub trait Registered: CpuPolicy + Sized + 'static {
     /// Time a task may be runnable without running before the kernel's watchdog unloads the policy. Hosts report it;
     /// the schedule continues.
     const WATCHDOG: Option<Span> = None;
+    /// True if tasks share the CPU time of their groups; otherwise they are scheduled as if there were none.
+    const HAS_GROUPS: bool = false;
+    /// True if deadline tasks get what they reserved; otherwise they run as the policy's ordinary tasks.
+    const HAS_RESERVATIONS: bool = false;
     /// Its tunables.
     type Settings: Tunables;
     /// A policy for this machine.
@@ -50,6 +54,8 @@ pub trait Registered: CpuPolicy + Sized + 'static {
     const ENTRY: PolicyEntry = PolicyEntry {
         about: &Self::ABOUT,
         watchdog: Self::WATCHDOG,
+        has_groups: Self::HAS_GROUPS,
+        has_reservations: Self::HAS_RESERVATIONS,
         tunables: Self::Settings::spec,
         values: |typed| Self::Settings::made(typed).map(|settings| settings.values()),
         make: |machine, typed, seed| {
@@ -64,6 +70,10 @@ pub struct PolicyEntry {
     pub about: &'static About,
     /// See [`Registered::WATCHDOG`].
     pub watchdog: Option<Span>,
+    /// See [`Registered::HAS_GROUPS`].
+    pub has_groups: bool,
+    /// See [`Registered::HAS_RESERVATIONS`].
+    pub has_reservations: bool,
     /// Its tunables.
     pub tunables: fn() -> &'static [Tunable],
     /// All tunables with their values, after the typed settings.

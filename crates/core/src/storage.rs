@@ -89,7 +89,7 @@ impl VolumeSpec {
     /// Checks that the pieces form a valid volume.
     ///
     /// # Errors
-    /// What is missing, as a sentence.
+    /// The missing part, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         let (least, what) = match self.layout {
             Layout::Linear => (1, "a volume"),

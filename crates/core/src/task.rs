@@ -1,5 +1,6 @@
 //! Tasks as policies see them: number, class, nice, affinity, last CPU.
 
+use crate::group::GroupId;
 use crate::machine::CpuId;
 use crate::request::IoPriority;
 use crate::time::Span;
@@ -159,6 +160,8 @@ pub struct Task {
     pub rt_priority: u8,
     /// CPU it is at before it first runs.
     pub first_cpu: CpuId,
+    /// Its group.
+    pub group: GroupId,
     /// CPUs it may use.
     pub affinity: CpuSet,
     /// Tasks with equal numbers share an address space; `None` for kernel threads.
@@ -176,14 +179,50 @@ pub struct Task {
     pub reservation: Option<Reservation>,
 }
 
-/// What changes at each decision about a task, and whether its affinity must be looked at: 8 bytes, so that those of
-/// 100 000 tasks stay in the caches.
+/// The part of a task that each decision changes, and the part of its request that a decision reads: 8 bytes, so that
+/// those of 100 000 tasks stay in the caches.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     cpu: CpuId,
     state: State,
-    /// True if it may run on every CPU.
-    anywhere: bool,
+    class: Class,
+    nice: Nice,
+    /// Bits of [`flag`].
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<Standing>() == 8);
+
+/// Facts about what was asked for a task, one bit each.
+mod flag {
+    /// It may run on every CPU.
+    pub const ANYWHERE: u8 = 1;
+    /// It has an address space.
+    pub const ADDRESS_SPACE: u8 = 2;
+    /// It asks for a slice.
+    pub const SLICE: u8 = 4;
+}
+
+impl Standing {
+    /// A new task.
+    fn new(task: &Task) -> Standing {
+        let (cpu, state, class, nice) = (task.first_cpu, State::New, task.class, task.nice);
+        Standing { cpu, state, class, nice, flags: 0 }.of(task)
+    }
+
+    /// Like `self`, for what is asked for `task` now.
+    fn of(self, task: &Task) -> Standing {
+        let flag = |is_so: bool, flag: u8| if is_so { flag } else { 0 };
+        let flags = flag(task.affinity == CpuSet::All, flag::ANYWHERE)
+            | flag(task.address_space.is_some(), flag::ADDRESS_SPACE)
+            | flag(task.slice.is_some(), flag::SLICE);
+        Standing { class: task.class, nice: task.nice, flags, ..self }
+    }
+
+    #[inline(always)]
+    fn has(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
 }
 
 /// All tasks of a run, by [`TaskId`].
@@ -205,8 +244,7 @@ impl TaskTable {
     /// # Panics
     /// With the 2^32nd task.
     pub fn push(&mut self, task: Task) -> TaskId {
-        let anywhere = task.affinity == CpuSet::All;
-        self.standings.push(Standing { cpu: task.first_cpu, state: State::New, anywhere });
+        self.standings.push(Standing::new(&task));
         self.tasks.push(task);
         TaskId(u32::try_from(self.tasks.len() - 1).expect("fewer than 2^32 tasks"))
     }
@@ -225,11 +263,46 @@ impl TaskTable {
         self.standings[task.index()].state
     }
 
+    /// Its class.
+    #[inline(always)]
+    #[must_use]
+    pub fn class(&self, task: TaskId) -> Class {
+        self.standings[task.index()].class
+    }
+
+    /// Its nice.
+    #[inline(always)]
+    #[must_use]
+    pub fn nice(&self, task: TaskId) -> Nice {
+        self.standings[task.index()].nice
+    }
+
+    /// The slice it asks for.
+    #[inline(always)]
+    #[must_use]
+    pub fn slice(&self, task: TaskId) -> Option<Span> {
+        if self.standings[task.index()].has(flag::SLICE) { self.tasks[task.index()].slice } else { None }
+    }
+
+    /// Its group.
+    #[inline]
+    #[must_use]
+    pub fn group(&self, task: TaskId) -> GroupId {
+        self.tasks[task.index()].group
+    }
+
+    /// True if it has an address space, as all but kernel threads do.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_address_space(&self, task: TaskId) -> bool {
+        self.standings[task.index()].has(flag::ADDRESS_SPACE)
+    }
+
     /// True if its affinity allows `cpu`.
     #[inline(always)]
     #[must_use]
     pub fn may_run(&self, task: TaskId, cpu: CpuId) -> bool {
-        self.standings[task.index()].anywhere || self.tasks[task.index()].affinity.contains(cpu)
+        self.standings[task.index()].has(flag::ANYWHERE) || self.tasks[task.index()].affinity.contains(cpu)
     }
 
     /// Sets the state, as only hosts do.
@@ -248,7 +321,7 @@ impl TaskTable {
     pub fn edit<T>(&mut self, task: TaskId, edit: impl FnOnce(&mut Task) -> T) -> T {
         let it = &mut self.tasks[task.index()];
         let result = edit(it);
-        self.standings[task.index()].anywhere = it.affinity == CpuSet::All;
+        self.standings[task.index()] = self.standings[task.index()].of(it);
         result
     }
 
@@ -354,6 +427,18 @@ mod tests {
         tasks.edit(a, |it| it.affinity = bound);
         tasks.edit(b, |it| it.affinity = CpuSet::All);
         assert_eq!(may(&tasks), [[false, true], [true, true]]);
+    }
+
+    #[test]
+    fn the_table_says_what_was_asked_for_also_after_an_edit() {
+        let mut tasks = TaskTable::default();
+        let asked = Task { class: Class::Batch, nice: Nice(3), address_space: Some(7), ..Task::default() };
+        let task = tasks.push(asked);
+        let said = |of: &TaskTable| (of.class(task), of.nice(task), of.has_address_space(task), of.slice(task));
+        assert_eq!(said(&tasks), (Class::Batch, Nice(3), true, None));
+        tasks.edit(task, |it| (it.class, it.nice) = (Class::Fifo, Nice(-3)));
+        tasks.edit(task, |it| (it.address_space, it.slice) = (None, Some(Span(5))));
+        assert_eq!(said(&tasks), (Class::Fifo, Nice(-3), false, Some(Span(5))));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Span {
     /// Parses a duration such as `250us`, `1.5ms`, `10 s` or `0`; exact to the nanosecond.
     ///
     /// # Errors
-    /// What was expected, as a sentence: no number, a missing or unknown unit, a fraction of a nanosecond, a
+    /// The expected form, as a sentence: no number, a missing or unknown unit, a fraction of a nanosecond, a
     /// negative or an overflowing duration.
     pub fn parse(text: &str) -> Result<Span, String> {
         let trimmed = text.trim();

@@ -95,7 +95,7 @@ pub trait TunableValue: Sized + Clone {
     /// Parses the value as typed.
     ///
     /// # Errors
-    /// What was expected, as a sentence.
+    /// The expected value, as a sentence.
     fn read(text: &str) -> Result<Self, String>;
     /// The value as typed.
     fn show(&self) -> String;

@@ -1,6 +1,7 @@
 //! A workload: tasks, their behaviours, and the channels and locks between them.
 
 use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
+use crate::group::{Groups, Membership};
 use crate::rng::Seed;
 use crate::storage::StorageSpec;
 use crate::task::{Task, TaskId};
@@ -55,8 +56,17 @@ pub struct Outsider {
     pub behaviour: Box<dyn Behaviour>,
 }
 
-/// Remarks on the finished run as sentences, for example how far a replay was from the recording.
-pub type Remarks = Box<dyn FnOnce() -> Vec<String> + Send>;
+/// Remarks on the finished run as sentences.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarked {
+    /// For people, for example how far a replay was from the recording.
+    pub notes: Vec<String>,
+    /// Reasons not to trust the run.
+    pub doubts: Vec<String>,
+}
+
+/// Gives the remarks when the run is over.
+pub type Remarks = Box<dyn FnOnce() -> Remarked + Send>;
 
 /// All that one run needs besides machine and policy.
 #[derive(Default)]
@@ -69,6 +79,8 @@ pub struct Workload {
     pub channels: Vec<ChannelKind>,
     /// Number of locks.
     pub locks: u32,
+    /// The groups of the tasks.
+    pub groups: Groups,
     /// Latest end of the run; `None`: when every task has ended.
     pub horizon: Option<Time>,
     /// Start of the measurements.
@@ -86,7 +98,7 @@ pub struct Workload {
 pub trait WorkloadSource: Sync {
     /// Name for reports.
     fn name(&self) -> &str;
-    /// How replications differ, in one sentence, for the report.
+    /// Differences between replications, in one sentence, for the report.
     fn what_varies(&self) -> &str;
     /// The work of replication `replication` (0, 1, …); equal arguments give equal work.
     fn build(&self, seed: Seed, replication: u32) -> Workload;
@@ -105,6 +117,11 @@ pub trait WorkloadSource: Sync {
 
     /// Place of its first disk in the file, for messages. `None` without a disk or a file.
     fn place_of_storage(&self) -> Option<String> {
+        None
+    }
+
+    /// The groups of its tasks, if those take effect only where an arm names a group: the cgroups of a recording.
+    fn groups_on_request(&self) -> Option<&Membership> {
         None
     }
 

@@ -32,7 +32,7 @@ pub struct Stay {
 /// request. The mean time of a kind is taken over all runs.
 ///
 /// # Panics
-/// When `window` is zero.
+/// `window` is zero.
 #[must_use]
 pub fn part(runs: &[Vec<Stay>], window: Span) -> (Vec<u32>, Vec<Service>) {
     assert!(window > Span::ZERO, "a window has a length");
@@ -90,7 +90,7 @@ fn windows(run: &[Stay], begin: Time, window: Span, means: &Means) -> Vec<u32> {
             sums[at].1 += u128::from(length);
         }
     }
-    // Where nothing was under way nothing is known.
+    // Without I/O in flight, the pace is unknown.
     let speed = |(sum, length): (u128, u128)| sum.checked_div(length).unwrap_or(USUAL);
     sums.into_iter().map(|sum| u32::try_from(speed(sum)).unwrap_or(u32::MAX).max(SLOWEST)).collect()
 }

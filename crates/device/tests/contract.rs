@@ -47,7 +47,7 @@ fn stream(name: &str, seed: u64, depth: u32) -> Vec<Record> {
 fn every_request_completes_exactly_once_and_never_before_its_start() {
     for kind in DEVICES {
         for (seed, depth) in [(1, 1), (2, 2), (3, 7), (4, 32), (5, u32::MAX)] {
-            // The rig panics on a second completion, on one of nobody's, on a stop, and on an event in the past.
+            // The rig panics on a second completion, on one without a request, on a stop, and on an event in the past.
             let records = stream(kind.name, seed, depth.min(256));
             assert_eq!(records.len() as u64, COUNT, "{} at depth {depth}", kind.name);
             assert!(
@@ -78,7 +78,7 @@ fn a_device_without_work_comes_to_rest_and_serves_again_after_a_pause() {
             });
             assert_eq!(records.len(), 50, "{}", kind.name);
             now = records.last().unwrap().done;
-            // What a device does for itself after the last completion must end.
+            // The device's own work after the last completion must end.
             let (mut done, mut steps) = (Vec::new(), 0);
             while device.next_event() != Time::NEVER {
                 assert!(device.next_event() >= now, "{}: an event in the past", kind.name);

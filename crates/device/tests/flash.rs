@@ -116,7 +116,7 @@ fn throughput_of_random_reads_rises_with_depth_like_the_number_of_distinct_busy_
     for depth in [2, 4, 8, 16, 32] {
         let expected = 8.0 * (1.0 - (7.0f64 / 8.0).powi(depth as i32));
         let ratio = rate(depth) / alone;
-        // What is left over in a queue stays with its LUN, so a steady stream finds somewhat fewer LUNs than new draws.
+        // Requests left in a queue stay with their LUN, so a steady stream uses somewhat fewer LUNs than new draws.
         assert!((0.82..1.02).contains(&(ratio / expected)), "depth {depth}: {ratio}, expected {expected}");
     }
 }

@@ -58,7 +58,7 @@ fn an_overhead_depends_on_the_command_before() {
     let mut time = |at: u64, op, sector| one(&mut disk, Time(at), &request(op, sector, 4)).ns() - at;
     time(0, Operation::Read, 0);
     let bus = 4 * 106_000;
-    // What follows was read ahead, and took the place of what was read.
+    // The following sectors were read ahead and replaced the ones read before.
     assert_eq!(time(100_000_000, Operation::Read, 4), 68_000 + bus);
     assert_eq!(time(200_000_000, Operation::Write, 5_000_000), 474_000 + bus);
     assert_eq!(time(300_000_000, Operation::Read, 8), 309_000 + bus);

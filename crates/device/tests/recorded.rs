@@ -2,7 +2,7 @@
 
 mod rig;
 
-use goodness_core::{DeviceFacts, Operation, Request, Seed, Span, Time};
+use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Seed, Span, Time};
 use goodness_device::{Recorded, Service};
 use rig::{Record, closed_loop, request};
 
@@ -111,4 +111,55 @@ fn where_a_pace_begins_is_a_matter_of_the_seed() {
     assert_eq!(seen, [100, 200, 400, 800]);
     let device = Recorded::new(FACTS, 1, &sample, Seed(1)).unwrap();
     assert!(device.paced(Span::from_ms(1), Vec::new()).err().unwrap().contains("0 windows"));
+}
+
+#[test]
+fn a_shared_device_serves_a_few_at_full_speed_and_more_of_them_no_faster_in_all() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    let took = |at_once: u32, depth| {
+        let speeds = (1..=32).map(|n| 1000 * at_once.min(n) / n).collect();
+        let mut device = device(&sample, 32).sharing(speeds).unwrap();
+        let records = closed_loop(&mut device, Time::ZERO, depth, |n| (n < 24).then(|| request(Operation::Read, n, 8)));
+        records.last().unwrap().done.0 / 1000
+    };
+    assert_eq!([took(2, 1), took(2, 2), took(2, 4), took(2, 8)], [2_400, 1_200, 1_200, 1_200]);
+    assert_eq!([took(1, 8), took(8, 8), took(32, 8)], [2_400, 300, 300]);
+    assert!(device(&sample, 1).sharing(vec![1000, 0]).unwrap_err().contains("2 commands have speed 0"));
+}
+
+#[test]
+fn a_command_joined_by_another_slows_down_from_then_on() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    let mut device = device(&sample, 32).sharing(vec![1000]).unwrap();
+    let mut done = Vec::new();
+    device.start(Time::ZERO, RequestId(0), &request(Operation::Read, 0, 8));
+    device.start(Time(50_000), RequestId(1), &request(Operation::Read, 80, 8));
+    // Half of the first is left, at half the speed; then the second has the device to itself.
+    assert_eq!(device.next_event(), Time(150_000));
+    device.advance(Time(150_000), &mut done);
+    assert_eq!((&done[..], device.next_event()), (&[RequestId(0)][..], Time(200_000)));
+}
+
+#[test]
+fn in_order_what_was_slow_together_stays_together() {
+    let read = |us| seen(Operation::Read, 8, false, us);
+    let sample: Vec<Service> = (1..=100).map(read).collect();
+    let taken = |seed| -> Vec<u64> {
+        let mut device = Recorded::new(FACTS, 1, &sample, Seed(seed)).unwrap().in_order(30);
+        times(&mut device, 200, request(Operation::Read, 64, 8))
+    };
+    let first = taken(1);
+    assert!(first.windows(2).all(|two| two[1] == two[0] % 100 + 1), "{first:?}");
+    assert!(taken(1) == first && (2..6).any(|seed| taken(seed)[0] != first[0]));
+    assert!((1..20).all(|seed| taken(seed)[0] <= 30));
+}
+
+#[test]
+fn on_its_way_a_command_shares_nothing() {
+    let sample = [seen(Operation::Read, 8, false, 100)];
+    let mut device = device(&sample, 1).sharing(vec![1000]).unwrap().lagging(vec![Span::from_us(30)]);
+    assert_eq!(times(&mut device, 3, request(Operation::Read, 0, 8)), [130, 130, 130]);
+    let records = closed_loop(&mut device, Time(1_000_000), 2, |n| (n < 20).then(|| request(Operation::Read, n, 8)));
+    let last = records.last().unwrap().done.0 / 1000 - 1000;
+    assert!((2_000..=2_060).contains(&last), "the next is served meanwhile: {last}");
 }

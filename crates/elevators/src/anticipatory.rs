@@ -327,7 +327,7 @@ impl Elevator for Anticipatory {
         let order = &mut self.kinds[kind_of(io)].order;
         if let Some(older) = order.rekey(&mut self.sectors, request, io.sector) {
             self.send_alias(cx, older, request);
-            // What was waited for is over, and a merge alone runs no queue.
+            // The wait is over, and a merge alone does not run the queue.
             self.kick = Some(cx.now);
         }
     }

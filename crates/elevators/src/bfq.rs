@@ -99,7 +99,7 @@ pub struct Bfq {
 impl RegisteredElevator for Bfq {
     const ABOUT: ElevatorAbout = ElevatorAbout {
         name: "bfq",
-        summary: "Budgets of sectors for processes by weighted fair queueing; more weight for whom a user waits.",
+        summary: "Weighted fair queueing of processes by budgets of sectors; interactive processes get more weight.",
         source: "Linux 5.x; specs section 9",
         layer: Layer::MultiQueue,
     };
@@ -239,7 +239,7 @@ impl Bfq {
     /// Retires a queue that no process uses any more.
     fn abandon(&mut self, cx: &IoContext, number: u32) {
         self.queue(number).exited = true;
-        // Nothing will come: the timer ends service of the queue at once.
+        // No request will come: the timer ends service of the queue at once.
         if self.schedule.serving() == Some(number)
             && let Some(idling) = &mut self.idling
         {

@@ -30,7 +30,7 @@ goodness_core::tunables! {
         writes_starved: u64 = 2, in 0 => 1_000_000;
         /// Requests of a batch.
         fifo_batch: u64 = 16, in 0 => 1_000_000;
-        /// Whether a request may grow at its front.
+        /// Merge requests at the front, too.
         front_merges: bool = true;
     }
 }

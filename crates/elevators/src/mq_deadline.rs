@@ -27,7 +27,7 @@ goodness_core::tunables! {
         writes_starved: u64 = 2, in 0 => 1_000_000;
         /// Requests of a batch.
         fifo_batch: u64 = 16, in 0 => 1_000_000;
-        /// Whether a request may grow at its front.
+        /// Merge requests at the front, too.
         front_merges: bool = true;
         /// Age at which a request is no longer kept waiting by higher classes.
         prio_aging_expire: Span = Span::from_ms(10_000), in Span::ZERO => Span::from_s(600);
@@ -267,7 +267,7 @@ impl MqDeadline {
         self.unlink(cx, request);
         let sector = cx.requests[request].sector;
         if is_ahead {
-            // Whoever follows it is ahead of its place too.
+            // The request behind it is ahead of its place, too.
             self.levels[level].latest[direction] = sector;
         } else {
             self.levels[level].move_on(&self.sectors, direction, sector);

@@ -9,7 +9,7 @@ pub struct Again {
     pub policy: String,
     /// The elevator as typed, if any.
     pub elevator: Option<String>,
-    /// What was changed in work and machine, as typed.
+    /// Changes to work and machine, as typed.
     pub edits: Vec<String>,
     /// The seed of the plan.
     pub seed: u64,

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// Measures this machine.
 ///
 /// # Errors
-/// When it cannot be measured.
+/// It cannot be measured.
 pub fn this_machine() -> Result<Machine, Refusal> {
     let failed = |why: &dyn std::fmt::Display| Refusal::failed(format!("this machine cannot be measured: {why}"));
     let found = measure(|_| ()).map_err(|why| failed(&why))?;
@@ -134,7 +134,7 @@ mod tests {
             cpus: (0..16).map(neighbours).collect(),
             hz: Some(300),
             figures: [("switch", 1_234), ("address_space", 56), ("migration_machine", 7_890)].map(figure).into(),
-            refused: vec![("idle_exit", "it could not be told from what is measured with it".into())],
+            refused: vec![("idle_exit", "it is below the noise of the measurement".into())],
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
         found.hz = None;
         found.cpus[3].core = vec![3];
         let text = render(&found, &[]);
-        for said in ["# idle_exit is left out: it could not", "# hz is left out", "# smt is left out: the CPUs"] {
+        for said in ["# idle_exit is left out: it is below", "# hz is left out", "# smt is left out: the CPUs"] {
             assert!(text.contains(said), "{text}");
         }
         assert!(!text.lines().any(|line| line.starts_with("hz") || line.starts_with("smt")), "{text}");

@@ -155,7 +155,7 @@ pub fn table(entries: &[Value], width: u16) -> String {
     table.to_string()
 }
 
-/// What an entry has besides, one line each, and its settings as a table of `width` columns; each line begins with a
+/// The other facts of an entry, one line each, and its settings as a table of `width` columns. Each line begins with a
 /// line end.
 #[must_use]
 pub fn details(entry: &Value, width: u16) -> String {

@@ -13,7 +13,7 @@ pub struct Contender {
     pub policy: PolicySpec,
     /// Elevator of the disks; `None` if the work leaves no disk's elevator open.
     pub elevator: Option<ElevatorSpec>,
-    /// What is changed in the work and the machine.
+    /// Changes to the work and the machine.
     pub edits: Vec<Edit>,
 }
 
@@ -27,8 +27,8 @@ impl Contender {
         Contender { policy, elevator: None, edits: Vec::new() }
     }
 
-    /// The arms of a comparison as typed; the work as it is, under `standard`, comes first unless an arm says where it
-    /// is.
+    /// The arms of a comparison as typed. The unchanged work under `standard` comes first, unless one of the arms is
+    /// it.
     ///
     /// # Errors
     /// As [`Contender::arm`].
@@ -102,12 +102,24 @@ impl Contender {
         policies.iter().flat_map(with_all).collect()
     }
 
-    /// How to reproduce run `replication` of `seed`.
+    /// The words that reproduce run `replication` of `seed`.
     #[must_use]
     pub fn again(&self, seed: u64, replication: u32) -> Again {
         let elevator = self.elevator.as_ref().map(ToString::to_string);
         let edits = self.edits.iter().map(ToString::to_string).collect();
         Again { policy: self.policy.to_string(), elevator, edits, seed, replication }
+    }
+
+    /// Its changes of `standard`, as [`Contender::arm`] reads it: `cpus=4`, `eevdf:base_slice=3ms`, `base`.
+    #[must_use]
+    pub fn beside(&self, standard: &Contender) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        if self.policy != standard.policy {
+            parts.push(self.policy.beside(&standard.policy).to_string());
+        }
+        parts.extend(self.elevator.iter().map(ToString::to_string));
+        parts.extend(self.edits.iter().map(ToString::to_string));
+        if parts.is_empty() { BASE.into() } else { parts.join(" ") }
     }
 
     /// The registered names: `eevdf`, `eevdf+bfq`.

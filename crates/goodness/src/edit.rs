@@ -1,11 +1,14 @@
 //! Edits: what an arm changes in the work and the machine.
 
+pub(crate) mod groups;
+
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Behaviour, Class, CpuId, CpuSet, Machine, Nice, Span, Step, StepContext, Task, TaskId, TaskSpec, Workload,
-    WorkloadSource,
+    Behaviour, Class, CpuId, CpuSet, Machine, Nice, Span, Start, Step, StepContext, Task, TaskId, TaskSpec, Time,
+    Workload, WorkloadSource,
 };
+use groups::GroupChange;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -14,29 +17,33 @@ use std::fmt;
 pub struct Edit {
     /// As typed.
     text: String,
-    what: What,
+    pub(crate) what: What,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+pub(crate) enum What {
     Cpus(u32),
     Hz(u32),
+    Hogs(u32),
     Task { whom: String, change: Change },
+    Group { whom: String, change: GroupChange },
 }
 
 /// A change of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Change {
+pub(crate) enum Change {
     Nice(Nice),
     Class(Class, u8),
     Slice(Span),
     Affinity(Vec<CpuId>),
 }
 
+/// Name of added tasks, which other edits of the arm may name.
+pub const HOG: &str = "added-hog";
+/// Address space of added tasks: no process has this number.
+const HOG_SPACE: u32 = u32::MAX;
 /// Keys of a task that an edit can set.
 const KEYS: [&str; 4] = ["nice", "class", "slice", "affinity"];
-/// Keys of groups, which are not simulated.
-const OF_GROUPS: [&str; 5] = ["weight", "cpu_weight", "cpu_max", "quota", "cpuset"];
 /// Names of classes, as `chrt` has them.
 const CLASSES: [(&str, Class); 5] = [
     ("normal", Class::Normal),
@@ -47,8 +54,8 @@ const CLASSES: [(&str, Class); 5] = [
 ];
 
 impl Edit {
-    /// An edit as typed: `cpus=4`, `hz=1000`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`. `None` if
-    /// `text` is not an edit but a policy.
+    /// An edit as typed: `cpus=4`, `hz=1000`, `hogs=2`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`,
+    /// `web.cpu_weight=50`. `None` if `text` is not an edit but a policy.
     ///
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
@@ -57,9 +64,13 @@ impl Edit {
         let what = match (left, left.rsplit_once('.')) {
             ("cpus", _) => What::Cpus(number(text, value, 1, 65_536)?),
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
-            (_, Some((whom, key))) => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },
+            ("hogs", _) => What::Hogs(number(text, value, 1, 1_000)?),
+            (_, Some((whom, key))) => match GroupChange::parse(text, key, value)? {
+                Some(change) => What::Group { whom: whom.into(), change },
+                None => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },
+            },
             (_, None) => {
-                let remedy = "write cpus=4, hz=1000, TASK.nice=5 or a policy such as eevdf:base_slice=1ms";
+                let remedy = "write cpus=4, hz=1000, hogs=2, TASK.nice=5 or a policy such as eevdf:base_slice=1ms";
                 return Err(wrong(text, "it names neither a task nor a part of the machine").remedy(remedy));
             }
         };
@@ -68,10 +79,38 @@ impl Edit {
 }
 
 impl Edit {
-    /// True if it changes tasks, and not the machine.
+    /// True if it changes or adds tasks or changes groups, and not the machine.
     #[cfg(feature = "live")]
-    pub(crate) fn is_of_a_task(&self) -> bool {
-        matches!(self.what, What::Task { .. })
+    pub(crate) fn is_of_work(&self) -> bool {
+        matches!(self.what, What::Task { .. } | What::Hogs(_) | What::Group { .. })
+    }
+
+    /// A fact about tasks as typed: `worker*.affinity=0-1`. The syntax is that of edits.
+    ///
+    /// # Errors
+    /// As [`Edit::parse`]; a policy, or a part of the machine.
+    pub(crate) fn fact(text: &str) -> Result<Edit, Refusal> {
+        let about_facts = |why: Refusal| Refusal { what: why.what.replacen("arm", "fact", 1), ..why }.option("fact");
+        let edit = Edit::parse(text).map_err(about_facts)?;
+        edit.filter(|edit| matches!(edit.what, What::Task { .. })).ok_or_else(|| {
+            let remedy = "write TASK.affinity=0-1, TASK.class=batch, TASK.slice=3ms or TASK.nice=5";
+            about_facts(wrong(text, "it names no task")).remedy(remedy)
+        })
+    }
+
+    /// The tasks it is about, as typed, if it is about tasks.
+    pub(crate) fn whom(&self) -> Option<&str> {
+        match &self.what {
+            What::Task { whom, .. } => Some(whom),
+            What::Cpus(_) | What::Hz(_) | What::Hogs(_) | What::Group { .. } => None,
+        }
+    }
+
+    /// Sets in `task` what it is about.
+    pub(crate) fn set(&self, task: &mut Task) {
+        if let What::Task { change, .. } = &self.what {
+            change.set(task);
+        }
     }
 
     /// The kind of change, which has an error of its own.
@@ -79,6 +118,8 @@ impl Edit {
         match &self.what {
             What::Cpus(_) => "cpus",
             What::Hz(_) => "hz",
+            What::Hogs(_) => "load",
+            What::Group { .. } => "group",
             What::Task { change: Change::Nice(_), .. } => "nice",
             What::Task { change: Change::Class(..), .. } => "class",
             What::Task { change: Change::Slice(_), .. } => "slice",
@@ -115,25 +156,24 @@ impl Change {
             }
             "slice" => Change::Slice(Span::parse(value).map_err(|why| wrong(text, &why))?),
             "affinity" => Change::Affinity(cpus(text, value)?),
-            key if OF_GROUPS.contains(&key) => {
-                let remedy = "change the nice, class, slice or affinity of tasks instead";
-                return Err(wrong(text, "groups, their weights and quotas are not simulated").remedy(remedy));
-            }
             key => {
-                let known = suggest(key, KEYS.iter().copied());
-                return Err(wrong(text, &format!("a task has no key \"{key}\"")).remedy(known));
+                let known = suggest(key, groups::keys(&KEYS));
+                return Err(wrong(text, &format!("neither a task nor a group has a key \"{key}\"")).remedy(known));
             }
         })
     }
 
     fn apply(&self, spec: &mut TaskSpec) {
-        let task = &mut spec.task;
+        self.set(&mut spec.task);
+        if let Change::Nice(nice) = self {
+            let behaviour = std::mem::replace(&mut spec.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
+            spec.behaviour = Box::new(KeepsNice { nice: *nice, behaviour });
+        }
+    }
+
+    fn set(&self, task: &mut Task) {
         match self {
-            Change::Nice(nice) => {
-                task.nice = *nice;
-                let behaviour = std::mem::replace(&mut spec.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
-                spec.behaviour = Box::new(KeepsNice { nice: *nice, behaviour });
-            }
+            Change::Nice(nice) => task.nice = *nice,
             Change::Class(class, priority) => {
                 task.class = *class;
                 task.rt_priority = if class.is_realtime() { *priority } else { 0 };
@@ -144,7 +184,7 @@ impl Change {
     }
 }
 
-/// A task whose nice is the edit's, whatever nice it gives itself.
+/// A task that keeps the edit's nice and ignores its own changes.
 struct KeepsNice {
     nice: Nice,
     behaviour: Box<dyn Behaviour>,
@@ -189,7 +229,7 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
         let (count, hz) = match edit.what {
             What::Cpus(count) => (count as usize, edited.hz),
             What::Hz(hz) => (edited.cpu_count(), hz),
-            What::Task { .. } => continue,
+            What::Task { .. } | What::Hogs(_) | What::Group { .. } => continue,
         };
         let near = *edited.cpu(CpuId(0));
         let free = edited.cpu_ids().map(|cpu| edited.cpu(cpu).core + 1).max().unwrap_or_default();
@@ -219,11 +259,16 @@ pub(crate) fn work(
     if before != cpus {
         work.tasks.iter_mut().for_each(|spec| move_to(&mut spec.task, before, cpus));
     }
+    let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
+    work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
     for edit in edits {
+        if let What::Group { whom, change } = &edit.what {
+            change.apply(&edit.text, whom, &mut work.groups)?;
+        }
         let What::Task { whom, change } = &edit.what else { continue };
         let mut found = false;
         for (index, spec) in work.tasks.iter_mut().enumerate() {
-            if is_meant(whom, spec, source.id_of(TaskId(index as u32))) {
+            if is_meant(whom, &spec.name, source.id_of(TaskId(index as u32))) {
                 change.apply(spec);
                 found = true;
             }
@@ -236,6 +281,17 @@ pub(crate) fn work(
     Ok(())
 }
 
+/// A task that computes all the time: load added beside the work. Nothing is asked about it, so it is not judged.
+fn hog() -> TaskSpec {
+    TaskSpec {
+        name: HOG.into(),
+        start: Start::At(Time::ZERO),
+        task: Task { address_space: Some(HOG_SPACE), ..Task::default() },
+        behaviour: Box::new(|_: &mut StepContext| Step::Compute(Span::MAX)),
+        judged: false,
+    }
+}
+
 /// A task that could use every CPU can use every CPU; one that loses its last may run anywhere, as Linux has it.
 fn move_to(task: &mut Task, before: usize, cpus: usize) {
     let may = |count: usize| (0..count as u32).filter(|cpu| task.affinity.contains(CpuId(*cpu))).count();
@@ -246,12 +302,12 @@ fn move_to(task: &mut Task, before: usize, cpus: usize) {
 }
 
 /// True if `whom`, a thread id or a name with `*` for anything, means the task.
-fn is_meant(whom: &str, spec: &TaskSpec, id: u64) -> bool {
-    whom.parse() == Ok(id) || matches(whom, &spec.name)
+pub(crate) fn is_meant(whom: &str, name: &str, id: u64) -> bool {
+    whom.parse() == Ok(id) || matches(whom, name)
 }
 
 /// True if `name` has the form `pattern`, in which `*` matches any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((before, rest)) => {
@@ -291,7 +347,6 @@ mod tests {
             ("redis.nice=-21", "from -20 to 19"),
             ("redis.nise=1", "nice"),
             ("redis.class=bach", "batch"),
-            ("web.cpu_max=50ms/100ms", "not simulated"),
             ("cpus=0", "from 1 to"),
             ("nice=4", "neither a task nor"),
             ("x.slice=3", "unit"),
@@ -327,6 +382,23 @@ mod tests {
         assert_eq!(spec.task.nice, nice);
         assert!(matches!(spec.behaviour.next(&mut cx), Step::SetNice(set) if set == nice));
         assert!(matches!(spec.behaviour.next(&mut cx), Step::Exit));
+    }
+
+    #[test]
+    fn added_hogs_are_tasks_of_the_work_that_other_edits_can_name() {
+        let source = goodness_work::models::BuiltIn::parse("sleepers:duration=300ms").unwrap();
+        let edited = |text: &str| {
+            let edits: Vec<Edit> = text.split(' ').map(edit).collect();
+            let mut tasks = source.build(goodness_core::Seed(1), 0);
+            let before = tasks.tasks.len();
+            work(&edits, &mut tasks, &source, (1, 1)).map(|()| tasks.tasks.split_off(before))
+        };
+        let added = edited("added-hog.nice=5 hogs=2").unwrap();
+        assert_eq!(added.len(), 2);
+        assert!(added.iter().all(|it| it.name == HOG && it.task.nice == Nice::new(5).unwrap() && !it.judged));
+        assert!(edited("added-hog.nice=5").is_err_and(|why| why.to_string().contains("no task is called")));
+        assert!(Edit::parse("hogs=0").is_err_and(|why| why.to_string().contains("from 1 to")));
+        assert!(edit("hogs=1").sets_as(&edit("hogs=2")), "two numbers of hogs contradict each other");
     }
 
     #[test]

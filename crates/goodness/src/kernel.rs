@@ -15,13 +15,26 @@ pub(crate) fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Re
         );
         return PolicySpec::parse("eevdf");
     };
-    let mut text = fair_class(version).to_string();
+    let class = fair_class(version);
+    if let Some(model) = model_of_another(version, class) {
+        let (major, minor) = version;
+        warnings.push(format!(
+            "Linux {major}.{minor} recorded this, and no model was held against that kernel; the nearest is of {model}"
+        ));
+    }
+    let mut text = class.to_string();
     let tunables = recording.metadata.recording.as_ref().map(|h| &h.tunables);
     let slice = tunables.and_then(|t| t.get("sched/base_slice_ns")).and_then(|v| v.parse::<u64>().ok());
+    // Without debugfs, the slice of tasks that asked for none of their own.
+    let slice = slice.or_else(|| goodness_replay::attributes::default_slice(recording));
     if let (Some(ns), true) = (slice, text.starts_with("eevdf")) {
         // The kernel shows the slice after scaling by the number of CPUs; the policy scales by itself.
         let factor = 1 + u64::from(recording.metadata.cpus.clamp(1, 8).ilog2());
         text.push_str(&format!(",base_slice={}ns", ns / factor));
+    }
+    let preempt = recording.metadata.recording.as_ref().and_then(|it| it.kernel.preempt.as_deref());
+    if preempt == Some("lazy") && text.starts_with("eevdf") {
+        text.push_str(",preempt=lazy");
     }
     PolicySpec::parse(&text)
 }
@@ -37,6 +50,14 @@ fn fair_class(version: (u32, u32)) -> &'static str {
         (6, 15..=17) => "eevdf:kernel=6.15",
         _ => "eevdf:kernel=6.18",
     }
+}
+
+/// The kernel that `class` models, if that is not `version`.
+fn model_of_another((major, minor): (u32, u32), class: &'static str) -> Option<&'static str> {
+    let model = class.split_once("kernel=").map_or("2.4", |(_, model)| model);
+    // 2.6.24 stands for the kernels before 3.0, whose second number is 6 in all.
+    let own = format!("{major}.{minor}");
+    (model != own && !(own == "2.6" && model.starts_with("2.6"))).then_some(model)
 }
 
 /// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is not a version number.
@@ -67,5 +88,14 @@ mod tests {
         assert_eq!(version("2.6.32-5-amd64"), Some((2, 6)));
         assert_eq!(version("unknown"), None);
         assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
+    }
+
+    #[test]
+    fn kernels_between_the_models_get_the_nearest_with_a_word() {
+        let of = |version| model_of_another(version, fair_class(version));
+        assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (2, 6), (2, 4)].map(of), [None; 7]);
+        let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (2, 2)];
+        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18", "6.18", "2.4"];
+        assert_eq!(near.map(of), models.map(Some));
     }
 }

@@ -30,6 +30,8 @@
 //! match. Progress goes to a [`Watch`], which can cancel. Equal plans give equal bytes, on any number of threads.
 
 mod again;
+mod apply;
+mod block_fidelity;
 #[cfg(feature = "live")]
 pub mod calibrate;
 pub mod catalogue;
@@ -40,6 +42,7 @@ mod contender;
 mod edit;
 mod fidelity;
 mod kernel;
+mod model_error;
 mod open;
 mod parallel;
 mod plan;
@@ -47,6 +50,7 @@ mod plan;
 pub mod play;
 mod progress;
 mod recorded;
+pub mod recordings;
 mod refusal;
 mod replication;
 mod report;
@@ -55,6 +59,7 @@ mod runs;
 pub mod shipped;
 mod simulation;
 mod spec;
+mod spread;
 pub mod standard;
 mod standstill;
 mod storage;
@@ -65,11 +70,12 @@ mod watchdog;
 mod work;
 
 pub use again::Again;
-pub use change_error::{CHANGE_ERRORS, ChangeError};
+pub use change_error::{CHANGE_ERRORS, ChangeError, ChangeErrors, LATENCY_RESOLUTION_NS, error_scale};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::Report;
 pub use kernel::{own_policy, running_policy};
+pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};
 pub use plan::{Plan, Timelines};
 pub use progress::{Progress, Watch, unwatched};
@@ -81,4 +87,5 @@ pub use run::{Named, RunResult};
 pub use runs::{Arm, Runs, check_metric, check_rank};
 pub use simulation::{Run, Trial, run};
 pub use spec::{ElevatorSpec, PolicySpec, check_names};
+pub use spread::{Ratios, SPREADS, Spread};
 pub use work::Work;

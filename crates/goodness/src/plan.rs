@@ -1,6 +1,7 @@
 //! Runs policies on the same work. All policies get the same replications, so that differences come from the policy.
 
 use crate::again::Again;
+use crate::block_fidelity;
 use crate::contender::Contender;
 use crate::edit;
 use crate::fidelity::fidelity;
@@ -10,11 +11,14 @@ use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::run::{Named, RunResult};
-use crate::runs::{Collected, Drawn, Runs};
+use crate::runs::{Arm, Collected, Drawn, Runs};
 use crate::simulation::{self, Trial};
 use crate::standstill;
 use crate::work::Work;
-use goodness_core::{CpuSet, Machine, TaskId, TaskSpec, Workload, WorkloadSource};
+use goodness_core::{
+    Class, CpuSet, Machine, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload, WorkloadSource,
+};
+use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{Blame, Fault};
@@ -35,7 +39,7 @@ pub struct Plan<'a> {
     pub machine: &'a Machine,
     /// Work.
     pub source: &'a dyn WorkloadSource,
-    /// The recording to hold a replay against, if the work is one and that is wanted.
+    /// The recording to compare a replay with, if the work is a recording and that is requested.
     pub recorded: Option<&'a Recorded>,
     /// Policies and elevators to compare.
     pub contenders: Vec<Contender>,
@@ -97,30 +101,44 @@ impl<'a> Plan<'a> {
         let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
         let stated = Mutex::new(None);
-        let verifier = self.recorded.map(|recorded| Contender::policy(recorded.policy.clone()));
-        let keep = |contender: &Contender, index: Option<usize>, replication: u32, run: RunResult| {
-            if replication == 0 && verifier.as_ref() == Some(contender) {
-                *lock(&stated) = self.stated(contender, &run);
+        let verifier = self.recorded.map(Recorded::contender);
+        self.each(watch, &self.jobs(verifier.as_ref()), |job, run| {
+            if job.verifies {
+                *lock(&stated) = self.stated(job.contender, &run);
             }
-            if let Some(index) = index {
-                lock(&collected[index]).add(replication - self.first, run);
+            if let Some(index) = job.index {
+                lock(&collected[index]).add(job.replication - self.first, run);
             }
-        };
-        self.each_kept(watch, &self.jobs(verifier.as_ref()), keep)?;
+            Ok(())
+        })?;
         let collected = collected.into_iter().map(|one| one.into_inner().unwrap_or_else(|it| it.into_inner()));
-        let arms = collected.map(Collected::finish).collect();
+        let mut arms: Vec<Arm> = collected.map(Collected::finish).collect();
+        if self.recorded.is_some() {
+            arms.iter_mut().for_each(Arm::count_observations_once);
+        }
         let fidelity: Option<Fidelity> = stated.into_inner().unwrap_or_else(|it| it.into_inner());
-        Ok(Runs::new(arms, fidelity, self.source, self.machine, self.drawn()))
+        Ok(Runs::new(arms, fidelity, self.source, self.machine, self.drawn(), self.recorded))
     }
 
     /// Refuses edits that cannot be, before anything long begins.
     fn check_edits(&self) -> Result<(), Refusal> {
         for edits in self.contenders.iter().map(|it| &it.edits).filter(|edits| !edits.is_empty()) {
             let machine = edit::machine(edits, self.machine)?;
-            let mut work = self.source.build(Replication::of(self.seed, 0).seed, 0);
+            let mut work = self.work(self.source, 0);
             edit::work(edits, &mut work, self.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         }
         Ok(())
+    }
+
+    /// The work of a replication. If any contender changes a group, all run in the groups of the recording.
+    fn work(&self, source: &dyn WorkloadSource, replication: u32) -> Workload {
+        let mut work = source.build(Replication::of(self.seed, replication).seed, replication);
+        let names_group = self.contenders.iter().flat_map(|it| &it.edits).any(|edit| edit.kind() == "group");
+        if let Some(recorded) = source.groups_on_request().filter(|_| names_group) {
+            work.groups = recorded.groups.clone();
+            work.tasks.iter_mut().zip(&recorded.of_tasks).for_each(|(spec, group)| spec.task.group = *group);
+        }
+        work
     }
 
     fn drawn(&self) -> Drawn {
@@ -138,19 +156,6 @@ impl<'a> Plan<'a> {
     ) -> Result<Vec<Vec<T>>, Refusal> {
         let mut made = self.each(watch, &self.jobs(None), |_, run| keep(run))?.into_iter();
         Ok(self.contenders.iter().map(|_| made.by_ref().take(self.runs as usize).collect()).collect())
-    }
-
-    fn each_kept(
-        &self,
-        watch: &Watch,
-        jobs: &[Job],
-        keep: impl Fn(&Contender, Option<usize>, u32, RunResult) + Sync + Send,
-    ) -> Result<(), Refusal> {
-        let keep = |job: &Job, run| {
-            keep(job.contender, job.index, job.replication, run);
-            Ok(())
-        };
-        self.each(watch, jobs, keep).map(drop)
     }
 
     fn each<T: Send>(
@@ -178,21 +183,33 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// All simulations, in the order in which faults are reported. The recording's policy comes first, unless it is a
-    /// contender.
+    /// All simulations, in the order in which faults are reported. The replay that is compared with the recording comes
+    /// first, unless it is one of the contenders' runs.
     fn jobs<'b>(&'b self, verifier: Option<&'b Contender>) -> Vec<Job<'b>> {
-        let is_run_anyway = |it: &&Contender| self.first == 0 && self.runs > 0 && self.contenders.contains(it);
-        let alone = verifier.filter(|it| !is_run_anyway(it));
-        let alone = alone.map(|contender| Job { contender, index: None, replication: 0 });
+        let whole = self.recorded.and_then(|it| it.whole.as_deref());
+        let verifier = verifier.map(|contender| {
+            let source = whole.unwrap_or(self.source);
+            Job { contender, source, index: None, replication: 0, verifies: true }
+        });
+        let is_run_anyway =
+            |job: &Job| whole.is_none() && self.first == 0 && self.runs > 0 && self.contenders.contains(job.contender);
+        let (anyway, alone) = match verifier {
+            Some(job) if is_run_anyway(&job) => (Some(job.contender), None),
+            other => (None, other),
+        };
         let all = self.contenders.iter().enumerate().flat_map(|(index, contender)| {
-            let job = move |replication| Job { contender, index: Some(index), replication };
-            (self.first..self.first + self.runs).map(job)
+            (self.first..self.first + self.runs).map(move |replication| {
+                let verifies = replication == 0 && anyway == Some(contender);
+                Job { contender, source: self.source, index: Some(index), replication, verifies }
+            })
         });
         alone.into_iter().chain(all).collect()
     }
 
     fn stated(&self, contender: &Contender, run: &RunResult) -> Option<Fidelity> {
-        Some(fidelity(self.recorded?, &contender.to_string(), &run.measured))
+        let recorded = self.recorded?;
+        let of = if recorded.elevator.is_some() { block_fidelity::fidelity } else { fidelity };
+        Some(of(recorded, &contender.to_string(), run))
     }
 
     /// Runs one simulation.
@@ -200,11 +217,12 @@ impl<'a> Plan<'a> {
         let replication = Replication::of(self.seed, job.replication);
         let edits = &job.contender.edits;
         let machine = replication.machine(&edit::machine(edits, self.machine)?);
-        let mut work = self.source.build(replication.seed, job.replication);
-        edit::work(edits, &mut work, self.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        let mut work = self.work(job.source, job.replication);
+        edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         let remarks = work.remarks.take();
-        fits(&work, &machine, self.source)?;
-        let tasks = named(&work, self.source);
+        let lacks = lacks(job.contender.policy.entry(), &work);
+        fits(&work, &machine, job.source)?;
+        let (tasks, groups) = (named(&work, job.source), work.groups.clone());
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
@@ -215,21 +233,30 @@ impl<'a> Plan<'a> {
             work,
             seed: replication.seed,
             recorder,
+            fifths: self.compared_window(job),
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
         if !self.may_end_waiting {
-            standstill::refuse_deadlock(self.source, &tasks, &run.outcome, || self.again(job))?;
+            standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
         let end = run.outcome.end;
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
             timeline: run.recorder.map(|r| r.finish(end, job.index.unwrap_or_default(), timeline_tasks(&tasks))),
+            fifths: run.fifths,
             tasks,
-            remarks: remarks.map_or_else(Vec::new, |remarks| remarks()),
+            groups,
+            remarks: remarked(remarks, lacks),
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })
+    }
+
+    /// The window of the recording, if `job` is held against one.
+    fn compared_window(&self, job: &Job) -> Option<Window> {
+        let recorded = self.recorded.filter(|_| job.verifies)?;
+        Some(Window { from: Time::ZERO, to: Time::ZERO + recorded.length() })
     }
 
     fn recorder(&self, machine: &Machine) -> Recorder {
@@ -244,7 +271,7 @@ impl<'a> Plan<'a> {
     /// Converts a fault for the caller: the policy's is a violation, the work's is bad input.
     fn refusal(&self, fault: &Fault, tasks: &[Named], job: &Job) -> Refusal {
         let refusal = match fault.blame {
-            Blame::Workload => standstill::fault(self.source, tasks, fault),
+            Blame::Workload => standstill::fault(job.source, tasks, fault),
             Blame::Policy => Refusal::violated(fault.to_string()),
         };
         refusal.again(self.again(job))
@@ -254,9 +281,12 @@ impl<'a> Plan<'a> {
 /// One simulation of a plan.
 struct Job<'a> {
     contender: &'a Contender,
+    source: &'a dyn WorkloadSource,
     /// Its place among the contenders; `None` for a run that only serves to verify the replay.
     index: Option<usize>,
     replication: u32,
+    /// True if the run is compared with the recording.
+    verifies: bool,
 }
 
 /// Locks even after a panic: threads add whole runs, so the data stays consistent.
@@ -280,18 +310,33 @@ fn fits(work: &Workload, machine: &Machine, source: &dyn WorkloadSource) -> Resu
 }
 
 fn named(work: &Workload, source: &dyn WorkloadSource) -> Vec<Named> {
-    let entry = |(index, spec): (usize, &TaskSpec)| Named {
-        name: spec.name.clone(),
-        id: source.id_of(TaskId(index as u32)),
-        nice: (!spec.task.class.is_realtime()).then(|| spec.task.nice.get()),
-        priority: match spec.task.class.is_realtime() {
-            true => 99u32.saturating_sub(spec.task.rt_priority.into()),
-            false => 100 + spec.task.nice.index() as u32,
-        },
-    };
+    let entry =
+        |(index, spec): (usize, &TaskSpec)| Named::of(&spec.name, source.id_of(TaskId(index as u32)), &spec.task);
     work.tasks.iter().enumerate().map(entry).collect()
 }
 
 fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
     tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority }).collect()
+}
+
+/// Features of `work` that `policy` lacks, as sentences.
+fn lacks(policy: &PolicyEntry, work: &Workload) -> Vec<String> {
+    let reserves = |it: &TaskSpec| it.task.class == Class::Deadline;
+    let mut lacks = Vec::new();
+    if !work.groups.is_flat() && !policy.has_groups {
+        lacks.push("ignores groups: every task is scheduled for itself".into());
+    }
+    if let Some(first) = work.tasks.iter().find(|it| reserves(it) && !policy.has_reservations) {
+        let all = work.tasks.iter().filter(|it| reserves(it)).count();
+        let whom = if all > 1 { format!("{} and {} others", first.name, all - 1) } else { first.name.to_string() };
+        lacks.push(format!("has no SCHED_DEADLINE: scheduled {whom} in the normal class"));
+    }
+    lacks
+}
+
+/// The work's remarks on a run, and what its policy lacks.
+fn remarked(remarks: Option<Remarks>, lacks: Vec<String>) -> Remarked {
+    let mut remarked = remarks.map(|remarks| remarks()).unwrap_or_default();
+    remarked.notes.extend(lacks);
+    remarked
 }

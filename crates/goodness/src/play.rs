@@ -20,7 +20,7 @@ pub struct Part {
     pub class: PlayClass,
     /// The CPUs that tasks may use, where not all of this command.
     pub cpus: Option<Vec<CpuId>>,
-    /// Changes of tasks.
+    /// Changes of tasks and groups.
     pub edits: Vec<Edit>,
 }
 
@@ -28,8 +28,7 @@ impl Part {
     /// Plays it.
     ///
     /// # Errors
-    /// Work that cannot be played, what needs root, an edit of a task that is not there or of the machine, which is
-    /// what it is.
+    /// Work that cannot be played, a missing permission, or an edit of a missing task or of the machine.
     pub fn play(self, work: &Work) -> Result<Played, Refusal> {
         let seed = Replication::of(self.seed, 0).seed;
         let mut tasks = work.source.build(seed, 0);
@@ -40,20 +39,24 @@ impl Part {
     }
 }
 
-/// The edits of tasks in `text`, with blanks in between.
+/// The edits of tasks and groups in `text`, with blanks in between.
 ///
 /// # Errors
-/// An edit of something else than a task: the machine and its scheduler are what they are.
+/// An edit of the machine or its scheduler, which a play cannot change.
 pub fn edits(text: &str) -> Result<Vec<Edit>, Refusal> {
     let one = |part: &str| match Edit::parse(part)? {
-        Some(edit) if edit.is_of_a_task() => Ok(edit),
-        _ => Err(Refusal::usage(format!("\"{part}\" changes no task, and only tasks can be changed in a play"))
-            .remedy("write TASK.nice=5, or TASK.class, .slice or .affinity")),
+        Some(edit) if edit.is_of_work() => Ok(edit),
+        _ => Err(Refusal::usage(format!(
+            "\"{part}\" changes no task and no group, and nothing else can be changed in a play"
+        ))
+        .remedy(
+            "write hogs=1, TASK.nice=5, TASK.class, .slice or .affinity, GROUP.cpu_weight=50 or .cpu_max=50ms/100ms",
+        )),
     };
     text.split_whitespace().map(one).collect()
 }
 
-/// The class that tasks without one are played in, by its name: ext, other, batch or idle; any other is the caller's.
+/// The class of tasks without one, by name: ext, other, batch or idle; any other name means the caller's class.
 #[must_use]
 pub fn class(name: &str) -> PlayClass {
     match name {

@@ -15,7 +15,7 @@ pub struct Refusal {
     pub place: Option<Box<str>>,
     /// The problem: a sentence, or its start if a remedy follows.
     pub what: String,
-    /// What the user can do.
+    /// Remedy.
     pub remedy: Option<String>,
     /// List that contains the right name, if a name was wrong.
     pub see: Option<See>,
@@ -133,7 +133,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The sentence alone, for those who pass sentences on.
+/// The sentence alone.
 impl From<Refusal> for String {
     fn from(refusal: Refusal) -> String {
         refusal.to_string()

@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(Replication::of(7, 3), Replication::of(7, 3));
         assert_ne!(Replication::of(7, 3).seed, Replication::of(8, 3).seed);
         assert_ne!(Replication::of(7, 3).seed, Replication::of(7, 4).seed);
-        // What is pinned here is in every published figure: whoever changes it changes them all.
+        // Every published figure depends on these values: changing one changes all figures.
         assert_eq!(Replication::of(1, 0).seed, Seed(1).stream("replication", 0));
     }
 }

@@ -1,19 +1,26 @@
 //! Builds the report from the runs: intervals, comparisons with the reference, verdicts.
 
 use crate::again::Again;
-use crate::change_error::error_of;
+use crate::apply;
+use crate::change_error::{error_of, is_of_elevators, is_unresolved};
 use crate::contender::Contender;
+use crate::model_error::{model_error, sentence};
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
+use crate::spread::Spread;
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::model::{
-    self, Build, Details, Distribution, EffectRow, Effects, Fidelity, FidelityMetric, Input, MetricAbout,
-    MetricSummary, PolicyReport, QUANTILES, Report, Setting, TaskIoReport, TaskReport, Trust, VsReference,
+    self, Application, Build, Details, Distribution, EffectRow, Effects, FidelityMetric, Input, MetricAbout,
+    MetricSummary, PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
 };
-use goodness_stats::compare::{Comparison, Direction, Settings, compare_each};
+use goodness_stats::compare::{Because, Comparison, Direction, Doubt, Settings, compare_each};
 use goodness_stats::factorial;
-use goodness_stats::summary::summarise;
+use goodness_stats::ratio::Pairing;
+use goodness_stats::summary::{Summary, summarise};
 use goodness_stats::{Confidence, Interval, measured};
+
+/// Fewest observations in a recording for a verdict. A choice: as many as a measured spread had (`docs/statistics.md`).
+const FEWEST: u64 = 30;
 
 /// Parts of a report that do not come from the runs.
 pub struct Circumstances<'a> {
@@ -35,18 +42,20 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.workload_notes.extend(remarks(&self.arms));
-        let comparisons = compare_all(&self.arms, self.fidelity.as_ref(), self.machine.cpus);
-        details.has_arms = self.arms.iter().any(|arm| !arm.contender.edits.is_empty());
+        details.workload_notes.extend(self.model_error_sentence());
+        let comparisons = self.compare_all();
+        details.has_arms = self.arms.iter().any(|arm| arm.label.is_some() || !arm.contender.edits.is_empty());
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
             name: arm.contender.name(),
-            label: arm.contender.to_string(),
+            label: if details.has_arms { arm.label_beside(&self.arms[0]) } else { arm.label() },
             settings: settings(arm),
             is_reference: index == 0,
-            metrics: metrics(&self.arms, index, &comparisons),
+            metrics: self.metrics(index, &comparisons),
             tasks: tasks(&arm.first),
             decisions: Some(arm.decisions),
             simulation_wall_ns: arm.wall_ns,
             violations: violations(arm, again),
+            application: self.application(arm),
             distributions: distributions(arm),
         });
         let mut report = Report {
@@ -57,11 +66,12 @@ impl Runs {
             runs_per_policy: self.runs,
             simulated_ns: self.arms.first().map_or(0, |arm| arm.first.outcome.end.0),
             fidelity: self.fidelity.clone(),
+            sampling: self.sampling,
             policies: policies.collect(),
-            details: Details { metrics: abouts(), ..details },
+            details: Details { metrics: abouts(), samples: self.sampled(), ..details },
             ..Report::default()
         };
-        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by());
+        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
         report
     }
@@ -82,53 +92,180 @@ fn settings(arm: &Arm) -> Vec<Setting> {
 
 /// Remarks of the work on the first run of each contender.
 fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
-    arms.iter().flat_map(|arm| arm.first.remarks.iter().map(|remark| format!("{}: {remark}", arm.contender)))
+    arms.iter().flat_map(|arm| arm.first.remarks.notes.iter().map(|remark| format!("{}: {remark}", arm.contender)))
 }
 
-/// Compares each policy with the first, per metric; empty for metrics without a better direction. All policies of one
-/// metric form one family for the correction.
-fn compare_all(arms: &[Arm], fidelity: Option<&Fidelity>, cpus: u32) -> Vec<Vec<Comparison>> {
-    let of_metric = |metric: &About| {
+/// Reasons of the work not to trust the first run of some contender.
+fn doubts(arms: &[Arm]) -> Vec<String> {
+    let of = |arm: &Arm| arm.first.remarks.doubts.iter().map(|doubt| format!("{}: {doubt}", arm.contender)).collect();
+    arms.iter().flat_map(|arm| -> Vec<String> { of(arm) }).collect()
+}
+
+impl Runs {
+    /// Compares each arm with the first, per metric; empty for metrics without a better direction. All arms of one
+    /// metric form one family for the correction.
+    fn compare_all(&self) -> Vec<Vec<Comparison>> {
+        METRICS.iter().map(|metric| self.compare_in(metric)).collect()
+    }
+
+    fn compare_in(&self, metric: &About) -> Vec<Comparison> {
         let direction = match metric.better {
             Better::Lower => Direction::LowerIsBetter,
             Better::Higher => Direction::HigherIsBetter,
             Better::Neither => return Vec::new(),
         };
-        let error =
-            fidelity.and_then(|f| f.metrics.iter().find(|m| m.name == metric.name)).and_then(FidelityMetric::factor);
-        let all: Vec<&[Option<f64>]> = arms.iter().map(|arm| arm.values(metric.name)).collect();
+        let settings = Settings { pairing: self.pairing(), ..Settings::new(direction) };
+        let all: Vec<&[Option<f64>]> = self.arms.iter().map(|arm| arm.values(metric.name)).collect();
         let Some((first, others)) = all.split_first() else { return Vec::new() };
-        let larger = |change: Option<f64>| change.into_iter().chain(error).max_by(f64::total_cmp);
-        let of_change = |arm: &Arm| larger(error_of(&arms[0].contender, &arm.contender, cpus, metric.name));
-        // Only a prediction from a recording has an error: other work is what it is.
-        let errors: Vec<Option<f64>> = arms[1..].iter().map(|arm| fidelity.and_then(|_| of_change(arm))).collect();
-        compare_each(first, others, &errors, &Settings::new(direction))
-    };
-    METRICS.iter().map(of_metric).collect()
+        let doubts: Vec<Doubt> = self.arms[1..].iter().map(|arm| self.doubt(arm, metric)).collect();
+        let mut compared = compare_each(first, others, &doubts, &settings);
+        for ((comparison, doubt), arm) in compared.iter_mut().zip(&doubts).zip(&self.arms[1..]) {
+            let is_of_elevators = is_of_elevators(&self.arms[0].contender, &arm.contender, metric.name);
+            let is_prediction = self.fidelity.is_some() && comparison.because == Because::IdenticalRuns;
+            // Equal runs show that no request waited, and nothing about the time that is not simulated.
+            if is_of_elevators && is_prediction || !self.is_known(doubt) || self.observations(arm, metric) < FEWEST {
+                comparison.withhold();
+            } else if is_prediction {
+                comparison.doubt_equality(&settings);
+            }
+        }
+        compared
+    }
+
+    /// Observations of `metric` in a recording, the fewer of the two arms; of other work enough.
+    fn observations(&self, arm: &Arm, metric: &About) -> u64 {
+        let of = |arm: &Arm| arm.first.measured.get(metric.name).samples;
+        if self.sampling == Sampling::Runs { FEWEST } else { of(arm).min(of(&self.arms[0])) }
+    }
+
+    /// True if `doubt` says as much as a verdict needs: of a prediction its error, of two recordings what recordings of
+    /// one load differ.
+    fn is_known(&self, doubt: &Doubt) -> bool {
+        match self.sampling {
+            Sampling::Runs => true,
+            Sampling::Replays | Sampling::Recordings(_) => doubt.error.is_some() || self.fidelity.is_none(),
+            Sampling::Arms => doubt.between.is_some(),
+        }
+    }
+
+    fn pairing(&self) -> Pairing {
+        if self.sampling == Sampling::Arms { Pairing::Independent } else { Pairing::Paired }
+    }
+
+    fn doubt(&self, arm: &Arm, metric: &About) -> Doubt {
+        let spread = Spread::of(metric.name, self.cpus);
+        let is_change = arm.contender.policy.name == self.arms[0].contender.policy.name;
+        let between = match self.sampling {
+            Sampling::Runs | Sampling::Recordings(_) => None,
+            Sampling::Replays if is_change => spread.map(Spread::between_changes),
+            Sampling::Replays => spread.map(Spread::between_policies),
+            Sampling::Arms => {
+                let errors = [&self.arms[0], arm].map(|it| it.batch_error(metric.name));
+                spread.map(|spread| spread.between_recordings(errors))
+            }
+        };
+        if self.sampling == Sampling::Runs {
+            // The reference is as uncertain as its own model.
+            let errors = [&self.arms[0], arm].map(|it| self.error(it, metric));
+            return Doubt { error: errors.into_iter().flatten().max_by(f64::total_cmp), between };
+        }
+        let error = self.error(arm, metric).filter(|_| !is_unresolved(metric.name, self.means(arm, metric)));
+        Doubt { error, between }
+    }
+
+    /// The sentence about the model's error on several CPUs, for work that is not a recording.
+    fn model_error_sentence(&self) -> Option<String> {
+        let is_synthetic = self.sampling == Sampling::Runs;
+        sentence(self.arms.iter().map(|arm| &arm.contender).filter(|_| is_synthetic), self.cpus)
+    }
+
+    /// Values of `metric` under the reference and under `arm`.
+    fn means(&self, arm: &Arm, metric: &About) -> [Option<f64>; 2] {
+        [&self.arms[0], arm].map(|it| self.summary(&measured(it.values(metric.name))).map(|it| it.mean))
+    }
+
+    /// By how much `metric` may be off under `arm`, as a factor less 1: by the error of the replay, or by that of such
+    /// a change where it is larger; of work that is not a recording by the model's. `None` if none was measured.
+    fn error(&self, arm: &Arm, metric: &About) -> Option<f64> {
+        if self.sampling == Sampling::Runs {
+            return model_error(&arm.contender, self.cpus, metric.name);
+        }
+        let of_replay = self.fidelity.as_ref()?.metrics.iter().find(|it| it.name == metric.name);
+        let is_moved = arm.contender.edits.iter().any(|edit| edit.kind() == "affinity");
+        let cpus = if is_moved { self.machine.cpus } else { self.cpus };
+        let ratio = if let [Some(own), Some(other)] = self.means(arm, metric) { Some(other / own) } else { None };
+        let of_change = error_of(&self.arms[0].contender, &arm.contender, cpus, metric.name, ratio);
+        of_replay.and_then(FidelityMetric::factor).into_iter().chain(of_change).max_by(f64::total_cmp)
+    }
 }
 
-fn metrics(arms: &[Arm], index: usize, comparisons: &[Vec<Comparison>]) -> Vec<MetricSummary> {
-    let arm = &arms[index];
-    METRICS
-        .iter()
-        .zip(comparisons)
-        .zip(&arm.samples)
-        .map(|((metric, compared), samples)| {
-            let summary = summarise(&measured(arm.values(metric.name)), Confidence::P95);
-            // What was not measured on both sides was not compared.
+impl Runs {
+    fn metrics(&self, index: usize, comparisons: &[Vec<Comparison>]) -> Vec<MetricSummary> {
+        let (first, arm) = (&self.arms[0], &self.arms[index]);
+        let all = METRICS.iter().zip(comparisons).zip(&arm.samples);
+        all.map(|((metric, compared), samples)| {
+            let summary = self.summary(&measured(arm.values(metric.name)));
+            // Only metrics measured on both sides were compared.
             let is_measured = |arm: &Arm| arm.values(metric.name).iter().any(Option::is_some);
-            let compared = compared.iter().filter(|_| is_measured(arm) && is_measured(&arms[0]));
+            let compared = compared.iter().filter(|_| is_measured(arm) && is_measured(first));
             MetricSummary {
                 name: metric.name.into(),
                 unit: unit(metric).into(),
                 better: metric.better,
                 value: summary.as_ref().map(|s| s.mean),
-                ci95: summary.and_then(|s| s.interval).map(ends),
+                ci95: summary.and_then(|it| self.interval(arm, metric, &it)).map(ends),
                 samples: *samples,
                 vs_reference: index.checked_sub(1).and_then(|other| compared.clone().nth(other)).map(versus),
             }
         })
         .collect()
+    }
+
+    /// Mean and interval of `values`. Recordings of one load differ by factors, so theirs are of logarithms.
+    fn summary(&self, values: &[f64]) -> Option<Summary> {
+        let is_of_factors = matches!(self.sampling, Sampling::Recordings(_)) && values.iter().all(|value| *value > 0.0);
+        if !is_of_factors {
+            return summarise(values, Confidence::P95);
+        }
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let logs = summarise(&logs, Confidence::P95)?;
+        let interval = logs.interval.map(|it| Interval::new(it.low.exp(), it.high.exp()));
+        Some(Summary { mean: logs.mean.exp(), interval, ..logs })
+    }
+
+    /// The interval of a value. It is wider by the error of the prediction or the model, and of one recording also by
+    /// what others of its load differ from it.
+    fn interval(&self, arm: &Arm, metric: &About, summary: &Summary) -> Option<Interval> {
+        let runs = match self.sampling {
+            Sampling::Arms => Interval::exact(summary.mean),
+            _ => summary.interval?,
+        };
+        let is_of_one = matches!(self.sampling, Sampling::Replays | Sampling::Arms);
+        let spread = Spread::of(metric.name, self.cpus).filter(|_| is_of_one);
+        let spread = spread.map_or(1.0, |it| it.between_levels(arm.batch_error(metric.name)).factor(Confidence::P95));
+        let error = 1.0 + self.error(arm, metric).unwrap_or(0.0);
+        (self.sampling != Sampling::Arms || spread > 1.0).then(|| runs.scaled_out(error * spread))
+    }
+
+    /// The commands that apply `arm` to the recorded machine.
+    fn application(&self, arm: &Arm) -> Option<Application> {
+        let is_prediction = matches!(self.sampling, Sampling::Replays | Sampling::Recordings(_));
+        let reference = self.arms.first().filter(|_| is_prediction)?;
+        let RunResult { tasks, groups, .. } = &reference.first;
+        let recorded = apply::Recorded { cpus: self.machine.cpus, tasks, groups };
+        apply::application(&reference.contender, &arm.contender, &recorded)
+    }
+
+    /// The sampling unit of a value, with its number, where that is not a run.
+    fn sampled(&self) -> Option<String> {
+        let replays = format!("{} replay{}", self.runs, if self.runs == 1 { "" } else { "s" });
+        match self.sampling {
+            Sampling::Runs => None,
+            Sampling::Replays => Some(format!("{replays} of this one recording for each")),
+            Sampling::Recordings(count) => Some(format!("{replays} of each of {count} recordings for each")),
+            Sampling::Arms => Some("a recording, as it was made, for each".into()),
+        }
+    }
 }
 
 /// Unit in reports, which distinguish shares, ratios and counts.
@@ -193,7 +330,7 @@ fn task_io(io: &TaskIo) -> TaskIoReport {
     }
 }
 
-/// Main effects and interaction in `metric`, where several policies met several elevators.
+/// Main effects and interaction in `metric`, if several policies and several elevators were run.
 fn effects(arms: &[Arm], metric: &str) -> Option<Effects> {
     let elevators = arms.iter().take_while(|arm| arm.contender.policy == arms[0].contender.policy).count();
     let elevator = |arm: &Arm| arm.contender.elevator.as_ref().map(ToString::to_string);

@@ -1,6 +1,7 @@
 //! One replication in full.
 
-use goodness_observe::{Checked, Measured};
+use goodness_core::{Groups, Remarked, Task};
+use goodness_observe::{ByFifth, Checked, Measured};
 use goodness_report::Timeline;
 use goodness_sim::Outcome;
 
@@ -16,10 +17,14 @@ pub struct RunResult {
     pub wall_ns: Option<u64>,
     /// The schedule, if requested.
     pub timeline: Option<Timeline>,
+    /// CPU time by task and fifth of the recorded window, in the run that is compared with a recording.
+    pub fifths: Option<Vec<ByFifth>>,
     /// The tasks by number.
     pub tasks: Vec<Named>,
+    /// The groups of the tasks.
+    pub groups: Groups,
     /// Remarks of the work.
-    pub remarks: Vec<String>,
+    pub remarks: Remarked,
 }
 
 /// Name and number of a task, for display.
@@ -33,4 +38,19 @@ pub struct Named {
     pub nice: Option<i64>,
     /// Priority as Linux's traces write it.
     pub priority: u32,
+}
+
+impl Named {
+    /// `task` under this name and number.
+    pub(crate) fn of(name: &str, id: u64, task: &Task) -> Named {
+        Named {
+            name: name.into(),
+            id,
+            nice: (!task.class.is_realtime()).then(|| task.nice.get()),
+            priority: match task.class.is_realtime() {
+                true => 99u32.saturating_sub(task.rt_priority.into()),
+                false => 100 + task.nice.index() as u32,
+            },
+        }
+    }
 }

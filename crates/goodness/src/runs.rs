@@ -2,6 +2,7 @@
 
 use crate::again::Again;
 use crate::contender::Contender;
+use crate::recorded::Recorded;
 use crate::refusal::{Refusal, See};
 use crate::run::RunResult;
 use crate::{standstill, watchdog};
@@ -10,7 +11,7 @@ use goodness_core::{Machine, WorkloadSource};
 use goodness_observe::metrics::Distributions;
 use goodness_observe::{Better, Histogram, METRICS, Violation};
 use goodness_report::Timeline;
-use goodness_report::model::{Fidelity, MachineSummary};
+use goodness_report::model::{Fidelity, MachineSummary, Sampling};
 
 /// Results of a plan: all values of each contender, and its first run in full.
 ///
@@ -23,22 +24,30 @@ pub struct Runs {
     pub fidelity: Option<Fidelity>,
     /// The machine, in short.
     pub(crate) machine: MachineSummary,
+    /// CPUs that the judged tasks of a recording may use; of other work all of the machine.
+    pub(crate) cpus: u32,
     /// Random seed of the replications.
     pub(crate) seed: u64,
     /// Replications of each contender.
     pub(crate) runs: u32,
     /// Remark on runs that ended early.
     pub(crate) remark: Option<String>,
+    /// Sampling unit of a value.
+    pub(crate) sampling: Sampling,
 }
 
 /// All runs of one contender.
 pub struct Arm {
+    /// Its name, if it is not the contender's: that of the recording it is.
+    pub(crate) label: Option<String>,
     /// The policy and the elevator.
     pub contender: Contender,
     /// For each of [`METRICS`] its value in each run, in the order of the replications.
     pub(crate) values: Vec<Vec<Option<f64>>>,
     /// For each of [`METRICS`] the observations behind all its values.
     pub(crate) samples: Vec<u64>,
+    /// For each of [`METRICS`] the standard error of its logarithm, if the arm is a recording as it was made.
+    pub(crate) batch_errors: Vec<Option<f64>>,
     /// Scheduling decisions of all runs.
     pub decisions: u64,
     /// Wall-clock time of all runs in ns, if measured.
@@ -54,27 +63,47 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// Its name in reports.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.label.clone().unwrap_or_else(|| self.contender.to_string())
+    }
+
+    /// Its name among arms: what it changes of the `reference`.
+    pub(crate) fn label_beside(&self, reference: &Arm) -> String {
+        self.label.clone().unwrap_or_else(|| self.contender.beside(&reference.contender))
+    }
+
     /// The value of `metric` in each run; `None` where it was not measured.
     ///
     /// # Panics
-    /// When there is no such metric; names that people type are checked first ([`check_metric`]).
+    /// There is no such metric; names from users are checked first ([`check_metric`]).
     #[must_use]
     pub fn values(&self, metric: &str) -> &[Option<f64>] {
         &self.values[place_of(metric)]
     }
+
+    /// Standard error of the logarithm of `metric`, if the arm is a recording as it was made, and shows that.
+    pub(crate) fn batch_error(&self, metric: &str) -> Option<f64> {
+        self.batch_errors.get(place_of(metric)).copied().flatten()
+    }
 }
 
 impl Runs {
+    /// The runs of `arms` on `machine`; `recorded` is what they replay.
     pub(crate) fn new(
         arms: Vec<Arm>,
         fidelity: Option<Fidelity>,
         source: &dyn WorkloadSource,
         machine: &Machine,
         drawn: Drawn,
+        recorded: Option<&Recorded>,
     ) -> Runs {
         let remark = arms.iter().find_map(|arm| standstill::remark(source, &arm.first));
         let machine = MachineSummary { name: machine.name.clone(), cpus: machine.cpu_count() as u32, hz: machine.hz };
-        Runs { arms, fidelity, machine, seed: drawn.seed, runs: drawn.runs, remark }
+        let cpus = recorded.map_or(machine.cpus, |it| it.cpus);
+        let sampling = if recorded.is_some() { Sampling::Replays } else { Sampling::Runs };
+        Runs { arms, fidelity, machine, cpus, seed: drawn.seed, runs: drawn.runs, remark, sampling }
     }
 
     /// The first thing that a checker found.
@@ -103,7 +132,14 @@ impl Runs {
             true => "nothing was measured that has a better direction".to_string(),
             false => format!("rank by what was: {}", others.join(", ")),
         };
-        Err(Refusal::usage(format!("{metric} was not measured on this work, so it ranks nothing")).remedy(remedy))
+        let observed = self.arms.iter().map(|arm| arm.first.measured.get(metric).samples).max().unwrap_or(0);
+        let what = match observed {
+            0 => format!("{metric} was not measured on this work, so it ranks nothing"),
+            few => {
+                format!("{metric} has {few} observations in a run, and needs {}", METRICS[place_of(metric)].fewest())
+            }
+        };
+        Err(Refusal::usage(what).remedy(remedy))
     }
 }
 
@@ -186,10 +222,10 @@ impl Collected {
         }
     }
 
-    /// Keeps of run `index` what all runs leave, and of the first everything.
+    /// Keeps the values of run `index`; of the first run, everything.
     pub(crate) fn add(&mut self, index: u32, mut run: RunResult) {
         for (place, value) in run.measured.values.iter().enumerate() {
-            self.values[place][index as usize] = value.value;
+            self.values[place][index as usize] = value.value.filter(|_| value.samples >= value.about.fewest());
             self.samples[place] += value.samples;
         }
         self.decisions += run.outcome.decisions;
@@ -214,8 +250,10 @@ impl Collected {
         let (contender, drawn) = (self.contender, self.drawn);
         let again = |index| contender.again(drawn.seed, drawn.first + index);
         Arm {
+            label: None,
             values: self.values,
             samples: self.samples,
+            batch_errors: Vec::new(),
             decisions: self.decisions,
             wall_ns: self.wall_ns,
             distributions: self.distributions,

@@ -3,7 +3,7 @@
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::storage;
 use goodness_core::{Machine, Seed, Time, Workload};
-use goodness_observe::{Checked, Ending, Measured, MetricsAndCheckers, Subject};
+use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
 use goodness_report::timeline::Recorder;
 use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
 
@@ -15,12 +15,14 @@ pub struct Trial<'a> {
     pub elevator: Option<&'a ElevatorSpec>,
     /// Simulated machine.
     pub machine: &'a Machine,
-    /// Doing what.
+    /// The work.
     pub work: Workload,
     /// Random seed.
     pub seed: Seed,
-    /// Keeps the schedule, where it is wanted.
+    /// Keeps the schedule, if requested.
     pub recorder: Option<Recorder>,
+    /// Adds up CPU time by fifths of this window, if requested.
+    pub fifths: Option<Window>,
 }
 
 /// Result of one run.
@@ -31,8 +33,10 @@ pub struct Run {
     pub checked: Checked,
     /// Outcome of the simulation.
     pub outcome: Outcome,
-    /// The schedule, where it was wanted.
+    /// The schedule, if requested.
     pub recorder: Option<Recorder>,
+    /// CPU time by task and fifth, if requested.
+    pub fifths: Option<Vec<ByFifth>>,
 }
 
 /// Runs `trial`.
@@ -46,19 +50,20 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
         task: None,
         sentence,
     })?;
-    let Trial { policy, machine, work, seed, recorder, .. } = trial;
+    let Trial { policy, machine, work, seed, recorder, fifths, .. } = trial;
     let subjects = Subject::all(&work);
     let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
     if let Some(limit) = policy.entry().watchdog {
         watch = watch.with_watchdog(limit, &subjects);
     }
-    let mut observer = (watch, recorder);
+    let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
+    let mut observer = (watch, (recorder, fifths));
     let options = Options { seed, ..Options::default() };
     let outcome = simulate_with(machine, policy.make(machine, seed), work, disks, &mut observer, options)?;
-    let (watch, recorder) = observer;
+    let (watch, (recorder, fifths)) = observer;
     let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
     let (measured, checked) = watch.finish(outcome.end, ending);
-    Ok(Run { measured, checked, outcome, recorder })
+    Ok(Run { measured, checked, outcome, recorder, fifths: fifths.map(Fifths::finish) })
 }
 
 #[cfg(test)]
@@ -73,7 +78,15 @@ mod tests {
         let policy = PolicySpec::parse(policy).unwrap();
         let tasks = (0..count).map(|_| hog()).collect();
         let work = Workload { tasks, horizon: Some(Time(31_000_000_000)), ..Workload::default() };
-        let trial = Trial { policy: &policy, elevator: None, machine: &machine, work, seed: Seed(1), recorder: None };
+        let trial = Trial {
+            policy: &policy,
+            elevator: None,
+            machine: &machine,
+            work,
+            seed: Seed(1),
+            recorder: None,
+            fifths: None,
+        };
         run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
     }
 
@@ -112,6 +125,7 @@ mod tests {
                 work: work.build(Seed(1), 0),
                 seed: Seed(1),
                 recorder: None,
+                fifths: None,
             };
             let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));
             assert_eq!(run.checked.violations, [], "{}", about.name);

@@ -101,6 +101,14 @@ impl PolicySpec {
         self
     }
 
+    /// The opposite of [`PolicySpec::over`]: without the settings that `recorded` has, too.
+    pub(crate) fn beside(&self, recorded: &PolicySpec) -> PolicySpec {
+        let is_new = |setting: &&(String, String)| !recorded.settings.contains(setting);
+        let settings = self.settings.iter().filter(is_new).cloned().collect();
+        let short = PolicySpec { settings, ..self.clone() };
+        if short.clone().over(recorded) == *self { short } else { self.clone() }
+    }
+
     /// Its line in the registry.
     ///
     /// # Panics

@@ -35,7 +35,7 @@ pub(crate) fn refuse_deadlock(
         return Ok(());
     }
     let waiting = who_waits(source, tasks, outcome);
-    let what = format!("deadlock at {}: nobody can act any more: {waiting}", outcome.end);
+    let what = format!("deadlock at {}: no task can continue: {waiting}", outcome.end);
     let remedy = "let a task that still runs wake them or release the lock";
     Err(Refusal::usage(what).at(source.name()).remedy(remedy).again(again()))
 }
@@ -45,7 +45,7 @@ pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<Str
     let outcome = &run.outcome;
     is_stranded(source, outcome).then(|| {
         format!(
-            "the run ended at {}, when nobody could act any more: {}",
+            "the run ended at {}, when no task could continue: {}",
             outcome.end,
             who_waits(source, &run.tasks, outcome)
         )

@@ -5,6 +5,9 @@ use goodness_block::{Disk, QueueOptions, Storage, by_name};
 use goodness_core::{Device, DiskId, DiskSpec, Machine, Seed, Workload};
 use goodness_device::Recorded;
 
+/// A disk made from a trace begins with one of so many of its first service times: that makes the runs differ, and
+/// keeps the disk in step with its submitters, whose machine was slow when it was. A choice.
+const BEGIN: u32 = 32;
 /// Default elevator: dispatches requests in FIFO order.
 const DEFAULT: &str = "none";
 
@@ -48,6 +51,9 @@ fn one(id: DiskId, disk: &DiskSpec, elevator: &str, machine: &Machine, seed: See
 fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {
     match &disk.sample {
         None => goodness_device::by_name(&disk.device, seed),
-        Some(sample) => Ok(Box::new(Recorded::new(sample.facts, sample.servers, &sample.services, seed)?)),
+        Some(sample) => {
+            let all = Recorded::new(sample.facts, sample.facts.depth, &sample.services, seed)?;
+            Ok(Box::new(all.sharing(sample.speeds.clone())?.lagging(sample.lags.clone()).in_order(BEGIN)))
+        }
     }
 }

@@ -17,6 +17,7 @@ fn run(policy: &str, cpus: u32) -> Run {
         work: work.build(Seed(1), 0),
         seed: Seed(1),
         recorder: None,
+        fifths: None,
     };
     let run = goodness::run(trial).expect("the run is sound");
     assert_eq!(run.checked.violations, []);
@@ -48,6 +49,7 @@ fn a_cpu_never_waits_for_its_own_lock() {
         work: work.build(Seed(1), 0),
         seed: Seed(1),
         recorder: None,
+        fifths: None,
     };
     assert_eq!(share(&goodness::run(trial).unwrap(), "_lock"), 0.0);
 }

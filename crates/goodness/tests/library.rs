@@ -1,8 +1,8 @@
 //! Tests the library's interface: matching errors, cancelling through progress, and opening without side effects.
 
 use goodness::{
-    Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, open_recording, shipped,
-    unwatched,
+    Circumstances, Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, open_recording,
+    shipped, unwatched,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,14 +40,34 @@ fn refusals_say_what_where_and_in_which_list_to_look_and_name_no_command() {
 
 #[test]
 fn a_metric_that_was_not_measured_ranks_nothing_and_those_that_were_are_named() {
-    let work = work("mixed:duration=200ms");
-    let runs = Plan { runs: 2, ..Plan::of(&work, contenders(&["rr"])) }.run(&unwatched).unwrap();
+    let runs = |text: &str| {
+        let work = work(text);
+        Plan { runs: 2, ..Plan::of(&work, contenders(&["rr"])) }.run(&unwatched).unwrap()
+    };
+    let few = runs("mixed:duration=100ms").can_rank_by("wakeup_latency_p999").unwrap_err().to_string();
+    assert!(few.contains("observations in a run, and needs 1000"), "{few}");
+    let runs = runs("mixed:duration=3s");
     let sentence = runs.can_rank_by("completion_time").unwrap_err().to_string();
     assert!(
         sentence.contains("completion_time was not measured") && sentence.contains("wakeup_latency_p99"),
         "{sentence}"
     );
     assert_eq!(runs.can_rank_by("wakeup_latency_p99"), Ok(()));
+}
+
+#[test]
+fn a_policy_without_reservations_says_that_deadline_tasks_run_as_ordinary_ones() {
+    let text = "duration = \"50ms\"\n[[task]]\nname = \"video\"\nclass = \"deadline\"\n\
+                reservation = { runtime = \"2ms\", period = \"10ms\" }\nprogram = [ { compute = \"forever\" } ]\n";
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("reserved.toml");
+    std::fs::write(&file, text).unwrap();
+    let work = work(file.to_str().unwrap());
+    let notes_of = |name: &str| {
+        let runs = Plan { runs: 2, ..Plan::of(&work, contenders(&[name])) }.run(&unwatched).unwrap();
+        runs.arms[0].first.remarks.notes.join("; ")
+    };
+    assert_eq!(notes_of("eevdf"), "has no SCHED_DEADLINE: scheduled video in the normal class");
+    assert_eq!([notes_of("deadline"), notes_of("edf")], ["", ""]);
 }
 
 #[test]
@@ -87,14 +107,56 @@ fn a_recording_is_opened_unsimulated_and_its_error_is_stated_by_a_step_of_the_pl
     assert_eq!(other.fidelity, alone.fidelity);
 }
 
-/// The negative control of `verify`: a policy that did not make the recording is detected, on every recording.
+/// The negative control of `verify`: a policy that did not make the recording misses a bound that the one that did
+/// keeps, on every recording.
 #[test]
-fn a_wrong_policy_misses_a_bound_on_every_shipped_recording() {
-    let options = OpenOptions { recorded_by: Some("fifo".into()), ..OpenOptions::default() };
-    for recording in shipped::RECORDINGS {
-        let work = open_recording(recording.name, &options, &unwatched).expect("it is shipped");
+fn a_wrong_policy_misses_a_bound_that_the_right_one_keeps_on_every_shipped_recording() {
+    let metrics = |recording: &str, recorded_by: Option<&str>| {
+        let options = OpenOptions { recorded_by: recorded_by.map(Into::into), ..OpenOptions::default() };
+        let work = open_recording(recording, &options, &unwatched).expect("it is shipped");
         let fidelity = Plan::of(&work, Vec::new()).run(&unwatched).expect("it runs").fidelity;
-        let metrics = fidelity.expect("a recording's plan states its error").metrics;
-        assert!(metrics.iter().any(|it| it.keeps_promise() == Some(false)), "{}: {metrics:?}", recording.name);
+        fidelity.expect("a recording's plan states its error").metrics
+    };
+    for recording in shipped::RECORDINGS {
+        let right = metrics(recording.name, None);
+        for policy in ["fifo", "o1", "lottery"] {
+            let wrong = metrics(recording.name, Some(policy));
+            let mut pairs = right.iter().zip(&wrong);
+            let misses = pairs.any(|(a, b)| a.keeps_promise() == Some(true) && b.keeps_promise() == Some(false));
+            assert!(misses, "{} under {policy}: {wrong:?}", recording.name);
+        }
+    }
+}
+
+/// Ratio of the ends of the interval of the p99 wake-up latency of the second contender to the first, and whether the
+/// report states the model's error.
+fn width_and_sentence(names: &[&str], cpus: u32) -> (f64, bool) {
+    let options = OpenOptions { machine: Some(format!("cpus={cpus},hz=250")), ..OpenOptions::default() };
+    let work = open("mixed:duration=2s", &options, &unwatched).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let runs = Plan { runs: 5, ..Plan::of(&work, contenders(names)) }.run(&unwatched).unwrap();
+    let again = |_: &goodness::Again| String::new();
+    let report = runs.report(Circumstances { input: work.about, details: work.details, commit: None, again: &again });
+    let second = report.policies[1].metric("wakeup_latency_p99").unwrap().vs_reference.unwrap();
+    let [low, high] = second.ci95.unwrap_or([second.ratio.unwrap(); 2]);
+    let is_said = |note: &String| note.starts_with("On several CPUs 95 % of simulated values");
+    (high / low, report.details.workload_notes.iter().any(is_said))
+}
+
+/// The error of fidelity/smp.toml widens what is said of cfs and eevdf on several CPUs, and nothing else.
+#[test]
+fn the_models_error_is_carried_on_several_cpus_and_by_measured_policies_alone() {
+    let stated = |policy: &str| {
+        let is_it = |it: &&goodness::ModelError| it.policy == policy && it.figure == "wakeup_latency_p99";
+        goodness::MODEL_ERRORS.iter().find(is_it).unwrap().factor
+    };
+    let (width, is_said) = width_and_sentence(&["rr", "eevdf"], 4);
+    assert!(width >= stated("eevdf").powi(2) && is_said, "{width}");
+    let (width, is_said) = width_and_sentence(&["eevdf", "rr"], 4);
+    assert!(width >= stated("eevdf").powi(2) && is_said, "the reference has an error, too: {width}");
+    let (width, _) = width_and_sentence(&["eevdf", "cfs"], 4);
+    assert!(width >= stated("cfs").max(stated("eevdf")).powi(2), "the larger decides: {width}");
+    for (names, cpus) in [(["rr", "eevdf"], 1), (["rr", "o1"], 4)] {
+        let (width, is_said) = width_and_sentence(&names, cpus);
+        assert!(width < stated("eevdf").powi(2) && !is_said, "{names:?} on {cpus}: {width}");
     }
 }

@@ -182,7 +182,7 @@ impl PerTaskHistograms {
     pub fn with_capacity(tasks: usize) -> PerTaskHistograms {
         let tasks = tasks.min(Self::LIMIT);
         let blocks = (tasks * OCTAVES).min(16 * Self::LIMIT);
-        // Each made for itself: a copy would touch its pages.
+        // Allocated one by one: cloning would touch the pages.
         let octaves = (0..OCTAVES).map(|_| vec![0; tasks]).collect();
         PerTaskHistograms { octaves, pool: Vec::with_capacity(blocks) }
     }

@@ -1,9 +1,8 @@
 //! Metrics and checkers: observers of the event stream, for simulated and recorded runs alike.
 //!
-//! [`Metrics`] measures a run and ends in [`Measured`]; what it knows is listed in [`METRICS`]. [`Checkers`]
-//! holds a run against the invariants listed in [`CHECKERS`]; [`MetricsAndCheckers`] does both for less than the
-//! price of two. Each measure and each invariant is a file of its
-//! own; who runs where since when is kept by [`tracker`], so that they need not.
+//! [`Metrics`] measures a run and returns [`Measured`]; [`METRICS`] lists the metrics. [`Checkers`] checks a run
+//! against the invariants in [`CHECKERS`]. [`MetricsAndCheckers`] does both in one pass. Each metric and each invariant
+//! is a file. They share the [`tracker`], which knows each task's state, its CPU, and since when.
 //!
 //! ```
 //! use goodness_core::{CpuId, Event, Observer, Off, TaskId, Time, WakeSource};
@@ -20,7 +19,9 @@
 //! assert_eq!(checked.violations, []);
 //! ```
 
+mod batches;
 pub mod checkers;
+mod fifths;
 pub mod histogram;
 pub mod metrics;
 pub mod subject;
@@ -29,8 +30,10 @@ pub mod tracker;
 mod waiting;
 mod watch;
 
+pub use batches::Batches;
 pub use checkers::{CHECKERS, Checked, Ending, Violation, Wait};
+pub use fifths::{ByFifth, Fifths};
 pub use histogram::Histogram;
-pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value};
+pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value, Window};
 pub use subject::Subject;
 pub use watch::{Checkers, Metrics, MetricsAndCheckers, Watch};

@@ -5,7 +5,7 @@ use goodness_core::{Class, CpuSet, Nice, TaskSpec, Workload};
 /// Facts about a task. An undescribed task created during the run inherits from its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Whether it is part of the judged workload; competing load from outside is not.
+    /// True if it is part of the judged workload, false if it is competing load.
     pub judged: bool,
     /// Requested class.
     pub class: Class,

@@ -49,26 +49,26 @@ impl<T> TaskTrack<T> {
         CpuId(u32::from(self.cpu))
     }
 
-    /// Whether it is part of the judged workload.
+    /// True if it is part of the judged workload.
     #[inline]
     #[must_use]
     pub fn is_judged(&self) -> bool {
         self.has(mark::JUDGED)
     }
 
-    /// Whether it is queued because it was woken, and not because it lost its CPU.
+    /// True if it is queued because it was woken, and not because it lost its CPU.
     #[must_use]
     pub fn is_woken(&self) -> bool {
         self.has(mark::WOKEN)
     }
 
-    /// Whether its exit was seen. It may still have to leave its CPU.
+    /// True if its exit was seen. It may still have to leave its CPU.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.has(mark::ENDED)
     }
 
-    /// Whether it has not ended and may run on any CPU, so that its state alone determines the valid next events.
+    /// True if it has not ended and may run on any CPU, so that its state alone determines the valid next events.
     #[inline]
     #[must_use]
     pub fn is_free(&self) -> bool {
@@ -88,11 +88,11 @@ pub struct Ended<'a, T> {
 pub struct Began<'a, T> {
     /// Start of the wait; `None` if it was not known to wait.
     pub waited_since: Option<Time>,
-    /// Whether that wait started with a wake-up.
+    /// True if that wait started with a wake-up.
     pub woken: bool,
     /// CPU whose run queue counted it: where it waited, or was believed to run; `None` if it was not runnable.
     pub counted_on: Option<CpuId>,
-    /// Whether its previous slice was on another CPU.
+    /// True if its previous slice was on another CPU.
     pub moved: bool,
     /// The task, running.
     pub task: &'a mut TaskTrack<T>,

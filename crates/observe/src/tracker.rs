@@ -311,7 +311,7 @@ impl<T> Tracker<T> {
         about.fold(0, |loaded, track| loaded ^ track.since.ns())
     }
 
-    /// Whether `task` may run on `cpu`.
+    /// True if `task` may run on `cpu`.
     #[inline]
     #[must_use]
     pub fn may_run(&self, task: TaskId, cpu: CpuId) -> bool {
@@ -321,14 +321,14 @@ impl<T> Tracker<T> {
         }
     }
 
-    /// Whether any CPU idles.
+    /// True if any CPU idles.
     #[inline(always)]
     #[must_use]
     pub fn has_idle_cpus(&self) -> bool {
         self.waiting.idle_cpus() > 0
     }
 
-    /// Whether a CPU idles while a task waits that may run there. `None` if unknown: with affinities on more than 64
+    /// True if a CPU idles while a task waits that may run there. `None` if unknown: with affinities on more than 64
     /// CPUs, or with more than 64 different affinities.
     #[inline]
     #[must_use]
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_away_from_another_task_is_no_stint() {
+    fn a_switch_away_from_another_task_is_no_slice() {
         let mut t = tracker(1, &[]);
         t.start(Time(1), CpuId(0), TaskId(0));
         assert!(t.stop(Time(2), CpuId(0), TaskId(1), Off::Sleeping).is_none());

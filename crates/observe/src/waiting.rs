@@ -35,7 +35,7 @@ impl Sets {
         number
     }
 
-    /// Whether `cpu` belongs to the affinity `set`.
+    /// True if `cpu` belongs to the affinity `set`.
     #[inline]
     pub fn contains(&self, set: u16, cpu: CpuId) -> bool {
         set == 0 || self.list[set as usize - 1].contains(cpu)

@@ -6,12 +6,12 @@ use crate::subject::Subject;
 use crate::tracker::Tracker;
 use goodness_core::{CpuId, Event, IoEvent, Observer, Off, Span, State, TaskId, Time};
 
-/// Follows a run, measuring it (`MEASURE`) and holding it against the invariants (`CHECK`). All memory that grows
+/// Follows a run, measures it (`MEASURE`) and checks its invariants (`CHECK`). All memory that grows
 /// with tasks or CPUs is taken at construction or at a task's first event.
 #[derive(Clone, Debug)]
 pub struct Watch<const MEASURE: bool, const CHECK: bool> {
     now: Time,
-    /// Whether time passes without any account, as long as no CPU idles: the warm-up is over, and no idling is open.
+    /// True if nothing is accumulated as time passes while no CPU idles: the warm-up is over, and no idle time is open.
     is_steady: bool,
     tracker: Tracker<TaskAccount>,
     measures: Measures,
@@ -192,7 +192,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         self.is_steady = (!MEASURE || self.measures.is_measuring()) && !(CHECK && self.rules.sees_idling());
     }
 
-    /// Whether an event that names `cpu` can be followed.
+    /// True if an event that names `cpu` can be followed.
     #[inline(always)]
     fn exists(&mut self, cpu: CpuId) -> bool {
         !CHECK || self.rules.exists(self.now, cpu, &self.tracker)

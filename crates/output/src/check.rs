@@ -1,4 +1,4 @@
-//! Tells whether files can be written, before the work whose results they will hold.
+//! Checks that files can be written before the work whose results they will hold.
 
 use crate::hidden;
 use crate::link::{is_special, target};
@@ -55,7 +55,7 @@ fn writable(path: &Path) -> Result<(), String> {
     }
     let probe = folder.join(hidden(path, &target)?);
     File::create_new(&probe).and_then(|_| std::fs::remove_file(&probe)).map_err(|error| match error.kind() {
-        // As /proc answers: the folder is there, but nothing can be put into it.
+        // As in /proc: the folder exists, but no file can be created in it.
         io::ErrorKind::NotFound => format!("no file can be made in {}", folder.display()),
         kind => format!("{kind} in {}", folder.display()),
     })

@@ -29,7 +29,7 @@ impl Writer {
     pub fn here() -> Writer {
         let user = rustix::process::geteuid().as_raw();
         let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
-        // Without root the variables mean nothing: whoever set them is who runs.
+        // Without root the variables prove nothing: the running user may have set them.
         let caller = if user == 0 { number("SUDO_UID").zip(number("SUDO_GID")) } else { None };
         Writer { user, caller }
     }
@@ -111,7 +111,7 @@ impl Folder {
         }
     }
 
-    /// Whether a file `name` exists and would be replaced.
+    /// True if a file `name` exists and would be replaced.
     ///
     /// # Errors
     /// It is not a regular file, or root would fill another user's file.
@@ -145,7 +145,7 @@ impl Folder {
         }
         file.sync_all()?;
         fs::renameat(&self.open, temporary, &self.open, name)?;
-        // The name itself is durable only once the folder is; not every file system can say so.
+        // The name is durable only once the folder is synced; not every file system supports that.
         let _ = fs::fsync(&self.open);
         Ok(())
     }

@@ -16,7 +16,7 @@ pub fn target(path: &Path) -> Result<PathBuf, String> {
     let mut at = path.to_path_buf();
     for _ in 0..=LINKS_MAX {
         let Ok(link) = fs::symlink_metadata(&at) else { break };
-        // What a link says is meant from the folder it is in; an absolute path replaces that.
+        // A link's target is relative to its folder, unless it is an absolute path.
         let Ok(next) = fs::read_link(&at) else { break };
         let folder = at.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let Some(user) = folder::planted_by(&link, folder) {
@@ -31,7 +31,7 @@ pub fn target(path: &Path) -> Result<PathBuf, String> {
     if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
         return Err(format!("{} is a link that leads to no end; remove it, or name another file", path.display()));
     }
-    // What is wrong with the place, opening it will tell.
+    // Opening the target reports any error.
     Ok(fs::canonicalize(&at).unwrap_or(at))
 }
 

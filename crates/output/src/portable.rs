@@ -50,7 +50,7 @@ impl Folder {
         File::create_new(self.0.join(name))
     }
 
-    /// Whether a file `name` exists and can be replaced.
+    /// True if a file `name` exists and can be replaced.
     ///
     /// # Errors
     /// `name` is not a regular file.

@@ -41,7 +41,7 @@ pub struct LogTwo {
 impl Election for LogTwo {
     const ABOUT: About = About {
         name: "beos",
-        summary: "BeOS: every 3 ms an election in which a thread weighs two to the power of its priority.",
+        summary: "BeOS: a random election every 3 ms, in which a thread's weight is two to the power of its priority.",
         source: "Be Newsletter I-37 (1996); specs 7.2",
         needs: NEEDS,
     };

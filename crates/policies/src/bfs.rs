@@ -44,7 +44,7 @@ pub type Bfs = VirtualDeadlines<Lists>;
 impl Registered for Bfs {
     const ABOUT: About = About {
         name: "bfs",
-        summary: "BFS: the earliest virtual deadline of one queue for all CPUs runs; sleepers keep theirs.",
+        summary: "BFS: one queue for all CPUs; the earliest virtual deadline runs, and sleepers keep theirs.",
         source: "Con Kolivas, October 2009; specs section 6.1",
         needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
     };

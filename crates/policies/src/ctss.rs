@@ -33,7 +33,7 @@ pub struct Original;
 impl Profile for Original {
     const ABOUT: About = About {
         name: "ctss",
-        summary: "CTSS: feedback queue whose programs begin on the level that their size asks for.",
+        summary: "CTSS: a multi-level feedback queue; a program's size sets its first level.",
         source: "Corbató 1962; specs section 11",
         needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
     };

@@ -98,6 +98,7 @@ impl Registered for Deadline {
         source: "Linux SCHED_DEADLINE; Abeni and Buttazzo 1998; specs section 11",
         needs: Needs { tick: true, timer: true, balance: false, global_lock: true },
     };
+    const HAS_RESERVATIONS: bool = true;
     type Settings = Settings;
 
     fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
@@ -236,7 +237,7 @@ impl CpuPolicy for Deadline {
         let (home, key) = (cx.tasks.cpu(task), self.servers[task].deadline.0 as i64);
         let was_idle = self.running_cpus.is_idle(home);
         let answer = self.queue(cx, home, task, key, false);
-        // Nobody but this timer tells an idle CPU.
+        // Only this timer notifies an idle CPU.
         if was_idle { Resched::Preempt(home) } else { answer }
     }
 }

@@ -30,7 +30,7 @@ pub struct Textbook;
 impl Profile for Textbook {
     const ABOUT: About = About {
         name: "mlfq",
-        summary: "Multi-level feedback queue: users of the CPU fall level by level, a boost lifts all.",
+        summary: "Multi-level feedback queue: tasks sink as they use the CPU, and a periodic boost lifts all.",
         source: "textbook; specs section 11",
         needs: Needs { tick: false, timer: true, balance: false, global_lock: true },
     };

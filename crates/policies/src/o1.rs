@@ -13,8 +13,10 @@
 //! Weakness: the estimate can be fooled by tasks that sleep just enough; yielding waits for every active task.
 
 mod constants;
+mod sleep;
 
 use crate::parts::domains::{Domains, Queues};
+use crate::parts::ahead;
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO};
 use goodness_core::{
@@ -51,7 +53,7 @@ fn static_prio(task: &Task) -> u8 {
     if task.class == Class::Idle { WORST_USER_PRIO } else { BEST_USER_PRIO + task.nice.index() as u8 }
 }
 
-/// How a task came to be queued: decides how its wait counts at its first pick.
+/// Reason why a task is queued: decides how its wait counts at its first pick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Activated {
     #[default]
@@ -119,6 +121,7 @@ struct Runqueues {
 
 impl Runqueues {
     /// Queues `task` on `cpu` behind its equals.
+    #[inline(always)]
     fn push(&mut self, cpu: CpuId, task: TaskId, expired: bool) {
         let queue = &mut self.cpus[cpu.index()];
         let entity = &mut self.entities[task];
@@ -139,6 +142,7 @@ impl Runqueues {
     }
 
     /// Removes `task` from its array; true if that was the expired array.
+    #[inline(always)]
     fn remove(&mut self, task: TaskId) -> bool {
         let entity = &mut self.entities[task];
         let queue = &mut self.cpus[entity.cpu.index()];
@@ -147,19 +151,6 @@ impl Runqueues {
         queue.arrays[entity.array].remove(&mut self.links, entity.prio, task);
         self.runnable -= 1;
         entity.was_expired
-    }
-
-    /// Puts `task`, which is on the active array as of priority `before`, behind its equals of today.
-    fn reinsert(&mut self, cpu: CpuId, task: TaskId, before: u8) {
-        let entity = &mut self.entities[task];
-        entity.was_expired = false;
-        let array = &mut self.cpus[cpu.index()].arrays[entity.array];
-        if entity.prio == before {
-            array.move_to_back(&mut self.links, before, task);
-        } else {
-            array.remove(&mut self.links, before, task);
-            array.push_back(&mut self.links, entity.prio, task);
-        }
     }
 
     /// Puts `task` behind its equals of the active array.
@@ -280,23 +271,28 @@ impl CpuPolicy for O1 {
     }
 
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
-        let queue = &mut self.queues.cpus[cpu.index()];
+        let Runqueues { entities, links, cpus, running, .. } = &mut self.queues;
+        let queue = &mut cpus[cpu.index()];
         if queue.arrays[queue.active].len() == 0 {
             queue.active = 1 - queue.active;
             queue.expired_since = None;
             queue.best_expired = NO_PRIO;
         }
-        let queue = &self.queues.cpus[cpu.index()];
-        let task = queue.arrays[queue.active].first();
+        let array = &mut queue.arrays[queue.active];
+        let task = array.first();
         self.idle.set(cpu, task.is_none());
         let task = task?;
         cx.examined(Effort::Search, 1);
-        self.reward_waiting(cx, task);
-        let entity = &mut self.queues.entities[task];
+        let entity = &mut entities[task];
+        let before = entity.prio;
+        if entity.reward_waiting(&self.constants, cx, task) {
+            entity.was_expired = false;
+            array.put_behind_equals(links, task, before, entity.prio);
+        }
         entity.ran = 0;
         entity.stamp = cx.now;
-        self.queues.cpus[cpu.index()].current = Some(task);
-        self.queues.running += 1;
+        queue.current = Some(task);
+        *running += 1;
         Some(Pick { task, timeslice: None })
     }
 
@@ -304,28 +300,26 @@ impl CpuPolicy for O1 {
     fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
         let queue = &self.queues.cpus[cpu.index()];
         let waiting = queue.arrays[queue.active].best_list(&self.queues.links).skip(1);
-        next.iter_mut().zip(waiting).map(|(next, task)| *next = task).count()
+        ahead::load(|task| self.queues.entities[task], waiting, next)
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
-        self.queues.entities[task].ran += ran.0;
+        let entity = &mut self.queues.entities[task];
+        entity.ran += ran.0;
         if why == Stop::Tick {
             self.domains.tick(cpu, self.queues.runnable(cpu));
             return self.tick(cx, cpu, task);
         }
-        self.account(cx, task);
+        entity.account(&self.constants, cx.now);
+        entity.uninterruptible = matches!(why, Stop::Blocked { interruptible: false });
         self.queues.cpus[cpu.index()].current = None;
         self.queues.running -= 1;
         match why {
             Stop::Yielded => {
                 self.queues.remove(task);
-                self.queues.push(cpu, task, !cx.tasks[task].class.is_realtime());
+                self.queues.push(cpu, task, !cx.tasks.class(task).is_realtime());
             }
-            Stop::Blocked { interruptible } => {
-                self.queues.entities[task].uninterruptible = !interruptible;
-                self.queues.remove(task);
-            }
-            Stop::Exited => {
+            Stop::Blocked { .. } | Stop::Exited => {
                 self.queues.remove(task);
             }
             _ => {}
@@ -345,41 +339,8 @@ impl O1 {
         entity.prio = self.constants.prio(&cx.tasks[task], entity.static_prio, entity.sleep_avg);
     }
 
-    fn never_interactive(&self, task: &Task) -> bool {
-        task.class == Class::Batch && self.constants.kernel == Kernel::V2_6_22
-    }
-
-    /// Adds `slept` ns to sleep_avg; tasks with a low sleep_avg get more (specs 2.4).
-    fn reward(&mut self, cx: &Context, task: TaskId, slept: u64) {
-        let it = &cx.tasks[task];
-        let c = &self.constants;
-        let mut slept = if self.never_interactive(it) { 0 } else { slept.min(c.most_sleep) };
-        let has_mm = it.address_space.is_some();
-        let entity = &mut self.queues.entities[task];
-        let limit = c.interactive_sleep(entity.static_prio);
-        let disk = entity.activated == Activated::AfterDisk;
-        let gain = i32::from(entity.credit <= CREDIT_LIMIT);
-        if slept > 0 && has_mm && !disk && slept > limit {
-            entity.sleep_avg = (c.max_sleep - c.average_slice) * c.tick;
-            entity.credit += gain;
-        } else if slept > 0 {
-            slept *= (MAX_BONUS - c.bonus(entity.sleep_avg)).max(1);
-            if entity.credit < -CREDIT_LIMIT {
-                slept = slept.min(u64::from(c.slice(entity.static_prio)) * c.tick);
-            }
-            if disk && gain > 0 && has_mm {
-                slept = slept.min(limit.saturating_sub(entity.sleep_avg));
-            }
-            entity.sleep_avg += slept;
-            if entity.sleep_avg > c.most_sleep {
-                entity.sleep_avg = c.most_sleep;
-                entity.credit += gain;
-            }
-        }
-        entity.prio = c.prio(it, entity.static_prio, entity.sleep_avg);
-    }
-
     /// A woken task joins the active array, at the priority its sleep earned.
+    #[inline(always)]
     fn activate(&mut self, cx: &Context, cpu: CpuId, task: TaskId, from: WakeSource) {
         let entity = &mut self.queues.entities[task];
         entity.activated = match from {
@@ -388,50 +349,13 @@ impl O1 {
             WakeSource::Task => Activated::ByTask,
         };
         let slept = cx.now.since(entity.stamp).0;
-        if cx.tasks[task].class.is_realtime() {
+        entity.stamp = cx.now;
+        if cx.tasks.class(task).is_realtime() {
             self.set_effective_prio(cx, task);
         } else {
-            self.reward(cx, task, slept);
+            entity.reward(&self.constants, cx, task, slept);
         }
-        self.queues.entities[task].stamp = cx.now;
         self.queues.push(cpu, task, false);
-    }
-
-    /// Counts waiting for the CPU as sleep at the first pick after a wake-up: fully after an interrupt, in part after a
-    /// wake-up by a task (specs 2.5).
-    fn reward_waiting(&mut self, cx: &Context, task: TaskId) {
-        let entity = &mut self.queues.entities[task];
-        let waited = cx.now.since(entity.stamp).0;
-        let counts = match entity.activated {
-            Activated::ByInterrupt => waited,
-            Activated::ByTask => waited * ON_RUNQUEUE_WEIGHT / 100,
-            Activated::No | Activated::AfterDisk => 0,
-        };
-        if counts > 0 && !cx.tasks[task].class.is_realtime() {
-            let (cpu, before) = (entity.cpu, entity.prio);
-            self.reward(cx, task, counts);
-            self.queues.reinsert(cpu, task, before);
-        }
-        self.queues.entities[task].activated = Activated::No;
-    }
-
-    /// Subtracts the task's run time from its sleep_avg (specs 2.5 "prev accounting").
-    fn account(&mut self, cx: &Context, task: TaskId) {
-        let c = &self.constants;
-        let entity = &mut self.queues.entities[task];
-        let mut ran = std::mem::take(&mut entity.ran).min(c.most_sleep);
-        if entity.credit > CREDIT_LIMIT {
-            ran /= c.bonus(entity.sleep_avg).max(1);
-        }
-        entity.stamp = cx.now;
-        if ran < entity.sleep_avg {
-            entity.sleep_avg -= ran;
-            return;
-        }
-        entity.sleep_avg = 0;
-        if entity.credit.abs() <= CREDIT_LIMIT {
-            entity.credit -= 1;
-        }
     }
 
     fn tick(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
@@ -474,7 +398,7 @@ impl O1 {
         self.set_effective_prio(cx, task);
         let entity = self.queues.entities[task];
         let runnable = u64::from(self.queues.runnable(cpu)) + 1;
-        let batch = self.never_interactive(&cx.tasks[task]);
+        let batch = self.constants.never_interactive(cx.tasks.class(task));
         let queue = &mut self.queues.cpus[cpu.index()];
         let since = *queue.expired_since.get_or_insert(cx.now);
         let limit = (self.constants.max_sleep * runnable + 1) * self.constants.tick;

@@ -35,7 +35,7 @@ pub type Rsdl = Rotation<Stairs>;
 impl Registered for Rsdl {
     const ABOUT: About = About {
         name: "rsdl",
-        summary: "Rotating staircase deadline: a quota at each level from one's nice down, then the next rotation.",
+        summary: "Rotating staircase deadline: quotas at each level from a task's nice down, then the next rotation.",
         source: "Con Kolivas, 4 March 2007; specs section 4",
         needs: Needs { tick: false, timer: false, balance: true, global_lock: false },
     };

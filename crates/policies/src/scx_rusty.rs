@@ -212,7 +212,7 @@ impl Scheduler for Rusty {
     fn runnable(&mut self, cx: &Context, kernel: &Kernel, task: TaskId, _: &Enqueue) {
         let now = cx.now.ns() / TUNE;
         if kernel.runnable() == 1 && now > self.period {
-            // The tuner rested while nobody was runnable; that time was idle.
+            // The tuner does not run while no task is runnable; that time was idle.
             let missed = (now - self.period).min(1000);
             self.period = now - missed;
             while self.period < now {

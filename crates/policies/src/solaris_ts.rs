@@ -157,7 +157,7 @@ pub struct SolarisTs {
 impl Registered for SolarisTs {
     const ABOUT: About = About {
         name: "solaris-ts",
-        summary: "Solaris time sharing: a table of 60 levels says where use, sleep and waiting lead.",
+        summary: "Solaris time sharing: a table sets a task's level after a used-up quantum, a sleep or a long wait.",
         source: "illumos ts_dptbl and ts.c; specs section 10",
         needs: Needs { tick: true, timer: true, balance: true, global_lock: false },
     };

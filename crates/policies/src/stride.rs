@@ -10,7 +10,7 @@
 //! Inferred: the timeslice of 10 ms; the global pass goes on while CPUs are busy, for each of them. Passes count in
 //! 2^−20 of the paper's unit so that short stretches on a CPU are not lost to rounding.
 //! Tickets: the task's, or 100 · 1.25^−nice; the classes are ignored, but SCHED_IDLE is worth one ticket.
-//! Weakness: nobody is preempted, so a woken task waits for the ends of timeslices; a task that yields at once has
+//! Weakness: no task is preempted, so a woken task waits for the ends of timeslices; a task that yields at once has
 //! hardly advanced and runs again.
 
 use crate::parts::idle_cpus::IdleCpus;

@@ -11,13 +11,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Drawn {
     steps: Vec<Step>,
     at: usize,
+    /// Every seventh step is preceded by a move to the next of so many groups.
+    groups: u32,
     asked: Arc<AtomicU64>,
 }
 
 impl Behaviour for Drawn {
     fn next(&mut self, _: &mut StepContext) -> Step {
-        let step = self.steps.get(self.at).cloned().unwrap_or(Step::Exit);
+        let at = self.at as u32;
         self.at += 1;
+        if self.groups > 1 && at % 7 == 3 {
+            return Step::SetGroup(GroupId(at / 7 % self.groups));
+        }
+        let moves = if self.groups > 1 { (at + 3) / 7 } else { 0 };
+        let step = self.steps.get((at - moves) as usize).cloned().unwrap_or(Step::Exit);
         if let Step::Compute(span) = step {
             self.asked.fetch_add(span.0, Ordering::Relaxed);
         }
@@ -92,8 +99,9 @@ fn draw_reservation(rng: &mut Rng) -> Task {
 }
 
 /// A random workload, and the counters of CPU time that its tasks request.
-fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
-    let mut work = Workload::default();
+fn draw_work(rng: &mut Rng, cpus: u32, groups: Groups) -> (Workload, Vec<Arc<AtomicU64>>) {
+    let count = groups.count() as u32;
+    let mut work = Workload { groups, ..Workload::default() };
     let mut asked = Vec::new();
     for _ in 0..rng.within(1, 12 + 2 * u64::from(cpus)) {
         let counter = Arc::new(AtomicU64::new(0));
@@ -107,6 +115,7 @@ fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
             ..draw_reservation(rng)
         };
         let task = Task {
+            group: GroupId(asked.len() as u32 % count),
             address_space: (rng.below(4) > 0).then(|| rng.below(5) as u32),
             first_cpu: CpuId(rng.below(u64::from(cpus)) as u32),
             ..task
@@ -115,7 +124,12 @@ fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
             name: String::new(),
             start: if rng.below(2) == 0 { Start::At(at) } else { Start::WokenAt(at) },
             task,
-            behaviour: Box::new(Drawn { steps: draw_steps(rng, u64::from(cpus)), at: 0, asked: counter }),
+            behaviour: Box::new(Drawn {
+                steps: draw_steps(rng, u64::from(cpus)),
+                at: 0,
+                groups: count,
+                asked: counter,
+            }),
             judged: true,
         });
     }
@@ -123,6 +137,20 @@ fn draw_work(rng: &mut Rng, cpus: u32) -> (Workload, Vec<Arc<AtomicU64>>) {
     work.channels = (0..CHANNELS).map(kind).collect();
     work.locks = LOCKS as u32;
     (work, asked)
+}
+
+/// Groups within groups, for every other work.
+fn draw_groups(seed: Seed, cpus: u32) -> Groups {
+    let (mut rng, mut groups) = (seed.stream("groups", cpus.into()).rng(), Groups::default());
+    for _ in 0..rng.below(2) * rng.within(1, 6) {
+        let parent = GroupId(rng.below(groups.count() as u64) as u32);
+        let mut group = Group { weight: rng.within(2, 20_000), ..Group::new("group", parent) };
+        group.set_idle(rng.below(5) == 0);
+        let quota = Quota::new(Span(rng.within(1_000_000, 9_000_000)), Span(rng.within(1_000_000, 50_000_000)));
+        group.quota = quota.ok().filter(|_| rng.below(3) == 0);
+        groups.add(group);
+    }
+    groups
 }
 
 type History = Vec<(Time, Event)>;
@@ -136,7 +164,7 @@ impl Contract {
     fn history(&self, policy: &PolicyEntry, place: &str) -> History {
         let mut rng = Seed(self.seed).stream("contract", u64::from(self.cpus)).rng();
         let machine = draw_machine(&mut rng, self.cpus);
-        let (work, asked) = draw_work(&mut rng, self.cpus);
+        let (work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
         let mut observer = (History::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
         let options = Options { seed: Seed(self.seed), event_limit: 3_000_000 };
         let made = (policy.make)(&machine, &[], options.seed).expect("the defaults are settings");

@@ -71,7 +71,7 @@ fn servers_that_overrun_harm_no_other() {
     for (task, (runtime, period)) in (3..).zip(kept) {
         assert_eq!(missed(&history, until, task, runtime, period), 0, "{runtime} of {period}");
     }
-    // Nobody gets more than was promised either.
+    // No task gets more than its reservation either.
     for (task, (runtime, period)) in (0..).zip([(10, 100), (20, 80), (3, 30)]) {
         let promised = until.0 / period * runtime;
         assert!(cpu_time(&history, until, task).0 <= promised + runtime * 1_000_000);

@@ -258,7 +258,7 @@ fn yielding_does_nothing_lets_the_better_run_or_expires_the_slice() {
     let yield_type = |kind: &str| schedule::<Muqss>(1000, &[("yield_type", kind)], tasks(), MS(5));
     assert_eq!(yield_type("0"), "a 0..4  b 4..5");
     assert_eq!(yield_type("2"), "a 0..1  b 1..5");
-    // Both deadlines are of time 0: who waited longer goes first among equals.
+    // Both deadlines are of time 0: among equals, the task that waited longer goes first.
     assert_eq!(yield_type("1"), "a 0..1  b 1..5");
     let later = vec![tasks().remove(0), nice(5, hog())];
     assert_eq!(schedule::<Muqss>(1000, &[], later, MS(5)), "a 0..4  b 4..5", "nobody better waits");
@@ -282,7 +282,7 @@ fn searched<P: Registered>(settings: &[(&str, &str)], cpus: u32, hogs: usize, ki
 /// specs/cpu-schedulers.md 6.1 and 6.2: a linear scan against an ordered insertion
 #[test]
 fn bfs_looks_at_everybody_and_muqss_at_a_tree() {
-    // With few enough tasks no deadline passes before its turn, so that the scan is complete.
+    // With so few tasks no deadline passes early, so the scan visits all of them.
     assert_eq!(searched::<Bfs>(&[], 1, 4, Overhead::Search), 4);
     assert_eq!(searched::<Muqss>(&[], 1, 200, Overhead::Search), 1);
     let levels = searched::<Muqss>(&[], 1, 200, Overhead::Insert);

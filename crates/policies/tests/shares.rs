@@ -124,7 +124,7 @@ fn a_stride_client_that_leaves_and_comes_back_neither_gains_nor_loses() {
     let until = Span::from_s(20);
     let sleeper = cycle(&[Step::Compute(MS(70)), Step::Sleep(MS(130))]);
     let history = run::<Stride>(&one_cpu(1000), &[], vec![hog(), hog(), sleeper], until);
-    // While it sleeps the others share; when it is back it catches nothing up: the hogs remain equal, and each of its
+    // While it sleeps, the others share. When it returns, it does not catch up: the hogs remain equal, and each of its
     // bursts of 70 ms takes about 210 ms.
     let (a, b, c) = (cpu_time(&history, until, 0), cpu_time(&history, until, 1), cpu_time(&history, until, 2));
     assert!(a.0.abs_diff(b.0) <= 10_000_000, "{a} {b}");

@@ -193,7 +193,7 @@ impl Sorted {
         if let Some(block) = self.tree.last_to(&blocks.nodes, key) {
             return block;
         }
-        // Nobody comes before the first block: it may as well begin with the smallest key there is.
+        // Nothing precedes the first block, so it may begin with the smallest possible key.
         let block = match self.tree.first() {
             Some(first) => {
                 self.tree.remove(&mut blocks.nodes, first);

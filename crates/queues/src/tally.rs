@@ -1,4 +1,4 @@
-//! How often each value occurs, in a sorted vector: for values of which few are distinct. Adding and removing take
+//! Counts of values in a sorted vector, for few distinct values. Adding and removing take
 //! O(1) while all are equal, and else time linear in the number of distinct ones.
 //!
 //! ```
@@ -16,11 +16,23 @@
 pub struct Tally(Vec<(u64, u32)>);
 
 impl Tally {
+    /// Makes room for this many distinct values.
+    pub fn reserve(&mut self, distinct: usize) {
+        self.0.reserve_exact(distinct.saturating_sub(self.0.len()));
+    }
+
     /// The smallest value; `None` when there is none.
     #[inline]
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         self.0.first().map(|entry| entry.0)
+    }
+
+    /// The largest value; `None` when there is none.
+    #[inline]
+    #[must_use]
+    pub fn greatest(&self) -> Option<u64> {
+        self.0.last().map(|entry| entry.0)
     }
 
     /// Counts one more `value`.
@@ -61,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_value_is_known_while_values_come_and_go() {
+    fn the_least_and_the_greatest_value_are_known_while_values_come_and_go() {
         let mut tally = Tally::default();
         assert_eq!(tally.least(), None);
         for value in [7, 3, 7, 9, 3] {
@@ -69,11 +81,12 @@ mod tests {
         }
         let mut seen = Vec::new();
         for value in [9, 3, 3, 7, 7] {
-            seen.push(tally.least());
+            seen.push((tally.least(), tally.greatest()));
             tally.remove(value);
         }
-        assert_eq!(seen, [Some(3), Some(3), Some(3), Some(7), Some(7)]);
-        assert_eq!(tally.least(), None);
+        let expected = [(3, 9), (3, 7), (3, 7), (7, 7), (7, 7)];
+        assert_eq!(seen, expected.map(|(least, greatest)| (Some(least), Some(greatest))));
+        assert_eq!((tally.least(), tally.greatest()), (None, None));
     }
 
     #[test]

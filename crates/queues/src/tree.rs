@@ -17,7 +17,8 @@
 //! assert_eq!(tree.first_where(&nodes, 0, |least| least < 6).0, Some(2));
 //! ```
 
-/// Index of the sentinel: height 0, minima above any value. Item `i` has index `i + 1`.
+/// Index of the sentinel: height 0, minima above any value. Its parent is written wherever a branch would have to find
+/// out whether there is a child, and never read. Item `i` has index `i + 1`.
 const NIL: u32 = 0;
 /// Sides of a node: the left subtree comes before it.
 const LEFT: usize = 0;
@@ -95,7 +96,7 @@ impl<const N: usize> Nodes<N> {
         let height = left.height.max(right.height) + 1;
         let least = lesser(node.own, lesser(left.least, right.least));
         let node = self.at_mut(place);
-        let changed = node.height != height || node.least != least;
+        let changed = (node.height != height) | (node.least != least);
         node.height = height;
         node.least = least;
         (lean, changed)
@@ -416,9 +417,7 @@ impl Tree {
             let side = if nodes.at(parent).child[LEFT] == old { LEFT } else { RIGHT };
             nodes.at_mut(parent).child[side] = new;
         }
-        if new != NIL {
-            nodes.at_mut(new).parent = parent;
-        }
+        nodes.at_mut(new).parent = parent;
     }
 
     /// Rebalances from `place` upwards after an insertion. The minima are up to date already.
@@ -475,7 +474,7 @@ impl Tree {
     }
 
     /// Rotates: the child of `top` on `SIDE` moves up and is returned, `top` moves below it.
-    #[inline]
+    #[inline(always)]
     fn rotate<const N: usize, const SIDE: usize>(&mut self, nodes: &mut Nodes<N>, top: u32) -> u32 {
         let Node { child, parent, least, .. } = *nodes.at(top);
         let rising = child[SIDE];
@@ -484,9 +483,7 @@ impl Tree {
         let node = nodes.at_mut(top);
         node.parent = rising;
         node.child[SIDE] = inner;
-        if inner != NIL {
-            nodes.at_mut(inner).parent = top;
-        }
+        nodes.at_mut(inner).parent = top;
         nodes.refresh(top);
         let height = nodes.at(top).height.max(nodes.at(outer).height) + 1;
         let node = nodes.at_mut(rising);

@@ -2,11 +2,14 @@
 //! Entries of equal time are ordered by class, then by insertion.
 //!
 //! A binary heap costs a cache miss per level. Here a push is a list insertion, and a pop finds the next slot by
-//! bitmap. Slots are singly linked in one arena, so nothing allocates once the arena is warm.
+//! bitmap. Fine slots are singly linked in one arena, coarse ones hold batches; nothing allocates once both are warm.
 //!
 //! The wheel turns only as far as requested ([`Wheel::peek_until`]): if peeking at a distant entry turned it, pushes
 //! before that entry would take the slow path.
 
+mod batches;
+
+use batches::Batches;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -54,6 +57,12 @@ struct Ring {
 impl Ring {
     fn new() -> Self {
         Ring { heads: Box::new([NONE; SLOTS]), words: [0; SLOTS / 64], summary: 0 }
+    }
+
+    /// Head of the slot's list.
+    #[inline(always)]
+    fn head(&self, slot: usize) -> u32 {
+        self.heads[slot % SLOTS]
     }
 
     /// Makes `node` the head of the slot's list. Returns the previous head.
@@ -107,6 +116,54 @@ impl<T> Ord for Due<T> {
     }
 }
 
+/// The fine slots of one coarse slot, with their entries.
+#[derive(Clone, Debug)]
+struct Fine<T> {
+    ring: Ring,
+    arena: Vec<Node<T>>,
+    free: u32,
+}
+
+impl<T: Copy> Fine<T> {
+    fn with_capacity(entries: usize) -> Fine<T> {
+        Fine { ring: Ring::new(), arena: Vec::with_capacity(entries), free: NONE }
+    }
+
+    #[inline(always)]
+    fn file(&mut self, Due { key, item }: Due<T>) {
+        if self.arena.get(self.free as usize).is_none() {
+            self.free = grow(&mut self.arena, key, item);
+        }
+        let at = self.free;
+        if let Some(node) = self.arena.get_mut(at as usize) {
+            self.free = node.next;
+            *node = Node { key, item, next: self.ring.put((key.time >> FINE_BITS) as usize % SLOTS, at) };
+        }
+    }
+
+    /// The first slot and its entry, if it has only one.
+    #[inline(always)]
+    fn single(&self) -> Option<(usize, u32)> {
+        let slot = self.ring.first()?;
+        let at = self.ring.head(slot);
+        self.arena.get(at as usize).filter(|node| node.next == NONE).map(|_| (slot, at))
+    }
+
+    /// The node may be used again.
+    #[inline(always)]
+    fn release(&mut self, at: u32) {
+        self.arena[at as usize].next = self.free;
+        self.free = at;
+    }
+}
+
+/// Appends a free node to the arena.
+#[cold]
+fn grow<T>(arena: &mut Vec<Node<T>>, key: Key, item: T) -> u32 {
+    arena.push(Node { key, item, next: NONE });
+    (arena.len() - 1) as u32
+}
+
 /// The queue. `T` is a small copyable item.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
@@ -118,16 +175,14 @@ pub struct Wheel<T> {
     late: BinaryHeap<Reverse<Due<T>>>,
     /// Entries with a time below this belong to `current` or `late`.
     current_end: u64,
-    /// Fine slots of the coarse slot being served.
-    fine: Ring,
+    fine: Fine<T>,
     /// The coarse slot being served: time >> COARSE_BITS.
     coarse_now: u64,
     /// The coarse slots of the era being served.
     coarse: Ring,
+    batches: Batches<T>,
     /// Entries of later eras.
     overflow: BinaryHeap<Reverse<Due<T>>>,
-    arena: Vec<Node<T>>,
-    free: u32,
     serial: u64,
 }
 
@@ -138,12 +193,11 @@ impl<T: Copy> Default for Wheel<T> {
             current: Vec::with_capacity(64),
             late: BinaryHeap::with_capacity(64),
             current_end: 0,
-            fine: Ring::new(),
+            fine: Fine::with_capacity(0),
             coarse_now: 0,
             coarse: Ring::new(),
+            batches: Batches::with_capacity(0),
             overflow: BinaryHeap::new(),
-            arena: Vec::new(),
-            free: NONE,
             serial: 0,
         }
     }
@@ -153,7 +207,8 @@ impl<T: Copy> Wheel<T> {
     /// A wheel with room for `entries` entries before it allocates.
     #[must_use]
     pub fn with_capacity(entries: usize) -> Self {
-        Wheel { arena: Vec::with_capacity(entries), ..Wheel::default() }
+        let (fine, batches) = (Fine::with_capacity(entries), Batches::with_capacity(entries));
+        Wheel { fine, batches, ..Wheel::default() }
     }
 
     /// Lower bound on the time of all entries; `u64::MAX` if it is known that there is none. Constant time.
@@ -187,20 +242,14 @@ impl<T: Copy> Wheel<T> {
     #[inline(always)]
     fn file(&mut self, key: Key, item: T) {
         let coarse = key.time >> COARSE_BITS;
-        let (ring, slot) = if coarse == self.coarse_now {
-            (&mut self.fine, key.time >> FINE_BITS)
+        if coarse == self.coarse_now {
+            self.fine.file(Due { key, item });
         } else if coarse >> SLOT_BITS == self.coarse_now >> SLOT_BITS {
-            (&mut self.coarse, coarse)
+            let slot = coarse as usize % SLOTS;
+            let list = self.batches.add(self.coarse.head(slot), Due { key, item });
+            self.coarse.put(slot, list);
         } else {
-            return self.file_far(key, item);
-        };
-        if self.arena.get(self.free as usize).is_none() {
-            self.free = grow(&mut self.arena, key, item);
-        }
-        let at = self.free;
-        if let Some(node) = self.arena.get_mut(at as usize) {
-            self.free = node.next;
-            *node = Node { key, item, next: ring.put(slot as usize % SLOTS, at) };
+            self.file_far(key, item);
         }
     }
 
@@ -242,10 +291,7 @@ impl<T: Copy> Wheel<T> {
     pub fn pop_until(&mut self, limit: u64) -> Option<(Key, T)> {
         if self.current.is_empty()
             && self.late.is_empty()
-            && let Some(slot) = self.fine.first()
-            && let at = self.fine.heads[slot]
-            && let Some(node) = self.arena.get(at as usize)
-            && node.next == NONE
+            && let Some((slot, at)) = self.fine.single()
         {
             return self.pop_single(slot, at, limit);
         }
@@ -269,14 +315,13 @@ impl<T: Copy> Wheel<T> {
     /// Removes the only entry of the first fine slot, which is the next of all, if its time is at most `limit`.
     #[inline(always)]
     fn pop_single(&mut self, slot: usize, at: u32, limit: u64) -> Option<(Key, T)> {
-        let Node { key, item, .. } = self.arena[at as usize];
+        let Node { key, item, .. } = self.fine.arena[at as usize];
         if key.time > limit {
             self.not_before = key.time;
             return None;
         }
-        self.fine.take(slot);
-        self.arena[at as usize].next = self.free;
-        self.free = at;
+        self.fine.ring.take(slot);
+        self.fine.release(at);
         self.current_end = (self.coarse_now << COARSE_BITS) + ((slot as u64 + 1) << FINE_BITS);
         self.not_before = self.current_end;
         Some((key, item))
@@ -285,7 +330,7 @@ impl<T: Copy> Wheel<T> {
     /// Start of the entries after the current slot: a lower bound on their time, and their location.
     #[inline]
     fn next_slot(&self) -> (u64, Next) {
-        if let Some(slot) = self.fine.first() {
+        if let Some(slot) = self.fine.ring.first() {
             return ((self.coarse_now << COARSE_BITS) + ((slot as u64) << FINE_BITS), Next::Fine(slot));
         }
         if let Some(slot) = self.coarse.first() {
@@ -318,11 +363,10 @@ impl<T: Copy> Wheel<T> {
     }
 
     fn serve_fine(&mut self, slot: usize) {
-        let mut at = self.fine.take(slot);
-        while let Some(node) = self.arena.get_mut(at as usize) {
-            self.current.push(Due { key: node.key, item: node.item });
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = at;
+        let mut at = self.fine.ring.take(slot);
+        while let Some(&Node { key, item, next }) = self.fine.arena.get(at as usize) {
+            self.current.push(Due { key, item });
+            self.fine.release(at);
             at = next;
         }
         if self.current.len() > 1 {
@@ -335,13 +379,8 @@ impl<T: Copy> Wheel<T> {
     fn turn_coarse(&mut self, slot: usize) {
         self.coarse_now = (self.coarse_now >> SLOT_BITS << SLOT_BITS) + slot as u64;
         self.current_end = self.coarse_now << COARSE_BITS;
-        let mut at = self.coarse.take(slot);
-        while let Some(node) = self.arena.get_mut(at as usize) {
-            let fine = (node.key.time >> FINE_BITS) as usize % SLOTS;
-            let next = node.next;
-            node.next = self.fine.put(fine, at);
-            at = next;
-        }
+        let list = self.coarse.take(slot);
+        self.batches.drain(list, |due| self.fine.file(due));
     }
 
     /// Advances to the era of `first`, the next entry of all.
@@ -356,13 +395,6 @@ impl<T: Copy> Wheel<T> {
             self.file(due.key, due.item);
         }
     }
-}
-
-/// Appends a free node to the arena.
-#[cold]
-fn grow<T>(arena: &mut Vec<Node<T>>, key: Key, item: T) -> u32 {
-    arena.push(Node { key, item, next: NONE });
-    (arena.len() - 1) as u32
 }
 
 /// Location of the next entries.
@@ -396,7 +428,7 @@ mod tests {
             plain.push((time, class, serial));
             let reach = draw(4_000);
             if wheel.not_before() <= now + reach {
-                // A look ahead shows what is there and nothing that is not, and disturbs nothing.
+                // Looking ahead shows exactly the present entries and changes none.
                 let least = plain.iter().map(|e| e.0).min().filter(|t| *t <= now + reach);
                 assert_eq!(wheel.peek_until(now + reach).map(|k| k.time), least);
             } else {

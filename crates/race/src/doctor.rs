@@ -1,7 +1,7 @@
 //! Checks what works on this machine: one finding, with a remedy if necessary, for each requirement of a command.
 
-use crate::cgroup::Hierarchies;
 use crate::load;
+use goodness_sys::cgroup::Hierarchies;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub struct Finding {
     pub name: String,
     /// Commands that need it.
     pub needed_for: &'static str,
-    /// What was found, or `Err` with the remedy.
+    /// The finding, or `Err` with the remedy.
     pub found: Result<String, String>,
 }
 

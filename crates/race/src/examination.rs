@@ -8,13 +8,13 @@ use goodness_restore::Owner;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What was found, and undone if asked for.
+/// Findings, and leftovers that were undone if asked for.
 pub struct Examination {
     findings: Vec<Finding>,
     owners: Vec<Owner>,
     /// Stale journals, and what each says is to undo.
     stale: Vec<(String, Vec<String>)>,
-    /// What could not be undone, if it was tried.
+    /// Leftovers that could not be undone, if undoing was tried.
     stuck: Option<Vec<String>>,
 }
 

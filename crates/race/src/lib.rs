@@ -20,7 +20,7 @@
 
 pub mod arm;
 pub mod benchmarks;
-pub mod cgroup;
+mod cgroup;
 pub mod config;
 pub mod doctor;
 pub mod engine;

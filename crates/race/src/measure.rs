@@ -1,6 +1,6 @@
 //! Measures: the figures of one run.
 
-/// Whether more or less of a measure is better.
+/// The better direction of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Throughput, shares.

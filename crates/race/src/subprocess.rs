@@ -9,7 +9,7 @@ use goodness_core::{TunableError, Tunables};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// How to start subprocesses: a program, and the words before the subprocess's name.
+/// The command that starts subprocesses: a program, and the words before the subprocess's name.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,

@@ -1,6 +1,5 @@
 //! The results of a race, and what it would do, as text for a terminal.
 
-use crate::cgroup::Hierarchies;
 use crate::config::{self, RaceFile};
 use crate::engine::{self, Outcome, Stopped};
 use crate::prediction::{POLICY, PredictedMeasure};
@@ -9,6 +8,7 @@ use crate::{arm, load, shipped};
 use comfy_table::{ColumnConstraint, Table};
 use goodness_report::model::Verdict;
 use goodness_report::{figure, table};
+use goodness_sys::cgroup::Hierarchies;
 use std::fmt::Write;
 
 /// Blocks whose order a dry run shows.
@@ -185,7 +185,7 @@ fn conclude(found: &Outcome, out: &mut String) {
         let _ = writeln!(out, "{} of those that count had that outside load all the same.", found.disturbed);
     }
     if found.runs.iter().any(|run| run.others.is_none()) {
-        let _ = writeln!(out, "What others used could not be told: it needs cgroup version 2.");
+        let _ = writeln!(out, "Outside load was not measured: it needs cgroup version 2.");
     }
 }
 

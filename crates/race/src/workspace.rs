@@ -85,7 +85,7 @@ impl Workspace {
             match restore.before(&Action::Group { leader: child.id(), started }) {
                 Ok(undo) => self.started.borrow_mut().push(undo),
                 Err(why) => {
-                    // What nobody would stop must not run.
+                    // A process that cannot be journalled must not run: nothing would stop it.
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(why);

@@ -1,13 +1,13 @@
 //! Races on this machine with the load that needs no installation: equal arms are found equal, a planted difference is
 //! found, and a race killed at any point leaves the machine as it was.
 
-use goodness_race::cgroup::Hierarchies;
 use goodness_race::config;
 use goodness_race::engine::{Outcome, RaceError, race};
 use goodness_race::load;
 use goodness_race::subprocess::Launcher;
 use goodness_restore::Restore;
 use goodness_stats::compare::Verdict;
+use goodness_sys::cgroup::Hierarchies;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -62,8 +62,8 @@ fn forty_races_of_an_arm_against_itself_call_hardly_any_difference() {
     };
     let wrong = (0..40).filter(called).count();
     println!("{wrong} of 40 races between equals called a difference (at most 2 are expected)");
-    // The rule itself is held to 5 % on drawn numbers; here a noisy machine may add a race or two.
-    assert!(wrong <= 4, "{wrong} of 40");
+    // The rule itself is held to 5 % on drawn numbers. At that rate more than 8 of 40 come once in 4 000 runs.
+    assert!(wrong <= 8, "{wrong} of 40");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn be_a_victim_when_told_to() {
     let autogroup = fs::read_to_string(AUTOGROUP).unwrap_or_default();
     let turned = if autogroup.trim() == "1" { "autogroup = false" } else { "autogroup = true" };
     let arms = if is_root() && Path::new(AUTOGROUP).exists() { turned } else { "nice = 3" };
-    // Nobody notes a change number 0: that race lasts until it is interrupted.
+    // No change has number 0, so that race lasts until it is interrupted.
     let blocks = if fatal == 0 { 1000 } else { 2 };
     let text = two_arms(1, blocks, WORK, arms)
         .replace("[load]", "name = \"killed\"\n[load]")

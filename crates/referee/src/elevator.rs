@@ -276,7 +276,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     /// Completes `request` in the device and returns it; its slot is free afterwards.
     ///
     /// # Panics
-    /// When the device does not have it.
+    /// The device does not have it.
     #[inline]
     pub fn complete(&mut self, request: RequestId) -> Request {
         let is_direct = self.place(request) == Place::Direct;

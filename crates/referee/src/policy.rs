@@ -1,8 +1,8 @@
 //! The referee of a CPU policy.
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Pull, Rejected, Resched, Span,
-    State, Stop, Task, TaskId, TaskTable, Time,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Groups, Idle, Level, Machine, MadePolicy, Pick, Pull, Rejected,
+    Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
 
@@ -85,6 +85,12 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     about: &'static About,
     cx: Context,
     cpus: Box<[CpuState]>,
+    /// Tasks that are or were real-time tasks.
+    realtime: Vec<TaskId>,
+    /// True if a group has a limit on its CPU time.
+    has_limits: bool,
+    /// Time, CPU and number of the moves that one balancing made so far.
+    moves: (Time, CpuId, usize),
     decisions: u64,
     refusal: Option<Box<Refusal>>,
 }
@@ -107,9 +113,25 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             about,
             cpus: vec![CpuState { running: NOBODY, is_asked: false }; machine.cpu_count()].into(),
             cx: Context::new(machine, TaskTable::with_capacity(tasks)),
+            realtime: Vec::new(),
+            has_limits: false,
+            moves: (Time::ZERO, CpuId(0), 0),
             decisions: 0,
             refusal: None,
         }
+    }
+
+    /// Sets the task groups, before the first task is admitted.
+    pub fn set_groups(&mut self, groups: Groups) {
+        debug_assert!(self.cx.tasks.is_empty(), "groups come before tasks");
+        self.has_limits = groups.iter().any(|(_, group)| group.quota.is_some());
+        self.cx.groups = groups;
+    }
+
+    /// The task groups.
+    #[must_use]
+    pub fn groups(&self) -> &Groups {
+        &self.cx.groups
     }
 
     /// The policy's own description.
@@ -205,7 +227,12 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Adds a task to the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
-        self.cx.tasks.push(task)
+        let is_realtime = task.class.is_realtime();
+        let id = self.cx.tasks.push(task);
+        if is_realtime {
+            self.realtime.push(id);
+        }
+        id
     }
 
     /// Admits the task to the policy.
@@ -226,6 +253,9 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline]
     pub fn edit(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
         self.cx.tasks.edit(task, edit);
+        if self.cx.tasks.class(task).is_realtime() && !self.realtime.contains(&task) {
+            self.realtime.push(task);
+        }
     }
 
     /// Sets the CPU on which a task that never ran is at home.
@@ -340,7 +370,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[inline(always)]
     pub fn choose_again(&mut self, cpu: CpuId) -> Choice {
         match self.policy.pick_next(&self.cx, cpu) {
-            // Field by field: copied as a whole, it would wait for its parts to be written.
+            // Passed field by field: copying the whole value just written would stall the CPU.
             Some(Pick { task, timeslice }) => self.run(cpu, task, timeslice),
             None => self.balance(cpu, Idle::Newly).map_or(self.no_move(), Choice::Move),
         }
@@ -390,7 +420,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             return None;
         }
         let pull = self.policy.balance(&self.cx, cpu, idle)?;
-        if let Err(what) = self.may_move(pull) {
+        if let Err(what) = self.may_move(pull).and_then(|()| self.count_move(cpu)) {
             self.refuse(&what);
             return None;
         }
@@ -400,6 +430,18 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         }
         self.policy.dequeue(&self.cx, from, task, Dequeue::Migrate);
         Some(Move::Queued(pull, self.enqueue(task, to, Enqueue::Migrated)))
+    }
+
+    /// Counts a move proposed by the balancing of `cpu`. A task may move several times at one instant, for several CPUs
+    /// at several levels, but not without end.
+    fn count_move(&mut self, cpu: CpuId) -> Result<(), String> {
+        let (at, by, count) = &mut self.moves;
+        if (*at, *by) != (self.cx.now, cpu) {
+            (*at, *by, *count) = (self.cx.now, cpu, 0);
+        }
+        *count += 1;
+        let most = Level::ALL.len() * self.cpus.len() * self.cx.tasks.len();
+        if *count > most { Err(format!("moved tasks without end while it balanced {cpu}")) } else { Ok(()) }
     }
 
     /// Verifies a proposed move.
@@ -415,6 +457,78 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             return Err(format!("proposed to move {task}, which is neither queued nor running on {from}"));
         }
         Ok(())
+    }
+}
+
+/// The promise about real-time tasks.
+impl<P: CpuPolicy + ?Sized> Referee<P> {
+    /// Checks, before time passes, that no real-time task waits while a CPU that it may use runs something less urgent,
+    /// if the policy promises that. Tasks that may use a CPU that was asked to reschedule are exempt: the interrupt is
+    /// on its way.
+    #[inline]
+    pub fn check_realtime(&mut self) {
+        if !self.realtime.is_empty() && self.policy.waiting_realtime().is_some_and(|waiting| waiting > 0) {
+            self.look_for_inversion();
+        }
+    }
+
+    #[cold]
+    fn look_for_inversion(&mut self) {
+        let tasks = &self.cx.tasks;
+        let waits = |task: &TaskId| {
+            let is_realtime = tasks.class(*task).is_realtime();
+            is_realtime && tasks.state(*task) == State::Queued && !self.policy.is_closed_to_realtime(tasks.cpu(*task))
+        };
+        let found = self.realtime.iter().copied().filter(waits).find_map(|task| {
+            let allowed = || self.cx.machine.cpu_ids().filter(|cpu| tasks.may_run(task, *cpu));
+            let is_less_urgent = |cpu: &CpuId| {
+                let other = self.current(*cpu).map_or(0, |other| self.urgency(other));
+                other < self.urgency(task) && !self.policy.is_closed_to_realtime(*cpu)
+            };
+            let cpu = allowed().find(is_less_urgent)?;
+            (!allowed().any(|cpu| self.is_asked(cpu))).then_some((task, cpu))
+        });
+        if let Some((task, cpu)) = found {
+            let other = self.current(cpu).map_or("idles".into(), |other| format!("runs {other}, which is less urgent"));
+            self.refuse(&format!("left real-time {task} waiting on {}, while {cpu} {other}", tasks.cpu(task)));
+        }
+    }
+
+    fn urgency(&self, task: TaskId) -> u8 {
+        if self.cx.tasks.class(task).is_realtime() { self.cx.tasks[task].rt_priority } else { 0 }
+    }
+}
+
+/// The promise about limits of groups.
+impl<P: CpuPolicy + ?Sized> Referee<P> {
+    /// Checks, before time passes, that no task runs whose group is throttled, and that no CPU idles while a task is
+    /// queued there whose group is not, if the policy has limits. CPUs that were asked to reschedule are exempt: the
+    /// interrupt is on its way.
+    #[inline]
+    pub fn check_limits(&mut self) {
+        if self.has_limits {
+            self.look_for_wrong_limits();
+        }
+    }
+
+    #[cold]
+    fn look_for_wrong_limits(&mut self) {
+        let tasks = &self.cx.tasks;
+        let found = self.cx.machine.cpu_ids().filter(|cpu| !self.is_asked(*cpu)).find_map(|cpu| {
+            if let Some(task) = self.current(cpu) {
+                let is_wrong = !tasks.class(task).is_realtime() && self.policy.is_throttled(task) == Some(true);
+                return is_wrong.then(|| format!("runs {task} on {cpu}, whose group is throttled there"));
+            }
+            let waits = |task: &TaskId| {
+                let is_here = tasks.state(*task) == State::Queued && tasks.cpu(*task) == cpu;
+                is_here && !tasks.class(*task).is_realtime() && self.policy.is_throttled(*task) == Some(false)
+            };
+            let task = (0..tasks.len() as u32).map(TaskId).find(waits)?;
+            Some(format!("left {cpu} idle, where {task} is queued and not throttled"))
+        });
+        if let Some(what) = found {
+            self.refuse(&what);
+        }
     }
 }
 

@@ -209,6 +209,18 @@ fn a_move_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn balancing_without_end_is_refused() {
+    let (mut referee, script) = game();
+    let most = 4 * 2 * referee.tasks().len();
+    for count in 1..=most + 1 {
+        let (from, to) = if count % 2 == 1 { (HERE, THERE) } else { (THERE, HERE) };
+        script.borrow_mut().pull = Some(Pull { task: A, from, to });
+        assert_eq!(referee.balance(HERE, Idle::Busy).is_some(), count <= most, "{count}");
+    }
+    assert_eq!(refusal(&referee), "moved tasks without end while it balanced cpu 0");
+}
+
+#[test]
 fn the_first_refusal_is_kept() {
     let (mut referee, script) = game();
     referee.set_now(Time(5));

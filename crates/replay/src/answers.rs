@@ -1,9 +1,9 @@
 //! Replies that leave no trace in a recording.
 //!
-//! A task that is never idle does not sleep until its replies arrive; they are there when it looks. No waking shows
-//! that it continued because of them. So a replay in which it runs first would let it send everything before any reply.
-//! But a recording shows the largest number of its messages in flight: its window. A replay limits the sender to that
-//! window. Beyond it, the sender waits until one of the tasks it woke is done, that is, waits again or ends.
+//! A task that is never idle does not sleep until its replies arrive, so no waking shows that it continued because of
+//! them. A replay that runs it first would let it send everything before any reply. The recording shows the largest
+//! number of its messages in flight: its window. A replay limits the sender to that window: beyond it, the sender waits
+//! until one of the tasks it woke is done, that is, waits again or ends.
 //!
 //! A sender with several receivers is an event loop: it waits for any of them. It may not address a receiver again
 //! before that one has replied, but continues with whichever replies first ([`super::conversations`]).
@@ -79,6 +79,17 @@ impl Windows {
     #[must_use]
     pub fn of(&self, sender: TaskId, program: u32) -> Option<Held> {
         self.0.get(&(sender, program)).copied()
+    }
+
+    /// True if `sender` has a limit towards any program.
+    #[must_use]
+    pub fn has_sender(&self, sender: TaskId) -> bool {
+        self.0.range((sender, 0)..=(sender, u32::MAX)).next().is_some()
+    }
+
+    /// The event loops, with the program that each sends to.
+    pub fn loops(&self) -> impl Iterator<Item = (TaskId, u32)> + '_ {
+        self.0.iter().filter(|(_, held)| **held == Held::ToAnswers).map(|((sender, program), _)| (*sender, *program))
     }
 
     /// Number of limits.

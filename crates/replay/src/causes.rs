@@ -6,8 +6,8 @@
 //!
 //! 1. The running and the woken task are different user tasks.
 //! 2. The pair of their programs recurs: at least [`RECURRING`] soft-interrupt wakings from the one to the other.
-//! 3. The woken program waits for little else: the waker's program is running in at least half of its soft-interrupt
-//!    wakings that find a task running.
+//! 3. The waker's program is the usual one: it runs in at least half of the woken program's soft-interrupt wakings that
+//!    find a task running.
 //! 4. The wakings do not coincide with the tick, where timer wheels expire: fewer than half of the pair's come within
 //!    [`AFTER_TICK`] of one. (Skipped if the tick is unknown.)
 //!
@@ -19,7 +19,7 @@ use goodness_core::{Span, TaskId, Time};
 use goodness_trace::{Context, Wake};
 use std::collections::BTreeMap;
 
-/// Fewer soft-interrupt wakings between two programs than this may be coincidence. A choice.
+/// Fewest soft-interrupt wakings between two programs for a pattern; fewer may be coincidence. A choice.
 pub const RECURRING: u32 = 3;
 /// Time after a tick within which timers of the tick wake their tasks. A choice; the longest seen on idle CPUs of the
 /// shipped recordings is below 100 µs.
@@ -110,13 +110,13 @@ impl<'a> Rule<'a> {
         cause
     }
 
-    /// Whether a soft interrupt from outside woke a task that slept: a packet from elsewhere, or a timer.
+    /// True if a soft interrupt from outside woke a sleeping task: a packet from another machine, or a timer.
     #[must_use]
     pub fn is_arrival(&self, wake: &Wake) -> bool {
         wake.context == Context::SoftIrq && self.judge(wake, &mut Kinds::default()) == Cause::External
     }
 
-    /// Whether `at` is shortly after a tick, where timers expire.
+    /// True if `at` is shortly after a tick, when timers expire.
     #[must_use]
     pub fn is_on_tick(&self, at: Time) -> bool {
         self.grid.is_some_and(|grid| grid.since_tick(at) < AFTER_TICK)

@@ -1,7 +1,7 @@
 //! Finds the recorded machine's tick from the times of its effects.
 
 use super::history::History;
-use goodness_core::{Span, Time};
+use goodness_core::{CpuId, Span, Time};
 use goodness_trace::SchedEvent;
 
 /// A periodic tick.
@@ -20,7 +20,7 @@ pub struct TickGrid {
 const UNPROVOKED: Span = Span::from_us(200);
 /// Fewest preemptions for an inference.
 const SAMPLES_MIN: usize = 8;
-/// The phase is sought in this many parts of a period.
+/// Resolution of the phase: parts of a period.
 const BINS: u64 = 80;
 /// Tick rates that Linux can be built with on common architectures.
 const RATES: [u32; 5] = [100, 250, 300, 1000, 1024];
@@ -39,14 +39,36 @@ impl TickGrid {
             RATES.into_iter().find(|hz| fit(*hz).1 * 5 >= best * 4)
         })?;
         let (phase, inside) = fit(hz);
-        // A phase that less than half of them share is no grid.
-        let first = phase + period(hz) - history.begin().0 % period(hz);
-        (inside * 2 >= times.len()).then_some(TickGrid {
-            hz,
-            first: Span(first % period(hz)),
-            samples: times.len(),
-            origin: history.begin(),
-        })
+        // A phase shared by less than half of them is no grid.
+        (inside * 2 >= times.len()).then(|| TickGrid::at(history, hz, phase, times.len()))
+    }
+
+    /// The phase that stands out among `times`: its window holds more than a tenth of them beyond an even distribution.
+    /// `None` if no phase does. Of several times on a CPU in a sixteenth of a period, one counts: a burst is no tick.
+    #[must_use]
+    pub fn outstanding(history: &History, times: &[(CpuId, Time)]) -> Option<TickGrid> {
+        let rates = history.hz.map_or(RATES.to_vec(), |hz| vec![hz]);
+        let fits = rates.into_iter().map(|hz| {
+            let mut times = times.to_vec();
+            times.sort_unstable_by_key(|(cpu, at)| (cpu.0, *at));
+            times.dedup_by_key(|(cpu, at)| (cpu.0, at.0 * 16 / period(hz)));
+            let times: Vec<u64> = times.iter().map(|(_, at)| at.0).collect();
+            let (phase, inside) = peak(&times, period(hz));
+            (hz, phase, inside, times.len())
+        });
+        let (hz, phase, inside, all) = fits.max_by_key(|(.., inside, _)| *inside)?;
+        (inside * 16 > all + all * 16 / 10).then(|| TickGrid::at(history, hz, phase, inside))
+    }
+
+    fn at(history: &History, hz: u32, phase: u64, samples: usize) -> TickGrid {
+        let first = (phase + period(hz) - history.begin().0 % period(hz)) % period(hz);
+        TickGrid { hz, first: Span(first), samples, origin: history.begin() }
+    }
+
+    /// True if `at` is in the first sixteenth of a period, which contains the effects of a tick.
+    #[must_use]
+    pub fn is_first_part(&self, at: Time) -> bool {
+        self.since_tick(at).0 < period(self.hz) / 16
     }
 
     /// Time since the last tick.

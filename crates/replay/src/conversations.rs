@@ -2,14 +2,14 @@
 //!
 //! The programme of an event loop is split into *turns*. Each turn starts with a reply and contains the loop's reaction
 //! to it. In a replay the loop continues with any turn whose reply has arrived ([`super::loop_rounds`]). A peer replies
-//! by waiting again after the loop has addressed it. Three rules assign work to replies, assuming a loop that serves
-//! peers in the order in which they become ready, as with `epoll`:
+//! by waiting again after the loop has addressed it. Three rules assign work to replies. They assume that the loop
+//! serves peers in the order in which they become ready, as with `epoll`:
 //!
-//! 1. The loop addresses a peer again that has replied: a new turn, because of that reply; unless
-//! 2. the loop slept while that reply was there, or served a later reply before it. Then it was not waiting for it: it
-//!    acts on its own initiative (for example a new request to an idle worker), and its current turn continues.
-//! 3. The loop slept, and a peer woke it: a new turn because of that message, unless rule 1 names another reply for
-//!    what the loop does next.
+//! 1. If the loop addresses a peer that has replied, that reply starts a new turn.
+//! 2. Exception: the loop slept while that reply was there, or served a later reply before it. Then it was not waiting
+//!    for that reply: it acts by itself (for example a new request to an idle worker), and its current turn continues.
+//! 3. If the loop slept and a peer woke it, that message starts a new turn, unless rule 1 names another reply for the
+//!    loop's next action.
 //!
 //! Turns of one peer stay in order, because each has its own reply. [`super::answers`] decides which tasks are event
 //! loops.

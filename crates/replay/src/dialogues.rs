@@ -1,14 +1,14 @@
 //! Replies in a dialogue that leave no trace in a recording.
 //!
-//! Two tasks that take turns wake each other: a client asks and sleeps until the server has answered. Where the server
-//! preempts the client at once, the answer is there before the client looks. It does not sleep, and no waking shows
-//! that it depended on the server. A replay without that dependence lets the client run ahead.
+//! In a dialogue two tasks wake each other in turn: a client sends a request and sleeps until the server has answered.
+//! If the server preempts the client at once, the answer is there before the client would sleep. Then no waking shows
+//! that the client depended on the server, and a replay without that dependence lets the client run ahead.
 //!
-//! A pair is in dialogue if it is so wherever the recording shows it: the receiver wakes the sender before it waits
-//! again itself, and until then the sender wakes nobody else. Fewer than a tenth of its messages may be otherwise, and
-//! at least [`RECURRING`] must be answered so. Then a message that the receiver is done with, without a waking of the
-//! sender, who did not sleep meanwhile, was answered as well: the sender does not go on from there before the
-//! receiver is done. In the recording the receiver was done then, so no wait precedes its signal.
+//! A pair is in dialogue if nearly every message shows it: the receiver wakes the sender before it waits again itself,
+//! and until then the sender wakes no other task. At least [`RECURRING`] messages must be like this, and fewer than one
+//! in ten otherwise. In such a pair, a message is taken as answered even if the receiver waits again without having
+//! woken the sender, provided the sender did not sleep meanwhile: the sender continues only when the receiver is done.
+//! In the recording the receiver was done by then, so no wait precedes its signal.
 
 use super::causes::{Cause, Kinds, RECURRING, Rule};
 use super::history::History;
@@ -16,28 +16,28 @@ use goodness_core::TaskId;
 use goodness_trace::SchedEvent;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of the messages from one task to another.
+/// Number of messages from one task to another, by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Messages {
     /// The receiver woke the sender before it waited again.
     answered: u32,
-    /// The receiver waited again while the sender slept, or the sender woke somebody else meanwhile.
+    /// The receiver waited again while the sender slept, or the sender woke another task meanwhile.
     otherwise: u32,
 }
 
-/// The pairs in dialogue, and who is being answered.
+/// The pairs in dialogue, and their open messages.
 pub struct Dialogues {
     /// Sender and receiver.
     pairs: BTreeSet<(TaskId, TaskId)>,
     open: Open,
 }
 
-/// For each task, the sender of the message that it is busy with.
+/// For each task, the sender of the message that it works on.
 #[derive(Clone, Debug)]
 struct Open(Vec<Option<TaskId>>);
 
 impl Open {
-    /// `by` wakes `task`: whose message `by` answers by that, if it does.
+    /// `by` wakes `task`. Returns true if this answers a message of `task`.
     fn woken(&mut self, task: TaskId, by: TaskId) -> bool {
         let answers = self.0[by.index()] == Some(task);
         if answers {
@@ -50,7 +50,7 @@ impl Open {
         self.0[task.index()] = Some(by);
     }
 
-    /// `task` waits again: the sender of the message that it was busy with.
+    /// `task` waits again. Returns the sender of the message that it worked on.
     fn rests(&mut self, task: TaskId) -> Option<TaskId> {
         self.0[task.index()].take()
     }
@@ -100,7 +100,7 @@ impl Dialogues {
         }
     }
 
-    /// `task` waits again. The sender of a message that it has not answered visibly.
+    /// `task` waits again. Returns the sender of a message without a visible answer.
     pub fn rests(&mut self, task: TaskId) -> Option<TaskId> {
         self.open.rests(task)
     }

@@ -6,12 +6,12 @@ use goodness_core::{CpuId, Start, TaskId};
 /// A programme as far as it was recovered.
 #[derive(Debug)]
 pub struct Draft {
-    /// Whose: the number in the recording.
+    /// The task's number in the recording.
     pub recorded: TaskId,
-    /// How the task begins.
+    /// Start of the task.
     pub start: Start,
     /// Its CPU at the beginning.
     pub cpu: CpuId,
-    /// The programme; forks name tasks of the recording, turns and answers what they begin with.
+    /// The programme. Forks name tasks of the recording, turns and answers name messages.
     pub ops: Vec<Op>,
 }

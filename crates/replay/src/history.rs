@@ -1,9 +1,11 @@
 //! A recording as recovery reads it: events and participants.
 
 use crate::participants::{Participant, participants};
+use crate::pinned::affinities;
 use crate::priority::initial;
 use goodness_core::{Span, TaskId, Time};
 use goodness_trace::{Record, Recording, SchedEvent, Wake};
+use std::collections::BTreeMap;
 
 /// A recording, as recovery reads it. Tasks go by their numbers in the recording.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct History<'a> {
     pub cpus: usize,
     /// End of the recording; at least the time of the last event.
     pub end: Time,
+    /// TCP connections by program, if the recording counts them.
+    pub connections: BTreeMap<u32, u32>,
     /// Tick rate, if known.
     pub hz: Option<u32>,
     has_wakings: bool,
@@ -29,6 +33,13 @@ impl<'a> History<'a> {
         let mut history = History::new(&recording.records, participants(recording, &first));
         history.cpus = history.cpus.max(recording.metadata.cpus as usize);
         history.hz = recording.metadata.hz();
+        history.connections = connections(recording, &history.participants);
+        if recording.metadata.attributes.is_empty() {
+            let shown = affinities(&recording.records, history.participants.len(), history.cpus);
+            for (participant, affinity) in history.participants.iter_mut().zip(shown) {
+                participant.task.affinity = affinity;
+            }
+        }
         history
     }
 
@@ -40,6 +51,7 @@ impl<'a> History<'a> {
             participants,
             cpus: records.iter().map(|r| r.cpu.index() + 1).max().unwrap_or(1),
             end: records.last().map_or(Time::ZERO, |r| r.at),
+            connections: BTreeMap::new(),
             hz: None,
             has_wakings: records.iter().any(|r| matches!(r.event, SchedEvent::Waking(_))),
         }
@@ -73,4 +85,16 @@ impl<'a> History<'a> {
             _ => None,
         }
     }
+}
+
+/// TCP connections of each program.
+fn connections(recording: &Recording, participants: &[Participant]) -> BTreeMap<u32, u32> {
+    let mut by_program = BTreeMap::new();
+    for of in recording.metadata.recording.iter().flat_map(|header| &header.connections) {
+        if let Some(task) = recording.tasks.owner(of.pid) {
+            let all: &mut u32 = by_program.entry(participants[task.index()].program).or_default();
+            *all = all.saturating_add(of.established);
+        }
+    }
+    by_program
 }

@@ -13,26 +13,34 @@
 //! A machine for replay must not charge it again; [`machine::machine_of`] makes such a machine.
 
 pub mod answers;
+pub mod attributes;
 pub mod block;
 pub mod causes;
 pub mod clock;
+pub mod conduits;
 pub mod conversations;
 pub mod dialogues;
 mod draft;
-pub mod history;
+pub mod groups;
+mod history;
 pub mod loop_rounds;
 pub mod machine;
 mod marks;
+pub mod messages;
 pub mod open_end;
 pub mod participants;
+pub mod pinned;
 pub mod player;
+pub mod pools;
 mod priority;
 pub mod program;
 pub mod recover;
 pub mod recovered;
 pub mod requests;
+pub mod services;
 mod task_recovery;
 pub mod unknowns;
+pub mod yields;
 
 pub use history::History;
 pub use machine::{Delays, Figure, RecordedMachine, machine_of};
@@ -42,14 +50,16 @@ pub use recovered::{Recovered, RecoveredTask};
 pub use requests::Requests;
 pub use unknowns::Unknowns;
 
-use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
+use conduits::Conduits;
+use goodness_core::{Channel, ChannelKind, Membership, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
+use goodness_trace::Recording;
 use loop_rounds::RoundState;
-use player::{Cast, Player};
+use player::{Player, Shared};
 use program::permuted;
+use services::{Queue, QueueState};
 use std::sync::Arc;
 
-/// A replay of work that was over in the recording, and is not done after this many times its length and ten seconds,
-/// ends there.
+/// Limit of a replay of work that was complete in the recording: this many times its length, plus ten seconds.
 const LENGTHS_MAX: u64 = 20;
 
 /// A recovered recording as a workload.
@@ -57,13 +67,21 @@ const LENGTHS_MAX: u64 = 20;
 pub struct Replay {
     name: String,
     recovered: Recovered,
+    membership: Option<Membership>,
 }
 
 impl Replay {
     /// The replay of `recovered`, called `name` in reports.
     #[must_use]
     pub fn new(name: &str, recovered: Recovered) -> Replay {
-        Replay { name: name.into(), recovered }
+        Replay { name: name.into(), recovered, membership: None }
+    }
+
+    /// The same with the cgroups that `recording` states, for arms that name one.
+    #[must_use]
+    pub fn with_groups(self, recording: &Recording) -> Replay {
+        let tasks = self.recovered.tasks.iter().map(|it| &it.participant);
+        Replay { membership: groups::membership(recording, tasks), ..self }
     }
 
     /// The recovered work.
@@ -72,18 +90,28 @@ impl Replay {
         &self.recovered
     }
 
-    /// What the players of one run share, and the channels that they use: edges, rounds, one for each task that may be
-    /// forked again, and one that nobody posts.
-    fn cast(&self) -> (Arc<Cast>, Vec<ChannelKind>) {
-        let Recovered { edges, ref rounds, ref going_on, ref delays, lap, ref tasks, .. } = self.recovered;
+    /// State that the players of one run share, and their channels: edges, rounds, one for each task that may be forked
+    /// again, one that nobody posts, queues, and conduits.
+    fn shared(&self, queues: Vec<Queue>) -> (Arc<Shared>, Vec<ChannelKind>) {
+        let Recovered {
+            edges, ref rounds, ref going_on, ref delays, ref affinities, ref conduits, lap, ref tasks, ..
+        } = self.recovered;
         let forks = Channel(edges + rounds.rounds());
-        let channels = vec![ChannelKind::Semaphore; forks.0 as usize + tasks.len() + 1];
+        let mut channels = vec![ChannelKind::Semaphore; forks.0 as usize + tasks.len() + 1];
+        let of_queues = Channel(channels.len() as u32);
+        channels.resize(channels.len() + queues.len(), ChannelKind::Condition);
+        let of_conduits = Channel(channels.len() as u32);
+        channels.resize(channels.len() + Conduits::channels(conduits), ChannelKind::Semaphore);
+        let queues = QueueState::new(queues, of_queues);
+        let conduits = (Arc::clone(conduits), self.recovered.transfer_costs);
+        let conduits = Conduits::new(conduits, of_conduits, tasks.iter().map(|it| it.start));
         let rounds = RoundState::new(Arc::clone(rounds), Channel(edges));
-        (Arc::new(Cast { rounds, going_on: going_on.clone(), delays: delays.clone(), forks, lap }), channels)
+        let (going_on, delays, affinities) = (going_on.clone(), delays.clone(), affinities.clone());
+        (Arc::new(Shared { rounds, conduits, queues, going_on, delays, affinities, forks, lap }), channels)
     }
 
-    /// Every policy is measured in the recorded window. Work that was over in the recording is replayed until it is
-    /// over; a recording full of repairs can ask for more CPU time than there is, and ends all the same.
+    /// Every policy is measured in the recorded window. Work that was complete in the recording is replayed until it is
+    /// done, up to a limit: after many repairs, a recording can need more CPU time than there is.
     fn horizon(&self) -> Time {
         let length = self.recovered.length;
         match self.recovered.is_over {
@@ -104,8 +132,12 @@ impl WorkloadSource for Replay {
     }
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let (cast, channels) = self.cast();
         let seed = seed.stream("replay", replication.into());
+        let queue = |(queue, number): (&Queue, u64)| match replication {
+            0 => queue.clone(),
+            _ => queue.permuted(seed.stream("queue", number)),
+        };
+        let (shared, channels) = self.shared(self.recovered.queues.iter().zip(0..).map(queue).collect());
         let tasks = self.recovered.tasks.iter().enumerate().map(|(index, task)| {
             let ops = match replication {
                 0 => Arc::clone(&task.ops),
@@ -117,7 +149,7 @@ impl WorkloadSource for Replay {
                 name: task.participant.name.clone(),
                 start: task.start,
                 task: spec,
-                behaviour: Box::new(Player::new(ops, Arc::clone(&cast))),
+                behaviour: Box::new(Player::new(ops, Arc::clone(&shared))),
                 judged: task.participant.judged,
             }
         });
@@ -126,6 +158,10 @@ impl WorkloadSource for Replay {
 
     fn id_of(&self, task: TaskId) -> u64 {
         self.recovered.tasks.get(task.index()).map_or(u64::from(task.0) + 1, |t| t.participant.pid.into())
+    }
+
+    fn groups_on_request(&self) -> Option<&Membership> {
+        self.membership.as_ref()
     }
 
     fn may_end_waiting(&self) -> bool {

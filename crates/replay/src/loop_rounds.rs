@@ -3,8 +3,10 @@
 //! The turns between two instructions with a fixed order (a sleep, a wait for another task) form a round. In a round a
 //! loop repeatedly takes the oldest turn whose reply has arrived, sleeps while there is none, and leaves the round when
 //! all are taken. Oldest means first in the recorded order, the only known order of the peers' requests. (Serving in
-//! the order of the replies was tried; see `docs/decisions/0006-programmes-that-choose.md`. Work of one peer for
-//! another's request then drifts away from that request.)
+//! the order of the replies was tried and refused: `docs/decisions/0006-programmes-that-choose.md`.)
+//!
+//! A loop that connects to a pool ([`super::pools`]) serves in the order of the replies, as `epoll` does: a reply there
+//! belongs to the next service of the pool, not to a recorded order.
 //!
 //! Nothing is allocated while a replay runs.
 
@@ -18,10 +20,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Round {
     /// Its first turn.
     first: u32,
-    /// How many turns it has.
+    /// Number of its turns.
     count: u32,
     /// Instruction at which the programme continues after it.
     after: u32,
+    /// True if its turns are taken in the order of their replies.
+    in_order_of_replies: bool,
 }
 
 /// A turn: its round, and its first instruction in the loop's programme.
@@ -29,7 +33,7 @@ struct Round {
 struct Turn {
     round: u32,
     begin: u32,
-    /// Whether its answer comes from nobody after the first lap.
+    /// True if nobody gives its answer after the first lap.
     is_unanswered: bool,
 }
 
@@ -41,9 +45,9 @@ pub struct LoopRounds {
 }
 
 impl LoopRounds {
-    /// Finds rounds and turns in programmes whose [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers,
-    /// of which there are one for each entry of `unanswered`, and makes them name rounds and turns. Answers that no
-    /// turn begins with are left out; those marked in `unanswered` are given by nobody after the first lap.
+    /// Finds the rounds and turns of programmes. [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers
+    /// before, and rounds and turns after the call. `unanswered` has an entry for each answer, true if nobody gives it
+    /// after the first lap. Answers that start no turn are removed.
     #[must_use]
     pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool]) -> LoopRounds {
         let mut turn_of = vec![None; unanswered.len()];
@@ -71,6 +75,7 @@ impl LoopRounds {
 
     fn add(&mut self, ops: &[Op]) {
         let mut first = self.turns.len() as u32;
+        let in_order_of_replies = ops.iter().any(|op| matches!(op.instruction(), Instruction::Connect(_)));
         for (place, op) in ops.iter().enumerate() {
             match op.instruction() {
                 Instruction::BeginTurn(round) => {
@@ -78,7 +83,7 @@ impl LoopRounds {
                 }
                 Instruction::RoundEnd(_) => {
                     let count = self.turns.len() as u32 - first;
-                    self.rounds.push(Round { first, count, after: place as u32 + 1 });
+                    self.rounds.push(Round { first, count, after: place as u32 + 1, in_order_of_replies });
                     first += count;
                 }
                 _ => {}
@@ -117,14 +122,17 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
     result
 }
 
-/// Whether an instruction has a fixed order: it may wait, or is the last.
+/// True if an instruction has a fixed order: it may wait, or is the last.
 fn has_its_order(instruction: Instruction) -> bool {
     match instruction {
         Instruction::Sleep(_)
         | Instruction::SleepUntil(_)
         | Instruction::Wait(_)
         | Instruction::WaitUninterruptible(_)
+        | Instruction::Send(..)
+        | Instruction::Receive(..)
         | Instruction::LapBegin
+        | Instruction::Accept(_)
         | Instruction::Exit
         | Instruction::Cut => true,
         Instruction::Run(_)
@@ -134,9 +142,14 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::RoundEnd(_)
         | Instruction::Fork(_)
         | Instruction::Ask(_)
+        | Instruction::ServedBy(..)
+        | Instruction::Connect(_)
         | Instruction::Arrived(_)
         | Instruction::Served(_)
-        | Instruction::Nice(_) => false,
+        | Instruction::Nice(_)
+        | Instruction::Class(..)
+        | Instruction::Affinity(_)
+        | Instruction::Yield => false,
     }
 }
 
@@ -167,7 +180,7 @@ fn without_idle_answers(ops: &[Op], turn_of: &[Option<u32>]) -> Vec<Op> {
 struct Ready {
     links: Links,
     rounds: Vec<ReadyRound>,
-    /// For each turn the answers that came before the loop began the lap they are for.
+    /// For each turn, the answers that came before the loop began their lap.
     early: Vec<u32>,
 }
 
@@ -175,14 +188,14 @@ struct Ready {
 #[derive(Clone, Debug, Default)]
 struct ReadyRound {
     turns: List,
-    /// How often the round was run through before.
+    /// Number of completed laps of the round.
     lap: u32,
     /// Turns in the list whose answers came early: the channel was not posted for them.
     early: u32,
 }
 
 impl Ready {
-    /// Begins the next lap of `round`, whose number is `index`: answers that came early count now.
+    /// Begins the next lap of `round`, whose number is `index`. Early answers count from now on.
     fn begin_lap(&mut self, index: usize, round: Round, turns: &[Turn]) {
         let ready = &mut self.rounds[index];
         ready.lap += 1;
@@ -227,8 +240,8 @@ impl RoundState {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer to `turn` is there, given by a peer in its lap `lap`: the channel to post; `None` while the loop is
-    /// in an earlier lap. Looks at ready turns that come later in the recorded order, at most one for each peer.
+    /// Records the answer to `turn`, given by a peer in its lap `lap`. Returns the channel to post; `None` while the
+    /// loop is in an earlier lap. Visits ready turns that come later in the recorded order, at most one for each peer.
     #[must_use]
     pub fn answer(&self, turn: u32, lap: u32) -> Option<Channel> {
         let round = self.turns.turns[turn as usize].round;
@@ -238,14 +251,15 @@ impl RoundState {
             early[turn as usize] += 1;
             return None;
         }
-        match list.iter_back(links).take_while(|later| *later > turn).last() {
+        let is_overtaken = |later: &u32| *later > turn && !self.turns.rounds[round as usize].in_order_of_replies;
+        match list.iter_back(links).take_while(is_overtaken).last() {
             Some(later) => list.insert_before(links, later, turn),
             None => list.push_back(links, turn),
         }
         Some(self.channel(round))
     }
 
-    /// Uses up an answer of `round` that came early, if there is one: its turn can be taken without waiting.
+    /// Takes an early answer of `round`, if there is one: its turn needs no wait.
     #[must_use]
     pub fn takes_early(&self, round: u32) -> bool {
         let early = &mut self.ready().rounds[round as usize].early;
@@ -262,7 +276,7 @@ impl RoundState {
         Some(self.turns.turns[turn as usize].begin as usize)
     }
 
-    /// Where a loop goes on that has taken `taken` turns of `round`, if those were all. The round's next lap begins.
+    /// If `taken` turns are all of `round`: the instruction after the round, whose next lap begins.
     #[must_use]
     pub fn end(&self, round: u32, taken: u32) -> Option<usize> {
         let it = self.turns.rounds[round as usize];

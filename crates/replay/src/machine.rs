@@ -5,7 +5,7 @@ use super::history::History;
 use goodness_core::{Cpu, CpuId, Machine, Off, Span, TaskId, Time};
 use goodness_trace::{Neighbourhood, Recording, SchedEvent, Wake};
 
-/// A figure read off a recording.
+/// A figure measured in a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Name of the value.
@@ -14,7 +14,7 @@ pub struct Figure {
     pub value: Option<String>,
     /// Number of samples; 0 if it is from the header.
     pub samples: usize,
-    /// How it was found, and its use.
+    /// Its derivation and use.
     pub how: &'static str,
 }
 
@@ -101,13 +101,17 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
             "hz",
             hz.map(|hz| hz.to_string()),
             if hz_told { 0 } else { ticks },
-            "from the header, else from preemptions that no wake-up explains, else 250",
+            match (hz_told, hz) {
+                (true, _) => "from the recording's header",
+                (false, Some(_)) => "from preemptions that no wake-up explains",
+                (false, None) => "250 is assumed",
+            },
         ),
         figure(
             "first_tick",
             grid.map(|_| machine.first_tick.to_string()),
             ticks,
-            "earliest phase of preemptions that no wake-up explains",
+            "from preemptions that no wake-up explains",
         ),
         figure(
             "idle_exit",
@@ -119,19 +123,19 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
             "idle_elsewhere",
             shown(&delays.idle_elsewhere),
             delays.idle_elsewhere.len(),
-            "median time from a wake-up for another, idle CPU to the switch; the part beyond idle_exit is `interrupt`",
+            "median time from a wake-up for another, idle CPU to the switch; `interrupt` is the part beyond idle_exit",
         ),
         figure(
             "preempt_here",
             shown(&delays.preempted_here),
             delays.preempted_here.len(),
-            "median time from a wake-up to its preemption on the same CPU",
+            "median time from a wake-up to the preemption on the same CPU",
         ),
         figure(
             "preempt_elsewhere",
             shown(&delays.preempted_elsewhere),
             delays.preempted_elsewhere.len(),
-            "median time from a wake-up to its preemption on another CPU; used as `interrupt` if no CPU was idle",
+            "median time from a wake-up to the preemption on another CPU; used as `interrupt` if no CPU was idle",
         ),
     ]
 }
@@ -179,7 +183,7 @@ impl Delays {
         let Some((on, there)) = wake.on.filter(|(on, _)| *on == cpu) else { return };
         let delay = at.since(wake.at);
         let is_here = wake.from == on;
-        // Only a direct change from what ran at the waking to the woken task is its consequence.
+        // A switch is caused by the waking only if it leads directly from the task that ran then to the woken one.
         if there != prev || delay > AT_ONCE {
             return;
         }

@@ -1,4 +1,4 @@
-//! Marks of requests on their way into programmes.
+//! Hands out the marks of requests, record by record, to be put into programmes.
 
 use crate::program::Instruction;
 use crate::requests::{Mark, What};

@@ -1,20 +1,19 @@
-//! Open ends: what a task does once its recorded programme is over.
+//! Open ends: the behaviour of a task after its recorded programme.
 //!
-//! A recording shows what tasks got under one scheduler. Demand does not end with it: a task that gets more under
-//! another scheduler reaches the end of its programme early. It then starts again at the beginning of the recording,
-//! for another *lap*. Laps keep together what depends on each other: in each lap every edge is posted as often as it is
-//! waited for, so a wake-up finds its waiter in the second lap as in the first, and whole requests repeat. A task that
-//! never blocked computes on; one that had cycles has them again.
+//! A recording shows the work that tasks got done under one scheduler, not all they had. A task that gets more CPU time
+//! under another scheduler reaches the end of its programme early. It then starts again at the beginning of the
+//! recording, for another *lap*. In each lap every edge is posted as often as it is waited for, so a wake-up finds its
+//! waiter in the second lap as in the first, and whole requests repeat. A task that never blocked continues to compute.
 //!
-//! Later laps leave out the first [`START_UP`]th of the recording, where tasks are started and wait for each other: the
-//! task that started them has something else to do until the end. A wait for what was posted there lasts as long as
-//! recorded in later laps.
+//! Later laps leave out the first [`START_UP`]th of the recording, in which tasks are started and wait for each other,
+//! because the task that started them does not start them again. In later laps, a wait for an edge posted there lasts
+//! as long as recorded.
 //!
 //! | in the recording | in the replay |
 //! |---|---|
-//! | alive at the end | another lap, after a sleep as long as its cut wait and the wait it began with |
+//! | alive at the end | another lap, after a sleep as long as its cut wait and its first wait |
 //! | stopped at the end by a clock | the same |
-//! | a child that ended, of a parent that goes on | waits to be forked again |
+//! | a child that ended, of a parent that continues | waits to be forked again |
 //! | ended for good | ends; in later laps its wake-ups come after the recorded delay |
 
 use crate::draft::Draft;
@@ -22,42 +21,41 @@ use crate::program::{Instruction, Op};
 use goodness_core::{Span, Start, TaskId};
 use std::collections::BTreeMap;
 
-/// What happens in laps after the first.
+/// Edges and answers that are missing in laps after the first.
 #[derive(Clone, Debug, Default)]
 pub struct OpenEnds {
-    /// Edges that nobody posts in later laps, and how long the recorded waits for them lasted.
+    /// Edges that nobody posts in later laps, and the length of the recorded waits for them.
     pub delays: BTreeMap<u32, Span>,
     /// Answers that nobody gives in later laps, by their number.
     pub unanswered: Vec<bool>,
 }
 
-/// How each draft goes on, by place.
+/// Continuation of a task after its recorded programme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoesOn {
     /// It ends for good.
     Never,
-    /// It never blocked nor woke anybody, and computes on.
+    /// It never blocked nor woke another task, and continues to compute.
     Computing,
-    /// With its next lap.
+    /// It starts its next lap.
     Itself,
-    /// When its parent forks it again.
+    /// It starts again when its parent forks it again.
     Forked,
 }
 
 /// The start-up is this part of a recording: a twentieth. A choice.
 pub const START_UP: u64 = 20;
 
-/// A lap takes at least this part of the recording: tasks with less do not go on, since their laps would never end.
+/// A lap takes at least this part of the recording. A task with less does not continue, since its laps would not end.
 const LAPS_MAX: u64 = 100_000;
 
-/// Says how each of `drafts` goes on, recovered from a recording of this length.
+/// The continuation of each of `drafts`, recovered from a recording of this length.
 #[must_use]
 pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     let place: BTreeMap<TaskId, usize> = drafts.iter().enumerate().map(|(place, it)| (it.recorded, place)).collect();
     let mut going_on: Vec<GoesOn> = drafts.iter().map(|draft| by_itself(draft, length)).collect();
     let mut parents: Vec<usize> = (0..drafts.len()).filter(|at| going_on[*at] == GoesOn::Itself).collect();
-    // From parents to children, so that a trace in which tasks fork each other in a circle, or in a long line, does no
-    // harm.
+    // A loop from parents to children, not a recursion: a trace may contain circles or long chains of forks.
     while let Some(parent) = parents.pop() {
         for op in lap_of(&drafts[parent].ops) {
             if let Instruction::Fork(child) = op.instruction()
@@ -73,12 +71,16 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
     going_on
 }
 
-/// How `draft` goes on without its parent.
+/// The continuation of `draft` without its parent.
 fn by_itself(draft: &Draft, length: Span) -> GoesOn {
     let time = time_of(lap_of(&draft.ops));
     match draft.ops.last().map(|op| op.instruction()) {
         Some(Instruction::Cut) if time > 0 && draft.ops.iter().all(|op| is_work(op.instruction())) => GoesOn::Computing,
         Some(Instruction::Cut) if time > length.0 / LAPS_MAX => GoesOn::Itself,
+        // Its services are in the laps of its pool.
+        Some(Instruction::Cut) if draft.ops.iter().any(|op| matches!(op.instruction(), Instruction::Accept(_))) => {
+            GoesOn::Itself
+        }
         _ => GoesOn::Never,
     }
 }
@@ -87,18 +89,19 @@ fn ended_after_a_fork(draft: &Draft) -> bool {
     draft.start == Start::Forked && draft.ops.last().is_some_and(|op| op.instruction() == Instruction::Exit)
 }
 
-/// Whether `instruction` concerns nobody but the task, which does not block at it.
+/// True if `instruction` neither blocks the task nor affects another one.
 fn is_work(instruction: Instruction) -> bool {
-    matches!(instruction, Instruction::Run(_) | Instruction::Nice(_) | Instruction::LapBegin | Instruction::Cut)
+    use Instruction::{Affinity, Class, Cut, LapBegin, Nice, Run};
+    matches!(instruction, Run(_) | Nice(_) | Class(..) | Affinity(_) | LapBegin | Cut)
 }
 
-/// What is done in each lap.
+/// The instructions of each lap.
 fn lap_of(ops: &[Op]) -> &[Op] {
     let begin = ops.iter().position(|op| op.instruction() == Instruction::LapBegin);
     &ops[begin.map_or(0, |at| at + 1)..]
 }
 
-/// Time in ns that a lap of `ops` takes at least, whatever others do.
+/// Least time of a lap of `ops` in ns, whatever other tasks do.
 fn time_of(ops: &[Op]) -> u64 {
     let time = |op: &Op| match op.instruction() {
         Instruction::Run(span) | Instruction::Sleep(span) => span.0,
@@ -108,9 +111,8 @@ fn time_of(ops: &[Op]) -> u64 {
     ops.iter().map(time).fold(0, u64::saturating_add)
 }
 
-/// What later laps must do without: what tasks that end for good would have posted, and what was posted at start-up.
-/// `waits` are the recorded lengths of
-/// the waits, by edge.
+/// Posts missing in later laps: those of tasks that end for good, and those of the start-up. `waits` are the recorded
+/// lengths of the waits, by edge.
 #[must_use]
 pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers: usize) -> OpenEnds {
     let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; answers] };

@@ -1,7 +1,8 @@
 //! Tasks of a recording: class, nice, affinity and program of each.
 
+use crate::attributes::{AttributeChange, Stated, set_of};
 use crate::priority::nice_of;
-use goodness_core::{Class, CpuId, CpuSet, Task, TaskId};
+use goodness_core::{Class, CpuSet, Task, TaskId};
 use goodness_trace::{Attributes, Recording};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +22,12 @@ const KERNEL_THREADS: [&str; 12] = [
     "kauditd",
 ];
 
-/// How a task came to be recorded.
+/// Relation of a task to the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// It belongs to the command that was recorded.
     Command,
-    /// It belongs to a server that was there before and was selected.
+    /// It belongs to a server that ran before and was selected.
     Selected,
     /// Neither, or unknown.
     #[default]
@@ -48,14 +49,17 @@ pub struct Participant {
     pub parent: Option<TaskId>,
     /// True if it is part of the judged workload.
     pub judged: bool,
-    /// How it came to be recorded.
+    /// Its relation to the recording.
     pub role: Role,
+    /// Changes of class, nice and affinity, if the recording follows them.
+    pub changes: Vec<AttributeChange>,
 }
 
 /// The tasks of `recording`, by number. `first_prio` is the first kernel priority seen of each.
 pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Participant> {
     let members: BTreeSet<u32> = recording.metadata.members().iter().copied().collect();
     let mut programs = BTreeMap::new();
+    let stated = Stated::of(recording);
     let mut found: Vec<Participant> = Vec::with_capacity(recording.tasks.len());
     for (task, entry) in recording.tasks.iter() {
         let facts = recording.metadata.attributes_of(entry.pid);
@@ -71,6 +75,7 @@ pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Par
         spec.affinity = facts
             .and_then(|f| f.affinity.as_deref())
             .map_or_else(|| inherited_affinity(recording, entry.parent, is_member, &found), set_of);
+        let changes = stated.begin(task, entry.pid, &mut spec);
         found.push(Participant {
             name,
             pid: entry.pid,
@@ -79,6 +84,7 @@ pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Par
             parent: entry.parent,
             judged: if members.is_empty() { !is_kernel } else { is_member },
             role: facts.map_or(Role::Other, |f| role_of(&f.role)),
+            changes,
         });
     }
     found
@@ -130,8 +136,4 @@ fn inherited_affinity(
         Some(list) if is_member => set_of(list),
         _ => CpuSet::All,
     }
-}
-
-fn set_of(list: &[u32]) -> CpuSet {
-    if list.is_empty() { CpuSet::All } else { CpuSet::of(&list.iter().map(|c| CpuId(*c)).collect::<Vec<_>>()) }
 }

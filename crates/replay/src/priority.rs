@@ -25,8 +25,8 @@ pub(crate) fn named(event: &SchedEvent) -> impl Iterator<Item = (TaskId, i16)> {
     named.into_iter().flatten()
 }
 
-/// The priority that each task begins with: the first that was seen, or, where most events name an ordinary one, the
-/// first such. A thread often starts with its creator's real-time priority and leaves it at once. Nice 0 if none.
+/// The initial priority of each task: the first ordinary one if most events name ordinary ones, else the first. A
+/// thread often starts with its creator's real-time priority and leaves it at once. Nice 0 if none was seen.
 pub(crate) fn initial(records: &[Record], tasks: usize) -> Vec<i16> {
     let mut seen = vec![Seen::default(); tasks];
     for (task, prio) in records.iter().flat_map(|record| named(&record.event)) {

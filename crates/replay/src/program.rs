@@ -1,6 +1,6 @@
 //! Recovered programmes: eight bytes per instruction, shared by all replications.
 
-use goodness_core::{Rng, Seed, Span, Time};
+use goodness_core::{Class, Rng, Seed, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,22 +29,61 @@ pub enum Instruction {
     BeginTurn(u32),
     /// End of this round. Like `Turn` until all its turns are taken.
     RoundEnd(u32),
+    /// As a task of this pool: take the next service, or wait for a connection ([`super::services`]).
+    Accept(u32),
+    /// Connect to this pool.
+    Connect(u32),
+    /// The request that this pool served with this service is answered: report it.
+    ServedBy(u32, u32),
     /// Create the task of this number in the workload's list.
     Fork(u32),
     /// Change the task's own nice.
     Nice(i8),
     /// The request of this number begins.
     Ask(u32),
-    /// The request of this number has begun with the end of the sleep before, which a client elsewhere caused.
+    /// The request of this number, from another machine, began with the end of the previous sleep.
     Arrived(u32),
-    /// The answer to the request of this number is there: report it.
+    /// The request of this number is answered: report it.
     Served(u32),
-    /// Later laps begin here. What comes before is done once.
+    /// Change the task's own class and real-time priority.
+    Class(Class, u8),
+    /// Change the task's own affinity to that of this number.
+    Affinity(u32),
+    /// Let others run: `sched_yield`.
+    Yield,
+    /// Send this many bytes to the conduit of this number; wait for room.
+    Send(u32, u32),
+    /// Receive this many bytes from the conduit of this number; wait for them.
+    Receive(u32, u32),
+    /// Later laps begin here. The instructions before it run once.
     LapBegin,
     /// End.
     Exit,
     /// The recording ends here, in the middle of the task's work.
     Cut,
+}
+
+impl Instruction {
+    /// True if it concerns nobody but the task, which does not block at it, and is no work.
+    #[must_use]
+    pub fn is_about_itself(self) -> bool {
+        matches!(self, Self::Nice(_) | Self::Class(..) | Self::Affinity(_) | Self::Yield)
+    }
+}
+
+/// The classes that recordings name, by number.
+const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
+
+fn number_of(class: Class) -> u64 {
+    CLASSES.iter().position(|it| *it == class).unwrap_or(0) as u64
+}
+
+/// Bits of a number of bytes; those of the conduit are above.
+const BYTES_BITS: u32 = 31;
+const BYTES_MAX: u64 = (1 << BYTES_BITS) - 1;
+
+fn of_conduit(conduit: u32, bytes: u32) -> u64 {
+    u64::from(conduit) << BYTES_BITS | u64::from(bytes).min(BYTES_MAX)
 }
 
 /// The bits of the kind.
@@ -73,13 +112,22 @@ impl Op {
             Instruction::Served(request) => (14, request.into()),
             Instruction::Arrived(request) => (15, request.into()),
             Instruction::LapBegin => (16, 0),
+            Instruction::Class(class, priority) => (17, number_of(class) << 8 | u64::from(priority)),
+            Instruction::Affinity(set) => (18, set.into()),
+            Instruction::Yield => (19, 0),
+            Instruction::Send(conduit, bytes) => (20, of_conduit(conduit, bytes)),
+            Instruction::Receive(conduit, bytes) => (21, of_conduit(conduit, bytes)),
+            Instruction::Accept(pool) => (22, pool.into()),
+            Instruction::Connect(pool) => (23, pool.into()),
+            Instruction::ServedBy(pool, service) => (24, u64::from(pool) << 32 | u64::from(service)),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
 
-    /// Whether it marks the beginning or the end of a request.
+    /// True if it marks the beginning or the end of a request.
     fn is_mark(self) -> bool {
-        matches!(self.instruction(), Instruction::Ask(_) | Instruction::Arrived(_) | Instruction::Served(_))
+        use Instruction::{Arrived, Ask, Served, ServedBy};
+        matches!(self.instruction(), Ask(_) | Arrived(_) | Served(_) | ServedBy(..))
     }
 
     /// Decodes it.
@@ -103,6 +151,14 @@ impl Op {
             14 => Instruction::Served(value as u32),
             15 => Instruction::Arrived(value as u32),
             16 => Instruction::LapBegin,
+            17 => Instruction::Class(CLASSES[(value >> 8) as usize % CLASSES.len()], value as u8),
+            18 => Instruction::Affinity(value as u32),
+            19 => Instruction::Yield,
+            20 => Instruction::Send((value >> BYTES_BITS) as u32, (value & BYTES_MAX) as u32),
+            21 => Instruction::Receive((value >> BYTES_BITS) as u32, (value & BYTES_MAX) as u32),
+            22 => Instruction::Accept(value as u32),
+            23 => Instruction::Connect(value as u32),
+            24 => Instruction::ServedBy((value >> 32) as u32, value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -148,7 +204,7 @@ type Kind = (u64, u64, u64, u32);
 fn kind_of(ops: &[Op], place: usize) -> Option<Kind> {
     let (Instruction::Run(span) | Instruction::Sleep(span)) = ops[place].instruction() else { return None };
     let tag = |op: Option<&Op>| op.map_or(u64::MAX, |op| op.0 & TAG);
-    // Marks of requests take no time and part nothing.
+    // Marks of requests take no time and do not separate lengths.
     let before = tag(ops[..place].iter().rev().find(|op| !op.is_mark()));
     let after = tag(ops[place + 1..].iter().find(|op| !op.is_mark()));
     Some((ops[place].0 & TAG, before, after, span.0.max(1).ilog2() / 3))
@@ -187,6 +243,15 @@ mod tests {
             Instruction::Served(u32::MAX),
             Instruction::Arrived(13),
             Instruction::LapBegin,
+            Instruction::Class(Class::RoundRobin, 99),
+            Instruction::Class(Class::Normal, 0),
+            Instruction::Affinity(u32::MAX),
+            Instruction::Yield,
+            Instruction::Send(u32::MAX >> 4, i32::MAX as u32),
+            Instruction::Receive(14, 15),
+            Instruction::Accept(14),
+            Instruction::Connect(15),
+            Instruction::ServedBy(16, u32::MAX),
         ];
         for instruction in instructions {
             assert_eq!(Op::new(instruction).instruction(), instruction);

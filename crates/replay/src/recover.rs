@@ -8,28 +8,33 @@
 //! completion (for the start of a turn: that of the burst after it). Every wait then comes after the signal of its
 //! edge, every wait for a reply after as many replies as earlier waits for them, every turn after its reply, every
 //! instruction after its predecessor in the programme, and every programme after its fork. So the first incomplete
-//! instruction can always proceed: nothing inside a turn waits, so a loop that is busy with a later turn comes back to
-//! it.
+//! instruction can always proceed. Nothing inside a turn waits, so a loop that is busy with a later turn returns to it.
+
+mod finish;
+mod pooled;
 
 use super::answers::{Held, Windows};
+use super::attributes::ChangesAhead;
 use super::causes::{Cause, Rule};
 use super::clock::TickGrid;
 use super::conversations::Conversations;
 use super::dialogues::Dialogues;
-use super::draft::Draft;
 use super::history::History;
 use super::marks::Marks;
+use super::messages::Messages;
 use super::open_end::START_UP;
-use super::participants::Participant;
+use super::pools::Pools;
 use super::priority::{self, Priorities};
-use super::program::{Instruction, Op};
-use super::recovered::{Found, Recovered};
+use super::program::Instruction;
+use super::recovered::Recovered;
 use super::requests::Requests;
 use super::task_recovery::{Activity, Ending, TaskRecovery};
 use super::unknowns::Unknowns;
+use super::yields::Yields;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
-use goodness_trace::{Record, SchedEvent, Wake};
-use std::collections::{BTreeMap, BTreeSet};
+use goodness_trace::{Call, Record, SchedEvent, Wake};
+use pooled::{Pooled, shared_work};
+use std::collections::BTreeMap;
 
 /// Replay of wake-ups from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,67 +56,76 @@ pub enum Others {
     LeftOut,
 }
 
-/// What tasks do when their recorded programmes are over.
+/// Behaviour of tasks after their recorded programmes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
-    /// Those that the end of the recording cut go on, and every policy is measured in the recorded window. Work that
-    /// was over in the recording is replayed until it is over.
+    /// Tasks cut off by the end of the recording start over, and every policy is measured in the recorded window. Work
+    /// that was complete in the recording is replayed until it is done.
     #[default]
     Open,
-    /// Nobody goes on: the recorded work is replayed until it is done.
+    /// No task continues: the recorded work is replayed until it is done.
     Recorded,
 }
 
-/// How a recording is replayed.
+/// Options of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
-    /// How wake-ups from outside are replayed.
+    /// Replay of wake-ups from outside.
     pub arrivals: Arrivals,
-    /// What tasks outside the recorded command do.
+    /// Tasks outside the recorded command.
     pub others: Others,
-    /// What tasks do when their recorded programmes are over.
+    /// Behaviour of tasks after their recorded programmes.
     pub ends: Ends,
 }
 
 /// Recovers the programmes of all tasks.
 #[must_use]
 pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
-    let ReplayOptions { arrivals, others, ends } = options;
     let grid = TickGrid::find(history);
     let rule = Rule::new(history, grid);
     let windows = Windows::find(history, &rule);
-    let requests = Requests::find(history, &rule, &windows);
+    let (pools, requests) = shared_work(history, &rule, &windows, options.others);
+    let yields = Yields::find(history, grid);
     let mut recovery = Recovery {
         history,
         priorities: Priorities::unseen(history.participants.len()),
+        changes: ChangesAhead::new(history.participants.iter().map(|it| &it.changes[..])),
         windows,
         marks: Marks::new(requests.marks()),
         requests,
         dialogues: Dialogues::find(history, &rule),
         sent: BTreeMap::new(),
+        pooled: vec![Pooled::default(); pools.all.len()],
+        pools,
         conversations: Conversations::new(history.participants.len()),
         rule,
-        arrivals,
-        others,
-        ends,
+        arrivals: options.arrivals,
+        others: options.others,
+        ends: options.ends,
         begin: history.begin(),
         recoveries: history.participants.iter().map(|_| TaskRecovery::unseen(history.begin())).collect(),
         on_cpu: vec![OnCpu::Unknown; history.cpus],
         laps_begin: None,
         waits: Vec::new(),
-        unknowns: Unknowns::default(),
+        unknowns: Unknowns { yields: yields.len() as u64, ..Unknowns::default() },
+        messages: Messages::default(),
+        record: 0,
     };
-    // Turns and windows of event loops are counted over whole laps: where there are any, laps are the whole recording.
+    recovery.find_messages();
     let laps_begin = Some(history.begin() + history.length() / START_UP)
-        .filter(|_| ends == Ends::Open && recovery.windows.is_empty());
+        .filter(|_| options.ends == Ends::Open && recovery.windows.is_empty() && recovery.messages.conduits.is_empty());
     for (record, number) in history.records.iter().zip(0..) {
         recovery.marks.advance(number);
         if recovery.laps_begin.is_none() && laps_begin.is_some_and(|at| record.at >= at) {
             recovery.begin_laps(laps_begin.unwrap_or_default());
         }
-        recovery.see(record);
+        while let Some((at, who, change)) = recovery.changes.next(record.at) {
+            recovery.change(who, change, at);
+        }
+        recovery.record = number;
+        recovery.see(record, yields.contains(number));
         while let Some((who, mark)) = recovery.marks.left() {
-            recovery.push(who, mark, record.at);
+            recovery.push_mark(who, mark, record.at);
         }
     }
     recovery.finish(grid)
@@ -127,6 +141,7 @@ enum OnCpu {
 struct Recovery<'a> {
     history: &'a History<'a>,
     priorities: Priorities,
+    changes: ChangesAhead,
     rule: Rule<'a>,
     windows: Windows,
     requests: Requests,
@@ -134,6 +149,8 @@ struct Recovery<'a> {
     dialogues: Dialogues,
     /// For each sender with a window: messages it may still send, and the channel that counts replies.
     sent: BTreeMap<(TaskId, u32), (u32, u32)>,
+    pools: Pools,
+    pooled: Vec<Pooled>,
     conversations: Conversations,
     arrivals: Arrivals,
     others: Others,
@@ -141,22 +158,39 @@ struct Recovery<'a> {
     begin: Time,
     recoveries: Vec<TaskRecovery>,
     on_cpu: Vec<OnCpu>,
-    /// Where later laps begin, once that was passed.
+    /// Begin of later laps, once that time was passed. Turns and windows of event loops are counted over whole laps: if
+    /// there are any, a lap is the whole recording.
     laps_begin: Option<Time>,
     /// Length of each recorded wait for an edge, by edge.
     waits: Vec<Span>,
     unknowns: Unknowns,
+    messages: Messages,
+    /// Number of the present record.
+    record: u32,
 }
 
 impl Recovery<'_> {
-    fn see(&mut self, record: &Record) {
+    /// Finds the messages between tasks that are replayed. Event loops of the network stay with their turns.
+    fn find_messages(&mut self) {
+        self.messages = Messages::find(self.history, |task| self.is_kept(task) && !self.windows.has_sender(task));
+        self.unknowns.unseen_messages = self.messages.unseen;
+        // Conduits belong to tasks, services do not.
+        if !self.messages.conduits.is_empty() {
+            (self.pools, self.pooled) = (Pools::none(self.history), Vec::new());
+        }
+    }
+
+    fn see(&mut self, record: &Record, is_yield: bool) {
         let (at, cpu) = (record.at, record.cpu);
         if let Some(wake) = self.history.waking(record) {
             self.expect(cpu, wake.current, at);
             self.waking(&wake, at);
         }
         match record.event {
-            SchedEvent::Switch { prev, next, prev_state, .. } => self.switch(cpu, prev, prev_state.off(), next, at),
+            SchedEvent::Switch { prev, next, prev_state, .. } => {
+                let off = if is_yield { Off::Yielded } else { prev_state.off() };
+                self.switch(cpu, prev, off, next, at);
+            }
             SchedEvent::Wakeup(Wake { task, .. }) => self.recoveries[task.index()].runnable_at = at,
             SchedEvent::WakeupNew(Wake { task, current, .. }) => {
                 self.fork(self.history.participant(task).parent.or(current), task, at);
@@ -168,16 +202,45 @@ impl Recovery<'_> {
                 (recovery.early, recovery.ends_from) = (None, recovery.ops.len());
             }
             SchedEvent::Lost { .. } => self.unknowns.losses += 1,
+            SchedEvent::Call { by: Some(by), call } => {
+                self.expect(cpu, Some(by), at);
+                self.transfer(by, call, at);
+            }
+            SchedEvent::Call { by: None, .. } => {}
             SchedEvent::Waking(_) | SchedEvent::Exec { .. } | SchedEvent::Migrate { .. } => {}
         }
         for (task, prio) in priority::named(&record.event) {
-            if let Some(nice) = self.priorities.change(task, prio) {
+            // If the recording states changes, priorities of events add nothing.
+            let is_stated = !self.history.participant(task).changes.is_empty();
+            if let Some(nice) = self.priorities.change(task, prio).filter(|_| !is_stated) {
                 self.push(task, Instruction::Nice(nice.get() as i8), at);
             }
         }
     }
 
-    /// Later laps begin at `at`: whoever is alive there begins his there.
+    /// `who` begins or ends a call.
+    fn transfer(&mut self, who: TaskId, call: Call, at: Time) {
+        let recovery = &mut self.recoveries[who.index()];
+        recovery.account(at);
+        recovery.burst = recovery.burst.saturating_sub(self.messages.cost_at(self.record).0);
+        recovery.is_in_call = !matches!(call, Call::Returned(_));
+        if !recovery.signals_due.is_empty() {
+            self.close_burst(who, at);
+        }
+        if let Some(transfer) = self.messages.at(self.record) {
+            self.push(who, transfer, at);
+        }
+    }
+
+    /// A call changed the attributes of `who`: at this point of its work if it runs, else before it runs next.
+    fn change(&mut self, who: TaskId, change: Instruction, at: Time) {
+        match self.recoveries[who.index()].activity {
+            Activity::Running(_) => self.push(who, change, at),
+            _ => self.recoveries[who.index()].changes_due.push(change),
+        }
+    }
+
+    /// Later laps begin at `at`, for every task that is alive then.
     fn begin_laps(&mut self, at: Time) {
         self.laps_begin = Some(at);
         for index in 0..self.recoveries.len() {
@@ -202,6 +265,7 @@ impl Recovery<'_> {
         if let Some(next) = next {
             self.come(next, cpu, at);
             while let Some(mark) = self.marks.take(next) {
+                let mark = self.marked(mark);
                 self.recoveries[next.index()].late_marks.push(mark);
             }
         }
@@ -210,7 +274,7 @@ impl Recovery<'_> {
     /// Puts the marks of `who` at this record into its programme, after the CPU time up to `at`.
     fn mark(&mut self, who: TaskId, at: Time) {
         while let Some(mark) = self.marks.take(who) {
-            self.push(who, mark, at);
+            self.push_mark(who, mark, at);
         }
     }
 
@@ -275,7 +339,17 @@ impl Recovery<'_> {
         for mark in std::mem::take(&mut recovery.late_marks) {
             recovery.push(mark);
         }
-        recovery.close_burst();
+        if recovery.is_fruitless {
+            recovery.burst = 0;
+        }
+        if let Some((end, pool)) = recovery.accepts_after.take() {
+            let service = recovery.burst.saturating_sub(end.0);
+            recovery.burst -= service;
+            recovery.close_burst();
+            self.begin_service(pool, who, at);
+            self.recoveries[who.index()].burst = service;
+        }
+        self.recoveries[who.index()].close_burst();
     }
 
     fn leave(&mut self, who: TaskId, off: Off, at: Time) {
@@ -290,6 +364,9 @@ impl Recovery<'_> {
             Off::Sleeping | Off::Uninterruptible => Activity::Blocked(at, off),
         };
         self.mark(who, at);
+        if off == Off::Yielded {
+            self.push(who, Instruction::Yield, at);
+        }
         if !off.is_runnable()
             && let Some(channel) = self.recoveries[who.index()].answers_on.take()
         {
@@ -298,10 +375,8 @@ impl Recovery<'_> {
         if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..)) {
             self.answer_unseen(who, at);
         }
-        if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..))
-            && let Some(answer) = self.conversations.rests(who, at)
-        {
-            self.push(who, Instruction::Answer(answer), at);
+        if matches!(self.recoveries[who.index()].activity, Activity::Blocked(..)) {
+            self.rests(who, off, at);
         }
         let recovery = &mut self.recoveries[who.index()];
         match (recovery.early.take(), recovery.activity) {
@@ -310,9 +385,9 @@ impl Recovery<'_> {
                 self.push(who, Instruction::Exit, at);
             }
             (Some(ending), Activity::Blocked(..)) => self.wait_ended(who, ending, at),
-            // It did not have to wait after all, but what it waited for stays a condition of going on.
+            // It did not have to wait, but the edge remains a condition for its next instruction.
             (Some(Ending::Edge(edge)), _) => self.push(who, Instruction::Wait(edge), at),
-            (Some(Ending::Message(_) | Ending::External) | None, _) => {}
+            (Some(Ending::Message(_) | Ending::External | Ending::Transfer | Ending::Outcome) | None, _) => {}
         }
     }
 
@@ -323,7 +398,7 @@ impl Recovery<'_> {
                 self.unknowns.wakes_without_waking += 1;
                 self.wait_ended(who, Ending::External, at);
             }
-            // Its number came back to life: a new task under an old number.
+            // A new task under the number of an ended one.
             Activity::Gone => return,
             Activity::Running(_) => self.recoveries[who.index()].account(at),
             Activity::Runnable | Activity::Unaccounted(_) => {}
@@ -333,6 +408,10 @@ impl Recovery<'_> {
             recovery.cpu = cpu;
         }
         recovery.activity = Activity::Running(at);
+        self.come_in_pool(who, at);
+        for change in std::mem::take(&mut self.recoveries[who.index()].changes_due) {
+            self.push(who, change, at);
+        }
     }
 
     fn waking(&mut self, wake: &Wake, at: Time) {
@@ -343,18 +422,20 @@ impl Recovery<'_> {
         }
         match self.recoveries[task.index()].activity {
             Activity::Blocked(..) => {
-                let ending = self.fire(task, cause, at);
+                let ending = self.ending(task, cause, at);
                 self.wait_ended(task, ending, at);
             }
             Activity::Unseen => {
                 self.unknowns.waits_begun_before += 1;
+                let accepted = self.waking_in_pool(task, cause, at).is_some();
                 let recovery = &mut self.recoveries[task.index()];
-                recovery.start = Some(Start::WokenAt(Time(at.since(self.begin).0)));
+                let start = if accepted { Time::ZERO } else { Time(at.since(self.begin).0) };
+                recovery.start = Some(Start::WokenAt(start));
                 recovery.activity = Activity::Runnable;
             }
             Activity::Running(_) => {
                 self.unknowns.early_wakings += 1;
-                self.recoveries[task.index()].early = Some(self.fire(task, cause, at));
+                self.recoveries[task.index()].early = Some(self.ending(task, cause, at));
             }
             Activity::Runnable | Activity::Unaccounted(_) | Activity::Gone => self.unknowns.redundant_wakings += 1,
         }
@@ -364,6 +445,10 @@ impl Recovery<'_> {
     /// Signals a new edge at the waker's current instruction, if the wake-up was an edge.
     fn fire(&mut self, task: TaskId, cause: Cause, at: Time) -> Ending {
         match cause {
+            Cause::Edge(by) if self.messages.has_waking(self.record) => {
+                self.mark(by, at);
+                Ending::Transfer
+            }
             Cause::Edge(by) if self.is_kept(by) && self.is_kept(task) => {
                 if self.held(task, by) == Some(Held::ToAnswers) {
                     let message = self.conversations.message();
@@ -372,27 +457,36 @@ impl Recovery<'_> {
                 }
                 self.dialogues.speaks(by, task);
                 match self.held(by, task) {
+                    // Messages of one task of a pool say nothing about the task that serves in a replay.
+                    Some(Held::ToWindow(_)) if self.pools.of(by).is_some() => {}
                     Some(Held::ToWindow(window)) => self.hold_to_window(by, task, window, at),
                     Some(Held::ToAnswers) => self.begin_turn(by, task),
                     None => {}
                 }
-                let edge = self.waits.len() as u32;
-                self.waits.push(Span::ZERO);
+                let edge = self.new_edge();
                 self.mark(by, at);
-                self.push(by, Instruction::Post(edge), at);
+                if self.recoveries[by.index()].is_in_call {
+                    self.recoveries[by.index()].signals_due.push(edge);
+                } else {
+                    self.push(by, Instruction::Post(edge), at);
+                }
                 Ending::Edge(edge)
             }
             _ => Ending::External,
         }
     }
 
+    fn new_edge(&mut self) -> u32 {
+        self.waits.push(Span::ZERO);
+        self.waits.len() as u32 - 1
+    }
+
     /// `who` waits again. If it answered a message in dialogue and the sender was awake, the sender needed the answer
-    /// to go on from here.
+    /// to continue from here.
     fn answer_unseen(&mut self, who: TaskId, at: Time) {
         let Some(sender) = self.dialogues.rests(who) else { return };
         if matches!(self.recoveries[sender.index()].activity, Activity::Running(_) | Activity::Runnable) {
-            let edge = self.waits.len() as u32;
-            self.waits.push(Span::ZERO);
+            let edge = self.new_edge();
             self.unknowns.inferred_answers += 1;
             self.push(who, Instruction::Post(edge), at);
             self.push(sender, Instruction::Wait(edge), at);
@@ -436,21 +530,27 @@ impl Recovery<'_> {
     /// Adds the end of the wait of a blocked `task` to its programme.
     fn wait_ended(&mut self, task: TaskId, ending: Ending, at: Time) {
         let Activity::Blocked(since, off) = self.recoveries[task.index()].activity else { return };
+        if ending == Ending::Outcome || self.recoveries[task.index()].is_fruitless {
+            return self.recoveries[task.index()].now_runnable(at);
+        }
         if let Ending::Edge(edge) = ending {
             self.waits[edge as usize] = at.since(since);
         }
         let instruction = match (ending, self.arrivals) {
             (Ending::Edge(edge), _) if off == Off::Uninterruptible => Instruction::WaitUninterruptible(edge),
             (Ending::Edge(edge), _) => Instruction::Wait(edge),
-            // It may go on with whoever answers first: that it slept follows from the turns of the replay.
+            (Ending::Transfer, _) => return self.recoveries[task.index()].now_runnable(at),
+            // It may continue with any reply: its sleep follows from the turns of the replay.
             (Ending::Message(message), _) => {
                 self.close_burst(task, at);
                 self.conversations.woken(task, since, message);
                 return self.recoveries[task.index()].now_runnable(at);
             }
-            // A wait of no length would not be a wait.
-            (Ending::External, Arrivals::Delays) => Instruction::Sleep(at.since(since).max(Span(1))),
-            (Ending::External, Arrivals::Recorded) => Instruction::SleepUntil(Time(at.since(self.begin).0)),
+            // A wait of zero length would not be a wait.
+            (Ending::External | Ending::Outcome, Arrivals::Delays) => Instruction::Sleep(at.since(since).max(Span(1))),
+            (Ending::External | Ending::Outcome, Arrivals::Recorded) => {
+                Instruction::SleepUntil(Time(at.since(self.begin).0))
+            }
         };
         let by_device = ending == Ending::External && off == Off::Uninterruptible;
         self.unknowns.device_waits += u64::from(by_device);
@@ -477,124 +577,5 @@ impl Recovery<'_> {
         let recovery = &mut self.recoveries[child.index()];
         (recovery.start, recovery.born) = (Some(start), at);
         recovery.now_runnable(at);
-    }
-
-    /// The recording is over: what it cut goes on with its beginning, unless all that was recorded on purpose has
-    /// ended.
-    fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
-        let is_over = self.ends == Ends::Recorded || self.is_over();
-        let mut stopped = BTreeSet::new();
-        for index in 0..self.recoveries.len() {
-            let who = TaskId(index as u32);
-            match self.recoveries[index].activity {
-                Activity::Unseen => {}
-                Activity::Gone if is_over || !self.lasted(who) => {}
-                Activity::Gone => self.take_back_end(who, &mut stopped),
-                Activity::Blocked(since, _) => {
-                    self.unknowns.waits_cut_by_end += 1;
-                    self.cut(who, self.history.end.since(since), is_over);
-                }
-                _ => self.cut(who, Span::ZERO, is_over),
-            }
-        }
-        self.let_clock_stop(&stopped);
-        let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
-        let draft = |((index, recovery), kept): ((usize, TaskRecovery), bool)| {
-            let start = recovery.start.filter(|_| kept)?;
-            Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
-        };
-        let found = Found {
-            drafts: self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
-            waits: self.waits,
-            answers: self.conversations.len(),
-            is_over,
-            requests: self.requests,
-            unknowns: self.unknowns,
-            grid,
-            length: self.history.length(),
-            lap: self.history.end.since(self.laps_begin.unwrap_or(self.begin)),
-        };
-        found.finish(&self.history.participants)
-    }
-
-    /// Whether the work was over before the recording: every task that was recorded on purpose has ended, and not
-    /// because the recording ended with it. Tasks that lasted as long as the recording were stopped by a clock as a
-    /// rule, like benchmarks that run for ten seconds; where most of the CPU time is theirs, the work has no end of its
-    /// own.
-    fn is_over(&self) -> bool {
-        let seen = |(recovery, it): &(&TaskRecovery, &Participant)| it.judged && recovery.start.is_some();
-        let (mut all, mut lasting, mut alive) = (0, 0, 0);
-        for (index, (recovery, _)) in
-            self.recoveries.iter().zip(&self.history.participants).enumerate().filter(|(_, it)| seen(it))
-        {
-            let time = recovery.cpu_time();
-            all += time;
-            lasting += if self.lasted(TaskId(index as u32)) { time } else { 0 };
-            alive += u32::from(recovery.activity != Activity::Gone);
-        }
-        all > 0 && alive == 0 && lasting * 2 <= all
-    }
-
-    /// Whether `who` lived from the first twentieth of the recording to its last.
-    fn lasted(&self, who: TaskId) -> bool {
-        let recovery = &self.recoveries[who.index()];
-        let margin = Span(self.history.length().0 / 20);
-        let ended = recovery.ended.unwrap_or(self.history.end);
-        recovery.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
-    }
-
-    /// A clock stopped `who` at the end of the recording: it goes on. `stopped` are the edges with which its end woke
-    /// others.
-    fn take_back_end(&mut self, who: TaskId, stopped: &mut BTreeSet<u32>) {
-        let recovery = &mut self.recoveries[who.index()];
-        let ending = recovery.ops.split_off(recovery.ends_from.min(recovery.ops.len() - 1));
-        for op in ending {
-            match op.instruction() {
-                Instruction::Post(edge) => drop(stopped.insert(edge)),
-                Instruction::Exit => recovery.push(Instruction::Cut),
-                instruction => recovery.push(instruction),
-            }
-        }
-    }
-
-    /// Who waited for the end of a task that a clock stopped waits as long as in the recording.
-    fn let_clock_stop(&mut self, stopped: &BTreeSet<u32>) {
-        for op in self.recoveries.iter_mut().flat_map(|recovery| &mut recovery.ops) {
-            if let Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) = op.instruction()
-                && stopped.contains(&edge)
-            {
-                *op = Op::new(Instruction::Sleep(self.waits[edge as usize]));
-            }
-        }
-    }
-
-    /// The recording cuts `who` off, who had waited for `waited` then.
-    fn cut(&mut self, who: TaskId, waited: Span, is_over: bool) {
-        if !is_over {
-            self.rest_before_next_lap(who, waited);
-        }
-        self.push(who, Instruction::Cut, self.history.end);
-    }
-
-    /// `who` goes on with its next lap. In between it sleeps as long as its last wait, of which the recording shows
-    /// `cut`, and the time from the beginning of a lap until it was first runnable. If its lap begins in a wait, the
-    /// part before that is taken off.
-    fn rest_before_next_lap(&mut self, who: TaskId, cut: Span) {
-        let recovery = &self.recoveries[who.index()];
-        let begin = self.laps_begin.unwrap_or(self.begin);
-        let first = match (recovery.lap_begins, recovery.start) {
-            (Some(_), _) => Span::ZERO,
-            (None, Some(Start::WokenAt(at))) => (self.begin + Span(at.0)).since(begin),
-            (None, _) if self.lasted(who) => Span::ZERO,
-            (None, _) => recovery.born.since(begin),
-        };
-        let cut = Span(cut.0.saturating_sub(recovery.lap_begins.unwrap_or_default().0));
-        let rest = match self.arrivals {
-            Arrivals::Delays => Instruction::Sleep(cut + first),
-            Arrivals::Recorded => Instruction::SleepUntil(Time::ZERO + self.history.length() + first),
-        };
-        if cut + first > Span::ZERO {
-            self.push(who, rest, self.history.end);
-        }
     }
 }

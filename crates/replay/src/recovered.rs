@@ -1,14 +1,17 @@
 //! The recovered work: tasks, programmes, edges and event loops.
 
 use super::clock::TickGrid;
+use super::conduits::{Conduit, Costs};
 use super::draft::Draft;
 use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
 use super::participants::Participant;
+use super::pools::Pools;
 use super::program::{Instruction, Op};
 use super::requests::Requests;
+use super::services::{self, Queue, Taken};
 use super::unknowns::Unknowns;
-use goodness_core::{CpuId, Span, Start, TaskId};
+use goodness_core::{CpuId, CpuSet, Span, Start, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -45,15 +48,23 @@ pub struct Recovered {
     pub edges: u32,
     /// The turns of event loops.
     pub rounds: Arc<LoopRounds>,
-    /// How each task goes on after its programme, by place.
+    /// The queues of services that the tasks of pools take.
+    pub queues: Vec<Queue>,
+    /// Continuation of each task after its programme, by place.
     pub going_on: Vec<GoesOn>,
-    /// Edges that nobody posts after the first lap, and how long the recorded waits for them lasted.
+    /// Edges that nobody posts after the first lap, and the length of the recorded waits for them.
     pub delays: BTreeMap<u32, Span>,
-    /// Whether every task that was recorded on purpose ended before the recording did.
+    /// The affinities that instructions name.
+    pub affinities: Vec<CpuSet>,
+    /// Pipes and sockets whose calls were recorded.
+    pub conduits: Arc<[Conduit]>,
+    /// CPU time of their calls.
+    pub transfer_costs: Costs,
+    /// True if every task that was recorded on purpose ended before the recording did.
     pub is_over: bool,
-    /// What clients asked of servers.
+    /// Requests of clients to servers.
     pub requests: Requests,
-    /// What could not be known.
+    /// Facts that the recording does not show.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, if it was found.
     pub grid: Option<TickGrid>,
@@ -69,8 +80,8 @@ const BUSY: u64 = 20;
 const WAKES: usize = 100;
 
 impl Recovered {
-    /// The tasks whose demand the recording does not show: they worked for others and were never done with it, so that
-    /// they hardly waited. With more CPU time they would do more, up to an amount that nobody knows.
+    /// Saturated tasks: they worked for others and hardly ever waited for work. With more CPU time they would do more;
+    /// the recording does not show how much.
     pub fn saturated(&self) -> impl Iterator<Item = &RecoveredTask> {
         let goes_on = self.tasks.iter().zip(&self.going_on).filter(|(_, on)| **on != GoesOn::Never);
         goes_on.map(|(task, _)| task).filter(|task| task.is_saturated(self.length))
@@ -79,26 +90,38 @@ impl Recovered {
 
 impl RecoveredTask {
     fn is_saturated(&self, length: Span) -> bool {
-        let count = |is: fn(Instruction) -> bool| self.ops.iter().filter(|op| is(op.instruction())).count();
-        let wakes = count(|it| matches!(it, Instruction::Post(_) | Instruction::Answer(_)));
-        let waits = count(|it| !matches!(it, Instruction::Post(_) | Instruction::Answer(_) | Instruction::Run(_)));
+        let count = |is: &dyn Fn(Instruction) -> bool| self.ops.iter().filter(|op| is(op.instruction())).count();
+        let is_wake = |it| matches!(it, Instruction::Post(_) | Instruction::Answer(_) | Instruction::Send(..));
+        let wakes = count(&is_wake);
+        let is_rest = |it| !is_wake(it) && !matches!(it, Instruction::Run(_));
+        let waits = count(&|it| is_rest(it) && !it.is_about_itself());
         self.cpu_time().0 >= length.0 / BUSY && wakes >= WAKES && waits * 10 < wakes
     }
 }
 
-/// What recovery found, before tasks are numbered anew.
+/// Results of recovery, before tasks are renumbered.
 pub struct Found {
     /// The programmes.
     pub drafts: Vec<Draft>,
     /// Length of each recorded wait for an edge, by edge.
     pub waits: Vec<Span>,
-    /// How many answers the drafts name.
+    /// Number of answers that the drafts name.
     pub answers: usize,
-    /// Whether the work was over before the recording was: nobody goes on then.
+    /// The affinities that instructions name.
+    pub affinities: Vec<CpuSet>,
+    /// Pipes and sockets whose calls were recorded; they name tasks of the recording.
+    pub conduits: Vec<Conduit>,
+    /// CPU time of their calls.
+    pub transfer_costs: Costs,
+    /// The pools, and what their tasks took.
+    pub pools: Pools,
+    /// Services taken, by pool.
+    pub taken: Vec<Taken>,
+    /// True if the work was complete before the end of the recording; then no task continues.
     pub is_over: bool,
-    /// What clients asked of servers.
+    /// Requests of clients to servers.
     pub requests: Requests,
-    /// What could not be known.
+    /// Facts that the recording does not show.
     pub unknowns: Unknowns,
     /// The recorded machine's tick, where it showed.
     pub grid: Option<TickGrid>,
@@ -109,19 +132,22 @@ pub struct Found {
 }
 
 impl Found {
-    /// Makes tasks of the drafts: instructions then name tasks and turns by their places in what is handed over.
+    /// Makes tasks of the drafts. Instructions then name tasks and turns by their places in the result.
     #[must_use]
     pub fn finish(self, participants: &[Participant]) -> Recovered {
-        let Found { drafts, waits, answers, is_over, requests, unknowns, grid, length, lap } = self;
+        let Found { drafts, waits, is_over, length, pools, taken, .. } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
-        let ends = open_ends(&drafts, &going_on, &waits, answers);
+        let ends = open_ends(&drafts, &going_on, &waits, self.answers);
         let mut place = vec![None; participants.len()];
         for (index, draft) in drafts.iter().enumerate() {
             place[draft.recorded.index()] = Some(index as u32);
         }
         let mut programmes: Vec<Vec<Op>> =
             drafts.iter().map(|draft| with_forks_renumbered(&draft.ops, &place)).collect();
+        let conduits = placed(self.conduits, &drafts, &going_on, &place);
+        services::remove_unserved(&mut programmes, &drafts, &pools, &taken);
         let rounds = Arc::new(LoopRounds::arrange(&mut programmes, &ends.unanswered));
+        let queues = services::arrange(&mut programmes, &drafts, &pools, taken, !is_over);
         let task = |(draft, ops): (Draft, Vec<Op>)| RecoveredTask {
             recorded: draft.recorded,
             participant: participants[draft.recorded.index()].clone(),
@@ -131,8 +157,39 @@ impl Found {
         };
         let tasks = drafts.into_iter().zip(programmes).map(task).collect();
         let (edges, delays) = (waits.len() as u32, ends.delays);
-        Recovered { tasks, edges, rounds, going_on, delays, is_over, requests, unknowns, grid, length, lap }
+        Recovered {
+            tasks,
+            edges,
+            rounds,
+            queues,
+            going_on,
+            delays,
+            affinities: self.affinities,
+            conduits,
+            transfer_costs: self.transfer_costs,
+            is_over,
+            requests: self.requests,
+            unknowns: self.unknowns,
+            grid: self.grid,
+            length,
+            lap: self.lap,
+        }
     }
+}
+
+/// `conduits` with the places of their receivers, and whether a sender ends for good.
+fn placed(mut conduits: Vec<Conduit>, drafts: &[Draft], on: &[GoesOn], place: &[Option<u32>]) -> Arc<[Conduit]> {
+    for conduit in &mut conduits {
+        conduit.receiver = TaskId(place[conduit.receiver.index()].unwrap_or(u32::MAX));
+    }
+    for (draft, _) in drafts.iter().zip(on).filter(|(_, on)| **on == GoesOn::Never) {
+        for op in &draft.ops {
+            if let Instruction::Send(conduit, _) = op.instruction() {
+                conduits[conduit as usize].is_cut_off = true;
+            }
+        }
+    }
+    conduits.into()
 }
 
 /// Renumbers the tasks named by forks from the recording's numbers to the workload's.

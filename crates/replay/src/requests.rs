@@ -1,36 +1,41 @@
 //! Requests: what clients in a recording ask of servers, from the message to the answer.
 //!
-//! A client and a server are two programs that talk over the network of the recorded machine (`clients`). A request
-//! begins with the client's message that wakes a task of the server, and ends when the client has the answer: when it
-//! runs again, woken by the server; or, where it never slept, with its next message to the same task, or when it goes
-//! to sleep. Where the server was busy, the message woke nobody: then the request begins when the client goes to sleep.
+//! A client and a server are two programs that exchange messages over the network of the recorded machine (`clients`).
+//! A request begins with the client's message that wakes a task of the server. If the server was busy, the message woke
+//! nobody; then the request begins when the client goes to sleep. It ends when the client runs again, woken by the
+//! server. If the client never slept, it ends with the client's next message to the same task, or when it goes to
+//! sleep.
 //!
-//! Where the clients of a selected server are elsewhere, a request begins with the soft interrupt that wakes a task of
-//! the server, and ends when that task waits again, and not for a task that it has woken meanwhile.
+//! If the clients of a selected server are on other machines, a request begins with the soft interrupt that wakes a
+//! task of the server. It ends when that task waits again, unless it waits for a task that it has woken.
 //!
-//! A message that only closes a connection or thanks is no request: `courtesies` tells them apart.
+//! A message that only closes a connection is no request: `control_messages` tells them apart.
 //!
-//! Both marks of a request lie at records of its client. Recovery puts them into the client's programme, so a replay
-//! reports its requests as a modelled client does, and the recording is measured by the same marks.
+//! The marks for begin and end of a request are at records of its client. Recovery puts them into the client's
+//! programme, so a replay reports its requests as a modelled client does. The same marks measure the recording.
 
+mod at_once;
 mod clients;
-mod courtesies;
+pub(crate) mod control_messages;
 mod follow;
 
 use crate::answers::Windows;
 use crate::causes::Rule;
 use crate::history::History;
+use crate::pools::Pools;
 use clients::Clients;
-use courtesies::limit;
+use control_messages::limit;
 use follow::Follow;
 use goodness_core::TaskId;
 use goodness_trace::{Record, Served};
 
-/// A request: two records of the recording, at which its client has its marks.
+/// A request: the records of its begin and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The task that asked; the one that was asked if the client is elsewhere.
+    /// The client's task; the server's if the client is on another machine.
     pub client: TaskId,
+    /// The server's task, if it is known.
+    pub server: Option<TaskId>,
     /// The record with which it begins.
     pub begin: u32,
     /// The record with which it ends.
@@ -42,33 +47,44 @@ pub struct Request {
 /// Requests of one program to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Name of the program that asks; `None` if it is elsewhere.
+    /// Name of the client; `None` if it is on another machine.
     pub client: Option<String>,
-    /// Name of the program that answers.
+    /// Name of the server.
     pub server: String,
 }
 
-/// What a mark says of its request.
+/// Several requests at once between two tasks, which a recording does not tell apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtOnce {
+    /// Client and server.
+    pub kind: Kind,
+    /// Connections between them.
+    pub connections: u32,
+    /// Pairs of tasks that exchange messages.
+    pub pairs: u32,
+}
+
+/// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The answer is there.
+    /// The request ends.
     Served,
-    /// The client asks.
+    /// The request begins, with the client's message.
     Asked,
-    /// It arrives from elsewhere.
+    /// The request begins, from another machine.
     Arrived,
 }
 
 /// A mark in the programme of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The record at which it stands.
+    /// Its record.
     pub record: u32,
-    /// In whose programme it stands.
+    /// The task whose programme contains it.
     pub task: TaskId,
     /// Number of the request.
     pub request: u32,
-    /// What it says.
+    /// Its kind.
     pub what: What,
 }
 
@@ -77,22 +93,26 @@ pub struct Mark {
 pub struct Requests {
     /// All of them.
     pub all: Vec<Request>,
-    /// Who asks whom.
+    /// Client and server of each kind.
     pub kinds: Vec<Kind>,
+    /// Kinds whose requests cannot be told apart.
+    pub at_once: Vec<AtOnce>,
 }
 
 impl Requests {
     /// Finds the requests of the judged clients in `history`.
     #[must_use]
-    pub fn find(history: &History, rule: &Rule, windows: &Windows) -> Requests {
+    pub fn find(history: &History, rule: &Rule, windows: &Windows, pools: &Pools) -> Requests {
         let clients = Clients::find(history, rule, windows);
         if clients.is_empty() {
             return Requests::default();
         }
-        let first = Follow::new(history, &clients, vec![None; clients.len()]).through(rule);
+        let first = Follow::new(history, &clients, pools, vec![None; clients.len()]).through(rule);
         let limits = first.visits.iter().map(|visits| limit(visits)).collect();
-        let all = Follow::new(history, &clients, limits).through(rule).found;
-        Requests { all, kinds: clients.kinds(history) }
+        let all = Follow::new(history, &clients, pools, limits).through(rule).found;
+        let kinds = clients.kinds(history);
+        let at_once = at_once::find(history, rule, &clients, &kinds);
+        Requests { all, kinds, at_once }
     }
 
     /// Number of requests of each kind that has any.
@@ -116,7 +136,7 @@ impl Requests {
         marks
     }
 
-    /// What a run would report of them, in order of records.
+    /// The requests as a run would report them, in order of records.
     #[must_use]
     pub fn served(&self, records: &[Record]) -> Vec<Served> {
         let at = |record: u32| records[record as usize].at;
@@ -134,7 +154,7 @@ mod tests {
     use goodness_trace::{Recording, SchedEvent, load};
     use std::path::Path;
 
-    /// Requests that `ab` reported, found by the rule, and found if no message were a courtesy.
+    /// Requests that `ab` reported, that the rule finds, and that it would find without control messages.
     fn of_ab(name: &str, change: fn(&mut Recording)) -> (usize, usize, usize) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings");
         let report = std::fs::read_to_string(folder.join(format!("{name}.csv"))).expect("the report is shipped");
@@ -146,8 +166,9 @@ mod tests {
         let rule = Rule::new(&history, TickGrid::find(&history));
         let windows = Windows::find(&history, &rule);
         let clients = Clients::find(&history, &rule, &windows);
-        let planted = Follow::new(&history, &clients, vec![None; clients.len()]).through(&rule).found;
-        (reported, Requests::find(&history, &rule, &windows).all.len(), planted.len())
+        let pools = Pools::find(&history, &rule, &windows);
+        let planted = Follow::new(&history, &clients, &pools, vec![None; clients.len()]).through(&rule).found;
+        (reported, Requests::find(&history, &rule, &windows, &pools).all.len(), planted.len())
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! State of one task while its programme is recovered.
 
 use super::conversations::Answer;
+use super::pools::Visit;
 use super::program::{Instruction, Op};
 use goodness_core::{CpuId, Off, Span, Start, Time};
 
@@ -30,6 +31,10 @@ pub enum Ending {
     Message(Answer),
     /// Something outside.
     External,
+    /// A message of a recorded call, whose instruction says so itself.
+    Transfer,
+    /// The schedule of a replay decides when it ends.
+    Outcome,
 }
 
 /// State of one task.
@@ -49,22 +54,40 @@ pub struct TaskRecovery {
     pub cpu: CpuId,
     /// Time it last became runnable.
     pub runnable_at: Time,
-    /// When it was created, if that is recorded; else the beginning of the recording.
+    /// Time of its creation, if recorded; else the beginning of the recording.
     pub born: Time,
-    /// When it ended.
+    /// Time of its end.
     pub ended: Option<Time>,
     /// Number of its instructions when it began to end. A task that it wakes after them waits for its end.
     pub ends_from: usize,
-    /// Marks of requests whose answers woke the task: they stand before what it does next.
+    /// Marks of requests whose answers woke the task; they precede its next instruction.
     pub late_marks: Vec<Instruction>,
-    /// How long it had waited where later laps begin, if it was alive then.
+    /// Changes of its attributes, made while it was not running.
+    pub changes_due: Vec<Instruction>,
+    /// Length of its wait so far at the point where later laps begin, if it was alive then.
     pub lap_begins: Option<Span>,
+    /// Edges that the task signalled in its present call. Nobody preempts it between them.
+    pub signals_due: Vec<u32>,
+    /// True in a recorded call.
+    pub is_in_call: bool,
+    /// In a pool: role of the visit for which it was woken, until it runs.
+    pub visit: Option<Visit>,
+    /// In a pool: true if it was woken for a connection that another task has taken.
+    pub is_fruitless: bool,
+    /// In a pool: true if it has taken a service.
+    pub is_pooled: bool,
+    /// In a pool: the service it took last.
+    pub service: Option<u32>,
+    /// In a pool: CPU time until it accepts a connection of this pool.
+    pub accepts_after: Option<(Span, u32)>,
+    /// In a pool: its reply, until its connection is ended.
+    pub reply: Option<Answer>,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
 }
 
 impl TaskRecovery {
-    /// A task of which nothing was seen yet, in a recording that began at `begin`.
+    /// A task without any event yet, in a recording that began at `begin`.
     #[must_use]
     pub fn unseen(begin: Time) -> TaskRecovery {
         TaskRecovery {
@@ -79,7 +102,16 @@ impl TaskRecovery {
             ended: None,
             ends_from: usize::MAX,
             late_marks: Vec::new(),
+            changes_due: Vec::new(),
             lap_begins: None,
+            signals_due: Vec::new(),
+            is_in_call: false,
+            visit: None,
+            is_fruitless: false,
+            is_pooled: false,
+            service: None,
+            accepts_after: None,
+            reply: None,
             answers_on: None,
         }
     }
@@ -103,6 +135,15 @@ impl TaskRecovery {
             let burst = Span(std::mem::take(&mut self.burst));
             self.push(Instruction::Run(burst));
         }
+        for edge in std::mem::take(&mut self.signals_due) {
+            self.push(Instruction::Post(edge));
+        }
+    }
+
+    /// True if the task waits uninterruptibly.
+    #[must_use]
+    pub fn waits_uninterruptibly(&self) -> bool {
+        matches!(self.activity, Activity::Blocked(_, Off::Uninterruptible))
     }
 
     /// CPU time of the programme so far.

@@ -26,30 +26,33 @@ pub struct Unknowns {
     pub inferred_answers: u64,
     /// Waits in uninterruptible sleep (usually I/O) that ended from outside; replayed as sleeps.
     pub device_waits: u64,
+    /// Switches of runnable tasks that nothing but a yield explains.
+    pub yields: u64,
+    /// Messages whose calls were recorded and that woke nobody.
+    pub unseen_messages: u64,
 }
 
 impl Unknowns {
     /// Each kind as a phrase that follows a number.
     #[must_use]
-    pub fn counted(&self) -> [(&'static str, u64); 14] {
+    pub fn counted(&self) -> [(&'static str, u64); 16] {
         [
             ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
             ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
             ("wake-ups in soft interrupts from outside, replayed as delays", self.wakings.soft_external),
             ("wake-ups in hard interrupts, replayed as delays", self.wakings.hard_external),
-            ("wake-ups by nobody known, replayed as delays", self.wakings.nobody),
-            ("waits that ended without a waking on record", self.wakes_without_waking),
-            ("switches missing, put in where they fit", self.missing_switches),
-            ("wakings of tasks that were awake already", self.redundant_wakings),
-            ("wakings of tasks on their way to sleep", self.early_wakings),
+            ("wake-ups by unknown tasks, replayed as delays", self.wakings.nobody),
+            ("waits that ended without a recorded waking", self.wakes_without_waking),
+            ("missing switches, inserted", self.missing_switches),
+            ("wakings of tasks that were already awake", self.redundant_wakings),
+            ("wakings of tasks about to sleep", self.early_wakings),
             ("places where events were lost", self.losses),
-            ("waits that had begun before the recording", self.waits_begun_before),
-            ("waits that the end of the recording cut off", self.waits_cut_by_end),
+            ("waits that began before the recording", self.waits_begun_before),
+            ("waits cut off by the end of the recording", self.waits_cut_by_end),
             ("waits for devices, replayed as delays", self.device_waits),
-            (
-                "answers inferred: a sender goes on when those it wakes are done, as in the recording",
-                self.inferred_answers,
-            ),
+            ("inferred answers: a sender continues when the tasks it woke are done", self.inferred_answers),
+            ("messages that found their receiver awake, replayed from the recorded calls", self.unseen_messages),
+            ("switches that only a yield explains, replayed as yields", self.yields),
         ]
     }
 }

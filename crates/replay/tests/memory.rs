@@ -2,7 +2,7 @@
 //! of the trace's length if it is only summarised.
 
 use goodness_replay::{History, ReplayOptions, recover};
-use goodness_trace::{Input, Record, load_input, summarise};
+use goodness_trace::{Input, Record, load, load_input, summarise};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::cell::Cell;
@@ -68,4 +68,14 @@ fn an_event_takes_less_than_100_bytes_and_a_summary_takes_nothing_for_it() {
         "{events} events: {most} bytes at most while read, {loaded} then, {all} with {} tasks",
         recovered.tasks.len()
     );
+    drop(recovered);
+    drop(recording);
+
+    // With the calls that carry messages.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/messages/messages-sockets.ftrace.zst");
+    let region = Region::new(ALLOCATOR);
+    let recording = load(&path).expect("the recording is shipped");
+    let recovered = recover(&History::of(&recording), ReplayOptions::default());
+    let (all, events) = (held(&region), recording.records.len());
+    assert!(!recovered.conduits.is_empty() && all < 100 * events, "{all} bytes for {events} events");
 }

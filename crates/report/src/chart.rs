@@ -164,7 +164,7 @@ fn draw(line: &Line, colour: &str, frame: &Frame, svg: &mut String) {
     let places: Vec<String> = line.points.iter().map(|p| format!("{:.1} {:.1}", frame.x(p.x), frame.y(p.y))).collect();
     let ascends = line.points.windows(2).all(|pair| pair[0].x < pair[1].x);
     let dash = if line.published { " stroke-dasharray=\"5 4\"" } else { "" };
-    // Several points at one place are observations, not a curve.
+    // Several points at one x are observations, not a curve: no line joins them.
     if ascends {
         let path = places.join("L");
         let _ = writeln!(svg, "<path d=\"M{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dash}/>");

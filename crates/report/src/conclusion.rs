@@ -5,6 +5,8 @@ use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
 
 /// Metrics named that got worse; the tables have all.
 const COSTS_SHOWN: usize = 3;
+/// Metrics that a ranking of requests names beside the one that ranks.
+const OF_SERVERS: [&str; 3] = ["throughput", "request_latency_p999", "context_switches"];
 
 impl Report {
     /// One or two sentences about the ranking, after a warning if they cannot be trusted; empty if nothing was
@@ -14,7 +16,61 @@ impl Report {
         let answer = self.answer();
         match self.trust.as_ref().filter(|trust| trust.is_untrusted() && !answer.is_empty()) {
             Some(trust) => format!("Untrusted: {}. {answer}", trust.because.join("; ")),
-            None => answer,
+            None => format!("{answer}{}", self.assurance()),
+        }
+    }
+
+    /// The best arm, if one is better than the reference.
+    #[must_use]
+    pub fn winner(&self) -> Option<&PolicyReport> {
+        let metric = self.ranked_by()?;
+        self.better(metric).first().map(|index| &self.policies[*index])
+    }
+
+    /// The commands that apply the winner to the recorded machine, and those that take it back, a line each; empty
+    /// without any. Not to be wrapped: commands are copied as a whole.
+    #[must_use]
+    pub fn commands(&self) -> String {
+        let Some(application) = self.winner().and_then(|it| it.application.as_ref()) else { return String::new() };
+        let lines = |head: &'static str, all: &[String]| -> Vec<String> {
+            all.iter().map(|command| format!("{head}{}", printable(command))).collect()
+        };
+        [lines("Apply:  ", &application.apply), lines("Undo:   ", &application.undo)].concat().join("\n")
+    }
+
+    /// The arms that are better than the reference in `metric`, the best first.
+    fn better(&self, metric: &str) -> Vec<usize> {
+        let mut better = self.ranking(metric);
+        let is_better = |it: &PolicyReport| it.violations.is_empty() && verdict(it, metric) == Some(Verdict::Better);
+        better.retain(|index| is_better(&self.policies[*index]));
+        better
+    }
+
+    /// The error of the replay in the metric that ranks, where it keeps its promise.
+    fn assurance(&self) -> String {
+        let Some(metric) = self.ranked_by().filter(|_| self.trust.is_some() && self.policies.len() > 1) else {
+            return String::new();
+        };
+        let fidelity = self.fidelity.iter().flat_map(|it| &it.metrics).find(|it| it.name == metric);
+        let Some(kept) = fidelity.filter(|it| it.keeps_promise() == Some(true)) else { return String::new() };
+        let [error, bound] = [kept.error, kept.tolerance].map(figure::percent);
+        format!(" Trusted: the replay is {error} off the recording in {}, at most {bound} promised.", spaced(metric))
+    }
+
+    /// Other figures that a server's owner asks for: throughput, slowest requests and switches, and their change.
+    fn beside(&self, head: &str, ranked: &str, reference: &PolicyReport, best: &PolicyReport) -> String {
+        let part = |name: &&str| {
+            let [from, to] = [reference, best].map(|it| it.metric(name).filter(|m| m.value.is_some()));
+            let (from, to) = from.zip(to)?;
+            Some(match (figure::of(from), figure::of(to)) {
+                (same, to) if same == to => format!("{} {to}", spaced(name)),
+                (from, to) => format!("{} from {from} to {to}", spaced(name)),
+            })
+        };
+        let parts: Vec<String> = OF_SERVERS.iter().filter(|name| **name != ranked).filter_map(part).collect();
+        match ranked.starts_with("request_latency") && !parts.is_empty() {
+            true => format!(" {head}: {}.", parts.join(", ")),
+            false => String::new(),
         }
     }
 
@@ -26,17 +82,18 @@ impl Report {
         let Some(reference) = self.policies.iter().position(|p| p.is_reference).filter(|_| labels.len() > 1) else {
             return String::new();
         };
-        let mut better = self.ranking(metric);
-        better.retain(|i| {
-            self.policies[*i].violations.is_empty() && verdict(&self.policies[*i], metric) == Some(Verdict::Better)
-        });
+        let better = self.better(metric);
         let Some(best) = better.first() else {
             let (row, reference) = (self.row(), printable(&labels[reference]));
-            return format!("No {row} is better than {reference} in {}.", spaced(metric));
+            let own = self
+                .reference()
+                .map_or_else(String::new, |it| self.beside(&format!("Under {reference}"), metric, it, it));
+            return format!("No {row} is better than {reference} in {}.{own}", spaced(metric));
         };
         let of = |index: usize| self.policies[index].metric(metric);
         let change = change(of(reference), of(*best));
         let mut text = format!("{} {change}.", printable(&labels[*best]));
+        text.push_str(&self.beside("Besides", metric, &self.policies[reference], &self.policies[*best]));
         text.push_str(&self.costs(&self.policies[*best]));
         match better.len() - 1 {
             0 => {}
@@ -178,6 +235,49 @@ mod tests {
         let cfs = PolicyReport { violations, ..policy("cfs", 8_290.0, Some((0.00142, Verdict::Better))) };
         let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs]);
         assert!(said.starts_with("No policy is better"), "{said}");
+    }
+
+    #[test]
+    fn the_winner_comes_with_the_commands_that_apply_it_and_take_it_back() {
+        let mut application = crate::model::Application::default();
+        application.add("renice -n 5 -p 7".into(), "renice -n 0 -p 7".into());
+        let with = |verdict| {
+            let arm = policy("eevdf", 4e6, Some((0.69, verdict)));
+            let arm = PolicyReport { application: Some(application.clone()), ..arm };
+            Report { policies: vec![policy("eevdf", 5.84e6, None), arm], ..Report::default() }
+        };
+        let won = with(Verdict::Better);
+        assert_eq!(won.commands(), "Apply:  renice -n 5 -p 7\nUndo:   renice -n 0 -p 7");
+        assert!(crate::text::render(&won, 80, false).contains("Apply:  renice"));
+        assert!(crate::html::render(&won, &[]).contains("Undo:   renice"));
+        assert_eq!(with(Verdict::Inconclusive).commands(), "", "nothing to apply");
+    }
+
+    #[test]
+    fn what_a_servers_owner_asks_for_stands_beside_the_slowest_requests() {
+        let metric = |name: &str, unit: &str, value: f64, verdict: Option<Verdict>| MetricSummary {
+            name: name.into(),
+            unit: unit.into(),
+            value: Some(value),
+            vs_reference: verdict.map(|verdict| VsReference { ratio: Some(value / 2e7), ci95: None, verdict }),
+            ..MetricSummary::default()
+        };
+        let arm = |p99: f64, switches: f64, verdict: Option<Verdict>| PolicyReport {
+            name: "eevdf".into(),
+            label: if verdict.is_some() { "a.nice=5".into() } else { "base".into() },
+            is_reference: verdict.is_none(),
+            metrics: vec![
+                metric("request_latency_p99", "ns", p99, verdict),
+                metric("throughput", "1/s", 500.0, None),
+                metric("context_switches", "count", switches, None),
+            ],
+            ..PolicyReport::default()
+        };
+        let said = conclusion(vec![arm(2e7, 900.0, None), arm(1e7, 1_200.0, Some(Verdict::Better))]);
+        let beside = "Besides: throughput 500/s, context switches from 900 to 1200.";
+        assert_eq!(said, format!("a.nice=5 cuts request latency p99 from 20 ms to 10 ms (2.0× lower). {beside}"));
+        let said = conclusion(vec![arm(2e7, 900.0, None), arm(1e7, 1_200.0, Some(Verdict::Inconclusive))]);
+        assert!(said.ends_with("Under base: throughput 500/s, context switches 900."), "{said}");
     }
 
     #[test]

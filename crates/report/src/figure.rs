@@ -1,5 +1,8 @@
 //! Numbers as people read them: three significant digits and a unit of fitting size.
 
+use crate::model::MetricSummary;
+use goodness_observe::METRICS;
+
 /// Text for a value that was not measured.
 pub const NOT_MEASURED: &str = "–";
 
@@ -7,10 +10,11 @@ pub const NOT_MEASURED: &str = "–";
 /// contain the whole name.
 pub const NAME_MAX: usize = 32;
 
-/// Removes characters that could control a terminal from external text.
+/// Replaces characters of external text that could control a terminal or turn the direction of reading.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// A task name for text output: printable characters only, cut with `…` after [`NAME_MAX`].
@@ -41,6 +45,16 @@ pub fn show(value: Option<f64>, unit: &str) -> String {
         "count" | "ratio" | "" => scaled(value, &PLAIN),
         "1/s" => format!("{}/s", scaled(value, &PLAIN)),
         _ => format!("{} {unit}", scaled(value, &PLAIN)),
+    }
+}
+
+/// The value of a metric; of a percentile with too few observations their number.
+#[must_use]
+pub fn of(metric: &MetricSummary) -> String {
+    let is_percentile = METRICS.iter().any(|it| it.name == metric.name && it.fewest() > 1);
+    match (metric.value, metric.samples) {
+        (None, samples @ 1..) if is_percentile => format!("n = {samples}"),
+        (value, _) => show(value, &metric.unit),
     }
 }
 
@@ -138,6 +152,20 @@ pub fn shortened(sentence: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_percentile_of_too_few_shows_their_number() {
+        let metric = |name: &str, value| MetricSummary {
+            name: name.into(),
+            unit: "ns".into(),
+            value,
+            samples: 11,
+            ..MetricSummary::default()
+        };
+        assert_eq!(of(&metric("wakeup_latency_p99", None)), "n = 11");
+        assert_eq!(of(&metric("wakeup_latency_p99", Some(2e6))), "2 ms");
+        assert_eq!(of(&metric("completion_time", None)), NOT_MEASURED, "some did not end");
+    }
 
     #[test]
     fn a_time_is_shown_in_the_unit_that_fits_with_three_digits() {

@@ -48,6 +48,8 @@ fn part(mark: &str, report: &Report, timelines: &[Timeline], script: &str) -> St
         "generator" => escape(&format!("goodness {}", report.goodness.version)),
         "ranked-by" => escape(report.ranked_by().unwrap_or_default()),
         "conclusion" => escape(&report.conclusion()),
+        "commands" if report.commands().is_empty() => String::new(),
+        "commands" => format!("<pre class=\"commands\" tabindex=\"0\">{}</pre>", escape(&report.commands())),
         "style" => STYLE.into(),
         "script" => script.into(),
         "script-hash" => format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes()))),

@@ -31,9 +31,12 @@ pub struct Report {
     pub simulated_ns: u64,
     /// Fidelity of the replay to the recording; `None` if the input is not a recording.
     pub fidelity: Option<Fidelity>,
-    /// Whether the verdicts can be relied on; `None` if the input is not a recording.
+    /// Trust in the verdicts; `None` if the input is not a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// Sampling unit of a value.
+    #[serde(default, skip_serializing_if = "Sampling::is_of_runs")]
+    pub sampling: Sampling,
     /// Policies in the requested order.
     pub policies: Vec<PolicyReport>,
     /// For people, beyond the schema.
@@ -41,7 +44,22 @@ pub struct Report {
     pub details: Details,
 }
 
-/// Whether verdicts can be relied on.
+/// Sampling unit of a metric's values; intervals are over these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// A run of the work.
+    #[default]
+    Runs,
+    /// A replay of one recording. Intervals are wider by what recordings of one load were measured to differ.
+    Replays,
+    /// One of so many recordings of a load: the mean of its replays.
+    Recordings(u32),
+    /// The recording that is the arm, as it was made; nothing was replayed. Intervals as for [`Sampling::Replays`].
+    Arms,
+}
+
+/// Trust in the verdicts, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trust {
     /// The answer.
@@ -50,11 +68,11 @@ pub struct Trust {
     pub because: Vec<String>,
 }
 
-/// An answer to whether verdicts can be relied on.
+/// Trusted or untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustVerdict {
-    /// The replay keeps its promises where the verdicts rest on them.
+    /// The replay meets the bounds that the verdicts rely on.
     Trusted,
     /// It does not.
     Untrusted,
@@ -183,9 +201,30 @@ pub struct PolicyReport {
     /// If empty, [`Report::labels`] makes one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub label: String,
+    /// Commands that apply it to the recorded machine; `None` for the reference, for work that is not a recording, and
+    /// where it takes another machine or kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// Beyond the schema: points of the distributions behind the metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
+}
+
+/// Commands that bring an arm to a machine, and those that take it back. Each is a line for a shell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Application {
+    /// Commands that apply it, in order.
+    pub apply: Vec<String>,
+    /// Commands that undo it, each of the one at its place.
+    pub undo: Vec<String>,
+}
+
+impl Application {
+    /// Adds a command and the one that takes it back.
+    pub fn add(&mut self, apply: String, undo: String) {
+        self.apply.push(apply);
+        self.undo.push(undo);
+    }
 }
 
 /// One tunable with its value as typed.
@@ -317,7 +356,10 @@ pub struct Details {
     /// Command line that reproduces this report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// How the replications differ, in one sentence.
+    /// Sampling unit with its number: `10 replays of this one recording`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
+    /// Differences between the replications, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_varies: Option<String>,
     /// The metric that ranks the policies.
@@ -383,10 +425,16 @@ pub struct MetricAbout {
 /// Something that happened a number of times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What was counted, as a phrase that follows a number: `switches without a wake-up`.
+    /// The thing counted, as a phrase that follows a number: `switches without a wake-up`.
     pub what: String,
     /// Number of times.
     pub count: u64,
+}
+
+impl Sampling {
+    fn is_of_runs(&self) -> bool {
+        *self == Sampling::Runs
+    }
 }
 
 impl FidelityMetric {
@@ -463,6 +511,7 @@ impl Default for Report {
             simulated_ns: 0,
             fidelity: None,
             trust: None,
+            sampling: Sampling::default(),
             policies: Vec::new(),
             details: Details::default(),
         }

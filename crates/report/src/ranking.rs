@@ -1,9 +1,10 @@
 //! The ranking: its metric, the order, and the label of each policy.
 
+use crate::figure::printable;
 use crate::model::{Better, MetricSummary, PolicyReport, Report, Trust, Verdict};
 use std::cmp::Ordering;
 
-/// Default ranking metrics, in order of preference: those users notice first.
+/// Default ranking metrics, in order of preference: the ones that users notice come first.
 const PREFERRED: [&str; 7] = [
     "request_latency_p99",
     "completion_time",
@@ -13,8 +14,18 @@ const PREFERRED: [&str; 7] = [
     "throughput",
     "wakeup_latency_mean",
 ];
-/// Metrics shown first if they were measured: a workload with disks is about I/O.
-const SHOWN_FIRST: [&str; 5] = ["iops", "bandwidth", "io_read_latency_p99", "io_write_latency_p99", "seek_distance"];
+/// Metrics shown first if they were measured: a workload with disks is about I/O, a server about requests.
+pub(crate) const SHOWN_FIRST: [&str; 9] = [
+    "iops",
+    "bandwidth",
+    "io_read_latency_p99",
+    "io_write_latency_p99",
+    "seek_distance",
+    "throughput",
+    "request_latency_p999",
+    "request_latency_p50",
+    "context_switches",
+];
 
 impl Report {
     /// The reference, if there is one.
@@ -92,7 +103,7 @@ impl Report {
     /// several have that name. Remaining duplicates are numbered.
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
-        let mut labels: Vec<String> = self.policies.iter().map(|p| self.label(p)).collect();
+        let mut labels: Vec<String> = self.policies.iter().map(|p| printable(&self.label(p))).collect();
         for i in 0..labels.len() {
             let earlier = labels[..i].iter().filter(|l| **l == labels[i]).count();
             if earlier > 0 {

@@ -3,7 +3,8 @@
 //! Colour only repeats what words and marks show, so that nothing is lost in a pipe.
 
 use crate::figure::{self, printable};
-use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report, Verdict, VsReference};
+use crate::model::{Better, Fidelity, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict, VsReference};
+use crate::ranking::SHOWN_FIRST;
 use crate::table::wrapped;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
@@ -22,6 +23,7 @@ pub fn render(report: &Report, width: u16, colour: bool) -> String {
     let page = Page { report, width: width.max(NARROWEST), colour, labels: report.labels() };
     let parts = [
         page.conclusion(),
+        report.commands(),
         page.head(),
         page.violations(),
         page.ranking(),
@@ -56,19 +58,16 @@ impl Page<'_> {
 
     fn head(&self) -> String {
         let r = self.report;
-        let runs = match r.runs_per_policy {
-            1 => "1 run".into(),
-            n => format!("{n} runs"),
-        };
+        let runs = r.details.samples.clone();
+        let runs = runs.unwrap_or_else(|| format!("{} for each", count(r.runs_per_policy, "run")));
         let first = format!("{} ({})", printable(&r.input.name), r.input.kind.name());
         let rest = format!(
-            "{} CPU{}, {} Hz ({}) · {runs} of {} for each {} · seed {}",
-            r.machine.cpus,
-            if r.machine.cpus == 1 { "" } else { "s" },
+            "{}, {} Hz ({}) · {runs} {}, {} long · seed {}",
+            count(r.machine.cpus, "CPU"),
             r.machine.hz,
             printable(&r.machine.name),
-            figure::time(Some(r.simulated_ns)),
             r.row(),
+            figure::time(Some(r.simulated_ns)),
             r.seed
         );
         let varies = r.details.what_varies.as_ref().map(|v| format!("Between runs: {}", printable(v)));
@@ -112,7 +111,7 @@ impl Page<'_> {
         let place = measured.and_then(|m| m.value).map_or_else(|| figure::NOT_MEASURED.into(), |_| place.to_string());
         let (value, ci) = measured.map_or_else(
             || (figure::NOT_MEASURED.into(), figure::NOT_MEASURED.into()),
-            |m| (figure::show(m.value, &m.unit), figure::interval(m.ci95, &m.unit)),
+            |m| (figure::of(m), figure::interval(m.ci95, &m.unit)),
         );
         let versus = measured.and_then(|m| m.vs_reference);
         let name = Cell::new(label);
@@ -127,7 +126,7 @@ impl Page<'_> {
     fn other_metrics(&self) -> String {
         let ranked = self.report.ranked_by();
         let directed = |name: &&str| {
-            let good = |m: &MetricSummary| m.better != Better::Neither;
+            let good = |m: &MetricSummary| m.better != Better::Neither || SHOWN_FIRST.contains(name);
             Some(*name) != ranked
                 && !name.starts_with(PARTS)
                 && self.report.is_measured(name)
@@ -196,7 +195,7 @@ impl Page<'_> {
         let title = self.strong("Fidelity of the replay");
         match &self.report.fidelity {
             Some(fidelity) => format!("{title}\n{}", self.fidelity_table(fidelity)),
-            None if self.report.input.kind == crate::model::InputKind::Trace => {
+            None if self.report.input.kind == InputKind::Trace && self.report.sampling != Sampling::Arms => {
                 let is_measured = |policy: &PolicyReport| policy.metric("iops").is_some_and(|it| it.value.is_some());
                 let why = match self.report.policies.iter().any(is_measured) {
                     true => "The notes say how far each elevator's submissions were from their recorded times.",
@@ -357,6 +356,11 @@ impl Page<'_> {
     }
 }
 
+/// A number with its noun: `1 run`, `3 runs`.
+fn count(number: u32, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 fn ratio_with_interval(versus: VsReference) -> String {
     let ratio = figure::ratio(versus.ratio);
     versus.ci95.map_or_else(|| ratio.clone(), |ci| format!("{ratio} {}", figure::ratio_interval(ci)))
@@ -376,11 +380,9 @@ fn verdict_cell(policy: &PolicyReport, versus: Option<VsReference>, is_measured:
 }
 
 fn metric_cell(metric: Option<&MetricSummary>) -> Cell {
-    let Some(metric) = metric.filter(|m| m.value.is_some()) else {
-        return Cell::new(format!("{}  ", figure::NOT_MEASURED));
-    };
-    let value = figure::show(metric.value, &metric.unit);
-    match metric.vs_reference.map(|v| v.verdict) {
+    let Some(metric) = metric else { return Cell::new(format!("{}  ", figure::NOT_MEASURED)) };
+    let value = figure::of(metric);
+    match metric.vs_reference.filter(|_| metric.value.is_some()).map(|v| v.verdict) {
         Some(Verdict::Better) => Cell::new(format!("{value} +")).fg(Color::Green),
         Some(Verdict::Worse) => Cell::new(format!("{value} -")).fg(Color::Red),
         Some(Verdict::Same) => Cell::new(format!("{value} =")),

@@ -36,7 +36,7 @@ pub enum Woken {
 /// Length of a CPU's run queue from an instant on, without the running task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLength {
-    /// Since when, in ns.
+    /// Start of this length, in ns.
     pub at: u64,
     /// CPU of the queue.
     pub cpu: CpuId,

@@ -1,21 +1,25 @@
-//! Whether a comparison on a recording can be trusted: the replay must repeat what was recorded.
+//! Trust in a comparison on a recording: the replay must repeat what was recorded.
 
 use crate::figure;
 use crate::model::{Fidelity, FidelityMetric, Trust, TrustVerdict};
 
-/// The metric that each comparison depends on, in addition to the one that ranks: the work done in the recorded
+/// The metrics that each comparison depends on, in addition to the one that ranks: the work done in the recorded
 /// window.
-const WORK: &str = "cpu_time";
+const WORK: [&str; 2] = ["cpu_time", "iops"];
 
 impl Trust {
-    /// Trust in a ranking by `ranked_by`, given the error of the replay under the policy that recorded. `None` if
-    /// nothing was replayed.
+    /// Trust in a ranking by `ranked_by`, given the error of the replay under the policy that recorded, and the doubts
+    /// that the runs left. `None` if nothing was replayed and there are none.
     #[must_use]
-    pub fn of(fidelity: Option<&Fidelity>, ranked_by: Option<&str>) -> Option<Trust> {
-        let rests_on = |it: &&FidelityMetric| it.name == WORK || Some(it.name.as_str()) == ranked_by;
-        let fidelity = fidelity?;
-        let missed = fidelity.metrics.iter().filter(rests_on).filter(|it| it.keeps_promise() == Some(false));
-        let because: Vec<String> = missed.map(sentence).chain(fidelity.lacks.iter().cloned()).collect();
+    pub fn of(fidelity: Option<&Fidelity>, ranked_by: Option<&str>, doubts: Vec<String>) -> Option<Trust> {
+        let rests_on = |it: &&FidelityMetric| WORK.contains(&it.name.as_str()) || Some(it.name.as_str()) == ranked_by;
+        if fidelity.is_none() && doubts.is_empty() {
+            return None;
+        }
+        let metrics = fidelity.iter().flat_map(|it| &it.metrics);
+        let missed = metrics.filter(rests_on).filter(|it| it.keeps_promise() == Some(false)).map(sentence);
+        let lacks = fidelity.iter().flat_map(|it| it.lacks.iter().cloned());
+        let because: Vec<String> = missed.chain(lacks).chain(doubts).collect();
         let verdict = if because.is_empty() { TrustVerdict::Trusted } else { TrustVerdict::Untrusted };
         Some(Trust { verdict, because })
     }
@@ -53,17 +57,20 @@ mod tests {
 
     #[test]
     fn a_missed_bound_of_what_ranks_or_of_the_work_makes_a_verdict_untrusted() {
-        let verdict = |name, error, ranked_by| Trust::of(Some(&fidelity(name, error)), Some(ranked_by)).unwrap();
+        let verdict =
+            |name, error, ranked_by| Trust::of(Some(&fidelity(name, error)), Some(ranked_by), Vec::new()).unwrap();
         let untrusted = verdict("context_switches", 0.5, "context_switches");
         assert!(untrusted.is_untrusted());
         let because = "context switches is 100 in the recording and 150 in its replay: 50 % off, 10 % promised";
         assert_eq!(untrusted.because, [because]);
-        assert!(verdict(WORK, 0.5, "context_switches").is_untrusted());
+        assert!(verdict(WORK[0], 0.5, "context_switches").is_untrusted());
         assert!(!verdict("context_switches", 0.05, "context_switches").is_untrusted());
         assert!(!verdict("migrations", 0.5, "context_switches").is_untrusted(), "it ranks nothing");
-        assert_eq!(Trust::of(None, None), None, "nothing was replayed");
+        assert!(verdict(WORK[1], 0.5, "io_latency_p99").is_untrusted(), "it did less I/O");
+        assert_eq!(Trust::of(None, None, Vec::new()), None, "nothing was replayed");
+        assert!(Trust::of(None, None, vec!["it was late".into()]).is_some_and(|trust| trust.is_untrusted()));
         let lacking = Fidelity { lacks: vec!["db never waited".into()], ..fidelity("context_switches", 0.0) };
-        let trust = Trust::of(Some(&lacking), Some("context_switches")).unwrap();
+        let trust = Trust::of(Some(&lacking), Some("context_switches"), Vec::new()).unwrap();
         assert!(trust.is_untrusted());
         assert_eq!(trust.because, ["db never waited"]);
     }

@@ -1,6 +1,6 @@
-//! How faithfully a replay repeats its recording, as text for a terminal.
+//! The fidelity of a replay to its recording, as text for a terminal.
 
-use crate::model::{Details, Fidelity};
+use crate::model::{Details, Fidelity, FidelityMetric};
 use crate::{figure, table};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -47,11 +47,22 @@ pub fn text(trace: &str, fidelity: &Fidelity, details: &Details, width: u16) -> 
     }
     table::align_right(&mut rows, 1..5);
     let _ = writeln!(out, "{rows}");
+    let ranges: Vec<String> = fidelity.metrics.iter().filter_map(range).collect();
+    if !ranges.is_empty() {
+        let _ = writeln!(out, "{}", table::wrapped("  a replay fails outside ", &ranges.join("; "), width, "    "));
+    }
     let listed = details.repairs.iter().chain(&details.unknowns).filter(|c| c.count > 0);
     for counted in listed {
         let _ = writeln!(out, "{}", table::wrapped(&format!("  {:>8}  ", counted.count), &counted.what, width, INDENT));
     }
     out
+}
+
+/// The values that a bound lets pass, with the metric: `requests 98…102`.
+fn range(metric: &FidelityMetric) -> Option<String> {
+    let (recorded, bound) = metric.recorded.zip(metric.tolerance)?;
+    let ends = [recorded * (1.0 - bound), recorded * (1.0 + bound)];
+    Some(format!("{} {}", metric.name, figure::interval(Some(ends), &metric.unit)))
 }
 
 #[cfg(test)]
@@ -77,5 +88,22 @@ mod tests {
         assert!(text.contains("\n     13716  wake-ups") && text.contains("\n            "), "{text}");
         let wide = super::text("a.ftrace", &Fidelity::default(), &details, 200);
         assert!(wide.contains(what), "{wide}");
+    }
+
+    #[test]
+    fn the_values_that_a_bound_lets_pass_are_said() {
+        let metric = |name: &str, tolerance| FidelityMetric {
+            name: name.into(),
+            recorded: Some(1e6),
+            replayed: Some(1.3e6),
+            error: Some(0.3),
+            unit: "ns".into(),
+            tolerance,
+        };
+        let metrics = vec![metric("wakeup_latency_p99", Some(0.25)), metric("wakeup_latency_mean", None)];
+        let fidelity = Fidelity { metrics, ..Fidelity::default() };
+        let text = text("a.ftrace", &fidelity, &Details::default(), 80);
+        assert!(text.contains("fails outside wakeup_latency_p99 750 µs … 1.25 ms\n"), "{text}");
+        assert!(text.contains("misses"), "{text}");
     }
 }

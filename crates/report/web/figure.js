@@ -33,6 +33,11 @@ function show(value, unit) {
   }
 }
 
+/** The value of a metric; of a percentile with too few observations their number. */
+const showMetric = (metric, name) =>
+  /_p\d+$/.test(name) && !measured(metric?.value) && metric?.samples > 0
+    ? `n = ${metric.samples}` : show(metric?.value, metric?.unit);
+
 const showTime = (ns) => show(ns, "ns");
 const showShare = (share) => show(share, "share");
 

@@ -20,10 +20,11 @@ function drawHead(report) {
   const [row, rows] = rowWords(report);
   for (const label of document.querySelectorAll("[data-row]")) label.textContent = capital(row);
   byId("curve-legend").setAttribute("aria-label", `${capital(rows)} shown`);
-  const runs = report.runs_per_policy === 1 ? "1 run" : `${report.runs_per_policy} runs`;
+  const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const runs = report.details?.samples ?? `${count(report.runs_per_policy, "run")} for each`;
   byId("lead").textContent =
-    `${report.policies.length} ${report.policies.length === 1 ? row : rows}, ${runs} of ` +
-    `${showTime(report.simulated_ns)} each, on ${report.machine.cpus} CPU${report.machine.cpus === 1 ? "" : "s"} at ` +
+    `${report.policies.length} ${report.policies.length === 1 ? row : rows}: ${runs} ${row}, ` +
+    `${showTime(report.simulated_ns)} long, on ${count(report.machine.cpus, "CPU")} at ` +
     `${report.machine.hz} Hz (${report.machine.name}). Seed ${report.seed}.`;
   byId("colophon").textContent =
     `Made by goodness ${report.goodness.version}. This file is complete: it loads nothing.`;

@@ -93,7 +93,7 @@ function drawRanking(report, labels, name) {
     return el("tr", { class: policy.is_reference ? "reference" : null },
       el("td", { class: "number quiet wide-only" }, has ? String(place + 1) : NOT_MEASURED),
       el("th", { scope: "row", class: "name" }, breakable(labels[index])),
-      el("td", { class: "number" }, show(metric?.value, metric?.unit)),
+      el("td", { class: "number" }, showMetric(metric, name)),
       plotCell(report, policy, metric, scale, name),
       el("td", { class: "number quiet wide-only" }, showInterval(metric?.ci95, metric?.unit)),
       el("td", { class: "number" }, metric?.vs_reference ? showRatio(metric.vs_reference.ratio) : ""),
@@ -114,7 +114,7 @@ function drawMetrics(report, labels) {
     const word = measured(metric?.value) ? metric.vs_reference?.verdict : undefined;
     const [mark, kind] = VERDICTS[word] ?? ["", ""];
     const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
-    return el("td", { class: "number" }, show(metric?.value, metric?.unit), sign);
+    return el("td", { class: "number" }, showMetric(metric, name), sign);
   })));
   const caption = `Every metric of every ${rowWords(report)[0]}.`;
   putScrollable(byId("metrics-table"), "All metrics", table(caption, head, rows));

@@ -18,7 +18,7 @@
 use super::bootstrap::Resampling;
 use super::holm::holm;
 use super::rank::{RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon};
-use super::ratio::{Pairing, Ratio, RatioMethod};
+use super::ratio::{Between, Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub enum Direction {
     HigherIsBetter,
 }
 
-/// Whether repeated runs can differ.
+/// Randomness of repeated runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     /// Runs with their own seeds or on a real machine: samples of what could have happened.
@@ -59,7 +59,7 @@ pub struct Settings {
     pub direction: Direction,
     /// Relation between the runs of both sides.
     pub pairing: Pairing,
-    /// Whether runs vary.
+    /// Randomness of the runs.
     pub runs: Runs,
     /// The interval that decides.
     pub decide: Decide,
@@ -70,6 +70,9 @@ pub struct Settings {
     /// The replay's own relative error for this metric: 0.07 is 7 %. `None` when nothing was
     /// replayed, as with a modelled workload or real runs.
     pub fidelity_error: Option<f64>,
+    /// Variation between inputs, if all runs are of one input: the verdict then is about inputs like it. One run of
+    /// each side is then enough.
+    pub between: Option<Between>,
 }
 
 impl Settings {
@@ -83,6 +86,7 @@ impl Settings {
             confidence: Confidence::P95,
             margin: 0.01,
             fidelity_error: None,
+            between: None,
         }
     }
 
@@ -138,6 +142,8 @@ pub enum Because {
     TooFewRuns,
     /// No run measured the metric on both sides.
     NotMeasured,
+    /// The values are predictions, and the error of such predictions is not known.
+    ErrorUnknown,
 }
 
 /// Size of a difference, whether or not it is significant. Positive: the candidate's values are larger, whichever
@@ -189,6 +195,24 @@ pub struct Comparison {
     pub because: Because,
 }
 
+impl Comparison {
+    /// Treats runs that are equal on both sides as others: the prediction behind both has an error. The same is what
+    /// the stated interval leaves within the margin.
+    pub fn doubt_equality(&mut self, settings: &Settings) {
+        let margin = 1.0 + settings.margin;
+        let is_within = |it: &Interval| it.low >= 1.0 / margin && it.high <= margin;
+        if !self.stated.as_ref().is_some_and(is_within) {
+            (self.verdict, self.because) = (Verdict::Inconclusive, Because::WithinReplayError);
+        }
+    }
+
+    /// Takes verdict and stated interval back: the error of what was compared is not known.
+    pub fn withhold(&mut self) {
+        self.stated = None;
+        (self.verdict, self.because) = (Verdict::Inconclusive, Because::ErrorUnknown);
+    }
+}
+
 /// Compares one candidate with the reference; see [`compare_family`].
 pub fn compare(reference: &[Option<f64>], candidate: &[Option<f64>], settings: &Settings) -> Comparison {
     compare_family(reference, &[candidate], settings).remove(0)
@@ -206,28 +230,38 @@ pub fn compare_family(
     candidates: &[&[Option<f64>]],
     settings: &Settings,
 ) -> Vec<Comparison> {
-    let errors = vec![settings.fidelity_error; candidates.len()];
-    compare_each(reference, candidates, &errors, settings)
+    let doubt = Doubt { error: settings.fidelity_error, between: settings.between };
+    compare_each(reference, candidates, &vec![doubt; candidates.len()], settings)
 }
 
-/// As [`compare_family`], each candidate with the error of its own prediction in `errors` instead of the settings'.
+/// Doubt about one candidate, beyond what its runs show.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Doubt {
+    /// As [`Settings::fidelity_error`].
+    pub error: Option<f64>,
+    /// As [`Settings::between`].
+    pub between: Option<Between>,
+}
+
+/// As [`compare_family`], each candidate with its own in `doubts` instead of the settings'.
 ///
 /// # Panics
 /// As [`compare_family`].
 pub fn compare_each(
     reference: &[Option<f64>],
     candidates: &[&[Option<f64>]],
-    errors: &[Option<f64>],
+    doubts: &[Doubt],
     settings: &Settings,
 ) -> Vec<Comparison> {
     let sides: Vec<Sides> = candidates.iter().map(|candidate| Sides::of(reference, candidate, settings)).collect();
-    let ratios: Vec<Option<Ratio>> = sides.iter().map(|sides| sides.ratio(settings)).collect();
+    let own = |doubt: &Doubt| Settings { fidelity_error: doubt.error, between: doubt.between, ..*settings };
+    let ratios: Vec<Option<Ratio>> = sides.iter().zip(doubts).map(|(sides, it)| sides.ratio(&own(it))).collect();
     let p_values: Vec<Option<f64>> = ratios.iter().map(|ratio| ratio.as_ref().map(Ratio::p_value)).collect();
     let corrected = holm(&p_values, settings.confidence);
-    let decided = sides.iter().zip(&ratios).zip(corrected).zip(errors);
+    let decided = sides.iter().zip(&ratios).zip(corrected).zip(doubts);
     decided
-        .map(|(((sides, ratio), corrected), error)| {
-            let settings = &Settings { fidelity_error: *error, ..*settings };
+        .map(|(((sides, ratio), corrected), doubt)| {
+            let settings = &own(doubt);
             settings.check();
             let mut comparison = sides.described(settings);
             if let Some((ratio, corrected)) = ratio.as_ref().zip(corrected) {
@@ -263,11 +297,13 @@ impl Sides {
 
     fn ratio(&self, settings: &Settings) -> Option<Ratio> {
         let (reference, candidate) = (&self.reference, &self.candidate);
-        match (settings.runs, settings.decide, settings.pairing) {
+        let ratio = match (settings.runs, settings.decide, settings.pairing) {
             (Runs::Deterministic, _, _) => Ratio::of_exact(reference, candidate),
             (_, Decide::Bca(resampling), Pairing::Paired) => Ratio::of_samples_bca(reference, candidate, &resampling),
             (_, _, pairing) => Ratio::of_samples(reference, candidate, pairing),
-        }
+        };
+        let Some(between) = settings.between else { return ratio };
+        ratio.or_else(|| Ratio::of_exact(reference, candidate)).map(|ratio| ratio.with_between(between))
     }
 
     fn differences(&self) -> Vec<f64> {
@@ -375,9 +411,7 @@ fn reading(interval: &Interval, settings: &Settings, error: f64) -> Option<(Verd
 
 /// The interval of a ratio, each end moved out by the error of the prediction as a factor.
 fn widened(interval: &Interval, settings: &Settings) -> Interval {
-    let scale = 1.0 + settings.fidelity_error.unwrap_or(0.0);
-    let low = if interval.low < 0.0 { interval.low * scale } else { interval.low / scale };
-    Interval::new(low, interval.high * scale)
+    interval.scaled_out(1.0 + settings.fidelity_error.unwrap_or(0.0))
 }
 
 /// The verdict when the means differ significantly, but the reference's is so near 0 that no ratio has an interval. The

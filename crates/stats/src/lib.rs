@@ -74,6 +74,13 @@ impl Interval {
         outer.low <= self.low && self.high <= outer.high
     }
 
+    /// The interval with each end moved out by `factor`, at least 1: of a positive value, by as much in logarithms.
+    #[must_use]
+    pub fn scaled_out(&self, factor: f64) -> Self {
+        let low = if self.low < 0.0 { self.low * factor } else { self.low / factor };
+        Self::new(low, self.high * factor)
+    }
+
     /// Distance between the ends.
     pub fn width(&self) -> f64 {
         self.high - self.low

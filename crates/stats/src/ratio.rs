@@ -23,6 +23,31 @@ pub enum Pairing {
     Independent,
 }
 
+/// Variation from input to input, measured elsewhere. A ratio r varies with the standard deviation
+/// `√(deviation² + (relative · ln r)²)`, as a logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Between {
+    /// Standard deviation of the natural logarithm of the ratio, where that is near 1. No unit.
+    pub deviation: f64,
+    /// Addition to it for each unit of the logarithm itself, in quadrature: large effects vary more. No unit.
+    pub relative: f64,
+    /// Degrees of freedom of that estimate, above 0.
+    pub freedom: f64,
+}
+
+impl Between {
+    /// Variance of a log ratio of this size.
+    fn variance(self, log_ratio: f64) -> f64 {
+        self.deviation.powi(2) + (self.relative * log_ratio).powi(2)
+    }
+
+    /// The factor by which an interval of this confidence is moved out at each end.
+    #[must_use]
+    pub fn factor(self, confidence: Confidence) -> f64 {
+        (student_critical(confidence.alpha(), self.freedom) * self.deviation).exp()
+    }
+}
+
 /// Method of a ratio's interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatioMethod {
@@ -117,6 +142,25 @@ impl Ratio {
         let (reference, candidate) = (mean(reference)?, mean(candidate)?);
         let estimate = ratio_of(reference, candidate);
         Some(Self { estimate, method: RatioMethod::Exact, spread: Spread::None })
+    }
+
+    /// The same ratio, where the runs share what varies between inputs: `between` is the standard deviation of the
+    /// log ratio from input to input, which repeated runs of one input do not show. A ratio of means (Fieller) and a
+    /// resampled one stay as they are.
+    #[must_use]
+    pub fn with_between(self, between: Between) -> Self {
+        let (mean, error, freedom) = match (&self.spread, self.estimate) {
+            (Spread::Logs { mean, error, freedom }, _) => (*mean, *error, *freedom),
+            (Spread::None, Some(estimate)) if estimate > 0.0 => (estimate.ln(), 0.0, f64::INFINITY),
+            _ => return self,
+        };
+        let [own, other] = [error * error, between.variance(mean)];
+        if other == 0.0 {
+            return self;
+        }
+        let freedom = (own + other).powi(2) / (own * own / freedom + other * other / between.freedom);
+        let spread = Spread::Logs { mean, error: (own + other).sqrt(), freedom };
+        Self { estimate: self.estimate, method: RatioMethod::LogStudent, spread }
     }
 
     /// The interval of the ratio; `None` where it has no ends or there is no ratio.
@@ -256,6 +300,29 @@ mod tests {
         assert_eq!((ratio.method, ratio.estimate), (RatioMethod::Exact, Some(0.5)));
         assert_eq!(ratio.interval(Confidence::P95), Some(Interval::exact(0.5)));
         assert_eq!(ratio.p_value(), 0.0);
+    }
+
+    /// The normal quantile 1.96 of 95 %, of a deviation of 0.1: `exp(±0.196)`.
+    #[test]
+    fn what_varies_between_inputs_widens_the_interval_and_counts_in_the_p_value() {
+        let between = Between { deviation: 0.1, relative: 0.0, freedom: 1e9 };
+        let exact = paired(&[4.0; 3], &[2.0; 3]).with_between(between);
+        let interval = exact.interval(Confidence::P95).unwrap();
+        assert!((interval.low - 0.5 * (-0.196_f64).exp()).abs() < 1e-3, "{interval:?}");
+        assert!((interval.high - 0.5 * 0.196_f64.exp()).abs() < 1e-3, "{interval:?}");
+        let ratio = || paired(&[10.0, 12.0, 11.0, 9.0], &[9.0, 11.0, 10.0, 8.5]);
+        let none = Between { deviation: 0.0, relative: 0.0, freedom: 5.0 };
+        assert_eq!(ratio().with_between(none), ratio(), "no variation changes nothing");
+        assert!(ratio().p_value() < 0.05, "the runs differ");
+        assert!(ratio().with_between(between).p_value() > 0.05, "inputs differ as much");
+        let few = Between { freedom: 2.0, ..between };
+        let wide = ratio().with_between(few).interval(Confidence::P95).unwrap();
+        let narrow = ratio().with_between(between).interval(Confidence::P95).unwrap();
+        assert!(wide.width() > narrow.width(), "an estimate from few inputs is worth less");
+        let relative = Between { relative: 0.5, ..none };
+        let large = paired(&[4.0; 3], &[2.0; 3]).with_between(relative).interval(Confidence::P95).unwrap();
+        assert!((large.high / 0.5).ln() > 0.8 * 0.5 * 2.0_f64.ln() * 1.96, "{large:?}");
+        assert_eq!(paired(&[4.0; 3], &[4.0; 3]).with_between(relative).estimate, Some(1.0));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::Confidence;
 /// Increase of the number of blocks from one look to the next. Looks are few because each spends error probability.
 const STEP: f64 = 0.4;
 
-/// After how many blocks a race is looked at, and what each look may spend.
+/// The looks of a race: the blocks before each, and the error probability it may spend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
     most: usize,
@@ -51,7 +51,7 @@ impl Looks {
         Looks::plan(most, most, confidence)
     }
 
-    /// After how many blocks it is looked.
+    /// Blocks before each look.
     pub fn at(&self) -> &[usize] {
         &self.at
     }

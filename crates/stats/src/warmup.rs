@@ -13,8 +13,8 @@ const BATCH: usize = 5;
 /// Fewest batches to analyse. A guess: below ten, the last few decide everything.
 const FEWEST_BATCHES: usize = 10;
 
-/// Batches at the end that are never cut down to: a handful that happens to agree would win.
-/// Five is the customary number (White, Cobb and Spratt).
+/// Batches at the end that are always kept; otherwise a few that happen to agree would win. Five is the customary
+/// number (White, Cobb and Spratt).
 const TAIL_BATCHES: usize = 5;
 
 /// The warm-up found in a series.

@@ -9,6 +9,7 @@
 //! | `measure` | reads the recordings of `scripts/make-changes changes`, writes `fidelity/changes/measured.toml` |
 //! | `errors` | writes `fidelity/changes.toml` from the seen half |
 
+use goodness::{OpenOptions, Refusal, Work};
 use goodness_study::changes::{self, Effects, pairs, score, score::Case};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -57,15 +58,30 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
     let made: PathBuf = suite.join("../../target/changes");
     let mut text =
         String::from("# Figures of the changed recordings: shares of a CPU, times in ns, switches per ns.\n");
-    for pair in bases.iter().flat_map(pairs::Base::pairs) {
-        let file = made.join(format!("{}.gz", pair.recording()));
-        let work = goodness::open(&file.to_string_lossy(), &Default::default(), &|_| ControlFlow::Continue(()))?;
-        text += &format!("\n[\"{}\"]\n", pair.recording());
-        for (figure, value) in changes::recorded(&work) {
-            text += &format!("\"{figure}\" = {value:.5e}\n");
+    let former = changes::measured(&std::fs::read_to_string(suite.join("measured.toml"))?)?;
+    for base in bases {
+        let judge = changes::load(&changes::open(suite, base)?);
+        for pair in base.pairs() {
+            let file = made.join(format!("{}.gz", pair.recording()));
+            // Figures of recordings that are not there stay.
+            let figures = match former.get(&pair.recording()).filter(|_| !file.exists()) {
+                Some(former) => former.clone(),
+                None => changes::recorded(&changed(&file, &pair, &judge)?),
+            };
+            text += &format!("\n[\"{}\"]\n", pair.recording());
+            for (figure, value) in figures {
+                text += &format!("\"{figure}\" = {value:.5e}\n");
+            }
         }
     }
     Ok(std::fs::write(suite.join("measured.toml"), text)?)
+}
+
+/// The recording of `pair` in `file`; `judge` names the tasks of the load. Added load is not judged.
+fn changed(file: &Path, pair: &pairs::Pair, judge: &[String]) -> Result<Work, Refusal> {
+    let judge = if pairs::Kind::of(&pair.arm) == pairs::Kind::Load { judge.to_vec() } else { Vec::new() };
+    let options = OpenOptions { judge, ..OpenOptions::default() };
+    goodness::open(&file.to_string_lossy(), &options, &|_| ControlFlow::Continue(()))
 }
 
 /// Every prediction beside what was measured.

@@ -7,7 +7,7 @@ use crate::sensitivity::{self, Sensitivity};
 use crate::{Findings, Study, text};
 use serde_json::Value;
 
-/// How studies are conducted.
+/// Options of conducting studies.
 #[derive(Clone, Copy, Debug)]
 pub struct Conducting {
     /// Replications of each run; `None` for the study's own number.

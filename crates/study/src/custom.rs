@@ -81,7 +81,7 @@ struct Term {
     metric: &'static str,
 }
 
-/// How to measure one number.
+/// The measure of one number.
 struct Asked {
     /// Position in the file, for error messages.
     place: String,
@@ -189,7 +189,7 @@ fn open_beside(file: &str, run: &str, machine: Option<String>) -> Result<Work, R
     goodness::open(&beside(run.into()), &options, &unwatched)
 }
 
-/// How to measure `number`. An order is stated as a direction, for its row.
+/// The measure of `number`. An order is stated as a direction, for its row.
 fn how(number: &mut Number, inputs: &BTreeMap<String, Work>) -> Result<How, String> {
     let measure = number.measure.clone().ok_or("it needs measure = { policy = \"…\", metric = \"…\" }")?;
     let metric = metric_named(&measure.metric)?;

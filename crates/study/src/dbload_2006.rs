@@ -206,10 +206,10 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
 const CONCLUSION: &str = "With cfq's time as the one input, the loads of as and deadline take 8 and 14 % less than \
     published: most of the time of a table is CPU time, so the elevator moves the load by a few per cent, as in the \
     article, but in another order. Pagers write runs of pages with two threads a volume, each run waited for, to disks \
-    that take 64 commands; who holds nothing back is first (deadline, noop, cfq version 2, as without anticipation), \
-    as loses a per cent by letting out one run at a time, and cfq with slices five by waiting for a thread while \
-    others' runs are there. Where less is CPU time or one thread writes, the differences are larger; the search for \
-    what verdicts hang on lists where the whole order holds, if anywhere.";
+    that take 64 commands. Elevators that hold nothing back are first (deadline, noop, cfq version 2, as without \
+    anticipation); as loses a per cent by dispatching one run at a time, and cfq with slices five by waiting for one \
+    thread while others' runs wait. With less CPU time, or one writing thread, the differences are larger; the \
+    sensitivity analysis lists where the whole order holds, if anywhere.";
 
 /// T-SAP-1 to T-SAP-3.
 fn ranking(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
@@ -266,7 +266,7 @@ fn distance(a: &Run, b: &Run) -> f64 {
     a.outcome.end.0.abs_diff(b.outcome.end.0).max(1) as f64
 }
 
-/// Whether the simulated load takes about as long as the measured one.
+/// True if the simulated load takes about as long as the measured one.
 fn magnitude(lab: &Lab, loads: &Loads) -> Result<Vec<Row>, String> {
     let row = |elevator: &str| {
         let times: Vec<f64> = loads.of(elevator).iter().map(|run| seconds(run) * f64::from(SCALE) / TABLES).collect();

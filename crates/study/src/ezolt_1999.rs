@@ -119,9 +119,9 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
     Ok(findings)
 }
 
-const CONCLUSION: &str = "The cost of a search times a queue of two dozen, five thousand times a second, is a fifth of \
-    the machine, and the more it takes, the longer the queue. With static goodness the search is gone and its share \
-    goes to requests.";
+const CONCLUSION: &str = "Searching a queue of two dozen tasks five thousand times a second takes a fifth of the CPU \
+    time; the more it takes, the longer the queue. With static goodness there is no search, and its share goes to \
+    requests.";
 
 /// SPECweb96's clients keep a fixed rate, which was not published. It is derived from the switches, which are an input
 /// here.

@@ -19,8 +19,8 @@ use rayon::prelude::*;
 /// The study.
 pub const STUDY: Study<'static> = Study {
     name: "fio-mixed",
-    question: "Fitted to a real device without an elevator, does the simulator foretell what the elevators of Linux do \
-        to it?",
+    question: "Fitted to a real device without an elevator, does the simulator predict the effect of Linux's \
+        elevators?",
     source: "measured by scripts/measure-fio-mixed: Linux 6.18, November 2026",
     published: concat!(
         include_str!("../../../studies/fio-mixed/guest.toml"),
@@ -117,10 +117,10 @@ fn orders(lab: &Lab, place: &str, seen: &[Seen], rows: &mut Vec<Row>) -> Result<
 }
 
 const CONCLUSION: &str = "Where requests wait for one of four tags, the elevators differ by up to three times in the \
-    slowest reads, and a simulation that was told nothing but what happens under none foretells totals, shares and p99 \
+    slowest reads, and a simulation fitted only to the run under none predicts totals, shares and p99 \
     of mq-deadline, kyber and bfq on both devices, and every order that all rounds agreed on. On the loop device p99 \
-    hangs on how much of the slow times the model was told: a model of percentiles has no stalls in it and \
-    underestimates it by up to a half.";
+    depends on how much of the slow times the model contains: a model of percentiles has no stalls and underestimates \
+    it by up to a half.";
 
 fn note(place: &str, elevator: &str) -> &'static str {
     match (place, elevator) {

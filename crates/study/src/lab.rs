@@ -48,7 +48,7 @@ impl Run {
     /// The value of a metric.
     ///
     /// # Errors
-    /// When it was not measured in this run.
+    /// It was not measured in this run.
     pub fn get(&self, metric: &str) -> Result<f64, String> {
         self.measured.get(metric).value.ok_or_else(|| format!("{metric} could not be measured in a run of the study"))
     }
@@ -92,7 +92,7 @@ impl<'a> Lab<'a> {
     /// The value of a parameter of the study.
     ///
     /// # Panics
-    /// When the study has no such parameter.
+    /// The study has no such parameter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> f64 {
         let found = self.parameters.iter().find(|(known, _)| *known == name);
@@ -102,7 +102,7 @@ impl<'a> Lab<'a> {
     /// The published number `key`.
     ///
     /// # Errors
-    /// When the study's file lacks it.
+    /// The study's file lacks it.
     pub fn published(&self, key: &str) -> Result<&'a Number, String> {
         self.published.get(key)
     }
@@ -110,7 +110,7 @@ impl<'a> Lab<'a> {
     /// The published value of `key`.
     ///
     /// # Errors
-    /// When the study's file lacks it or states no number.
+    /// The study's file lacks it or states no number.
     pub fn value(&self, key: &str) -> Result<f64, String> {
         self.published(key)?.value.ok_or_else(|| format!("the published number \"{key}\" has no value"))
     }
@@ -118,7 +118,7 @@ impl<'a> Lab<'a> {
     /// A row of the study: `values` has one number for each replication.
     ///
     /// # Errors
-    /// When the study's file lacks the key.
+    /// The study's file lacks the key.
     pub fn row(&self, key: &str, values: &[f64], note: &str) -> Result<Row, String> {
         Ok(Row::new(self.published(key)?, Estimate::of(values).as_ref(), note))
     }

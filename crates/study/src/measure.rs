@@ -1,8 +1,8 @@
-//! How to measure a number of a custom study, as its file states.
+//! Measures of a custom study's numbers, as its file states them.
 
 use serde::Deserialize;
 
-/// How to measure a number.
+/// The measure of a number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {

@@ -52,7 +52,7 @@ pub struct Number {
     pub tolerance: Option<Tolerance>,
     /// Reference of a direction.
     pub against: Option<Against>,
-    /// How to measure it, in a custom study (see [`CustomStudy`](crate::CustomStudy)).
+    /// Its measure, in a custom study (see [`CustomStudy`](crate::CustomStudy)).
     pub measure: Option<Measure>,
 }
 
@@ -127,7 +127,7 @@ impl Published {
     /// The number of this key.
     ///
     /// # Errors
-    /// When the file has no such key: the study and its file disagree.
+    /// The file has no such key: the study and its file disagree.
     pub fn get(&self, key: &str) -> Result<&Number, String> {
         let found = self.numbers.iter().find(|n| n.key == key);
         found.ok_or_else(|| format!("the study asks for the published number \"{key}\", which its file lacks"))

@@ -167,13 +167,13 @@ impl Scaling {
         found.map_or(&[], |(_, _, times)| times)
     }
 
-    /// Time of the first by that of the second, each a scheduler at a number of threads.
+    /// The first time divided by the second, each that of a scheduler at a number of threads.
     pub fn ratio(&self, first: (&str, u32), second: (&str, u32)) -> Vec<f64> {
         let times = self.at(first.0, first.1).iter().zip(self.at(second.0, second.1));
         times.map(|(a, b)| a / b).collect()
     }
 
-    /// Scalability of `threads` to the base of the first scheduler by that of the second.
+    /// The first scheduler's scalability from the base to `threads`, divided by the second's.
     pub fn scalability_ratio(&self, threads: u32, first: &str, second: &str) -> Vec<f64> {
         let of = |policy: &str| -> Vec<f64> {
             let times = self.at(policy, threads).iter().zip(self.at(policy, BASE));

@@ -268,7 +268,7 @@ fn fewer(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
         ratio(
             "time taken with 32 connections, staircase (off, off) by O(1)",
             &by(&off, &o1, total),
-            "In those runs O(1) switches less, for who does not count as interactive preempts nobody.",
+            "In those runs O(1) switches less, because a task that does not count as interactive preempts none.",
         ),
         ratio(
             "maximum - minimum with 8 connections, staircase (off, off) by O(1)",

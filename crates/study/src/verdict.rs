@@ -1,4 +1,4 @@
-//! Whether a simulated number reproduces a published one.
+//! Verdict on a simulated number: reproduced or not.
 
 use crate::published::{Number, Says};
 use goodness_report::figure;
@@ -19,7 +19,7 @@ impl Estimate {
     /// The mean of replications and its interval; `None` without values.
     ///
     /// # Panics
-    /// When a value is not finite.
+    /// A value is not finite.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let summary = summarise(values, Confidence::P95)?;

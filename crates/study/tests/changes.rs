@@ -2,7 +2,7 @@
 
 use goodness_study::changes::figures::Figures;
 use goodness_study::changes::pairs::{Base, Kind, bases};
-use goodness_study::changes::score::{self, Case, Score};
+use goodness_study::changes::score::{self, Case, Scores};
 use goodness_study::changes::{self};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ fn unseen(cases: &[Case]) -> Vec<Case> {
 }
 
 /// The part of the cases of `class` inside the intervals of `stated`.
-fn inside(cases: &[Case], stated: &[Score], class: &str) -> f64 {
+fn inside(cases: &[Case], stated: &Scores, class: &str) -> f64 {
     let some: Vec<Case> = cases.iter().filter(|case| case.figure.starts_with(class)).cloned().collect();
     score::coverage(&some, stated).unwrap().part()
 }
@@ -48,8 +48,12 @@ fn changes_are_foretold_and_the_stated_error_is_that_of_the_seen_half() {
     let unseen = unseen(&cases);
     let (right, of) = score::signs(&unseen, &["share", "context_switches"]);
     assert!(of >= 60 && right * 100 >= of * 95, "{right} of {of} directions of shares and switches");
+    let waits = ["waiting", "wakeup_latency_mean", "wakeup_latency_p50", "wakeup_latency_p99"];
+    let (waits_right, waits_of) = score::signs(&unseen, &waits);
+    let (right, of) = (right + waits_right, of + waits_of);
+    assert!(of >= 240 && right * 100 >= of * 95, "{right} of {of} directions of all figures");
     let covered = score::coverage(&unseen, &stated).unwrap();
-    assert!(covered.part() >= 0.9, "{covered:?}");
+    assert!(covered.part() >= 0.9 && covered.median_width < 1.5, "{covered:?}");
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn every_change_was_measured_and_every_kind_has_an_error() {
     let all: Vec<_> = bases.iter().flat_map(Base::pairs).collect();
     assert!(all.len() >= 120 && all.iter().all(|pair| measured.contains_key(&pair.recording())));
     for kind in Kind::ALL {
-        assert!(goodness::CHANGE_ERRORS.iter().any(|error| error.change == kind.name()), "{}", kind.name());
+        assert!(goodness::CHANGE_ERRORS.error.iter().any(|error| error.change == kind.name()), "{}", kind.name());
     }
 }
 
@@ -82,6 +86,17 @@ fn a_wrong_policy_is_rejected() {
     assert!(true_part > 0.8 && wrong_part < 0.6, "inside: {true_part} with the recorded policy, {wrong_part} with rr");
 }
 
+/// Negative control: a scheduler that ignores groups.
+#[test]
+fn a_policy_without_groups_is_rejected() {
+    let only = |base: &mut Base| base.changes.retain(|arm| Kind::of(arm) == Kind::Group);
+    let own = on_one_cpu(None, only);
+    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let (own, flat) = (unseen(&own), unseen(&on_one_cpu(Some("rr"), only)));
+    let [right, wrong] = [&own, &flat].map(|cases| inside(cases, &stated, "share"));
+    assert!(right > 0.8 && wrong < 0.2, "inside: {right} with the recorded policy, {wrong} with rr");
+}
+
 /// Negative control: the right scheduler, and a nice three times as large as the one that was set.
 #[test]
 fn a_knob_three_times_wrong_is_rejected() {
@@ -99,4 +114,22 @@ fn a_knob_three_times_wrong_is_rejected() {
     };
     let [right, wrong] = [of_nice(&own), of_nice(&thrice)].map(|cases| inside(&cases, &stated, "share"));
     assert!(right > 0.8 && wrong < 0.4, "inside: {right} as set, {wrong} three times as large");
+}
+
+/// Negative control: three times as many tasks as were added. Of class idle, six take as little as two, so that arm
+/// cannot tell.
+#[test]
+fn load_three_times_as_large_as_was_added_is_rejected() {
+    let of_load = |cases: Vec<Case>| -> Vec<Case> {
+        let tells = |case: &Case| Kind::of(&case.pair.arm) == Kind::Load && !case.pair.arm.contains("idle");
+        cases.into_iter().filter(tells).collect()
+    };
+    let own = of_load(on_one_cpu(None, |_| ()));
+    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let thrice = on_one_cpu(None, |base| {
+        base.changes.iter_mut().for_each(|arm| *arm = arm.replace("hogs=2", "hogs=6").replace("hogs=1", "hogs=3"));
+    });
+    let (own, thrice) = (unseen(&own), unseen(&of_load(thrice)));
+    let [right, wrong] = [&own, &thrice].map(|cases| inside(cases, &stated, "share"));
+    assert!(right >= 0.6 && wrong < 0.4, "inside: {right} as added, {wrong} three times as large");
 }

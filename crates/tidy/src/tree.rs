@@ -4,8 +4,8 @@ use crate::code;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold no sources.
-const SKIPPED_FOLDERS: [&str; 4] = ["target", ".git", "node_modules", "__pycache__"];
+/// Folders that hold no sources; the last two are left by fuzzing.
+const SKIPPED_FOLDERS: [&str; 6] = ["target", ".git", "node_modules", "__pycache__", "corpus", "artifacts"];
 /// Extensions of text files; files without extension are checked, too.
 const TEXT: [&str; 15] =
     ["rs", "md", "txt", "toml", "py", "sh", "js", "mjs", "ts", "html", "css", "c", "h", "yml", "lock"];

@@ -2,7 +2,7 @@
 //! libtraceevent's plugin (trace-cmd, perf). Fields are parsed from the end, because only names may contain spaces,
 //! `=`, `:` or brackets, and names come first.
 
-use crate::event::{Context, Wake};
+use crate::event::{Call, Context, Wake};
 use crate::line::{Content, LineEvent, NamedTask};
 use crate::prev_state::PrevState;
 use crate::scan::{cpu_number, last_pair, signed, split_last, thread_id};
@@ -26,9 +26,41 @@ pub(crate) fn event(name: &[u8], args: &[u8], context: Context) -> Option<Conten
             LineEvent::Migrate { task: fields.task, from: CpuId(fields.orig?), to: CpuId(fields.dest?) }
         }
         b"tracing_mark_write" | b"print" => return Some(Content::Marker(String::from_utf8_lossy(args).into())),
-        _ => return Some(Content::Other),
+        _ => match call(name, args) {
+            Some(call) => LineEvent::Call { by: (), call },
+            None => return Some(Content::Other),
+        },
     };
     Some(Content::Sched(event))
+}
+
+/// The begin or end of a call that carries a message.
+fn call(name: &[u8], args: &[u8]) -> Option<Call> {
+    let (is_begin, call) = match name.strip_prefix(b"sys_enter_") {
+        Some(call) => (true, call),
+        None => (false, name.strip_prefix(b"sys_exit_")?),
+    };
+    let is_send = match call {
+        b"write" | b"writev" | b"sendto" | b"sendmsg" => true,
+        b"read" | b"readv" | b"recvfrom" | b"recvmsg" => false,
+        _ => return None,
+    };
+    match (is_begin, is_send) {
+        (true, true) => Some(Call::Send(call_value(args, "fd")?.try_into().ok()?)),
+        (true, false) => Some(Call::Receive(call_value(args, "fd")?.try_into().ok()?)),
+        (false, _) => Some(Call::Returned(call_value(args, "ret").or_else(|| call_value(args, ""))? as i32)),
+    }
+}
+
+/// The number after `key`: `fd=5`, or `fd: 0x00000005, …` and `0x64` as other tools print it.
+fn call_value(args: &[u8], key: &str) -> Option<i64> {
+    let text = std::str::from_utf8(args).ok()?.strip_prefix(key)?;
+    let number = text.trim_start_matches(['=', ':', ' ']).split([',', ' ']).next()?;
+    match number.strip_prefix("0x") {
+        // A 64-bit register.
+        Some(hex) => u64::from_str_radix(hex, 16).ok().map(|bits| bits as i64),
+        None => number.parse().ok(),
+    }
 }
 
 /// Fields shared by the events that name one task.
@@ -255,5 +287,19 @@ mod tests {
         for text in ["comm=x pid=99999999 prio=1 target_cpu=0", "comm=x pid=1 prio=1 target_cpu=70000", "comm=x", ""] {
             assert_eq!(event(b"sched_waking", text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn calls_of_either_notation_are_read_and_others_are_not() {
+        let read = |name: &str, args: &str| super::event(name.as_bytes(), args.as_bytes(), Context::Task);
+        let call = |call| Some(Content::Sched(LineEvent::Call { by: (), call }));
+        assert_eq!(read("sys_enter_write", "fd=5"), call(Call::Send(5)));
+        let theirs = "fd: 0x0000001f, buf: 0x7ffe, count: 0x00000064";
+        assert_eq!(read("sys_enter_recvfrom", theirs), call(Call::Receive(31)));
+        assert_eq!(read("sys_exit_read", "ret=-11"), call(Call::Returned(-11)));
+        assert_eq!(read("sys_exit_write", "0xfffffffffffffff5"), call(Call::Returned(-11)));
+        assert_eq!(read("sys_enter_openat", "dfd: 0x5"), Some(Content::Other));
+        assert_eq!(read("sys_exit_openat", "0x5"), Some(Content::Other));
+        assert_eq!(read("sys_enter_write", "count=5"), Some(Content::Other));
     }
 }

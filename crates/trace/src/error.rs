@@ -40,7 +40,7 @@ pub enum TraceError {
         formats: String,
         /// The first bytes, made printable.
         begins: String,
-        /// What the user can do.
+        /// Remedy.
         remedy: String,
     },
     /// Times are counts without a unit.
@@ -75,7 +75,7 @@ pub enum TraceError {
         path: String,
         /// The last line.
         line: u64,
-        /// How to record them with this format's tool.
+        /// Command that records them with this format's tool.
         how: &'static str,
     },
     /// It contains switches, but none in a known form.
@@ -90,7 +90,7 @@ pub enum TraceError {
         line: u64,
         /// Number of scheduling events.
         count: u64,
-        /// How to print them with this format's tool.
+        /// Command that prints them with this format's tool.
         how: &'static str,
     },
     /// Too much of it is far out of order.
@@ -120,7 +120,7 @@ pub enum TraceError {
         path: String,
         /// The first such line.
         line: u64,
-        /// How to print it with this format's tool.
+        /// Command that prints it with this format's tool.
         how: &'static str,
     },
     /// A known format that is not supported.
@@ -140,7 +140,7 @@ pub enum TraceError {
         path: String,
         /// Line or byte.
         place: String,
-        /// How to record this format.
+        /// Instructions to record this format.
         how: &'static str,
     },
 }

@@ -17,7 +17,7 @@ pub enum Context {
     HardIrq,
 }
 
-/// Whether an event was recorded or inferred.
+/// Origin of an event: recorded or inferred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Recorded in the trace.
@@ -41,6 +41,17 @@ pub struct Wake<T = TaskId, W = Option<TaskId>> {
     pub prio: i16,
     /// Context of the waker.
     pub context: Context,
+}
+
+/// Begin or end of a system call that carries a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// It writes to this descriptor.
+    Send(u32),
+    /// It reads from this descriptor.
+    Receive(u32),
+    /// Its last call returned: the number of bytes, or a negative error.
+    Returned(i32),
 }
 
 /// A scheduling event, by kernel tracepoint.
@@ -96,6 +107,13 @@ pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
         /// The new CPU.
         to: CpuId,
     },
+    /// `sys_enter_…` or `sys_exit_…` of a call that carries a message.
+    Call {
+        /// The task running on the CPU; `None` for the idle task.
+        by: W,
+        /// The call.
+        call: Call,
+    },
     /// Events of this CPU were lost here.
     Lost {
         /// Number of events lost; 0 if unknown.
@@ -112,7 +130,7 @@ pub struct Record {
     pub cpu: CpuId,
     /// The event.
     pub event: SchedEvent,
-    /// Whether it was recorded or inferred.
+    /// Origin: recorded or inferred.
     pub origin: Origin,
 }
 

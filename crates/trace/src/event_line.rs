@@ -34,7 +34,7 @@ pub(crate) fn comm_and_ids(text: &[u8]) -> LineTask<'_> {
 /// Parses an event line of a format with its own notation of `who`.
 pub(crate) fn event_line<'a>(found: &Prefix<'a>, who: &LineTask<'a>) -> Parsed {
     let Some((name, fields)) = name_and_args(found.event) else {
-        // A function-trace line has no colon; it still shows who ran.
+        // A function-trace line has no colon; it still shows the running task.
         return Parsed::Event(line(found, who, Content::Other));
     };
     match args::event(name, fields, found.context) {

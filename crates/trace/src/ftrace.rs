@@ -74,6 +74,7 @@ pub(crate) fn header(line: &[u8], about: &mut Metadata) -> Parsed {
                     about.recording = Some(recording);
                 }
                 about.attributes.extend(found.task);
+                about.groups.extend(found.group);
                 Parsed::Nothing
             }
             Err(_) => Parsed::Unreadable(Repair::UnreadableHeader),

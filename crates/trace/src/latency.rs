@@ -19,7 +19,7 @@ pub(crate) fn latency(line: &[u8]) -> Option<(Prefix<'_>, LineTask<'_>)> {
 
 fn up_to(line: &[u8], colon: usize) -> Option<(Prefix<'_>, LineTask<'_>)> {
     let front = match &line[..colon] {
-        // How long it took is marked behind the unit.
+        // A mark of the delay follows the unit.
         [rest @ .., b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$'] => rest,
         rest => rest,
     };

@@ -49,12 +49,13 @@ mod zstd;
 
 pub use compress::Input;
 pub use error::TraceError;
-pub use event::{Context, Marker, Origin, Record, SchedEvent, Wake};
+pub use event::{Call, Context, Marker, Origin, Record, SchedEvent, Wake};
 pub use format::Format;
 pub use formats::FORMATS;
 pub use ftrace_write::{FtraceWriter, TaskLabel};
 pub use metadata::{
-    Attributes, Command, Cpus, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable, Window,
+    Attributes, Change, Command, Cpus, Group, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable,
+    Window,
 };
 pub use observe::Served;
 pub use prev_state::PrevState;

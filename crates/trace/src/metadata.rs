@@ -20,6 +20,8 @@ pub struct Metadata {
     pub recording: Option<Header>,
     /// Attributes of tasks in order of thread ids, for files of `goodness record`.
     pub attributes: Vec<Attributes>,
+    /// Cgroups of tasks, for files of `goodness record`.
+    pub groups: Vec<Group>,
     /// `uname -r` of the recorded machine.
     pub kernel: Option<String>,
     /// Entries in the ring buffer according to ftrace.
@@ -103,14 +105,27 @@ pub struct Header {
     pub steal: Vec<Steal>,
     /// `sched_autogroup_enabled`.
     pub autogroup: Option<u8>,
-    /// Whether all members shared one session and one cpu cgroup.
+    /// True if all members shared one session and one cpu cgroup.
     pub same_group: Option<bool>,
+    /// TCP connections of the command's and the selected servers' processes.
+    #[serde(deserialize_with = "lenient")]
+    pub connections: Vec<Connections>,
     /// Path below debugfs or `/proc/sys` → text.
     #[serde(deserialize_with = "lenient")]
     pub tunables: BTreeMap<String, String>,
     /// Facts that could not be read, with reasons.
     #[serde(deserialize_with = "lenient")]
     pub unreadable: Vec<Unreadable>,
+}
+
+/// TCP connections of a process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Connections {
+    /// The process.
+    pub pid: u32,
+    /// The most that were established at a time.
+    pub established: u32,
 }
 
 /// The recorded kernel.
@@ -187,7 +202,7 @@ pub struct Command {
     pub pid: Option<u32>,
     /// CPUs the recorder confined it to.
     pub confined_to: Option<Vec<u32>>,
-    /// How it ended.
+    /// Its exit status or signal.
     pub exit: Option<serde_json::Value>,
 }
 
@@ -255,12 +270,68 @@ pub struct Attributes {
     pub rt_priority: Option<u8>,
     /// CPUs it may use.
     pub affinity: Option<Vec<u32>>,
-    /// `start`, `later` or `events`.
+    /// Slice in the fair classes, in ns.
+    pub slice_ns: Option<u64>,
+    /// Path of its cgroup in the hierarchy of the cpu controller.
+    pub cgroup: Option<String>,
+    /// Number of its autogroup, and the nice value of that.
+    pub autogroup: Option<u32>,
+    /// Nice value of its autogroup.
+    pub autogroup_nice: Option<i8>,
+    /// Its attributes at the start, then each change, in order of time; empty if nothing changed.
+    #[serde(deserialize_with = "lenient")]
+    pub changes: Vec<Change>,
+    /// `start`, `later`, `inherited` or `events`.
     #[serde(deserialize_with = "lenient")]
     pub seen: String,
     /// Times it was switched to.
     #[serde(deserialize_with = "lenient")]
     pub switches: u64,
+}
+
+/// Attributes of a task from one time on. The first entry of a task has all of them, later ones those that changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Change {
+    /// Time on the trace clock.
+    pub at_ns: u64,
+    /// As in [`Attributes`].
+    pub policy: Option<String>,
+    /// −20 … +19.
+    pub nice: Option<i8>,
+    /// 1 … 99; 0 for tasks that are not real time.
+    pub rt_priority: Option<u8>,
+    /// CPUs it may use.
+    pub affinity: Option<Vec<u32>>,
+    /// Slice in the fair classes, in ns.
+    pub slice_ns: Option<u64>,
+    /// Path of its cgroup.
+    pub cgroup: Option<String>,
+    /// Number of its autogroup.
+    pub autogroup: Option<u32>,
+    /// Nice value of its autogroup.
+    pub autogroup_nice: Option<i8>,
+}
+
+/// The `group` object: a cgroup. `None` where its hierarchy does not have a value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Group {
+    /// Its path, as tasks name it.
+    #[serde(deserialize_with = "lenient")]
+    pub path: String,
+    /// `cpu.weight`; cgroup version 2.
+    pub weight: Option<u64>,
+    /// `cpu.shares`; cgroup version 1.
+    pub shares: Option<u64>,
+    /// CPU time that it may use in a period, µs; `None` for no limit.
+    pub quota_us: Option<u64>,
+    /// The period, µs.
+    pub period_us: Option<u64>,
+    /// CPUs of its cpuset.
+    pub cpus: Option<Vec<u32>>,
+    /// The same at the end of the recording, if that was different.
+    pub at_end: Option<Box<Group>>,
 }
 
 /// One `# goodness:` line; unknown kinds are skipped.
@@ -270,4 +341,6 @@ pub(crate) struct HeaderLine {
     pub recording: Option<Header>,
     /// A task's attributes.
     pub task: Option<Attributes>,
+    /// A cgroup.
+    pub group: Option<Group>,
 }

@@ -20,7 +20,7 @@ pub struct Served {
     pub record: u32,
     /// The task that was served.
     pub task: TaskId,
-    /// Since it asked.
+    /// Time of its request.
     pub latency: Span,
 }
 
@@ -103,7 +103,7 @@ fn convert(record: &Record, follows: &mut [Follow], observer: &mut impl Observer
         }
         SchedEvent::Fork { parent, child } => observer.observe(at, &Event::Fork { parent, child }),
         SchedEvent::Migrate { task, to, .. } => moved(at, task, to, &mut follows[task.index()], observer),
-        SchedEvent::Exec { .. } | SchedEvent::Exit { .. } | SchedEvent::Lost { .. } => {}
+        SchedEvent::Exec { .. } | SchedEvent::Exit { .. } | SchedEvent::Call { .. } | SchedEvent::Lost { .. } => {}
     }
 }
 

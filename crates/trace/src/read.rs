@@ -207,9 +207,8 @@ impl Reading<'_> {
     fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.cut.iter().cloned().collect();
         if self.repairer.wakings == 0 {
-            warnings.push(
-                "the trace has no sched_waking events, so nobody knows who woke whom; record sched_waking too".into(),
-            );
+            warnings
+                .push("the trace has no sched_waking events, so wakers are unknown; record sched_waking, too".into());
         }
         if !self.about.has_flags {
             warnings.push(

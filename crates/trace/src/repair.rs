@@ -70,7 +70,7 @@ pub(crate) struct Repairer {
     states: Vec<TaskState>,
     cpus: Vec<CpuState>,
     records: u64,
-    /// Whether the trace has wakings at all.
+    /// True if the trace has any waking.
     pub wakings: u64,
     pub switches: u64,
     pub cpus_seen: CpusSeen,
@@ -121,6 +121,10 @@ impl Repairer {
                 self.switch(line, (prev, prev_prio), (next, next_prio), prev_state, consumer);
             }
             SchedEvent::Lost { count } => self.lost(line, count, consumer),
+            SchedEvent::Call { call, .. } => {
+                let by = self.see_current(line, consumer);
+                self.emit(line.at, line.cpu, SchedEvent::Call { by, call }, consumer);
+            }
             SchedEvent::Waking(wake) => self.wake(line, wake, SchedEvent::Waking, consumer),
             SchedEvent::Wakeup(wake) => self.wake(line, wake, SchedEvent::Wakeup, consumer),
             SchedEvent::WakeupNew(wake) => self.wake(line, wake, SchedEvent::WakeupNew, consumer),
@@ -178,6 +182,7 @@ impl Repairer {
             | SchedEvent::Waking(_)
             | SchedEvent::Wakeup(_)
             | SchedEvent::WakeupNew(_)
+            | SchedEvent::Call { .. }
             | SchedEvent::Lost { .. } => None,
         }
     }
@@ -362,7 +367,7 @@ impl Repairer {
         if pid == 0 && switching && state.switched.is_some_and(|(_, who)| who.is_none()) {
             return None;
         }
-        // A name at the front of a line may be stale; it counts only for who has none.
+        // A name at the front of a line may be stale; it is used only for a task without a name.
         let unnamed = owner.is_none_or(|t| self.tasks.entry(t).comm.is_empty());
         let comm = if unnamed { line.comm } else { Comm::default() };
         let current = self.task(NamedTask { pid, comm }, line.at, line.line);

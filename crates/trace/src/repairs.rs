@@ -103,22 +103,24 @@ impl Repair {
             Repair::UnreadableEvent => ("unreadable_event", "scheduling events with unreadable fields, left out"),
             Repair::OverlongLine => ("overlong_line", "lines longer than any event, left out"),
             Repair::UnreadableHeader => ("unreadable_header", "header lines with unreadable JSON, left out"),
-            Repair::TruncatedEnd => ("truncated_end", "the last line ends in the middle, left out"),
+            Repair::TruncatedEnd => ("truncated_end", "incomplete last line, left out"),
             Repair::ImpossibleTime => ("impossible_time", "lines with a negative or overflowing time, left out"),
-            Repair::OutOfOrder => ("out_of_order", "lines out of order, put where their time belongs"),
-            Repair::ClockBackwards => ("clock_backwards", "lines far in the past, counted as of when they stand there"),
-            Repair::LostEvents => ("lost_events", "events the kernel says it lost"),
-            Repair::MissingSwitch => ("missing_switch", "switches missing, put in where later lines prove them"),
+            Repair::OutOfOrder => ("out_of_order", "lines out of order, sorted by time"),
+            Repair::ClockBackwards => {
+                ("clock_backwards", "lines far in the past, moved to the time of the line before")
+            }
+            Repair::LostEvents => ("lost_events", "events lost by the kernel"),
+            Repair::MissingSwitch => ("missing_switch", "missing switches, inserted where later lines imply them"),
             Repair::SelfSwitch => ("self_switch", "switches from a task to itself, left out"),
-            Repair::TwoPlaces => ("two_places", "tasks switched in while still on another CPU, taken off it there"),
-            Repair::RepeatedWaking => ("repeated_waking", "wakings of tasks that were awake, which change nothing"),
+            Repair::TwoPlaces => ("two_places", "tasks switched in while still on another CPU, switched out there"),
+            Repair::RepeatedWaking => ("repeated_waking", "wakings of tasks that were awake, ignored"),
             Repair::EarlyWaking => ("early_waking", "wakings just before the sleep they end, moved behind its start"),
             Repair::MissingWaking => ("missing_waking", "sleeps that end without a waking, ended at the switch"),
-            Repair::FirstSeenRunning => ("first_seen_running", "tasks first seen in the middle of what they do"),
-            Repair::MissingExit => ("missing_exit", "thread ids used again though nobody saw the owner end"),
+            Repair::FirstSeenRunning => ("first_seen_running", "tasks that appear without a fork"),
+            Repair::MissingExit => ("missing_exit", "thread ids reused without an exit of their owner"),
             Repair::ImpossibleCpu => ("impossible_cpu", "lines of CPUs beyond 65535, left out"),
-            Repair::DamagedBytes => ("damaged_bytes", "stretches of bytes that are no records, passed over"),
-            Repair::PartialSector => ("partial_sector", "block I/O of no whole sectors, rounded outwards"),
+            Repair::DamagedBytes => ("damaged_bytes", "damaged parts without records, skipped"),
+            Repair::PartialSector => ("partial_sector", "block I/O of partial sectors, rounded outwards"),
             Repair::ImpossibleExtent => {
                 ("impossible_extent", "block I/O without a length or beyond any disk, left out")
             }

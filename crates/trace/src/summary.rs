@@ -80,6 +80,7 @@ impl RecordConsumer for Summary {
             SchedEvent::Fork { .. } => self.forks += 1,
             SchedEvent::Exec { .. } => self.execs += 1,
             SchedEvent::Exit { .. } => self.exits += 1,
+            SchedEvent::Call { .. } => {}
             SchedEvent::Migrate { .. } => self.migrations += 1,
             SchedEvent::Lost { count } => {
                 self.events -= 1;

@@ -15,11 +15,13 @@
 //! program = [ { compute = "1ms" }, { sleep = "9ms" } ]
 //! ```
 //!
-//! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`.
+//! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`, groups in
+//! `experiment/groups.rs`.
 //!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.
 
+mod groups;
 mod storage;
 
 use crate::machine::{from_table, parse_machine};
@@ -37,8 +39,9 @@ use std::sync::Arc;
 use storage::Extent;
 use toml::{Table, Value};
 
-const TOP: &[&str] =
-    &["name", "duration", "warmup", "machine", "task", "outside", "workload", "disk", "volume", "file", "cache"];
+const TOP: &[&str] = &[
+    "name", "duration", "warmup", "machine", "task", "group", "outside", "workload", "disk", "volume", "file", "cache",
+];
 const OUTSIDE: &[&str] = &["name", "count", "start", "program", "loop"];
 const TASK: &[&str] = &[
     "name",
@@ -51,6 +54,7 @@ const TASK: &[&str] = &[
     "tickets",
     "reservation",
     "affinity",
+    "group",
     "slice",
     "start",
     "program",
@@ -66,6 +70,7 @@ const STEPS: &[&str] = &[
     "yield",
     "exit",
     "nice",
+    "group",
     "begin",
     "served",
     "ask",
@@ -190,10 +195,11 @@ impl Reading<'_> {
         }
     }
 
-    /// Makes this task the current one. Returns the line of its heading from 1, or 0 if it has none.
-    fn enter(&self, task: usize) -> u32 {
-        let headings = self.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[task]]"));
-        let Some((line, _)) = { headings }.nth(task) else { return 0 };
+    /// Makes the table with this number and heading the current one. Returns the line of the heading from 1, or 0 if it
+    /// has none.
+    fn enter(&self, heading: &str, number: usize) -> u32 {
+        let headings = self.text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(heading));
+        let Some((line, _)) = { headings }.nth(number) else { return 0 };
         self.section.set(line);
         line as u32 + 1
     }
@@ -254,8 +260,9 @@ impl Reading<'_> {
         }
         let mut places = Places::default();
         self.storage(table, &mut plan, &mut places)?;
+        plan.groups = self.groups(table)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
-            let line = self.enter(number);
+            let line = self.enter("[[task]]", number);
             self.task(task, line, &mut plan, &mut places)?;
         }
         self.section.set(0);
@@ -327,7 +334,10 @@ impl Reading<'_> {
                 self.wrong("count", &format!("with it there are more than {TASKS_MAX} tasks, the most of a run"))
             );
         }
-        let character = self.character(table)?;
+        let mut character = self.character(table)?;
+        if let Some(value) = table.get("group") {
+            character.group = self.group("group", value, &plan.groups)?;
+        }
         let script = Arc::new(self.script(table, plan, places)?);
         for number in 0..count {
             plan.tasks.push(TaskPlan {
@@ -472,6 +482,7 @@ impl Reading<'_> {
             "lock" => Op::Do(Step::Lock(self.lock(verb, value, plan, places)?)),
             "unlock" => Op::Do(Step::Unlock(self.lock(verb, value, plan, places)?)),
             "nice" => Op::Do(Step::SetNice(Nice::new(self.integer(verb, value, -20, 19)?).unwrap_or_default())),
+            "group" => Op::Do(Step::SetGroup(self.group(verb, value, &plan.groups)?)),
             "ask" => Op::Ask(self.mailbox(verb, value, plan, places)?),
             "ask_device" => Op::AskDevice(self.mailbox(verb, value, plan, places)?),
             "receive" => Op::Receive(self.mailbox(verb, value, plan, places)?),

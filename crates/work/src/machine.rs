@@ -89,7 +89,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "haiku-2009",
-        summary: "One CPU for the Haiku measurements of 2009; scheduling is free, quanta are what is counted.",
+        summary: "One CPU for the Haiku measurements of 2009; scheduling is free, only quanta are counted.",
         source: "M. Panasyuk, haiku-development, 13 November 2009, names no machine; what deciding costs is measured \
                  on the machine at hand (see the study panasyuk-2009).",
         text: "cpus=1,hz=1000",

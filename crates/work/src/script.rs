@@ -8,8 +8,8 @@ mod interpreter;
 
 pub use access::{Access, Place, Target};
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec, Task,
-    TaskSpec, Time, Workload,
+    Awaited, BehaviourId, Channel, ChannelKind, Groups, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec,
+    Task, TaskSpec, Time, Workload,
 };
 use interpreter::{Interpreter, Shared};
 use std::collections::BTreeMap;
@@ -173,7 +173,7 @@ pub struct Mailbox {
     pub via: Via,
 }
 
-/// How a letter wakes its receiver.
+/// Kind of wake-up by a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// The sender wakes the receiver: pipes, Unix domain sockets.
@@ -296,6 +296,8 @@ pub struct Plan {
     pub timer_slack: Span,
     /// Disks, volumes and files.
     pub storage: StorageSpec,
+    /// The groups of the tasks.
+    pub groups: Groups,
 }
 
 impl Plan {
@@ -334,7 +336,7 @@ impl Plan {
         let shared = Arc::new(Shared::new(self.shared_timers, self.mailboxes, self.pots));
         let mut channels = self.channels.clone();
         let actors = if self.mailboxes > 0 { self.tasks.len() + self.outside.len() } else { 0 };
-        // Everybody has a channel for answers, behind those of the plan.
+        // Each task has a channel for answers, after those of the plan.
         let mut answers = channels.len() as u32..;
         channels.resize(channels.len() + actors, ChannelKind::Semaphore);
         let mut behaviour = |script: &Arc<Script>| {
@@ -363,6 +365,7 @@ impl Plan {
             warmup: self.warmup,
             timer_slack: self.timer_slack,
             storage: self.storage.clone(),
+            groups: self.groups.clone(),
             remarks: None,
         }
     }

@@ -19,6 +19,9 @@ pub fn duration(asked: Span) -> Result<Span, String> {
     Err(format!("{asked} is longer than a day (24h), the longest run that is simulated; write a shorter one"))
 }
 
+/// The most groups of a run. A choice: each has a queue on each CPU.
+pub(crate) const GROUPS_MAX: usize = 10_000;
+
 /// Limit of letters in a name; reports repeat it for every task and policy. A choice.
 const NAME_MAX: usize = 255;
 

@@ -1,6 +1,8 @@
 //! rt-app files, from text to the tasks' steps.
 
-use goodness_core::{BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Seed, Span, Start, Step};
+use goodness_core::{
+    BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, GroupId, LockId, Seed, Span, Start, Step,
+};
 use goodness_core::{StepContext, TaskId, Time};
 use goodness_work::rtapp::{Options, RtApp};
 use goodness_work::script::Plan;
@@ -153,6 +155,43 @@ fn a_task_of_zero_instances_exists_only_when_forked() {
 fn a_spin_ends_by_the_clock_even_when_preempted() {
     let app = read(r#"{ "tasks": { "a": { "loop": 1, "runtime": 50 } } }"#);
     assert_eq!(steps(app.plan(), 0, 3, us(45)), [run(32), run(5), Step::Exit]);
+}
+
+#[test]
+fn taskgroups_are_groups_by_path_and_phases_move_between_them() {
+    let app = read(
+        r#"{ "tasks": { "a": { "loop": 1, "taskgroup": "/site/web", "phases": {
+             "x": { "run": 1 },
+             "y": { "taskgroup": "/", "run": 2 },
+             "z": { "taskgroup": "/site", "run": 3 } } },
+           "b": { "loop": 1, "taskgroup": "//site//web/", "run": 1 },
+           "c": { "loop": 1, "taskgroup": "", "run": 1 } } }"#,
+    );
+    let plan = app.plan();
+    let [site, web] = [GroupId(1), GroupId(2)];
+    let groups: Vec<_> = plan.groups.iter().map(|(_, it)| (it.name.as_str(), it.parent, it.weight)).collect();
+    assert_eq!(groups, [("site", GroupId::ROOT, 1024), ("site/web", site, 1024)]);
+    assert_eq!(plan.tasks.iter().map(|task| task.task.group).collect::<Vec<_>>(), [web, web, GroupId::ROOT]);
+    let expected = [run(1), Step::SetGroup(GroupId::ROOT), run(2), Step::SetGroup(site), run(3)];
+    assert_eq!(steps(plan, 0, 5, Span::ZERO), expected);
+}
+
+/// The control of the above: what rt-app refuses.
+#[test]
+fn taskgroups_that_rt_app_refuses_are_refused() {
+    let cases = [
+        (r#"{ "tasks": { "a": { "taskgroup": "web", "run": 1 } } }"#, "write \"/web\""),
+        (r#"{ "tasks": { "a": { "taskgroup": "/web", "policy": "SCHED_RR", "run": 1 } } }"#, "a real-time task"),
+        (
+            r#"{ "tasks": { "a": { "taskgroup": "/web", "phases": { "p": { "policy": "SCHED_FIFO", "run": 1 } } } } }"#,
+            "a real-time task",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert!(refusal(text).contains(expected), "{text}: {}", refusal(text));
+    }
+    let many: String = (0..10_001).map(|n| format!("\"t{n}\": {{ \"taskgroup\": \"/{n}\", \"run\": 1 }},")).collect();
+    assert!(refusal(&format!("{{ \"tasks\": {{ {many} }} }}")).contains("10000 groups are the most"));
 }
 
 #[test]

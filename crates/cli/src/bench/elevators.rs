@@ -16,7 +16,7 @@ pub(super) fn run(bench: &Bench) -> Result<u8, Failure> {
         return Err(Failure::usage(format!("--waiting {waiting} is outside 1 ..= 1000000")));
     }
     if bench.decisions == 0 {
-        return Err(Failure::usage("--decisions 0 is outside 1 ..; requests are what is timed"));
+        return Err(Failure::usage("--decisions 0 is outside 1 ..; the run times requests"));
     }
     let (elevators, budget) = (ElevatorSpec::all(&bench.elevator)?, bench.time()?);
     let bar = progress::bar((bench.waiting.len() * elevators.len()) as u64, "timing");

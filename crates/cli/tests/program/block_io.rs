@@ -75,7 +75,8 @@ fn a_block_trace_is_compared_under_elevators_with_its_own_service_times() {
 fn a_closed_loop_waits_for_a_slower_disk_and_an_open_one_does_not() {
     let here = folder();
     std::fs::write(here.path().join("t.txt"), trace()).unwrap();
-    let slow = ["run", "t.txt", "--elevator", "none", "--device", "null:latency=20ms", "--json", "-"];
+    let once = ["--ends", "recorded", "--json", "-"];
+    let slow = [&["run", "t.txt", "--elevator", "none", "--device", "null:latency=20ms"][..], &once].concat();
     let length = |extra: &[&str]| {
         let report = report(here.path(), &[&slow[..], extra].concat());
         report["policies"][0]["metrics"]["completion_time"]["value"].as_f64().expect("measured") / 1e6

@@ -46,6 +46,9 @@ fn mistakes_in_the_call_are_named_with_the_remedy() {
         (&["run", "missing.csv", "--elevator", "bqf"], &["\"bqf\"", "nearest is \"bfq\""]),
         (&["compare", "missing.csv", "-p", "eevfd"], &["nearest is \"eevdf\""]),
         (&["run", "missing.csv", "-p", "eevfd"], &["nearest is \"eevdf\""]),
+        (&["run", "apache-ab-c4-1cpu", "--judge", "apach2"], &["--judge \"apach2\"", "nearest is \"apache2\""]),
+        (&["run", "apache-ab-c4-1cpu", "--fact", "ab.affinity=0"], &["--fact \"ab.affinity=0\"", "itself states"]),
+        (&["compare", "mixed", "--judge", "hog"], &["--judge is for recordings of scheduling", "leave it out"]),
         (&["summarise", "missing.txt"], &["missing.txt"]),
         (&["no-such-command"], &["unrecognized subcommand"]),
     ] {
@@ -280,9 +283,9 @@ fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() 
     let result: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
     assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(8));
     // A negative control: the wrong policy must be rejected.
-    let wrong = goodness(here.path(), &["verify", "mixed-cpu", "--recorded-by", "fifo", "--strict"]);
+    let wrong = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--recorded-by", "fifo", "--strict"]);
     assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stdout));
-    let right = goodness(here.path(), &["verify", "mixed-cpu", "--strict"]);
+    let right = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--strict"]);
     assert_eq!(right.status.code(), Some(0), "{}", text(&right.stdout));
 }
 

@@ -26,3 +26,15 @@ fn the_help_of_each_command_has_examples_of_it() {
         assert!(examples.any(|line| line.contains(&call)), "no example calls `{call}`: {help}");
     }
 }
+
+#[test]
+fn help_in_full_describes_the_command_and_its_summary_does_not() {
+    for (command, part) in
+        [("compare", "INPUT is a recording"), ("verify", "is replayed under"), ("study", "Verdicts:")]
+    {
+        let help = |flag: &str| text(&goodness(folder().path(), &[command, flag]).stdout);
+        assert!(help("--help").contains(part), "{}", help("--help"));
+        let summary = help("-h");
+        assert!(!summary.lines().next().is_some_and(str::is_empty) && !summary.contains(part), "{summary}");
+    }
+}

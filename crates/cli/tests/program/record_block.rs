@@ -10,7 +10,7 @@ const PIECES: u64 = 400;
 #[test]
 fn what_was_recorded_of_a_live_disk_is_replayed_piece_by_piece() {
     let here = folder();
-    // The loop device wants a file system with direct I/O below it, which a scratch folder in memory has not.
+    // The loop device needs a file system with direct I/O; a scratch folder in memory has none.
     let below = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let disk = match LoopDisk::make(below, 16 << 20) {
         Ok(disk) => disk,

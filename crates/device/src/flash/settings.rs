@@ -39,7 +39,7 @@ goodness_core::tunables! {
         program: Span = Span::from_us(750), in Span::ZERO => Span::from_s(1);
         /// Erasing a block, in all planes of a LUN at once.
         erase: Span = Span::from_us(3800), in Span::ZERO => Span::from_s(1);
-        /// Whether reads interrupt a program or an erase, and go before those that wait.
+        /// Reads interrupt a program or an erase, and precede waiting ones.
         suspend: bool = false;
         /// Delay before a read interrupts a program.
         suspend_program: Span = Span::from_us(100), in Span::ZERO => Span::from_s(1);
@@ -49,7 +49,7 @@ goodness_core::tunables! {
         channel_rate: u64 = 300, in 1 => 1_000_000;
         /// Rate of the interface to the host in MB/s.
         interface_rate: u64 = 550, in 1 => 1_000_000;
-        /// Whether the interface carries both directions at a time.
+        /// The interface carries both directions at a time.
         duplex: bool = false;
         /// Controller latency of a command, except writes.
         command: Span = Span::from_us(10), in Span::ZERO => Span::from_s(1);
@@ -67,9 +67,9 @@ goodness_core::tunables! {
         depth: u64 = 32, in 1 => 1_048_576;
         /// Write buffer in KiB.
         buffer: u64 = 1024, in 1 => 1_048_576;
-        /// Whether a write completes when it is in the buffer.
+        /// Complete a write when it is in the buffer.
         early_completion: bool = true;
-        /// Whether the buffer loses its contents with the power, so that flushes and durable writes wait for flash.
+        /// The buffer loses its contents with the power, so flushes and durable writes wait for flash.
         volatile: bool = true;
         /// An idle LUN collects when fewer than this many in a thousand of its blocks are free.
         collect_background: u64 = 50, in 0 => 1000;
@@ -77,7 +77,7 @@ goodness_core::tunables! {
         collect_forced: u64 = 5, in 0 => 500;
         /// An idle LUN does not collect blocks with more than this percentage of valid units.
         collect_valid: u64 = 75, in 0 => 100;
-        /// Whether collection moves pages within the LUN, without the channel.
+        /// Collection moves pages within the LUN, without the channel.
         copyback: bool = true;
         /// Spread of flash times in percent: standard deviation of the logarithm (`log-normal`), or bound (`even`). 0
         /// for none.

@@ -108,7 +108,7 @@ goodness_core::tunables! {
     pub struct Settings {
         /// Keep read data in the buffer; without it there is no read-ahead either.
         cache: Option<bool> = None;
-        /// Whether writes complete when they are in the buffer.
+        /// Complete writes when they are in the buffer.
         write_cache: Option<bool> = None;
         /// Read ahead while idle.
         read_ahead: Option<bool> = None;

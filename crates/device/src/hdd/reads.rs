@@ -82,7 +82,7 @@ impl Hdd {
                 (track.end + more).max(end)
             }
         };
-        // What was not asked for yet must not be overwritten by what comes later.
+        // Data not yet requested must not be overwritten by later data.
         limit.min(end + u64::from(self.parameters.segment_sectors)).min(self.facts.sectors)
     }
 

@@ -33,7 +33,7 @@ fn two_sequential_readers_change_places_when_a_read_expires_and_not_at_each_requ
     assert_eq!(bed.seeks(), bed.switches());
     let [first, second] = [0, 1].map(|job| bed.done(job).sectors);
     assert!(first.abs_diff(second) * 20 <= first + second, "{first} and {second} sectors");
-    // What anticipation is for: without it the disk seeks at each request.
+    // The purpose of anticipation: without it the disk seeks at each request.
     let without = two_readers(without_anticipation(), Span::from_us(500));
     assert!(without.seeks() + 1 >= without.log.len());
     assert!(bed.log.len() > 3 * without.log.len());

@@ -68,7 +68,7 @@ pub struct Queue {
     pub awaited: bool,
     /// Its oldest request was looked at in this service.
     pub age_checked: bool,
-    /// When its last outstanding request completes, the soft real-time time is computed.
+    /// True if the soft real-time time is computed when its last outstanding request completes.
     pub drains: bool,
     /// It started in a large burst.
     pub in_burst: bool,

@@ -18,7 +18,7 @@ goodness_core::tunables! {
         back_seek_max: u64 = 16_384, in 0 => 1 << 40;
         /// Cost of a backward seek, relative to a forward seek of the same length.
         back_seek_penalty: u64 = 2, in 1 => 1000;
-        /// Whether interactive and soft real-time queues are raised.
+        /// Raise the weight of interactive and soft real-time queues.
         low_latency: bool = true;
         /// Share a queue between processes that start together, on a device that queues and does not seek (Linux 5.13
         /// and later).

@@ -217,7 +217,7 @@ fn a_queue_that_let_the_device_wait_in_vain_is_not_bound_by_io_until_it_came_in_
         rounds += 1;
         let request = driver.insert(io(0, 4, 8 * rounds));
         assert_eq!(driver.dispatch(), Some(request));
-        // Its service ends at once, as somebody else has requests and no share is at stake.
+        // Its service ends at once: another queue has requests, and no share depends on waiting.
         let other = driver.insert(io(1, 4, 1 << 20));
         driver.complete(request);
         assert_eq!(driver.dispatch(), Some(other));

@@ -66,7 +66,7 @@ impl Entity {
     }
 }
 
-/// How a queue without requests becomes active again.
+/// Reactivation of a queue without requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Return {
     /// Like any other.
@@ -230,7 +230,7 @@ impl Schedule {
             assert_eq!(place, Place::Active, "queue {queue} has requests");
             self.classes[class].active.remove(&mut self.nodes, queue);
         }
-        // Also who is not being served may have used something, while another was waited for.
+        // A queue not in service may also have used budget, while another one was waited for.
         self.settle(queue);
         let finish = self[queue].finish;
         if finish > self.classes[class].now {
@@ -279,7 +279,7 @@ impl Schedule {
         let class = self.next_class(now)?;
         let Class { active, now: at, .. } = self.classes[class];
         let earliest = active.least(&self.nodes, 0).expect("the class has a queue");
-        // Where nobody has started yet, the virtual time jumps to who starts first.
+        // If no queue has started, the virtual time jumps to the first start.
         let at = at.max(earliest as u64);
         self.classes[class].now = at;
         let queue = active.first_where(&self.nodes, 0, |start| start <= at as i64).0.expect("somebody has started");

@@ -152,8 +152,8 @@ fn pauses_after_seeky(depth: u32) -> Vec<Span> {
     bed.add(Job::writer(Submitter(1), 1 << 30, 64));
     bed.run(Span::from_s(20));
     assert!(depth == 1 || bed.driver.elevator().is_tagged);
-    // Before the first write nobody knows that the device queues, and the first requests of a process do not count as
-    // seeky.
+    // Before the first write the elevator does not know that the device queues, and the first requests of a process do
+    // not count as seeky.
     let first_write = bed.log.iter().position(|served| served.job != seeky).expect("writes are served");
     waits(&bed, seeky).into_iter().filter(|(n, _)| *n >= first_write).map(|(_, pause)| pause).collect()
 }

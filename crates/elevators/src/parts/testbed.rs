@@ -278,7 +278,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         let used = self.requests_of(io.op == Operation::Read);
         let process = &mut self.processes[number];
         if self.driver.may_take(&io, used) == Allocate::Wait {
-            // Asks again a millisecond later: nobody here keeps a list of waiters.
+            // Asks again a millisecond later: this testbed has no list of waiters.
             process.due.push_front(now + Span::from_ms(1));
             return;
         }

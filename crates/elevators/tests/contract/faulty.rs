@@ -64,7 +64,7 @@ impl Elevator for Faulty {
                 return None;
             }
             Fault::Repeats if is_late => return self.waiting.first().copied(),
-            // What happened before the run decides.
+            // Only the state before the run decides.
             Fault::Varies if !self.waiting.is_empty() => {
                 let which = DRAWS.fetch_add(1, Ordering::Relaxed) % self.waiting.len();
                 return Some(self.waiting.remove(which));

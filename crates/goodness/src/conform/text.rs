@@ -6,7 +6,7 @@ use goodness_report::{figure, table};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// A comparison, and what was asked for.
+/// A comparison with its parameters.
 pub struct Told<'a> {
     /// The input as typed.
     pub input: &'a str,

@@ -59,7 +59,7 @@ impl Held {
         let mut head = Vec::new();
         source.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
         let mut held = Held { name: text.into(), bytes: Some(head) };
-        // What is no trace may have no end.
+        // Input that is no trace may be endless.
         let is_trace = !matches!(held.recording(), Err(TraceError::NotATrace { .. })) || held.block().is_ok();
         if let Some(bytes) = held.bytes.as_mut().filter(|_| is_trace) {
             source.read_to_end(bytes).map_err(cannot)?;

@@ -2,7 +2,9 @@
 //! or a recording shipped with the library.
 
 mod block;
+mod facts;
 mod held;
+mod judged;
 mod recording;
 mod text;
 mod trace;
@@ -29,8 +31,13 @@ pub struct OpenOptions {
     pub machine: Option<String>,
     /// Accept rt-app keys that are not honoured, and name them in the report.
     pub lenient: bool,
-    /// How a recording is replayed.
+    /// Options of replaying a recording.
     pub replay: ReplayOptions,
+    /// Tasks of a recording that are judged: names in which `*` stands for any text, ids of threads and processes, and
+    /// paths of cgroups, which begin with `/`. Default: those that the recording selects, else all user tasks.
+    pub judge: Vec<String>,
+    /// Attributes of tasks that the trace does not state, in the syntax of edits: `worker*.affinity=0-1`.
+    pub fact: Vec<String>,
     /// The policy that made the recording, where its kernel version does not tell.
     pub recorded_by: Option<String>,
     /// Disk of a trace of block I/O or of fio jobs, with settings. Default: the trace's own service times, or
@@ -45,9 +52,11 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Refuses what only counts for other inputs than `input`, which is `what`.
+    /// Refuses options that do not apply to `input`, which is `what`.
     fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
         let given = [
+            ("judge", !self.judge.is_empty(), "recordings of scheduling"),
+            ("fact", !self.fact.is_empty(), "recordings of scheduling"),
             ("device", self.device.is_some(), "block traces and fio jobs"),
             ("block_events", self.block_events.is_some(), "block traces"),
             ("block_only", self.block_only, "recordings with block I/O"),
@@ -90,7 +99,8 @@ pub fn machine(text: &str) -> Result<Machine, Refusal> {
 /// # Errors
 /// A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
 pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
-    const ALL: &[&str] = &["device", "block_events", "block_only", "io_cost"];
+    const ALL: &[&str] = &["judge", "fact", "device", "block_events", "block_only", "io_cost"];
+    const OF_TRACES: &[&str] = &["judge", "fact", "block_events", "block_only"];
     let name = text.split(':').next().unwrap_or(text);
     if WORKLOADS.iter().any(|model| model.name == name) {
         options.refuse(ALL, text, "a built-in workload")?;
@@ -106,17 +116,17 @@ pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Re
             text::experiment(text, options, watch)
         }
         Some("fio") => {
-            options.refuse(&ALL[1..3], text, "a fio job file")?;
+            options.refuse(OF_TRACES, text, "a fio job file")?;
             text::fio_jobs(text, options, watch)
         }
         _ => {
-            options.refuse(&ALL[3..], text, "a trace")?;
+            options.refuse(&["io_cost"], text, "a trace")?;
             trace::open(text, options, watch)
         }
     }
 }
 
-/// Opens a recording of scheduling, and nothing else.
+/// Opens a recording of scheduling or a trace of block I/O, and nothing else.
 ///
 /// # Errors
 /// A file that is not a usable trace, or an impossible machine.

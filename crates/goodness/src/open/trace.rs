@@ -1,6 +1,7 @@
 //! Opens a trace of scheduling, or else of block I/O.
 
-use super::held::{Held, refusal};
+use super::block::Purpose;
+use super::held::Held;
 use super::recording::recover_work;
 use super::text::sha256;
 use super::{OpenOptions, block, recorded_by};
@@ -16,7 +17,7 @@ use std::path::Path;
 pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     let held = Held::of(text, watch)?;
     if options.block_only || Path::new(text).is_dir() {
-        return block::open(&held, options);
+        return block::open(&held, options, Purpose::Replay);
     }
     match held.recording() {
         Ok(found) => {
@@ -24,20 +25,35 @@ pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<W
             options.refuse(&["device", "block_events"], text, what)?;
             recording(&held, &found, options)
         }
-        Err(why) => block::instead(&held, options, why),
+        Err(why) => block::instead(&held, options, why, Purpose::Replay),
     }
 }
 
-/// A trace of scheduling.
+/// A trace to hold against its replay.
 pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     let is_model = WORKLOADS.iter().any(|model| Some(model.name) == text.split(':').next());
     if is_model && !Path::new(text).exists() {
-        let what = format!("\"{text}\" is a built-in workload; only a recording can be held against its replay");
+        let what = format!("\"{text}\" is a built-in workload; only a recording can be compared with its replay");
         return Err(Refusal::usage(what).remedy("name a recording").see(See::WorkloadsAndRecordings));
     }
     let held = Held::of(text, watch)?;
-    let found = held.recording().map_err(|why| refusal(&why))?;
-    recording(&held, &found, options)
+    if options.block_only || Path::new(text).is_dir() {
+        return measured(block::open(&held, options, Purpose::Verify)?, text);
+    }
+    match held.recording() {
+        Ok(found) => recording(&held, &found, options),
+        Err(why) => measured(block::instead(&held, options, why, Purpose::Verify)?, text),
+    }
+}
+
+/// Refuses block I/O that has nothing to be held against.
+fn measured(work: Work, text: &str) -> Result<Work, Refusal> {
+    if work.recorded.is_some() {
+        return Ok(work);
+    }
+    let what =
+        format!("\"{text}\" has neither completions nor response times, so its replay cannot be held against it");
+    Err(Refusal::usage(what).remedy("record completions too, or compare it without verifying"))
 }
 
 fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Work, Refusal> {
@@ -45,7 +61,7 @@ fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Wo
         Some(shipped) => Some(sha256(shipped.bytes)),
         None => held.hash(),
     };
-    let mut work = recover_work(found, options.replay, sha256)?;
+    let mut work = recover_work(found, options, sha256)?;
     work.about.name.clone_from(&held.name);
     if let Some(machine) = options.machine()? {
         work.machine = machine;

@@ -12,7 +12,7 @@ pub const SCHED_EXT: i32 = 7;
 /// CPUs a mask of ours has room for, as in the kernel's largest builds.
 pub const CPUS_MAX: usize = 8192;
 
-/// `ns` as the kernel wants times.
+/// `ns` as a `timespec`.
 fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
 }

@@ -13,6 +13,7 @@
 //! own CPU time, and all threads have ended when [`play`] returns.
 
 pub mod calibrate;
+mod cgroups;
 mod kernel;
 mod pace;
 mod parker;
@@ -23,6 +24,7 @@ mod refuse;
 mod tally;
 mod task_thread;
 
+use cgroups::Cgroups;
 use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
 use goodness_sys::{self as sys, Signals};
 use kernel::Attributes;
@@ -138,7 +140,7 @@ impl std::error::Error for PlayError {}
 /// Work that threads cannot do (refused before anything starts), an operation without permission such as a
 /// class that needs root, or a system that refuses threads.
 pub fn play(work: Workload, options: Options) -> Result<Played, PlayError> {
-    // In a thread of its own, whose class can be raised without touching the caller's.
+    // A separate thread, so that its class can be raised without changing the caller's.
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| Watch::begin(work, options)?.run());
         watch.join().unwrap_or_else(|_| Err(PlayError::failed(None, "the play ended by a panic")))
@@ -212,13 +214,14 @@ impl Watch {
         let (normal, class) = normal_class(options.class)?;
         let (notified, notify) = sys::pipe().map_err(|error| system("no pipe can be made", &error))?;
         let signals = Signals::listen().map_err(|error| system("signals cannot be heard", &error))?;
-        let setting = Setting { cpus, normal, seed: options.seed, notify, thread_function: TaskThread::run };
+        let cgroups = Cgroups::make(&work.groups).map_err(|why| PlayError::refused(None, why))?;
+        let setting = Setting { cpus, normal, seed: options.seed, notify, cgroups, thread_function: TaskThread::run };
         let state = Arc::new(PlayState::new(work, setting));
         let urgent = Attributes { policy: libc::SCHED_FIFO, priority: (urgency + 1).min(99), ..Attributes::default() };
         let ordinary = Attributes { policy: libc::SCHED_OTHER, ..Attributes::default() };
         let in_time = kernel::set_attributes(urgent, true).is_ok();
         if !in_time {
-            // Out of the way of a loaded policy at least. It may fail where nice was raised: then it stays as it is.
+            // Leaves the class of a loaded policy. This may fail if nice was raised; then nothing changes.
             let _ = kernel::set_attributes(ordinary, true);
         }
         Ok(Watch { state, signals, notified, length, warmup, class, in_time, names, interrupted_by: None })

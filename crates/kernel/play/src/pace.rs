@@ -75,7 +75,7 @@ impl Pace {
                 return false;
             }
             let length = self.stretch.min(wanted - used);
-            // Known before anything can have happened, or else the first gap could not be told from a preemption.
+            // Read before the first stretch; otherwise a preemption in it could not be recognised.
             let known = *turns.get_or_insert_with(switches);
             burn(self.rounds_in(length));
             let now = monotonic_ns();

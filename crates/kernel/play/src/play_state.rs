@@ -1,5 +1,6 @@
 //! Shared state of all tasks of a play; starts and joins their threads.
 
+use super::cgroups::Cgroups;
 use super::pace::Pace;
 use super::parker::Parker;
 use super::places::Places;
@@ -33,7 +34,7 @@ pub struct PlayState {
     pub cpus: Vec<CpuId>,
     /// The kernel's number of the class of ordinary tasks.
     pub normal: i32,
-    /// By how much timers may be late, in ns.
+    /// Timer slack, in ns.
     pub timer_slack: u64,
     /// Start of the play, in ns on `CLOCK_MONOTONIC`; 0 if not known yet.
     origin: AtomicU64,
@@ -47,6 +48,8 @@ pub struct PlayState {
     /// Total usage of each thread, once it has ended.
     ended: Vec<Mutex<Option<Usage>>>,
     thread_function: ThreadFunction,
+    /// The cgroups of the tasks, if they have groups.
+    pub cgroups: Option<Cgroups>,
     threads: Mutex<Vec<(usize, JoinHandle<Log>)>>,
     /// Threads that have been started and have not ended.
     living: AtomicUsize,
@@ -92,6 +95,8 @@ pub struct Setting {
     pub seed: Seed,
     /// Gets a byte whenever a thread is ready, and when the last one has ended.
     pub notify: OwnedFd,
+    /// The cgroups of the tasks, if they have groups.
+    pub cgroups: Option<Cgroups>,
     /// Thread function.
     pub thread_function: ThreadFunction,
 }
@@ -136,6 +141,7 @@ impl PlayState {
             ready: AtomicUsize::new(0),
             notify: setting.notify,
             thread_function: setting.thread_function,
+            cgroups: setting.cgroups,
             fault: Mutex::default(),
         }
     }
@@ -155,11 +161,11 @@ impl PlayState {
     /// Starts thread number `thread`. It begins at its own time, or now if forked.
     ///
     /// # Errors
-    /// When no unstarted task has this number, or the system refuses another thread.
+    /// No unstarted task has this number, or the system refuses another thread.
     pub fn start(self: &Arc<Self>, thread: usize) -> Result<(), String> {
         let planned = self.waiting.get(thread).and_then(|it| held(it).take());
         let planned = planned.ok_or_else(|| format!("forked task {thread}, which is not there to be forked"))?;
-        // A name with a NUL byte in it is refused by the standard library with a panic.
+        // The standard library panics on a name with a NUL byte.
         let name: String = planned.name.chars().filter(|c| *c != '\0').collect();
         let stream = match thread.checked_sub(self.tasks) {
             None => self.seed.stream("task", thread as u64),

@@ -7,7 +7,7 @@ use super::play_state::{PlannedTask, PlayState};
 use super::refuse::{allowed, class_number, stranded};
 use super::tally::Log;
 use goodness_core::{
-    Behaviour, Channel, Class, CpuSet, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
+    Behaviour, Channel, Class, CpuSet, GroupId, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
 };
 use goodness_sys::{monotonic_ns, thread_id};
 use std::io;
@@ -69,9 +69,15 @@ impl TaskThread {
     fn set_attributes(&mut self) -> Result<(), String> {
         let slack = if self.task.class.is_realtime() { 0 } else { self.state.timer_slack };
         kernel::set_timer_slack(slack);
+        self.join(self.task.group)?;
         self.confine(&self.task.affinity)?;
         let (nice, priority) = (self.task.nice, self.task.rt_priority);
         self.enter_class(self.task.class, priority, nice)
+    }
+
+    fn join(&self, group: GroupId) -> Result<(), String> {
+        let Some(cgroups) = &self.state.cgroups else { return Ok(()) };
+        cgroups.join(group).map_err(|error| format!("its cgroup cannot be joined: {error}"))
     }
 
     fn confine(&self, wanted: &CpuSet) -> Result<(), String> {
@@ -172,6 +178,7 @@ impl TaskThread {
                 self.task.nice = nice;
             }
             Step::SetClass(class, priority) => self.enter_class(class, priority, self.task.nice)?,
+            Step::SetGroup(group) => self.join(group)?,
             Step::SetAffinity(cpus) => self.confine(&cpus)?,
             Step::Served(_) if self.state.measures(monotonic_ns()) => self.log.served += 1,
             Step::Served(_) => {}

@@ -42,7 +42,7 @@ pub enum RecordError {
         action: &'static str,
         /// The kernel's error.
         source: io::Error,
-        /// What the user can do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// The kernel describes an event or page in a way this version does not understand.

@@ -4,6 +4,31 @@ use std::collections::BTreeMap;
 
 use super::format::{EventFormat, Field, StateLetters};
 
+/// Events of the system calls that carry messages: begin and end.
+pub const CALLS: [&str; 16] = [
+    "sys_enter_read",
+    "sys_exit_read",
+    "sys_enter_readv",
+    "sys_exit_readv",
+    "sys_enter_recvfrom",
+    "sys_exit_recvfrom",
+    "sys_enter_recvmsg",
+    "sys_exit_recvmsg",
+    "sys_enter_write",
+    "sys_exit_write",
+    "sys_enter_writev",
+    "sys_exit_writev",
+    "sys_enter_sendto",
+    "sys_exit_sendto",
+    "sys_enter_sendmsg",
+    "sys_exit_sendmsg",
+];
+
+/// The field that the event `name` of [`CALLS`] is recorded with.
+pub fn call_field(name: &str) -> &'static str {
+    if name.starts_with("sys_enter_") { "fd" } else { "ret" }
+}
+
 /// A task as an event names it. `prio` is the kernel's: 120 is nice 0; below 100 is real time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskRef<'a> {
@@ -92,6 +117,13 @@ pub enum What<'a> {
         /// To this one.
         to: i64,
     },
+    /// The running task begins or ends a system call that carries a message.
+    Call {
+        /// Name of the event.
+        name: &'static str,
+        /// At its begin, the descriptor; at its end, the number of bytes or an error.
+        value: i64,
+    },
     /// A block-layer event.
     Block {
         /// Stage of the request.
@@ -170,6 +202,7 @@ enum Plan {
     Exec { file: Field, pid: Field, old_pid: Field },
     Exit { task: TaskFields, group_dead: Option<Field> },
     Migrate { task: TaskFields, from: Field, to: Field },
+    Call { name: &'static str, value: Field },
     Block { stage: Block, fields: Box<BlockFields> },
 }
 
@@ -218,7 +251,10 @@ impl Plan {
             "block_rq_issue" => block(Block::Issue)?,
             "block_rq_complete" => block(Block::Complete)?,
             "block_bio_queue" => block(Block::BioQueue)?,
-            _ => return Ok(None),
+            other => match CALLS.into_iter().find(|name| *name == other) {
+                Some(name) => Self::Call { name, value: field(call_field(name))? },
+                None => return Ok(None),
+            },
         }))
     }
 
@@ -243,6 +279,7 @@ impl Plan {
             Self::Migrate { task, from, to } => {
                 What::Migrate { task: task.read(event)?, from: from.number(event)?, to: to.number(event)? }
             }
+            Self::Call { name, value } => What::Call { name, value: value.number(event)? },
             Self::Block { stage, fields } => What::Block { stage: *stage, request: fields.read(event)? },
         })
     }

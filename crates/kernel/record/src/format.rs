@@ -122,7 +122,7 @@ impl StateLetters {
     /// highest listed, in every kernel since 2.6.
     ///
     /// # Errors
-    /// When the print format has no such list.
+    /// The print format has no such list.
     pub fn parse(format: &EventFormat) -> Result<Self, String> {
         let mut letters = Vec::new();
         for pair in format.print.split('{').skip(1) {

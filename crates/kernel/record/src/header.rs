@@ -7,6 +7,9 @@ use goodness_sys::Exit;
 use serde::Serialize;
 use serde_json::json;
 
+use super::attributes::Attributes;
+use super::connections::Connections;
+use super::histories::{Histories, shown_fields};
 use super::machine::{Cpu, Kernel, Unreadable};
 use super::participants::{Participants, Role};
 use super::tasks::{Census, Seen};
@@ -50,8 +53,10 @@ pub struct Header {
     pub steal: Vec<CpuTime>,
     /// `sched_autogroup_enabled`.
     pub autogroup: Option<u32>,
-    /// Whether all members share one scheduling group.
+    /// True if all members share one scheduling group.
     pub same_group: Option<bool>,
+    /// TCP connections of its processes.
+    pub connections: Vec<Connections>,
     /// Scheduler tunables.
     pub tunables: BTreeMap<String, String>,
     /// Facts that could not be read.
@@ -179,8 +184,21 @@ pub fn write_line(kind: &str, value: serde_json::Value, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// Sources of the task lines.
+pub struct TaskFacts<'a> {
+    /// Tasks read from `/proc`.
+    pub census: &'a Census,
+    /// Tasks of the events.
+    pub participants: &'a Participants,
+    /// Attributes over time.
+    pub histories: &'a Histories,
+    /// The path to write for that of a group.
+    pub group_name: &'a dyn Fn(&str) -> String,
+}
+
 /// Appends a line for each task that took part or was alive at the start.
-pub fn write_tasks(census: &Census, participants: &Participants, out: &mut Vec<u8>) {
+pub fn write_tasks(facts: &TaskFacts, out: &mut Vec<u8>) {
+    let TaskFacts { census, participants, histories, group_name } = *facts;
     let mut tids: Vec<i32> = participants.all().chain(census.tasks.keys().copied()).collect();
     tids.sort_unstable();
     tids.dedup();
@@ -195,19 +213,30 @@ pub fn write_tasks(census: &Census, participants: &Participants, out: &mut Vec<u
         } else {
             known.map_or(b"".as_slice(), |task| participants.shown(tid, &task.comm))
         };
-        let task = json!({
+        // A task that ended before the last reading has its inherited attributes and those set by calls.
+        let read = known.map(|task| &task.attributes);
+        let alive = read.filter(|_| known.is_some_and(|task| task.at_end && !task.zombie));
+        let attributes = alive.or_else(|| histories.at_last(tid)).or(read);
+        let unread = if attributes.is_some() { Seen::Inherited } else { Seen::Events };
+        let mut task = json!({
             "pid": tid,
             "tgid": known.map(|task| task.tgid),
             "parent": known.map(|task| task.parent),
             "comm": String::from_utf8_lossy(name).replace(char::is_control, "?"),
             "role": participants.role(tid),
-            "policy": known.and_then(|task| task.policy),
-            "nice": known.map(|task| task.nice),
-            "rt_priority": known.map(|task| task.rt_priority),
-            "affinity": known.and_then(|task| task.affinity.clone()),
-            "seen": known.map_or(Seen::Events, |task| task.seen),
+            "seen": known.map_or(unread, |task| task.seen),
             "switches": participants.switches.get(&tid).copied().unwrap_or(0),
         });
+        let fields = attributes.map_or_else(|| Attributes::default().fields(), |it| shown_fields(it, group_name));
+        fields.into_iter().for_each(|(name, value)| task[name] = value);
+        if attributes.is_none() {
+            task["nice"] = serde_json::Value::Null;
+            task["rt_priority"] = serde_json::Value::Null;
+        }
+        let changes = histories.changes(tid, group_name);
+        if !changes.is_empty() {
+            task["changes"] = changes.into();
+        }
         write_line("task", task, out);
     }
 }

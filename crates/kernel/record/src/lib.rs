@@ -1,16 +1,22 @@
 //! Records the scheduler events of this machine from tracefs into a portable file.
 //!
 //! [`record`] uses its own trace instance, so other tracing is undisturbed. It runs the command or waits, then undoes
-//! all its changes. It does so after every kind of end: errors and panics drop what was set up; a signal ends the
-//! recording early and saves it; after SIGKILL a guard process cleans up; if the guard is killed too, the next start
-//! cleans up from a journal. `docs/recording-format.md` describes the file.
+//! all its changes, however it ends: errors and panics drop what was set up; a signal ends the recording early and
+//! saves it; after SIGKILL a guard process cleans up; if the guard is killed, too, the next start cleans up from a
+//! journal. `docs/recording-format.md` describes the file.
 
+mod attributes;
+mod calls;
+mod changes;
 mod command;
+mod connections;
 mod drain;
 mod error;
 mod event;
 mod format;
+mod groups;
 mod header;
+mod histories;
 mod machine;
 mod output;
 mod pack;
@@ -58,6 +64,8 @@ pub struct Options {
     pub anonymize: bool,
     /// Record the block layer too.
     pub block: bool,
+    /// Record the system calls that carry messages too.
+    pub messages: bool,
     /// Ring buffer per CPU in bytes, instead of the size chosen by available memory.
     pub buffer_bytes: Option<u64>,
 }
@@ -73,6 +81,7 @@ impl Default for Options {
             comms: Vec::new(),
             anonymize: false,
             block: false,
+            messages: false,
             buffer_bytes: None,
         }
     }
@@ -192,7 +201,7 @@ pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<R
     let mut session = Session::set_up(options, &output, progress)?;
     let captured = session.record(options, &cpus, &output, longest, &mut signals, progress)?;
     // The trace is over; guard and journal stay until the unfinished file has become the recording.
-    session.instance = None;
+    session.end_tracing();
     save::save(options, captured, output, &mut signals, progress)
 }
 

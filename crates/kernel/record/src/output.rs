@@ -69,7 +69,7 @@ impl Output {
 fn in_words(folder: &Path, error: &io::Error) -> String {
     let (is_there, folder) = (folder.is_dir(), folder.display());
     match error.kind() {
-        // As /proc answers: the folder is there, but nothing can be put into it.
+        // As in /proc: the folder exists, but no file can be created in it.
         io::ErrorKind::NotFound if is_there => format!("no file can be made in {folder}; name one in another folder"),
         io::ErrorKind::NotFound => format!("the folder {folder} does not exist"),
         io::ErrorKind::NotADirectory => format!("{folder} is not a folder"),

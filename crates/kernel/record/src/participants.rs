@@ -47,7 +47,7 @@ pub enum Role {
     Other,
 }
 
-/// Whether strangers' names are shown.
+/// Treatment of strangers' names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
     /// Names as recorded.
@@ -88,7 +88,7 @@ impl Participants {
         }
     }
 
-    /// Records all tasks that `event` names; a child belongs where its parent does.
+    /// Records all tasks that `event` names; a child gets its parent's role.
     pub fn note(&mut self, event: &Event) {
         self.appear(event.pid);
         match event.what {
@@ -106,7 +106,7 @@ impl Participants {
                 }
             }
             What::Wake { task, .. } | What::Exit { task, .. } | What::Migrate { task, .. } => self.appear(task.pid),
-            What::Exec { .. } | What::Block { .. } => {}
+            What::Exec { .. } | What::Call { .. } | What::Block { .. } => {}
         }
     }
 
@@ -155,7 +155,7 @@ impl Participants {
                 let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or(file);
                 self.name(pid, &base[..base.len().min(15)]);
             }
-            What::Block { .. } => {}
+            What::Call { .. } | What::Block { .. } => {}
         }
     }
 

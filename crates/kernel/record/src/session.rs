@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::attributes::Attributes;
+use super::changes::{Changes, Follower};
 use super::command;
+use super::connections::MostConnections;
 use super::drain::{Drain, Spools};
 use super::format::EventFormat;
+use super::groups::Groups;
 use super::header::{CpuTime, Loss, Window};
 use super::output::Output;
 use super::tasks::{Census, Seen};
@@ -24,13 +28,17 @@ const BUFFER_BYTES: u64 = 64 << 20;
 const MEMORY_SHARE: u64 = 8;
 /// Delay before the started command's tasks are read: long enough for a launcher to have executed the program.
 const SETTLING: Duration = Duration::from_millis(100);
+/// Times to look at connections, from then on at each check. The later one meets clients that connect slowly.
+const LOOKS: u32 = 2;
 /// Longest time between two checks of the clock, and of the command on kernels without pidfd.
 const HEARTBEAT: Duration = Duration::from_millis(250);
 
 /// Everything to clean up, in order: fields drop from first to last.
 pub struct Session {
     /// The trace; dropped as soon as the recording ends.
-    pub instance: Option<Instance>,
+    instance: Option<Instance>,
+    /// The trace of changes of scheduling attributes; dropped with it.
+    changes: Option<Instance>,
     _tracefs: Tracefs,
     _unfinished: Undo,
 }
@@ -41,8 +49,16 @@ pub struct Captured {
     pub spools: Spools,
     /// Tasks read from `/proc`.
     pub census: Census,
+    /// Attributes of the threads that were alive at the start.
+    pub at_start: Vec<(i32, Attributes)>,
+    /// Changes of attributes.
+    pub changes: Changes,
+    /// Cgroups of all tasks.
+    pub groups: Groups,
     /// Threads of the selected servers at the start.
     pub selected: BTreeSet<i32>,
+    /// TCP connections of the command and the selected servers.
+    pub connections: MostConnections,
     /// The command's process, with its exit status if it ended by itself.
     pub command: Option<(u32, Option<Exit>)>,
     /// Start and end.
@@ -68,7 +84,7 @@ impl Session {
         let restore = Restore::of_this_process().map_err(unnoted)?;
         for stale in goodness_restore::find() {
             let what = stale.describe();
-            // What is stuck stays in its journal; `doctor` shows it.
+            // A change that cannot be undone stays in the journal; `doctor` shows it.
             let _ = stale.undo();
             what.into_iter().for_each(|what| progress(Progress::CleanedUp { what }));
         }
@@ -81,8 +97,15 @@ impl Session {
         let share = machine::available_memory().map_or(BUFFER_BYTES, |bytes| bytes / MEMORY_SHARE);
         let room = share / machine::online().len().max(1) as u64;
         let buffer = options.buffer_bytes.unwrap_or(BUFFER_BYTES.min(room));
-        let instance = Instance::create(&tracefs.root, &name, options.block, buffer, &restore)?;
-        Ok(Self { instance: Some(instance), _tracefs: tracefs, _unfinished: unfinished })
+        let instance = Instance::create(&tracefs.root, &name, (options.block, options.messages), buffer, &restore)?;
+        let changes = Instance::of_changes(&tracefs.root, &format!("{name}-changes"), &restore)?;
+        let (instance, changes) = (Some(instance), Some(changes));
+        Ok(Self { instance, changes, _tracefs: tracefs, _unfinished: unfinished })
+    }
+
+    /// Removes the traces.
+    pub fn end_tracing(&mut self) {
+        (self.instance, self.changes) = (None, None);
     }
 
     /// Records until the command ends, the time is over or a signal arrives.
@@ -97,8 +120,11 @@ impl Session {
     ) -> Result<Captured, RecordError> {
         let instance = self.instance.as_ref().expect("a session has its instance until it has recorded");
         let mut drain = Drain::open(instance, cpus, output.folder())?;
-        let mut census = Census::default();
+        let follower = self.follow_changes(cpus)?;
+        let (mut census, mut connections) = (Census::default(), MostConnections::default());
         census.look_at_all(Seen::Start);
+        let at_start = census.tasks.iter().map(|(tid, task)| (*tid, task.attributes.clone())).collect();
+        let mut groups = census.groups();
         let selected = select(options, &mut census)?;
         let time_before = CpuTime::read_all();
         let mut window = Window { start_ns: sys::monotonic_ns(), end_ns: 0, started_at: unix_seconds() };
@@ -106,22 +132,23 @@ impl Session {
         let running = if options.command.is_empty() { None } else { Some(command::start(options)?) };
         let pid = running.as_ref().map(Running::pid);
         progress(Progress::Started { command: pid, buffer_bytes: instance.buffer_bytes });
-        let mut watch = Watch { running: running.as_ref(), signals, census: &mut census, longest };
+        let looked_at = (&mut census, &mut connections, &selected);
+        let mut watch = Watch { running: running.as_ref(), signals, looked_at, longest };
         let stopped_by = watch.until_the_end(&mut drain, progress)?;
         instance.switch(false)?;
         window.end_ns = sys::monotonic_ns();
         let cpu_time = CpuTime::between(&time_before, &CpuTime::read_all());
-        // The command's own entry is still there, because it has not been reaped.
-        if let Some(pid) = pid {
-            census.look_at_tree(pid as i32, Seen::Later);
-        }
-        census.look_at_all(Seen::Later);
+        let changes = look_at_the_end(&mut census, &mut groups, pid, follower);
         let command = running.map(|running| (running.pid(), running.finish()));
         let lost = losses(instance, cpus);
         Ok(Captured {
             spools: drain.finish()?,
             census,
+            at_start,
+            changes,
+            groups,
             selected,
+            connections,
             command,
             window,
             stopped_by,
@@ -132,6 +159,32 @@ impl Session {
             formats: instance.formats.clone(),
         })
     }
+}
+
+impl Session {
+    /// Starts the trace of changes, and following it.
+    fn follow_changes(&self, cpus: &[u32]) -> Result<Follower, RecordError> {
+        let changes = self.changes.as_ref().expect("a session has its instances until it has recorded");
+        let follower = Follower::start(changes, cpus)
+            .map_err(|source| RecordError::System { what: "following changes of scheduling attributes", source })?;
+        changes.switch(true)?;
+        Ok(follower)
+    }
+}
+
+/// Reads all tasks and groups once more, after the recording of the command `pid`.
+fn look_at_the_end(census: &mut Census, groups: &mut Groups, pid: Option<u32>, follower: Follower) -> Changes {
+    // The command's own entry in `/proc` still exists, because it has not been reaped.
+    if let Some(pid) = pid {
+        census.look_at_tree(pid as i32, Seen::Later);
+    }
+    census.look_at_the_end();
+    let mut changes = follower.finish();
+    changes.list.iter().for_each(|it| it.task.iter().for_each(|task| census.keep_if_unknown(it.tid, task)));
+    groups.merge(std::mem::take(&mut changes.groups));
+    groups.merge(census.groups());
+    groups.look_again();
+    changes
 }
 
 /// Lost events on each of `cpus`, as counted by the kernel.
@@ -147,7 +200,8 @@ fn losses(instance: &Instance, cpus: &[u32]) -> Vec<Loss> {
 struct Watch<'a> {
     running: Option<&'a Running>,
     signals: &'a mut Signals,
-    census: &'a mut Census,
+    /// Tasks, connections, and the threads of the selected servers.
+    looked_at: (&'a mut Census, &'a mut MostConnections, &'a BTreeSet<i32>),
     longest: Duration,
 }
 
@@ -157,7 +211,7 @@ impl Watch<'_> {
         let buffers = drain.descriptors();
         let command = self.running.and_then(Running::descriptor);
         let polled: Vec<RawFd> = buffers.iter().copied().chain(self.signals.descriptors()).chain(command).collect();
-        let mut settled = self.running.is_none();
+        let mut looks = if self.running.is_none() { LOOKS } else { 0 };
         loop {
             let elapsed = start.elapsed();
             if let Some(signal) = self.signals.take() {
@@ -169,11 +223,16 @@ impl Watch<'_> {
             if elapsed >= self.longest {
                 return Ok(Stop::Duration);
             }
-            if let Some(running) = self.running.filter(|_| !settled && elapsed >= SETTLING) {
-                self.census.look_at_tree(running.pid() as i32, Seen::Later);
-                settled = true;
+            if let Some(running) = self.running.filter(|_| looks < LOOKS && elapsed >= SETTLING) {
+                let (census, connections, selected) = &mut self.looked_at;
+                if looks == 0 {
+                    census.look_at_tree(running.pid() as i32, Seen::Later);
+                }
+                let servers = selected.iter().filter_map(|tid| Some(census.tasks.get(tid)?.tgid));
+                connections.look_at_trees(servers.chain([running.pid() as i32]));
+                looks += 1;
             }
-            let timeout = if settled { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
+            let timeout = if looks > 0 { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
             // Rounded up, so that the last wait does not spin through its final millisecond.
             let ready = sys::wait_readable(&polled, timeout + Duration::from_millis(1))
                 .map_err(|source| RecordError::System { what: "waiting for the trace", source })?;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use goodness_sys as sys;
+use super::attributes::{Attributes, cgroup_of, policy_name};
+use super::groups::Groups;
 
 /// Flag of a kernel thread in `/proc/*/stat` (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -19,6 +20,8 @@ pub enum Seen {
     Start,
     /// Read during or after the recording.
     Later,
+    /// Never read; its values are its creator's, and those of calls.
+    Inherited,
     /// Seen in events only.
     Events,
 }
@@ -34,16 +37,31 @@ pub struct Task {
     pub comm: Vec<u8>,
     /// True if it is a kernel thread.
     pub kernel: bool,
-    /// Scheduling policy; `None` for an unknown number.
-    pub policy: Option<&'static str>,
-    /// -20 to 19.
-    pub nice: i32,
-    /// 0 when not real time.
-    pub rt_priority: i32,
-    /// CPUs it may use.
-    pub affinity: Option<Vec<u32>>,
+    /// Scheduling attributes.
+    pub attributes: Attributes,
     /// Time of the first reading.
     pub seen: Seen,
+    /// True if it had ended, but was not reaped, at the last reading: its cgroup is no longer its own then.
+    pub zombie: bool,
+    /// True if the last reading was at the end of the recording.
+    pub at_end: bool,
+}
+
+impl Task {
+    /// Reads thread `tid` of process `tgid`; `None` if it has ended.
+    pub fn read(tgid: i32, tid: i32, seen: Seen) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{tgid}/task/{tid}/stat")).ok()?;
+        let mut task = parse_stat(&stat, tgid, seen)?;
+        task.attributes.complete(tid);
+        Some(task)
+    }
+
+    /// Reads the thread of this id, whatever its process.
+    pub fn read_thread(tid: i32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+        let tgid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+        Self::read(tgid, tid, Seen::Later)
+    }
 }
 
 /// All tasks looked at so far, by thread id.
@@ -64,40 +82,48 @@ impl Census {
 
     /// Reads process `tgid` and its descendants, and records their scheduling groups. Returns the processes found.
     pub fn look_at_tree(&mut self, tgid: i32, seen: Seen) -> Vec<i32> {
-        let mut met = vec![tgid];
-        let mut next = 0;
-        while next < met.len() {
-            let process = met[next];
-            next += 1;
-            for thread in numbered(&Path::new("/proc").join(process.to_string()).join("task")) {
-                let children = fs::read_to_string(format!("/proc/{process}/task/{thread}/children"));
-                let children = children.unwrap_or_default();
-                met.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-            }
-            self.look_at(process, seen);
-            self.note_group(process);
+        let met = descendants(tgid);
+        for process in &met {
+            self.look_at(*process, seen);
+            self.note_group(*process);
         }
         met
     }
 
-    /// Notes which scheduling group process `pid` is in.
+    /// Records the scheduling group of process `pid`.
     pub fn note_group(&mut self, pid: i32) {
         self.groups.extend(scheduling_group(pid));
     }
 
     fn look_at(&mut self, tgid: i32, seen: Seen) {
         for tid in numbered(&Path::new("/proc").join(tgid.to_string()).join("task")) {
-            let stat = fs::read(format!("/proc/{tgid}/task/{tid}/stat")).unwrap_or_default();
-            let Some(mut task) = parse_stat(&stat, tgid, seen) else {
-                continue;
-            };
-            task.affinity = sys::affinity_of(tid);
-            if let Some(before) = self.tasks.get(&tid).filter(|before| before.tgid == tgid) {
-                task.seen = before.seen;
-                task.affinity = task.affinity.or_else(|| before.affinity.clone());
+            if let Some(task) = Task::read(tgid, tid, seen) {
+                self.keep(tid, task);
             }
-            self.tasks.insert(tid, task);
         }
+    }
+
+    /// Reads all tasks of the system at the end of the recording.
+    pub fn look_at_the_end(&mut self) {
+        let mut end = Census::default();
+        end.look_at_all(Seen::Later);
+        for (tid, task) in end.tasks {
+            self.keep(tid, Task { at_end: true, ..task });
+        }
+    }
+
+    /// Keeps `task` as an observation of thread `tid`, unless there is one already.
+    pub fn keep_if_unknown(&mut self, tid: i32, task: &Task) {
+        self.tasks.entry(tid).or_insert_with(|| task.clone());
+    }
+
+    /// Keeps `task` as the latest observation of thread `tid`.
+    pub fn keep(&mut self, tid: i32, mut task: Task) {
+        if let Some(before) = self.tasks.get(&tid).filter(|before| before.tgid == task.tgid) {
+            task.seen = before.seen;
+            task.attributes.affinity = task.attributes.affinity.or_else(|| before.attributes.affinity.clone());
+        }
+        self.tasks.insert(tid, task);
     }
 
     /// The threads of all processes that `wanted` accepts, and of their descendants. `wanted` gets the process id and
@@ -118,10 +144,32 @@ impl Census {
         self.tasks.iter().filter(|(_, task)| processes.contains(&task.tgid)).map(|(tid, _)| *tid).collect()
     }
 
-    /// Whether all trees read so far share one scheduling group; `None` when nothing was readable.
+    /// The cgroups of all tasks.
+    pub fn groups(&self) -> Groups {
+        let mut groups = Groups::default();
+        self.tasks.values().for_each(|task| groups.note(&task.attributes));
+        groups
+    }
+
+    /// True if all trees read so far share one scheduling group; `None` if nothing was readable.
     pub fn same_group(&self) -> Option<bool> {
         (!self.groups.is_empty()).then_some(self.groups.len() == 1)
     }
+}
+
+/// Process `tgid` and its descendants.
+pub fn descendants(tgid: i32) -> Vec<i32> {
+    let mut met = vec![tgid];
+    let mut next = 0;
+    while next < met.len() {
+        let process = met[next];
+        next += 1;
+        for thread in numbered(&Path::new("/proc").join(process.to_string()).join("task")) {
+            let children = fs::read_to_string(format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
+            met.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+    }
+    met
 }
 
 /// Parses a `stat` file. Indexes count from behind the name, which may hold spaces and parentheses: field n of
@@ -139,25 +187,15 @@ fn parse_stat(stat: &[u8], tgid: i32, seen: Seen) -> Option<Task> {
         parent: number(1)? as i32,
         comm,
         kernel: flags & KERNEL_THREAD != 0,
-        policy: policy_name(number(38)?),
-        nice: number(16)? as i32,
-        rt_priority: number(37)? as i32,
-        affinity: None,
+        attributes: Attributes {
+            policy: policy_name(number(38)?),
+            nice: number(16)? as i32,
+            rt_priority: number(37)? as i32,
+            ..Attributes::default()
+        },
         seen,
-    })
-}
-
-/// Names of the policy numbers in `include/uapi/linux/sched.h`.
-fn policy_name(number: i64) -> Option<&'static str> {
-    Some(match number {
-        0 => "other",
-        1 => "fifo",
-        2 => "rr",
-        3 => "batch",
-        5 => "idle",
-        6 => "deadline",
-        7 => "ext",
-        _ => return None,
+        zombie: matches!(fields.first(), Some(&("Z" | "X"))),
+        at_end: false,
     })
 }
 
@@ -165,7 +203,7 @@ fn policy_name(number: i64) -> Option<&'static str> {
 /// if it is in the root group and autogroups are on.
 fn scheduling_group(pid: i32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let cgroup = cpu_cgroup(&text)?;
+    let cgroup = cgroup_of(&text, "cpu")?;
     let autogroups = super::machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled");
     let autogroup = match autogroups.as_deref() {
         Some("1") if cgroup == "/" => super::machine::trimmed(format!("/proc/{pid}/autogroup")),
@@ -174,16 +212,8 @@ fn scheduling_group(pid: i32) -> Option<String> {
     Some(format!("{cgroup} {}", autogroup.unwrap_or_default()))
 }
 
-/// The cgroup of the cpu controller: version 1 if that hierarchy has it, else version 2.
-fn cpu_cgroup(text: &str) -> Option<&str> {
-    let split = |line: &'_ str| line.split(':').nth(1).map(|list| list.split(',').any(|name| name == "cpu"));
-    let line = text.lines().find(|line| split(line) == Some(true));
-    let line = line.or_else(|| text.lines().find(|line| line.starts_with("0::")))?;
-    line.splitn(3, ':').nth(2)
-}
-
 /// Entries of `folder` whose names are numbers.
-fn numbered(folder: &Path) -> Vec<i32> {
+pub fn numbered(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
@@ -207,7 +237,8 @@ mod tests {
         }
         let task = parse_stat(&stat, 42, Seen::Start).expect("a whole line");
         assert_eq!((task.comm.as_slice(), task.parent, task.kernel), (b"a) b (c)".as_slice(), 7, true));
-        assert_eq!((task.policy, task.nice, task.rt_priority), (Some("rr"), -5, 50));
+        let found = task.attributes;
+        assert_eq!((found.policy, found.nice, found.rt_priority), (Some("rr"), -5, 50));
         assert_eq!(parse_stat(b"42 (half", 42, Seen::Start), None);
     }
 
@@ -218,14 +249,7 @@ mod tests {
         assert!(census.look_at_tree(me, Seen::Start).contains(&me));
         let task = &census.tasks[&me];
         assert_eq!((task.tgid, task.kernel, task.seen), (me, false, Seen::Start));
-        assert!(task.affinity.as_ref().is_some_and(|cpus| !cpus.is_empty()));
+        assert!(task.attributes.affinity.as_ref().is_some_and(|cpus| !cpus.is_empty()));
         assert!(census.trees(|tgid, _| tgid == me).contains(&me));
-    }
-
-    #[test]
-    fn the_cpu_controller_of_either_version_is_found() {
-        assert_eq!(cpu_cgroup("4:memory:/m\n1:cpu,cpuacct:/web\n0::/u\n"), Some("/web"));
-        assert_eq!(cpu_cgroup("0::/user.slice\n"), Some("/user.slice"));
-        assert_eq!(cpu_cgroup(""), None);
     }
 }

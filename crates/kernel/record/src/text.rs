@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::event::{Block, BlockRequest, Event, TaskRef, Wake, What};
+use super::event::{Block, BlockRequest, Event, TaskRef, Wake, What, call_field};
 use super::format::StateLetters;
 use super::pages::Lost;
 
@@ -112,6 +112,7 @@ fn write_what(event: &Event, states: &StateLetters, names: &dyn Names, out: &mut
             write_task("", task, names, out);
             print(out, format_args!(" prio={} orig_cpu={from} dest_cpu={to}", task.prio));
         }
+        What::Call { name, value } => print(out, format_args!("{name}: {}={}", call_field(name), *value as i32)),
         What::Block { stage, request } => write_block(*stage, request, event.pid, names, out),
     }
 }
@@ -239,6 +240,13 @@ mod tests {
             "   Web Content-1-811     [001] d..2.  1042.218400123: sched_switch: prev_comm=Web Content-1 prev_pid=811 \
              prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
         );
+    }
+
+    #[test]
+    fn a_call_names_its_descriptor_and_its_end_the_bytes_or_the_error() {
+        let shown = |name, value| line(&Event { pid: 9, flags: 0, depth: 0, what: What::Call { name, value } });
+        assert!(shown("sys_enter_write", 5).ends_with(": sys_enter_write: fd=5\n"));
+        assert!(shown("sys_exit_read", -11).ends_with(": sys_exit_read: ret=-11\n"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::error::RecordError;
+use super::event::CALLS;
 use super::format::EventFormat;
 use super::pages::Layout;
 use goodness_restore::{Action, MARK, Restore, Undo, process_start, runtime};
@@ -25,6 +26,23 @@ const WELCOME: [&str; 6] = [
 /// Optional events of block I/O, enabled where the kernel has them.
 const BLOCK: [&str; 4] =
     ["block/block_rq_insert", "block/block_rq_issue", "block/block_rq_complete", "block/block_bio_queue"];
+/// Calls that change how a task is scheduled, and moves between cgroups. System calls can be traced where the kernel
+/// has `CONFIG_FTRACE_SYSCALLS`.
+const CHANGES: [&str; 13] = [
+    "syscalls/sys_enter_sched_setaffinity",
+    "syscalls/sys_exit_sched_setaffinity",
+    "syscalls/sys_enter_sched_setscheduler",
+    "syscalls/sys_exit_sched_setscheduler",
+    "syscalls/sys_enter_sched_setparam",
+    "syscalls/sys_exit_sched_setparam",
+    "syscalls/sys_enter_sched_setattr",
+    "syscalls/sys_exit_sched_setattr",
+    "syscalls/sys_enter_setpriority",
+    "syscalls/sys_exit_setpriority",
+    "syscalls/sys_enter_setsid",
+    "syscalls/sys_exit_setsid",
+    "cgroup/cgroup_attach_task",
+];
 /// Smallest ring buffer worth recording into, per CPU.
 const SMALLEST_BUFFER: u64 = 1 << 20;
 const CLOSE_OTHERS: &str = "Close other tracing tools, or see `dmesg` for the kernel's reason.";
@@ -102,18 +120,43 @@ pub struct Instance {
 pub const CLOCK: &str = "mono";
 
 impl Instance {
-    /// Creates an instance called `name` with all events and the clock set, tracing off.
+    /// Creates an instance called `name` for the events of a recording, tracing off.
     ///
     /// # Errors
     /// Names the file and the failed action; the instance is removed by then.
     pub fn create(
         tracefs: &Path,
         name: &str,
-        block: bool,
+        (block, messages): (bool, bool),
         buffer_bytes: u64,
         restore: &Restore,
     ) -> Result<Self, RecordError> {
         require_events(tracefs)?;
+        let block: &[&str] = if block { &BLOCK } else { &[] };
+        let calls = CALLS.map(|name| format!("syscalls/{name}"));
+        let calls = calls.iter().filter(|_| messages).map(String::as_str);
+        let events: Vec<&str> = REQUIRED.iter().chain(&WELCOME).chain(block).copied().chain(calls).collect();
+        // Wake the reader when a buffer is half full; kernels before 5.0 wake it earlier, which costs but works.
+        Self::with_events(tracefs, name, &events, "50", buffer_bytes, restore)
+    }
+
+    /// Creates an instance called `name` for calls that change how tasks are scheduled, tracing off. Its reader wakes
+    /// at each event.
+    ///
+    /// # Errors
+    /// As [`Instance::create`].
+    pub fn of_changes(tracefs: &Path, name: &str, restore: &Restore) -> Result<Self, RecordError> {
+        Self::with_events(tracefs, name, &CHANGES, "0", SMALLEST_BUFFER, restore)
+    }
+
+    fn with_events(
+        tracefs: &Path,
+        name: &str,
+        events: &[&str],
+        percent: &str,
+        buffer_bytes: u64,
+        restore: &Restore,
+    ) -> Result<Self, RecordError> {
         let root = tracefs.join("instances").join(name);
         let undo = restore.before(&Action::TraceInstance(root.clone())).map_err(unnoted)?;
         fs::create_dir(&root).map_err(|source| refused(&root, "create a trace instance", source, CLOSE_OTHERS))?;
@@ -121,21 +164,19 @@ impl Instance {
         let mut instance = Self { root, events: Vec::new(), formats: Vec::new(), layout, buffer_bytes: 0, _undo: undo };
         instance.set("tracing_on", "0", "stop the trace")?;
         instance.set("options/overwrite", "1", "choose what happens when a buffer is full")?;
-        // Only our own reader wants names, and it has them from the events.
+        // The kernel's record of task names is not needed: our reader takes names from the events.
         let _ = instance.set("options/record-cmd", "0", "");
-        // Wake the reader when a buffer is half full; kernels before 5.0 wake it earlier, which costs but works.
-        let _ = instance.set("buffer_percent", "50", "");
+        let _ = instance.set("buffer_percent", percent, "");
         instance.set("trace_clock", CLOCK, "choose the clock `mono`")?;
         instance.buffer_bytes = instance.size_buffers(buffer_bytes)?;
-        instance.enable(block)?;
+        instance.enable(events)?;
         // Read last: changing the size of sub-buffers changes the layout.
         instance.layout = instance.read_layout()?;
         Ok(instance)
     }
 
-    fn enable(&mut self, block: bool) -> Result<(), RecordError> {
-        let extra: &[&str] = if block { &BLOCK } else { &[] };
-        for event in REQUIRED.iter().chain(&WELCOME).chain(extra) {
+    fn enable(&mut self, events: &[&str]) -> Result<(), RecordError> {
+        for event in events {
             let folder = self.root.join("events").join(event);
             if !folder.is_dir() {
                 continue;
@@ -177,7 +218,7 @@ impl Instance {
     /// Starts or stops writing to the buffers.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// The kernel refuses.
     pub fn switch(&self, on: bool) -> Result<(), RecordError> {
         self.set("tracing_on", if on { "1" } else { "0" }, "start or stop the trace")
     }

@@ -77,6 +77,10 @@ impl Recorder {
         Path::new(TRACEFS).join("instances").join(format!("goodness-{}", self.process.id()))
     }
 
+    fn instance_of_changes(&self) -> PathBuf {
+        Path::new(TRACEFS).join("instances").join(format!("goodness-{}-changes", self.process.id()))
+    }
+
     fn journal(&self) -> PathBuf {
         let name = format!("goodness-{}-0.journal", self.process.id());
         goodness_restore::folder().join(name)
@@ -90,6 +94,7 @@ impl Recorder {
     /// Waits until nothing is left except what is in `allowed`.
     fn nothing_is_left(&self, allowed: &[&str]) {
         until("the instance is removed", || !self.instance().exists());
+        until("that of changes is removed", || !self.instance_of_changes().exists());
         until("the journal is removed", || !self.journal().exists());
         let folder = self.output.parent().expect("in a folder");
         let names = || -> Vec<String> {
@@ -127,7 +132,7 @@ fn a_killed_recorder_is_cleaned_up_after_at_once() {
     }
     let scratch = tempfile::tempdir().expect("scratch");
     let mut recorder = Recorder::start(scratch.path(), "killed", "plain");
-    assert!(recorder.instance().exists() && recorder.journal().exists());
+    assert!(recorder.instance().exists() && recorder.instance_of_changes().exists() && recorder.journal().exists());
     recorder.process.kill().expect("killed");
     assert_eq!(recorder.process.wait().expect("ended").signal(), Some(9));
     recorder.nothing_is_left(&[]);
@@ -264,6 +269,50 @@ fn check_strangers(text: &str) {
         if task["role"] == "other" {
             assert!(task["comm"].as_str().expect("text").starts_with("other-"), "{task}");
         }
+    }
+}
+
+/// The task lines of members called `comm`.
+fn members_called(text: &str, comm: &str) -> Vec<serde_json::Value> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("# goodness: {\"task\":")?.strip_suffix('}'));
+    let tasks = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    tasks.filter(|task| task["role"] == "command" && task["comm"] == comm).collect()
+}
+
+#[test]
+fn a_task_that_comes_late_and_goes_early_is_recorded_with_its_attributes() {
+    if !recordable("a_task_that_comes_late_and_goes_early_is_recorded_with_its_attributes") {
+        return;
+    }
+    if !Path::new(TRACEFS).join("events/syscalls/sys_exit_setpriority").is_dir() {
+        return println!("SKIPPED: this kernel cannot trace system calls");
+    }
+    let scratch = tempfile::tempdir().expect("scratch");
+    let script = "sleep 0.2; nice -n 7 sleep 0.2; taskset -c 0 chrt -f 30 sleep 0.2; sleep 0.2";
+    let options = Options {
+        output: scratch.path().join("late.gz"),
+        command: ["sh", "-c", script].iter().map(Into::into).collect(),
+        ..Options::default()
+    };
+    record(&options, &mut |_| {}).expect("records");
+    let sleeps = members_called(&unpacked(&options.output), "sleep");
+    assert_eq!(sleeps.len(), 4);
+    let facts = |task: &serde_json::Value| (task["policy"].clone(), task["nice"].clone(), task["affinity"].clone());
+    let all = &sleeps[0]["affinity"];
+    let other = serde_json::json!("other");
+    assert_eq!(facts(&sleeps[1]), (other.clone(), 7.into(), all.clone()));
+    assert_eq!(facts(&sleeps[2]), ("fifo".into(), 0.into(), serde_json::json!([0])));
+    assert_eq!(sleeps[2]["rt_priority"], 30);
+    let changes = sleeps[1]["changes"].as_array().expect("a list");
+    assert_eq!((&changes[0]["nice"], &changes[1]["nice"]), (&0.into(), &7.into()), "{changes:?}");
+    assert!(changes[0]["at_ns"].as_u64() < changes[1]["at_ns"].as_u64());
+    // The file of a process without an autogroup is empty.
+    let grouped = std::fs::read_to_string("/proc/self/autogroup").is_ok_and(|text| !text.trim().is_empty());
+    for unchanged in [&sleeps[0], &sleeps[3]] {
+        assert_eq!(facts(unchanged), (other.clone(), 0.into(), all.clone()));
+        assert!(unchanged["changes"].is_null(), "{unchanged}");
+        assert_eq!(unchanged["autogroup"].is_u64(), grouped, "{unchanged}");
+        assert!(unchanged["cgroup"].as_str().is_none_or(|path| path.starts_with('/')));
     }
 }
 

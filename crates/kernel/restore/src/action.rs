@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::line;
 
-/// How to undo one change to the machine. Removed objects must carry our mark. Values are written back only below
+/// One change to the machine, to be undone. Removed objects must carry our mark. Values are written back only below
 /// `/proc/sys` or `/sys`, or in a folder with our mark. Everything else is refused, even from a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
@@ -57,7 +57,7 @@ impl Action {
             Action::Put { file, .. } => Some(resource_of(file)),
             Action::Unmount(at) | Action::TraceInstance(at) | Action::Cgroup(at) => Some(at.clone()),
             Action::LoopDevice { number, .. } => Some(format!("/dev/loop{number}").into()),
-            // Private names of one process.
+            // The names are private to one process.
             Action::RemoveFolder(_) | Action::RemoveFile(_) | Action::RemoveTree(_) | Action::Group { .. } => None,
         }
     }

@@ -35,8 +35,8 @@ impl Guard {
     /// The error of pipe2(2) or fork(2).
     pub fn start(journal: &File, path: &std::path::Path) -> io::Result<Guard> {
         let path = sys::c_path(path.as_os_str())?;
-        // Made before the fork, because a child forked from a process with threads may not allocate; and touched, so
-        // that being short of memory shows now.
+        // Allocated before the fork, because a child forked from a process with threads may not allocate; and touched,
+        // so that a lack of memory shows now.
         let mut room = vec![1u8; ROOM];
         let (listen, leash): (OwnedFd, OwnedFd) = sys::pipe()?;
         // SAFETY: the child calls only async-signal-safe functions (see `watch`) and never returns.
@@ -64,7 +64,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // A guard that is gone needs no dismissal.
+        // A dead guard needs no dismissal.
         let _ = self.leash.write_all(DISMISSED);
         sys::reap(self.child);
     }
@@ -78,7 +78,7 @@ impl Drop for Guard {
 unsafe fn watch(listen: libc::c_int, journal: libc::c_int, path: &std::ffi::CStr, room: &mut [u8]) -> ! {
     // SAFETY: all calls below are async-signal-safe, descriptors and strings are valid for their duration.
     unsafe {
-        // A group of its own, and deaf to the signals that end an owner: Ctrl-C goes to a whole group.
+        // The guard has its own group and ignores the signals that end an owner: Ctrl-C goes to a whole group.
         libc::setpgid(0, 0);
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
             libc::signal(signal, libc::SIG_IGN);
@@ -203,7 +203,7 @@ fn last_line(lines: &[u8]) -> Option<usize> {
 
 /// Undoes a line and writes `NUMBER done` into the journal.
 unsafe fn undo_and_note(line: &[u8]) -> bool {
-    // What somebody else has changed stays in the journal too: the next command tells.
+    // A setting that someone else has changed stays in the journal, too: the next command reports it.
     let clean = undo(line, Since::SameBoot) == End::Undone;
     let digits = line.iter().position(|byte| *byte == b' ').unwrap_or(0);
     if clean && digits > 0 {
@@ -224,7 +224,7 @@ mod tests {
     fn kept(lines: &[&str]) -> Option<String> {
         let mut room = vec![0u8; 4096];
         let mut length = 0;
-        // One byte at a time is the worst that a pipe can do.
+        // The worst case of a pipe: one byte at a time.
         for byte in lines.concat().bytes() {
             room[length] = byte;
             length = digest(&mut room, length, length + 1)?;

@@ -49,12 +49,12 @@ impl Journal {
         static MADE: AtomicU32 = AtomicU32::new(0);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let pid = std::process::id();
-        // Somebody who cleans up may take away a file that is not locked yet; then it is made again.
+        // Another command may remove a file that is not locked yet; then it is created again.
         for _ in 0..100 {
             let name = format!("{MARK}{pid}-{}", MADE.fetch_add(1, Ordering::Relaxed));
             let (unborn, path) = (folder.join(format!("{name}.{UNBORN}")), folder.join(format!("{name}.{ENDING}")));
             if path.exists() {
-                // Left by an earlier process with the same id; it is not ours to write over.
+                // An earlier process with the same id left it; do not overwrite it.
                 continue;
             }
             let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&unborn)?;
@@ -145,7 +145,7 @@ impl Contents {
 pub fn read(file: &File) -> Option<Contents> {
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text).ok()?;
-    // What is not ended was never on the disk as a whole, and its change never made.
+    // A line without its end was never completely on disk, so its change was not made.
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut lines = text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let first = String::from_utf8(lines.next()?.to_vec()).ok()?;
@@ -207,7 +207,7 @@ pub fn folder() -> PathBuf {
         return state.unwrap_or_else(std::env::temp_dir).join("goodness/journal");
     }
     let lasting = PathBuf::from("/var/lib/goodness/journal");
-    // A machine that runs from a read-only disk forgets everything at a reboot anyway.
+    // With a read-only disk, a reboot undoes all changes anyway.
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(&lasting).is_ok() { lasting } else { fleeting() }
 }
 
@@ -245,7 +245,7 @@ fn is_ours(file: &File) -> bool {
 
 /// The journals in `folder` whose processes and guards are dead, opened and locked. Files of other users are skipped.
 pub fn stale(folder: &Path) -> Vec<(PathBuf, File)> {
-    // Asked again once locked: its process may have removed it meanwhile.
+    // Checked again under the lock: its process may have removed it meanwhile.
     opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_ok() && is_ours(file)).collect()
 }
 

@@ -15,6 +15,7 @@
 //! written back to kernel files only.
 
 mod action;
+mod cgroup;
 mod guard;
 mod journal;
 mod line;
@@ -181,7 +182,7 @@ impl Restore {
     /// The error of reading or writing the file.
     pub fn put(&self, file: &Path, value: &str) -> io::Result<Undo> {
         let mut put = Action::Put { file: file.to_path_buf(), value: String::new(), written: None };
-        // Whoever owns it may have changed it: what it holds is known only afterwards.
+        // Read the value only after claiming ownership: the previous owner may have changed it.
         self.state().own(&put.resource().expect("a file is a resource"))?;
         let old = chosen(&fs::read_to_string(file)?);
         if let Action::Put { value, .. } = &mut put {
@@ -189,7 +190,7 @@ impl Restore {
         }
         let undo = self.before(&put)?;
         write_at_once(file, value)?;
-        // What the kernel made of it: 0x10 is read back as 16.
+        // The value as the kernel stores it: 0x10 is read back as 16.
         if let (Some(number), Ok(found)) = (undo.number, fs::read_to_string(file)) {
             let written = Some(chosen(&found));
             self.state().restate(number, &Action::Put { file: file.to_path_buf(), value: old, written })?;
@@ -251,7 +252,7 @@ impl State {
         let line = action.line(number);
         let both = [format!("{number} done\n").as_bytes(), &line].concat();
         if both.len() > libc::PIPE_BUF {
-            // Then it is undone whatever the file holds.
+            // Then it is undone whatever value the file has.
             return Ok(());
         }
         self.live.retain(|(live, _)| *live != number);
@@ -264,7 +265,7 @@ impl State {
     fn forget(&mut self, number: u64) {
         self.live.retain(|(live, _)| *live != number);
         let note = format!("{number} done\n");
-        // Whoever does not hear of it undoes it once more, which changes nothing.
+        // If the note is lost, the change is undone once more, which changes nothing.
         let _ = self.journal.note(note.as_bytes());
         if let Some(guard) = &mut self.guard {
             let _ = guard.tell(note.as_bytes());
@@ -281,7 +282,7 @@ impl Drop for Inner {
         if state.live.is_empty() {
             let _ = fs::remove_file(&state.journal.path);
         }
-        // Dismissed only now. What could not be undone stays in the journal for the next start.
+        // The guard is dismissed last. Changes that could not be undone stay in the journal for the next command.
         state.guard = None;
     }
 }

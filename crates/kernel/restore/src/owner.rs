@@ -53,7 +53,7 @@ pub fn claim(folder: &Path, resource: &Path, mut write: impl FnMut() -> io::Resu
         let owner = owners(folder).into_iter().find(|owner| owner.resources.iter().any(|it| it == resource));
         match owner {
             None => return write().map(|()| told),
-            // Its guard is about to undo what it left.
+            // Its guard is about to undo its changes.
             Some(owner) if process_start(owner.process).is_none() && begun.elapsed() < GRACE => {}
             Some(owner) => return Err(io::Error::new(io::ErrorKind::ResourceBusy, refusal(resource, &owner))),
         }

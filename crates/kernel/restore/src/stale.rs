@@ -19,7 +19,7 @@ pub fn left_alone(action: &Action) -> Option<String> {
     (found != *value && found != *written).then(|| {
         format!(
             "leave {} at \"{found}\": this is neither what was written to it (\"{written}\") nor what it held before \
-             (\"{value}\"), so somebody else has changed it since",
+             (\"{value}\"), so someone else has changed it since",
             file.display()
         )
     })
@@ -96,7 +96,7 @@ impl StaleJournal {
             }
             stuck |= end == End::Stuck;
             if let Some(parts) = Parts::of(line).filter(|_| end != End::Stuck) {
-                // Lost, it is undone once more.
+                // If the note is lost, the change is undone once more.
                 let _ = writeln!(self.file, "{} done", parts.number);
             }
         }

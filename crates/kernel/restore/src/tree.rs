@@ -62,7 +62,7 @@ unsafe fn empty(folder: libc::c_int, device: libc::dev_t, deeper: u32) {
                 at += size.max(NAME_AT);
             }
         }
-        // Removing moves what is left: whether all was seen is known only when a pass finds nothing more to remove.
+        // Removing moves the other entries, so passes repeat until one removes nothing.
         if !removed {
             return;
         }
@@ -85,7 +85,7 @@ unsafe fn remove_entry(folder: libc::c_int, entry: &[u8], device: libc::dev_t, d
         if !is_folder && libc::unlinkat(folder, name, 0) == 0 {
             return true;
         }
-        // A file system may not say what is a folder; unlink then refused it.
+        // Some file systems do not report entry types; unlink has then refused a folder.
         let inner = libc::openat(folder, name, FOLDER_FLAGS);
         if inner < 0 {
             return false;

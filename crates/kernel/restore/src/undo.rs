@@ -13,14 +13,14 @@ pub const MARK: &str = "goodness-";
 /// Removes a loop device that is neither open nor attached.
 const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
 const LOOP_CONTROL: &CStr = c"/dev/loop-control";
-/// Below these the kernel's settings lie.
+/// Folders of the kernel's settings.
 const SETTINGS: [&[u8]; 2] = [b"/proc/sys/", b"/sys/"];
 /// Number of attempts on a busy resource, and the pause between them in ns: 5 s in all. A dying owner's descriptors
 /// close one by one.
 const TRIES: u32 = 500;
 const PAUSE_NS: i64 = 10_000_000;
 
-/// Whether the machine was restarted since the line was written.
+/// Restart of the machine since the line was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// No: the machine is as the owner left it.
@@ -62,6 +62,7 @@ pub fn undo(line: &[u8], since: Since) -> End {
         }
         (b"loop", Some(number), Some(image)) => End::of(is_ours(&image) && remove_loop(number.bytes(), &image)),
         (b"group", Some(leader), Some(started)) => End::of(kill_group(leader.bytes(), started.bytes())),
+        (b"cgroup", Some(path), _) => End::of(is_in_ours(&path) && remove_cgroup(&path)),
         (verb, Some(path), _) => End::of(is_ours(&path) && remove(verb, &path)),
         _ => End::Stuck,
     }
@@ -97,11 +98,11 @@ fn remove(verb: &[u8], path: &Text) -> bool {
         b"tree" => tree::remove(path),
         b"unmount" => unmount(path),
         b"instance" => {
-            // The kernel refuses while someone has its files open; switched off it costs nothing meanwhile.
+            // The kernel refuses while its files are open elsewhere; switched off, the instance costs nothing
+            // meanwhile.
             let _ = path.with(b"/tracing_on").is_some_and(|switch| put(&switch, b"0"));
             patiently(|| rmdir(path))
         }
-        b"cgroup" => remove_cgroup(path),
         _ => false,
     }
 }
@@ -111,6 +112,12 @@ pub fn is_ours(path: &Text) -> bool {
     let bytes = path.bytes();
     let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     is_plain(bytes) && has_mark(name)
+}
+
+/// True if it is plain, and it or a folder around it starts with our mark.
+fn is_in_ours(path: &Text) -> bool {
+    let bytes = path.bytes();
+    is_plain(bytes) && bytes.split(|byte| *byte == b'/').any(has_mark)
 }
 
 fn has_mark(name: &[u8]) -> bool {
@@ -125,7 +132,7 @@ fn is_plain(path: &[u8]) -> bool {
 fn may_be_set(file: &Text) -> bool {
     let bytes = file.bytes();
     let settings = SETTINGS.iter().any(|folder| bytes.starts_with(folder));
-    is_plain(bytes) && (settings || bytes.split(|byte| *byte == b'/').any(has_mark))
+    is_in_ours(file) || (is_plain(bytes) && settings)
 }
 
 /// Success, or the object is already gone.
@@ -163,7 +170,7 @@ fn put(file: &Text, value: &[u8]) -> bool {
     }
 }
 
-/// Reads the start of a file; how much of `room` it fills.
+/// Reads the start of a file into `room`. Returns the number of bytes.
 fn read(file: &Text, room: &mut [u8]) -> Option<usize> {
     // SAFETY: a NUL-terminated string; the buffer has the length given.
     let got = unsafe {

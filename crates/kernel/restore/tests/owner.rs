@@ -203,7 +203,7 @@ fn what_somebody_else_has_changed_meanwhile_is_left_and_said() {
     let first = Other::puts(&scene, &knob, "0");
     fs::write(&knob, "5\n").expect("scratch");
     let said = first.end().expect("says so");
-    assert!(said.contains("autogroup at \"5\"") && said.contains("somebody else has changed it"), "{said}");
+    assert!(said.contains("autogroup at \"5\"") && said.contains("someone else has changed it"), "{said}");
     assert_eq!(scene.read(&knob), "5");
     assert!(find_in(&scene.journals()).is_empty(), "there is nothing more to undo");
 }

@@ -41,7 +41,7 @@ impl Command {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let (kind, slice) = match self.order {
-            // A slice of zero would be replaced by the kernel's default.
+            // The kernel replaces a slice of zero by its default.
             Order::Grant { slice } => (1u16, slice.map_or(ENDLESS, |span| span.0.max(1))),
             Order::Preempt => (2u16, 0),
         };

@@ -51,7 +51,7 @@ impl Control {
             _ => {}
         }
         let listener = UnixListener::bind(path).map_err(failed)?;
-        // Everybody may look; who may end it is decided by asking who asks.
+        // Only the daemon's user, root, may connect.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Control { listener, path: path.into() })

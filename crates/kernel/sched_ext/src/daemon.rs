@@ -56,8 +56,8 @@ pub fn live_with(entry: &PolicyEntry, options: &Options, begun: &mut dyn FnMut(&
         options.log.as_ref().map(|path| LogWriter::create(path, &Header::new(about.name, &options.settings, &setting)));
     let log = log.transpose()?;
     let load = Load { name: about.name, cpus: &places.policy, ticks: about.needs.tick };
-    // Declared before the daemon, hence dropped after it: on a panic too the machine is given back before the end of
-    // the command, whose tasks would wait for the policy, is waited for.
+    // Declared before the daemon, so dropped after it, also on a panic: the policy is unloaded before the command is
+    // waited for, whose tasks would wait for the policy.
     let (adopted, command);
     let mut daemon = Daemon {
         shim: Shim::load(&load)?,
@@ -89,7 +89,7 @@ pub fn live_with(entry: &PolicyEntry, options: &Options, begun: &mut dyn FnMut(&
 /// Pins the daemon to its CPU with the highest nice priority. Returns the previous nice value.
 fn take_its_cpu(cpu: u32, polls: bool) -> Result<i32, LiveError> {
     sys::pin(&[cpu]).map_err(|source| LiveError::System { what: "confining the daemon", source })?;
-    // Whoever else is on its CPU waits for the daemon, or all tasks of the policy would wait for them.
+    // Other tasks on its CPU wait for the daemon; otherwise all tasks of the policy would wait for them.
     let nice = sys::nice();
     if polls {
         sys::end_waits_on_time();
@@ -106,9 +106,9 @@ fn finish(
 ) -> Result<Outcome, LiveError> {
     let end = match (ended, command) {
         (Err(error), command) => {
-            // What was asked for is the command's work; it goes on without the policy.
+            // The user wants the command's work done: it continues without the policy.
             if let Some(command) = command {
-                eprintln!("{error}; the command goes on under the kernel's own scheduler");
+                eprintln!("{error}; the command continues under the kernel's own scheduler");
                 while !command.has_ended() {
                     std::thread::sleep(LOOK);
                 }

@@ -33,7 +33,7 @@ pub enum LiveError {
     Busy {
         /// Its name.
         name: String,
-        /// How to stop it, if known.
+        /// The way to stop it, if known.
         how: &'static str,
     },
     /// A CPU that cannot be the policy's.
@@ -82,7 +82,7 @@ pub enum LiveError {
         reason: String,
         /// The kernel's message.
         message: String,
-        /// What the user can do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// The command or a process could not be started or taken over.
@@ -121,7 +121,7 @@ pub enum LiveError {
     /// The process of a live run ended without a result, or sent a message that is none.
     #[error("the process that ran the policy {why}")]
     Process {
-        /// What it did, and a remedy.
+        /// The failure, and a remedy.
         why: String,
     },
     /// Another system call failed.

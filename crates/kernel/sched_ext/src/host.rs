@@ -119,7 +119,7 @@ impl Host {
             Input::Kernel(event) => event.at,
             Input::Timer(at) => *at,
         };
-        // Stamps of different CPUs may overtake each other by the time it takes to write an event.
+        // Time stamps of different CPUs may be out of order by the time it takes to write an event.
         let now = self.referee.now().max(Time(at.0.saturating_sub(self.setting.epoch.0)));
         self.referee.set_now(now);
         match input {
@@ -423,7 +423,7 @@ impl Host {
             self.strays += 1;
             return;
         }
-        // Only a task that runs can sleep or end: it did so between two events, ungranted.
+        // Only a running task can sleep or end: it ran between two events without a grant.
         self.strays += u64::from(off != Off::Preempted);
         let why = if off == Off::Exited { Dequeue::Kill } else { Dequeue::Change };
         self.referee.dequeue(task, why);
@@ -448,7 +448,7 @@ impl Host {
                 return self.left(task, &last);
             }
             State::Queued => self.referee.dequeue(task, Dequeue::Kill),
-            // It was taken off its CPU for the change of its class, and the policy still expects it back.
+            // It left its CPU for the change of its class, and the policy still expects it back.
             State::Blocked if self.lives[task.index()].is_changing => self.give_back_and_kill(task),
             State::New | State::Blocked => {}
         }
@@ -460,7 +460,7 @@ impl Host {
     /// good.
     fn give_back_and_kill(&mut self, task: TaskId) {
         let cpu = self.referee.tasks().cpu(task);
-        // Nobody is to choose because of a task that is gone at once.
+        // The task leaves at once, so no CPU has to pick again because of it.
         for asked in self.referee.enqueue(task, cpu, Enqueue::Restored).into_iter().flatten() {
             self.referee.heeded(asked);
         }

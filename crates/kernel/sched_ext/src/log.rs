@@ -233,11 +233,11 @@ impl Log {
     /// Reads the log at `path`.
     ///
     /// # Errors
-    /// When it cannot be read or is not a log.
+    /// It cannot be read or is not a log.
     pub fn read(path: &Path) -> Result<Log, LiveError> {
         let failed = |why: String| LiveError::Log { path: path.into(), why };
         let found = std::fs::metadata(path).map_err(|why| failed(why.to_string()))?;
-        // A pipe or a device may have no end.
+        // A pipe or a device may be endless.
         if !found.is_file() {
             return Err(failed("is no ordinary file; name one that `goodness live --log` wrote".into()));
         }

@@ -120,7 +120,7 @@ impl LiveProcess {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let process = Running::of(child);
         let (input, output) = pipes.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
-        // A process that does not read ends soon: its silence is the error then.
+        // A process that does not read its input ends soon; the missing answer is the error then.
         let _ = send(options, input);
         let mut answers = BufReader::new(output);
         match receive(&mut answers).map_err(|why| LiveError::Process { why })? {

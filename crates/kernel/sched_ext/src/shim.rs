@@ -153,7 +153,7 @@ impl Shim {
     /// Adds the events that came since the last call to `to`, in the order in which the kernel wrote them.
     ///
     /// # Errors
-    /// When events were lost or cannot be read: what follows would be made up.
+    /// Events were lost or cannot be read, so later decisions would be wrong.
     pub fn drain(&mut self, to: &mut Vec<KernelEvent>) -> Result<(), LiveError> {
         let answer = self.ring.consume_raw();
         let mut drained = self.drained.borrow_mut();

@@ -57,13 +57,13 @@ pub fn status_table(status: &Status) -> String {
     text
 }
 
-/// Says how much was compared, of a log whose decisions all follow from its policy.
+/// Result of a replay without differences: the number of decisions compared.
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Replayed { policy, inputs, decisions, .. } = self;
         write!(f, "{policy} decides the same: {decisions} of {decisions} commands on {inputs} inputs")?;
         match self.is_cut {
-            true => f.write_str("\nthe log is cut off; what is missing was not compared"),
+            true => f.write_str("\nthe log is truncated; the missing part was not compared"),
             false => Ok(()),
         }
     }

@@ -71,7 +71,7 @@ impl Drop for Watchdog {
 unsafe fn watch(beats: &AtomicU64, daemon: libc::pid_t) -> ! {
     // SAFETY: async-signal-safe calls with valid arguments.
     unsafe {
-        // Ctrl-Z and Ctrl-C go to a whole group.
+        // Its own group, because Ctrl-Z and Ctrl-C go to a whole group.
         libc::setpgid(0, 0);
         libc::setpriority(libc::PRIO_PROCESS, 0, -20);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);

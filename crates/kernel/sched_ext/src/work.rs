@@ -36,7 +36,7 @@ impl Adopted {
             for thread in threads.flatten() {
                 let Some(tid) = thread.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
                 let Some(class) = sys::class_of(tid).filter(|class| sys::is_fair(*class)) else { continue };
-                // A thread that ended meanwhile is none to take over.
+                // A thread that has ended meanwhile needs no change.
                 match sys::set_class(tid, sys::SCHED_EXT) {
                     Ok(()) => adopted.0.push((tid, class)),
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}

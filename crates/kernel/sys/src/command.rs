@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Time limit for a command to end after SIGTERM.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the command ended.
+/// Exit status or signal of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {

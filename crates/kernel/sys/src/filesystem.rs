@@ -14,6 +14,13 @@ pub fn c_path(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a path holds a NUL byte"))
 }
 
+/// True if this user may write to `at`.
+#[must_use]
+pub fn is_writable(at: &Path) -> bool {
+    // SAFETY: a NUL-terminated string that outlives the call.
+    c_path(at.as_os_str()).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0)
+}
+
 /// Mounts a tracefs on the existing folder `at`.
 ///
 /// # Errors

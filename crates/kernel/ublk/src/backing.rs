@@ -56,7 +56,7 @@ pub fn open(path: &Path) -> Result<Backing, ElevateError> {
         return Err(not(by));
     }
     let (file, is_direct) = open_direct(&found, is_device).map_err(|why| match why.raw_os_error() {
-        Some(libc::EBUSY) => not("somebody else has this device for himself (see `lsblk`). Free it first.".into()),
+        Some(libc::EBUSY) => not("another program uses this device exclusively (see `lsblk`). Free it first.".into()),
         _ => not(format!("cannot be opened for reading and writing: {why}.")),
     })?;
     lock(&file).map_err(|why| match why.raw_os_error() {

@@ -44,7 +44,7 @@ pub struct Listed {
     pub elevator: Option<String>,
     /// Path of its backing.
     pub backing: Option<String>,
-    /// What the user can do about it.
+    /// Remedy.
     pub remedy: Option<String>,
 }
 
@@ -103,7 +103,7 @@ pub fn stop(number: u32) -> Result<(), ElevateError> {
             "there is no elevated device {number}. See `goodness elevate list` for those there are."
         )));
     };
-    // The disk is not opened: without a server that could wait for ever.
+    // The disk is not opened: without a server, opening could block forever.
     if let Some(why) = built_upon(number) {
         return Err(ElevateError::Device(why));
     }
@@ -152,7 +152,7 @@ pub fn status(number: Option<u32>) -> Result<Report, ElevateError> {
         }
     };
     ask(&record::file(number, "sock"))
-        .ok_or_else(|| ElevateError::Device(format!("nobody serves device {number}. See `goodness elevate list`.")))
+        .ok_or_else(|| ElevateError::Device(format!("device {number} has no server. See `goodness elevate list`.")))
 }
 
 fn ask(socket: &Path) -> Option<Report> {

@@ -8,13 +8,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// The kernel's door to all ublk devices.
+/// The kernel's control device for all ublk devices.
 const DOOR: &str = "/dev/ublk-control";
 
 /// Time limit for the kernel to notice a dead server. A choice: it waits for I/O in flight.
 const RELEASE: Duration = Duration::from_secs(30);
 
-/// The open door.
+/// The open control device.
 pub struct Control {
     door: File,
     ring: IoUring<squeue::Entry128, cqueue::Entry>,

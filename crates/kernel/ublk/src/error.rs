@@ -54,7 +54,7 @@ pub enum ElevateError {
         what: String,
         /// The kernel's error.
         source: io::Error,
-        /// What the user can do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// The server of the queue ended before it should.

@@ -51,7 +51,7 @@ impl Buffers {
     /// The address of byte `from` of the buffer of `tag`; `bytes` follow it there.
     ///
     /// # Panics
-    /// When they do not.
+    /// They do not.
     pub fn address(&self, tag: usize, from: usize, bytes: usize) -> *mut u8 {
         let at = tag * self.each + from;
         assert!(from + bytes <= self.each && at + bytes <= self.mapping.bytes, "outside the buffer of tag {tag}");
@@ -80,7 +80,7 @@ impl Descriptors {
     /// The request of `tag`, which the kernel has just announced.
     ///
     /// # Panics
-    /// When there is no such tag.
+    /// There is no such tag.
     pub fn of(&self, tag: usize) -> Descriptor {
         let at = tag * size_of::<Descriptor>();
         assert!(at + size_of::<Descriptor>() <= self.mapping.bytes, "there is no tag {tag}");

@@ -51,7 +51,7 @@ enum Stand {
 
 /// One queue and its server.
 pub struct Queue {
-    // First, so that it ends before what its operations point to.
+    // First, so that it is dropped before the memory of its operations.
     ring: IoUring,
     device: File,
     descriptors: Descriptors,
@@ -118,7 +118,7 @@ impl Queue {
             self.command(tag, abi::FETCH, 0)?;
         }
         self.ring.submit()?;
-        // Nobody may be listening; then it does not matter.
+        // There may be no listener; then the message does not matter.
         let _ = ready.send(());
         while self.stands.iter().any(|stand| *stand != Stand::Gone) || self.host.unfinished() > 0 {
             self.wait()?;
@@ -198,7 +198,7 @@ impl Queue {
                 }
             }
             abi::ABORTED => self.stands[tag] = Stand::Gone,
-            // The kernel takes no more commands for the tag: better another server than one that forgets requests.
+            // The kernel takes no more commands for the tag. This server ends, so that another can serve its request.
             error => return Err(io::Error::from_raw_os_error(error.abs())),
         }
         Ok(())
@@ -268,8 +268,8 @@ impl Queue {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: what an entry points to, buffers and lists of memory, lives as long as this queue, and the ring ends
-        // before them with it; lists do not change while their transfer is under way.
+        // SAFETY: an entry points to buffers and lists of memory. They live as long as this queue, which drops the ring
+        // first; lists do not change while their transfer is in flight.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit()?;
         }

@@ -91,7 +91,7 @@ pub fn all() -> Vec<Record> {
 
 /// Forgets device `number`.
 pub fn forget(number: u32) {
-    // Not there any more is as good.
+    // A missing file is as good as a removed one.
     for kind in ["json", "sock"] {
         let _ = fs::remove_file(file(number, kind));
     }

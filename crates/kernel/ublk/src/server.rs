@@ -46,7 +46,7 @@ pub struct Options {
     pub tags: u16,
     /// CPUs the server is confined to.
     pub cpus: Option<Vec<u32>>,
-    /// Whether the disk rotates; `None`: as the kernel reports for the backing, else true.
+    /// True for a rotating disk; `None`: as the kernel reports for the backing, else true.
     pub rotational: Option<bool>,
     /// Number of reads that measure the overhead at the start; 0 for no measurement.
     pub probes: u32,
@@ -135,7 +135,7 @@ fn listen() -> Result<Signals, ElevateError> {
 /// # Errors
 /// See [`ElevateError`].
 pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) -> Result<Report, ElevateError> {
-    // The tender first: the first command makes the kernel start a thread here.
+    // The tender comes first, because the first command makes the kernel start a thread in this process.
     let (mut control, tender) = (Control::open()?, Tender::start()?);
     let info = control.state(number).map_err(|why| ElevateError::kernel("asking for the device", why))?;
     let (Some(info), Some(mut record)) = (info, record::of(number)) else {
@@ -326,7 +326,7 @@ impl Server {
         let (ready, is_ready) = mpsc::channel();
         let (backing, spent) = (Arc::clone(&self.backing), Arc::clone(&self.spent));
         let work = move || {
-            // Closed when the thread ends, however it does.
+            // Closed when the thread ends, even by a panic.
             let _ending = ending;
             if let Some(cpus) = &record.cpus {
                 sys::pin(cpus)?;
@@ -434,7 +434,7 @@ impl Server {
         let Ok((mut asker, _)) = listener.accept() else { return };
         let _ = asker.set_write_timeout(Some(Duration::from_secs(1)));
         if let Some(report) = self.report(Ending::Horizon) {
-            // Who does not listen to the answer has not asked.
+            // A client that does not read its answer is ignored.
             let _ = serde_json::to_vec(&report).map(|text| asker.write_all(&text));
         }
     }
@@ -486,7 +486,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.goes {
-            // On the way out of another failure, which is the one to tell.
+            // Another failure came first; that one is reported.
             let _ = self.remove();
         }
     }

@@ -138,7 +138,7 @@ fn obey(order: &Order) -> io::Result<Reply> {
             }
         }
         Order::InUse { device } => reply.in_use = disk_in_use(*device),
-        // Without a disk there is nothing to write.
+        // No disk: no page cache to write.
         Order::Sync { device } => {
             OpenOptions::new().write(true).open(disk(*device)).map_or(Ok(()), |disk| disk.sync_all())?;
         }

@@ -98,7 +98,7 @@ impl Transfers {
             _ if result == -libc::EAGAIN || result == -libc::EINTR => Step::Again,
             ..0 => Step::Over(Err(-result)),
             _ if !matches!(it.op, Operation::Read | Operation::Write) => Step::Over(Ok(())),
-            // The end of the backing, which was longer when it was opened.
+            // The backing has become shorter since it was opened.
             0 => Step::Over(Err(libc::EIO)),
             moved => {
                 it.moved(moved as u64);
@@ -115,7 +115,7 @@ impl UnderWay {
         self.remaining = self.remaining.saturating_sub(moved);
         while let Some(memory) = self.memory.get_mut(self.first).filter(|_| moved > 0) {
             let here = moved.min(memory.iov_len as u64);
-            // Only an address; nobody looks behind it here.
+            // Only the address is used; the memory is not read here.
             memory.iov_base = memory.iov_base.cast::<u8>().wrapping_add(here as usize).cast();
             memory.iov_len -= here as usize;
             moved -= here;

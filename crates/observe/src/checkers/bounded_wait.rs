@@ -13,11 +13,11 @@ pub(super) const INVARIANT: Invariant =
 pub struct Wait {
     /// Task.
     pub task: TaskId,
-    /// Since when.
+    /// Start.
     pub since: Time,
     /// Duration.
     pub span: Span,
-    /// Whether the task ran in the end; otherwise the run ended first.
+    /// True if the task ran in the end; otherwise the run ended first.
     pub over: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct BoundedWait {
     pub overdue: Option<Wait>,
     pub longest: Option<Wait>,
     longest_span: Span,
-    /// A wait that is longer is remarkable: the least of the longest so far, the bound and the limit.
+    /// Only longer waits are examined: the least of the longest so far, the bound and the limit.
     usual: Span,
 }
 
@@ -50,13 +50,13 @@ impl Default for BoundedWait {
 }
 
 impl BoundedWait {
-    /// Whether a wait that ends now is the longest so far or beyond the bound.
+    /// True if a wait that ends now is the longest so far or beyond the bound.
     #[inline(always)]
     pub fn is_remarkable(&self, since: Time, at: Time) -> bool {
         at.since(since) > self.usual
     }
 
-    /// The task ran at last, after a remarkable wait.
+    /// The task runs after a wait longer than that.
     pub fn waited(&mut self, task: TaskId, since: Time, at: Time) -> Option<String> {
         self.enter(Wait { task, since, span: at.since(since), over: true })
     }

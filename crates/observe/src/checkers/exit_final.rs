@@ -28,7 +28,7 @@ impl ExitFinal {
         }
     }
 
-    /// Whether a switch-out in the manner `off` has anything to do with an exit.
+    /// True if a switch-out for reason `off` must be checked: it is an exit, or an exit awaits its switch.
     #[inline]
     pub fn concerns(&self, off: Off) -> bool {
         off == Off::Exited || !self.leaving.is_empty()

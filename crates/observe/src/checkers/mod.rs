@@ -69,7 +69,7 @@ pub enum Ending {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// The first violations in order of time, at most [`Checkers::KEPT`](crate::Checkers::KEPT).
     pub violations: Vec<Violation>,
@@ -170,7 +170,7 @@ impl Rules {
         self.found.enter(&conservation::INVARIANT, to, Some(conservation::clock_went_back(from, to)));
     }
 
-    /// Whether `cpu` exists; an event that names another one is a violation and not followed any further.
+    /// True if `cpu` exists; an event that names another one is a violation and not followed any further.
     #[inline(always)]
     pub fn exists<T: Default>(&mut self, at: Time, cpu: CpuId, tracker: &Tracker<T>) -> bool {
         let exists = cpu.index() < tracker.cpu_count();

@@ -18,7 +18,7 @@ pub(super) fn wakeup<T>(task: TaskId, track: &TaskTrack<T>) -> Option<String> {
 /// A violation if the task runs without having become runnable.
 pub(super) fn switch_in<T>(task: TaskId, cpu: CpuId, track: &TaskTrack<T>) -> Option<String> {
     let asleep = matches!(track.state, State::New | State::Blocked);
-    asleep.then(|| format!("{cpu} switched to {task}, which is {:?}: nobody woke it", track.state))
+    asleep.then(|| format!("{cpu} switched to {task}, which is {:?}: it was not woken", track.state))
 }
 
 /// The task that leaves is the one that runs there.

@@ -25,7 +25,7 @@ impl Default for WorkConserving {
 }
 
 impl WorkConserving {
-    /// Whether the state has changed since the last entry.
+    /// True if the state has changed since the last entry.
     #[inline]
     pub fn changes(&self, idles: Option<bool>) -> bool {
         idles != Some(false) || self.since.is_some()

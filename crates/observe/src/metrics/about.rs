@@ -28,6 +28,15 @@ pub struct About {
     pub summary: &'static str,
 }
 
+impl About {
+    /// Fewest observations that give a percentile: one of them lies beyond it, as a mean. 1 for other metrics.
+    #[must_use]
+    pub fn fewest(&self) -> u64 {
+        let percentiles = [("_p50", 2), ("_p95", 20), ("_p99", 100), ("_p999", 1_000)];
+        percentiles.iter().find(|(end, _)| self.name.ends_with(end)).map_or(1, |(_, fewest)| *fewest)
+    }
+}
+
 /// Expands declarations to the list. `distribution` gives mean, p50, p95, p99, p999 and max of one quantity.
 macro_rules! metrics {
     (@ [$($done:expr,)*]) => { &[$($done),*] };

@@ -31,7 +31,7 @@ pub(super) struct Fairness {
     common: f64,
     /// Else each task's weight; 0 for a real-time task, which takes what it needs.
     weights: Vec<f64>,
-    /// Whether any task is a real-time task.
+    /// True if any task is a real-time task.
     realtime: bool,
     /// Value of the clock at `then`; since then it advances by `rate` per nanosecond.
     clock: f64,

@@ -9,7 +9,7 @@ use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Tim
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
 
-/// Whether a disk is idle although requests wait for it.
+/// Requests of a disk: waiting and in flight. The disk is held idle while some wait and none is in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
     waiting: u32,
@@ -50,7 +50,7 @@ pub(super) struct IoMeasures {
     distance: u64,
     /// End of the last request, by disk.
     heads: Vec<u64>,
-    /// Since when each request waits that is not dispatched, by disk and request.
+    /// Arrival time of each request that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
     holdings: Vec<Holding>,
     held: Span,

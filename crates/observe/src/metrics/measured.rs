@@ -21,7 +21,7 @@ pub struct Value {
 pub struct TaskMeasured {
     /// The task.
     pub task: TaskId,
-    /// Whether it is part of the judged workload.
+    /// True if it is part of the judged workload.
     pub judged: bool,
     /// CPU time from switch-in to switch-out, including overhead charged to the task.
     pub cpu_time: Span,
@@ -33,7 +33,7 @@ pub struct TaskMeasured {
     pub voluntary_switches: u32,
     /// Switch-outs while still runnable.
     pub involuntary_switches: u32,
-    /// Stints on another CPU than the previous one.
+    /// Slices on another CPU than the previous one.
     pub migrations: u32,
     /// Times it became runnable.
     pub wakeups: u32,
@@ -69,7 +69,7 @@ pub struct Distributions {
     pub wakeup_latency: Histogram,
     /// Request latencies of judged tasks, nanoseconds.
     pub request_latency: Histogram,
-    /// Stints of judged tasks, nanoseconds.
+    /// Slice lengths of judged tasks, nanoseconds.
     pub slice_length: Histogram,
     /// Latencies of block I/O, nanoseconds.
     pub io_latency: Histogram,

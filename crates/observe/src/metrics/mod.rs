@@ -6,8 +6,8 @@
 //!   a latency counts only if its waking came after it, and tasks woken together to start the run do not count as late.
 //! - Latencies, slices, turnaround, shares and throughput cover the *judged* tasks. Switches, migrations, run queues,
 //!   utilisation and overhead cover all tasks of the machine.
-//! - Waits and tasks not finished at the end are left out of their distributions and counted as unfinished. A running
-//!   slice or wait still counts towards CPU and waiting time, and the slice as a slice.
+//! - Waits and tasks not finished at the end are left out of their distributions and counted as unfinished. Their CPU
+//!   and waiting time counts. A slice that the end cuts off counts as a slice.
 //! - Percentiles are nearest-rank, from histograms (see [`crate::histogram`]).
 //! - A value that could not be measured is `None`, never 0.
 
@@ -58,6 +58,14 @@ impl Window {
     #[must_use]
     pub fn length(&self) -> f64 {
         self.to.since(self.from).ns() as f64
+    }
+
+    /// Its fifths, in order.
+    #[must_use]
+    pub fn fifths(self) -> [Window; 5] {
+        let length = u128::from(self.to.since(self.from).ns());
+        let start = |index: usize| Time(self.from.0 + (length * index as u128 / 5) as u64);
+        std::array::from_fn(|index| Window { from: start(index), to: start(index + 1) })
     }
 }
 
@@ -196,9 +204,9 @@ impl Measures {
     }
 
     #[inline]
-    pub fn spent(&mut self, kind: Overhead, span: Span, within_stint: bool) {
+    pub fn spent(&mut self, kind: Overhead, span: Span, within_slice: bool) {
         if self.measuring {
-            self.overhead.spent(kind, span, within_stint);
+            self.overhead.spent(kind, span, within_slice);
         }
     }
 

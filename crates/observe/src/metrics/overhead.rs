@@ -13,10 +13,10 @@ pub(super) struct SchedulerTime {
 
 impl SchedulerTime {
     #[inline]
-    pub fn spent(&mut self, kind: Overhead, span: Span, within_stint: bool) {
+    pub fn spent(&mut self, kind: Overhead, span: Span, within_slice: bool) {
         self.by_kind[kind as usize] += span;
         self.events += 1;
-        if !within_stint {
+        if !within_slice {
             self.on_idle += span;
         }
     }
@@ -25,10 +25,10 @@ impl SchedulerTime {
         self.by_kind
     }
 
-    /// Reports the results. `in_stints` is the CPU time of all tasks, ns.
-    pub fn report(&self, in_stints: f64, values: &mut Values) {
+    /// Reports the results. `in_slices` is the CPU time of all tasks, ns.
+    pub fn report(&self, in_slices: f64, values: &mut Values) {
         let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
-        let busy = in_stints + self.on_idle.ns() as f64;
+        let busy = in_slices + self.on_idle.ns() as f64;
         let share = |spent: f64| (busy > 0.0).then(|| spent / busy);
         values.set("scheduler_share", share(spent), self.events);
         for kind in Overhead::ALL {

@@ -12,7 +12,7 @@ struct Queue {
     length: u32,
 }
 
-/// Lengths whose times are kept apart until the end, which takes an addition.
+/// Lengths below this are counted in an array (one addition each) until the end.
 const KEPT_APART: usize = 1 << 10;
 
 #[derive(Clone, Debug)]

@@ -81,7 +81,7 @@ fn every_nanosecond_of_a_task_is_cpu_time_waiting_or_sleep() {
 }
 
 #[test]
-fn stints_end_with_a_switch_and_the_last_one_with_the_run() {
+fn slices_end_with_a_switch_and_the_last_one_with_the_run() {
     let measured = two_tasks_share_a_cpu().end(40);
     let slices = &measured.distributions.slice_length;
     assert_eq!(slices.buckets().map(|b| (b.low, b.count)).collect::<Vec<_>>(), [(5, 1), (10, 3)]);
@@ -154,7 +154,7 @@ fn competing_load_counts_for_the_machine_and_not_for_latency() {
 }
 
 #[test]
-fn a_stint_on_another_cpu_is_a_migration() {
+fn a_slice_on_another_cpu_is_a_migration() {
     let (task, from, to) = (TaskId(0), CpuId(0), CpuId(1));
     let measured = Stream::new(2, 0, &judged(1))
         .wake(1, 0, 0)
@@ -276,7 +276,7 @@ fn several_cpus_with_unequal_weights_have_no_known_fair_share() {
 }
 
 #[test]
-fn a_task_already_there_when_a_recording_begins_waits_but_has_no_stint() {
+fn a_task_already_there_when_a_recording_begins_waits_but_has_no_slice() {
     let measured = Stream::new(1, 0, &judged(2)).switch(10, 0, Some((0, Off::Preempted)), Some(1)).end(30);
     assert_eq!((measured.tasks[0].cpu_time, measured.tasks[0].wait), (Span(0), Span(20)));
     assert_eq!(measured.tasks[1].cpu_time, Span(20));

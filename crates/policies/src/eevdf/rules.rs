@@ -1,6 +1,7 @@
 //! Defaults of each kernel version for settings left open.
 
-use super::{Kernel, Settings};
+use super::settings::{Kernel, Preempt, Settings};
+use crate::parts::fair::order::Version;
 use crate::parts::fair::weight::scaling;
 use goodness_core::{Machine, Span};
 
@@ -8,6 +9,8 @@ use goodness_core::{Machine, Span};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub base_slice: u64,
+    /// `base_slice` before scaling by the number of CPUs.
+    pub unscaled_slice: u64,
     pub place_lag: bool,
     pub place_deadline_initial: bool,
     pub place_rel_deadline: bool,
@@ -19,10 +22,14 @@ pub(super) struct Rules {
     pub next_buddy: bool,
     pub expire_protection: bool,
     pub yield_forfeits: bool,
-    /// Limit the lag by slice + tick instead of max(2 slices, tick).
+    /// Limit the lag by the queue's longest slice + tick, instead of max(2 own slices, tick).
     pub lag_by_slice_and_tick: bool,
     pub fair_server: bool,
     pub tick: u64,
+    /// A wake-up on another CPU preempts at the tick.
+    pub is_lazy: bool,
+    /// Rules of balancing.
+    pub version: Version,
 }
 
 impl Rules {
@@ -31,6 +38,7 @@ impl Rules {
         let slice = settings.base_slice.unwrap_or(Span::from_us(if current { 700 } else { 750 }));
         Rules {
             base_slice: slice.0 * scaling(machine.cpu_count()),
+            unscaled_slice: slice.0,
             place_lag: settings.place_lag.unwrap_or(true),
             place_deadline_initial: settings.place_deadline_initial.unwrap_or(true),
             place_rel_deadline: settings.place_rel_deadline.unwrap_or(delays),
@@ -45,6 +53,12 @@ impl Rules {
             lag_by_slice_and_tick: current,
             fair_server: delays,
             tick: machine.tick().0,
+            is_lazy: settings.preempt == Preempt::Lazy && settings.kernel >= Kernel::V6_15,
+            version: match settings.kernel {
+                Kernel::V6_6 => Version::V6_6,
+                Kernel::V6_12_0 | Kernel::V6_12 => Version::V6_12,
+                Kernel::V6_15 | Kernel::V6_18 => Version::V6_18,
+            },
         }
     }
 }

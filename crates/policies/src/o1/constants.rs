@@ -2,7 +2,7 @@
 
 use super::Kernel;
 use crate::parts::prio_array::{BEST_USER_PRIO, WORST_USER_PRIO};
-use goodness_core::{Machine, Task};
+use goodness_core::{Class, Machine, Task};
 
 /// Steps of bonus between no sleep and all sleep.
 pub(super) const MAX_BONUS: u64 = 10;
@@ -17,9 +17,10 @@ pub(super) struct Constants {
     granularity: u64,
     /// Highest average sleep, and the limit of waiting in the expired array.
     pub max_sleep: u64,
-    pub average_slice: u64,
     /// The highest average sleep in nanoseconds.
     pub most_sleep: u64,
+    /// The average sleep after a long sleep, in nanoseconds: a slice below the highest.
+    pub interactive_average: u64,
     /// 2⁶⁴ by a tenth of that, rounded up.
     inverse_step: u64,
     /// By static priority, the sleep beyond which a task is interactive at once, in nanoseconds.
@@ -48,8 +49,8 @@ impl Constants {
             longest_slice: slices[0],
             granularity: u64::from(ticks(10)) * machine.cpu_count() as u64,
             max_sleep: average_slice * MAX_BONUS,
-            average_slice,
             most_sleep: average_slice * MAX_BONUS * tick,
+            interactive_average: average_slice * (MAX_BONUS - 1) * tick,
             inverse_step: u64::MAX / (average_slice * tick) + 1,
             interactive_sleeps: std::array::from_fn(interactive_sleep),
         }
@@ -60,7 +61,7 @@ impl Constants {
         self.slices[usize::from(static_prio - BEST_USER_PRIO)]
     }
 
-    /// How many tenths of the highest average sleep this is. The product is exact for every average sleep, and quicker
+    /// This as tenths of the highest average sleep. The product is exact for every average sleep, and quicker
     /// than a division.
     #[inline]
     pub fn bonus(&self, sleep_avg: u64) -> u64 {
@@ -79,9 +80,21 @@ impl Constants {
         if it.class.is_realtime() {
             return 99 - it.rt_priority.clamp(1, 99);
         }
+        self.earned_prio(static_prio, sleep_avg)
+    }
+
+    /// Priority of a task that is not real-time.
+    #[inline]
+    pub fn earned_prio(&self, static_prio: u8, sleep_avg: u64) -> u8 {
         let bonus = self.bonus(sleep_avg) as i64 - MAX_BONUS as i64 / 2;
         let prio = i64::from(static_prio) - bonus;
         prio.clamp(i64::from(BEST_USER_PRIO), i64::from(WORST_USER_PRIO)) as u8
+    }
+
+    /// True for a class whose sleep counts for nothing.
+    #[inline]
+    pub fn never_interactive(&self, class: Class) -> bool {
+        class == Class::Batch && self.kernel == Kernel::V2_6_22
     }
 
     /// Ticks after which an interactive task goes behind its equals.

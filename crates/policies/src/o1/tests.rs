@@ -50,7 +50,7 @@ fn slices_by_nice_are_those_of_the_kernels() {
 fn bonuses_are_those_of_a_division() {
     for (hz, kernel) in [1, 100, 250, 300, 1000, 1024].into_iter().zip([Kernel::V2_6_8, Kernel::V2_6_22].repeat(3)) {
         let c = Constants::new(kernel, &Machine::flat(1, hz).unwrap());
-        let step = c.average_slice * c.tick;
+        let step = u64::from(c.slice(120)) * c.tick;
         let tenths = (0..=MAX_BONUS).map(|tenths| tenths * step);
         for sleep in tenths.flat_map(|t| [t.saturating_sub(1), t, t + 1]) {
             assert_eq!(c.bonus(sleep), sleep / step, "{sleep} ns at HZ {hz}");
@@ -169,7 +169,7 @@ fn an_interactive_task_expires_once_others_starve_or_a_better_one_has_expired() 
         assert_eq!(driver.pick(), interactive);
         driver.call(|policy, _| policy.queues.entities[interactive].slice = 1);
         driver.spin(1);
-        // If it expired, nobody was left and the arrays changed places.
+        // If it expired, no task was left and the arrays were swapped.
         driver.policy().queues.cpus[0].expired_since.is_none()
     };
     // Two runnable tasks: 2 · 1020 ms and a tick.

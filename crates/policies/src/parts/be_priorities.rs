@@ -380,7 +380,7 @@ mod tests {
             list.insert(&cx, &mut threads, task, priority);
         }
         assert_eq!(list.iter(&threads).map(|t| t.0).collect::<Vec<_>>(), [1, 3, 0, 2]);
-        // 0 passed nobody, 1 nobody, 2 both others, 3 only thread 1.
+        // 0 and 1 passed no thread, 2 both others, 3 only thread 1.
         assert_eq!(cx.effort.take()[Effort::Insert as usize], 3);
         list.remove(&cx, &mut threads, TaskId(0));
         assert_eq!((list.iter(&threads).map(|t| t.0).collect::<Vec<_>>(), list.len()), (vec![1, 3, 2], 3));

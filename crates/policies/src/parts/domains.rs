@@ -149,11 +149,22 @@ impl Domains {
     }
 
     /// The CPU on which a task that becomes runnable is queued.
+    #[inline(always)]
     pub fn place(&mut self, cx: &Context, queues: &impl Queues, idle: &IdleCpus, task: TaskId, why: &Enqueue) -> CpuId {
         let prev = previous_cpu(cx, task);
-        if self.levels.is_empty() {
-            return prev;
-        }
+        if self.levels.is_empty() { prev } else { self.choose(cx, queues, idle, task, prev, why) }
+    }
+
+    /// Chooses among several CPUs for a task that was on `prev`.
+    fn choose(
+        &mut self,
+        cx: &Context,
+        queues: &impl Queues,
+        idle: &IdleCpus,
+        task: TaskId,
+        prev: CpuId,
+        why: &Enqueue,
+    ) -> CpuId {
         match *why {
             Enqueue::Wakeup { on, sync, .. } => {
                 let cpu = self.waker_or_previous(cx, queues, task, prev, on, sync);

@@ -5,91 +5,28 @@
 //! queue until another one is picked: `charge` followed by `enqueue(Preempted)` changes nothing by itself.
 
 mod balance;
-mod place;
+mod bandwidth;
+mod domains;
+mod groups;
+mod load;
+mod moves;
+pub(crate) mod order;
+mod urgent;
+mod wakeup;
 pub(crate) mod weight;
 
 use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, PerTask, Pick, Pull, Registered, Rejected,
-    Resched, Seed, Span, Stop, TaskId, Time, Tunables,
+    Resched, Seed, Span, Stop, TaskId, Time,
 };
-use place::Placement;
+use groups::Hierarchy;
+use load::Loads;
+use order::{Arrival, Departure, Order};
+use urgent::Urgent;
+use wakeup::Wakeups;
 use weight::Weight;
-
-/// Reason for an enqueue on a fair queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// It is new.
-    Fork,
-    /// It slept.
-    Wake,
-    /// Moved from another queue, or after a change of nice, class or affinity.
-    Move,
-}
-
-/// Reason for a dequeue from a fair queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Departure {
-    /// It waits for something.
-    Sleep,
-    /// Moves to another queue, or changes nice, class or affinity.
-    Move,
-    /// It ends.
-    Gone,
-}
-
-/// The order of fair tasks: one queue per CPU, with at most one current entity (running or just stopped).
-pub trait Order: Sized + 'static {
-    /// The policy's entry in the registry.
-    const ABOUT: About;
-    /// Its tunables.
-    type Settings: Tunables;
-    /// Empty queues.
-    fn new(machine: &Machine, settings: &Self::Settings) -> Self;
-    /// True if the fair server keeps fair tasks alive; otherwise the real-time throttle does.
-    fn has_fair_server(&self) -> bool;
-    /// Reserves room for a task.
-    fn admit(&mut self, cx: &Context, task: TaskId);
-    /// Order among tasks that wait for a common start: smaller first; 0 for all others.
-    fn launch_rank(&self, _: TaskId) -> i64 {
-        0
-    }
-    /// A task ran in another class.
-    fn has_run(&mut self, _: TaskId) {}
-    /// CPU whose queue contains the task, even if it sleeps but is not dequeued yet.
-    fn home(&self, task: TaskId) -> Option<CpuId>;
-    /// Entities on the queue, including the current one and delayed dequeues.
-    fn queued(&self, cpu: CpuId) -> u32;
-    /// Entities that want the CPU, the current one included.
-    fn runnable(&self, cpu: CpuId) -> u32;
-    /// Weight of a task as of its last arrival.
-    fn weight(&self, task: TaskId) -> u64;
-    /// Adds a task to the queue. The current entity is accounted up to now, and stays current.
-    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Arrival);
-    /// A task leaves the queue; one that sleeps may stay queued. The current entity was accounted up to now.
-    fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, how: Departure);
-    /// Wakes a task that sleeps but is still queued.
-    fn rewake(&mut self, cx: &Context, cpu: CpuId, task: TaskId);
-    /// The current entity ran; whether the CPU should choose again.
-    fn account(&mut self, cpu: CpuId, ran: Span) -> bool;
-    /// Handles a tick, after the accounting. Returns whether the CPU should pick again.
-    fn tick(&mut self, cx: &Context, cpu: CpuId) -> bool;
-    /// The current entity yields.
-    fn yields(&mut self, cpu: CpuId);
-    /// Preemption of the current entity by `woken` (just queued) as decided by class alone. `None` for equal classes.
-    fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool>;
-    /// True if `woken`, just queued, preempts the current entity, which is accounted up to now.
-    fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool;
-    /// The entity that runs on `cpu` or just stopped there, if it is still queued there.
-    fn current(&self, cpu: CpuId) -> Option<TaskId>;
-    /// Chooses the next entity and makes it current.
-    fn pick(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId>;
-    /// Clears the current entity, because another class runs now.
-    fn put_current(&mut self, cx: &Context, cpu: CpuId);
-    /// The first waiting entity in queue order that `accepts`.
-    fn first_waiting(&self, cpu: CpuId, accepts: &mut dyn FnMut(TaskId) -> bool) -> Option<TaskId>;
-}
 
 /// Occupant of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +46,10 @@ struct Cpu {
     accounted: Span,
     /// The CPU was asked to pick again and has not done so yet.
     resched: bool,
+    /// It will be asked at its next tick.
+    resched_at_tick: bool,
+    /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
+    makes_room: bool,
     /// Only the current entity's attributes changed: the next pick returns it without an election.
     keep: bool,
 }
@@ -118,7 +59,7 @@ impl Cpu {
         self.realtime.queued() > 0 || matches!(self.running, Running::Realtime(..))
     }
 
-    /// Time at which throttle or server want attention; neither matters without real-time tasks.
+    /// Time of the next alarm of throttle or server; neither matters without real-time tasks.
     fn next_alarm(&self) -> Time {
         if self.has_realtime() { self.server.next_timer().min(self.realtime.next_timer()) } else { Time::NEVER }
     }
@@ -127,12 +68,14 @@ impl Cpu {
 /// The classes of every CPU: real-time above fair, which `O` orders.
 #[derive(Debug)]
 pub struct Stack<O> {
-    order: O,
+    order: Hierarchy<O>,
     members: Members,
     /// CPU on whose real-time list a task is.
     listed: PerTask<Option<CpuId>>,
     cpus: Vec<Cpu>,
-    placement: Placement,
+    urgent: Urgent,
+    loads: Loads,
+    wakeups: Wakeups,
     balancer: Balancer,
     /// Earliest deadline of any throttle or server.
     alarm: Time,
@@ -140,10 +83,12 @@ pub struct Stack<O> {
 
 impl<O: Order> Registered for Stack<O> {
     const ABOUT: About = O::ABOUT;
+    const HAS_GROUPS: bool = true;
     type Settings = O::Settings;
 
-    fn new(machine: &Machine, settings: O::Settings, _: Seed) -> Self {
+    fn new(machine: &Machine, settings: O::Settings, seed: Seed) -> Self {
         let order = O::new(machine, &settings);
+        let version = order.version();
         let serves = order.has_fair_server();
         let cpu = |_| Cpu {
             running: Running::Nothing,
@@ -152,22 +97,85 @@ impl<O: Order> Registered for Stack<O> {
             accounted_at: Time::ZERO,
             accounted: Span::ZERO,
             resched: false,
+            resched_at_tick: false,
+            makes_room: false,
             keep: false,
         };
         Stack {
-            order,
+            order: Hierarchy::new(machine, order, seed),
             members: Members::default(),
             listed: PerTask::default(),
             cpus: machine.cpu_ids().map(cpu).collect(),
-            placement: Placement::new(machine),
-            balancer: Balancer::new(machine),
+            urgent: Urgent::new(machine),
+            loads: Loads::new(machine),
+            wakeups: Wakeups::new(machine),
+            balancer: Balancer::new(machine, version, seed),
             alarm: Time::NEVER,
         }
     }
 }
 
 impl<O: Order> Stack<O> {
+    /// Counts `task` as runnable on `cpu`.
+    fn arrives(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
+        self.wakeups.arrives(cpu, task);
+        if cx.tasks.class(task).is_realtime() {
+            self.loads.forget(cx.now, task);
+        } else {
+            self.loads.arrives(cx, cpu, task, matches!(why, Enqueue::Wakeup { .. }));
+        }
+    }
+
+    /// Counts `task` as not runnable; `sleeps` if it waits for something.
+    fn leaves(&mut self, cx: &Context, task: TaskId, sleeps: bool) {
+        self.wakeups.leaves(task);
+        self.loads.leaves(cx.now, task, sleeps);
+    }
+
+    /// `task` stops running on `cpu`.
+    fn leaves_cpu(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Stop) {
+        match self.cpus[cpu.index()].running {
+            Running::Fair(_) => self.loads.stops(cx.now, cpu, task),
+            Running::Realtime(..) => self.loads.realtime_runs(cx.now, cpu, false),
+            Running::Nothing => {}
+        }
+        match why {
+            Stop::Blocked { .. } if self.order.home(task).is_some() => {
+                self.wakeups.leaves(task);
+                self.loads.delays(cx.now, task);
+            }
+            Stop::Blocked { .. } => self.leaves(cx, task, true),
+            Stop::Exited => {
+                self.leaves(cx, task, false);
+                self.loads.forget(cx.now, task);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tasks of all classes on `cpu`, those included that sleep but are still queued.
+    fn tasks(&self, cpu: CpuId) -> u32 {
+        let it = &self.cpus[cpu.index()];
+        let runs = matches!(it.running, Running::Realtime(..));
+        self.order.queued(cpu) + it.realtime.queued() as u32 + u32::from(runs)
+    }
+
+    /// True if `cpu` has SCHED_IDLE tasks, and no others.
+    fn has_only_background(&self, cpu: CpuId) -> bool {
+        let background = self.loads.background(cpu);
+        background > 0 && background == self.tasks(cpu)
+    }
+
+    /// Records the number of tasks on `cpu` after a change.
+    #[inline]
+    fn note_tasks(&mut self, cx: &Context, cpu: CpuId) {
+        if cx.machine.cpu_count() > 1 {
+            self.loads.note_tasks(cpu, self.tasks(cpu));
+        }
+    }
+
     /// Accounts the run time of the current fair entity of `cpu`.
+    #[inline(always)]
     fn catch_up(&mut self, cx: &Context, cpu: CpuId) {
         let it = &mut self.cpus[cpu.index()];
         if !matches!(it.running, Running::Fair(_)) {
@@ -179,11 +187,13 @@ impl<O: Order> Stack<O> {
         self.account_fair(cx, cpu, ran);
     }
 
+    #[inline(always)]
     fn account_fair(&mut self, cx: &Context, cpu: CpuId, ran: Span) {
         if ran == Span::ZERO {
             return;
         }
-        let again = self.order.account(cpu, ran);
+        let again = self.order.account(cx.now, cpu, ran);
+        self.alarm = self.alarm.min(self.order.next_refill());
         let it = &mut self.cpus[cpu.index()];
         it.resched |= again;
         it.resched |= it.server.account(cx.now, ran);
@@ -192,7 +202,7 @@ impl<O: Order> Stack<O> {
     /// Sets the alarm no later than the timer of `cpu`.
     #[inline]
     fn set_alarm(&mut self, cpu: CpuId) {
-        self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm());
+        self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm()).min(self.order.next_refill());
     }
 
     /// Result for the host: whether `cpu` was asked to pick again.
@@ -200,7 +210,24 @@ impl<O: Order> Stack<O> {
         if self.cpus[cpu.index()].resched { Resched::Preempt(cpu) } else { Resched::Keep }
     }
 
+    /// Lets groups run whose limits were refilled. Returns the first CPU that idles and has work now.
+    fn release(&mut self, cx: &Context) -> Option<CpuId> {
+        while let Some((cpu, queue)) = self.order.next_released(cx.now) {
+            self.catch_up(cx, cpu);
+            self.order.release(cx, &mut self.loads, queue);
+            self.watch_server(cx, cpu);
+            self.note_tasks(cx, cpu);
+            let it = &mut self.cpus[cpu.index()];
+            if it.running == Running::Nothing && self.order.queued(cpu) > 0 {
+                it.resched = true;
+                return Some(cpu);
+            }
+        }
+        None
+    }
+
     /// Starts or stops the fair server as the fair queue fills or empties.
+    #[inline(always)]
     fn watch_server(&mut self, cx: &Context, cpu: CpuId) {
         let it = &mut self.cpus[cpu.index()];
         match self.order.queued(cpu) {
@@ -209,40 +236,23 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    fn enqueue_realtime(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
-        let it = &mut self.cpus[cpu.index()];
-        let at_head = match (why, self.order.launch_rank(task)) {
-            (Enqueue::Preempted, _) => !self.members.is_expired(task),
-            (_, 0) => false,
-            (_, rank) => {
-                let first = it.realtime.front(cx.tasks[task].rt_priority);
-                first.is_some_and(|first| rank < self.order.launch_rank(first))
-            }
-        };
-        it.realtime.enqueue(&mut self.members, cx, task, at_head);
-        self.listed[task] = Some(cpu);
-        let urgent = match it.running {
-            Running::Nothing => false,
-            Running::Fair(_) => !it.server.is_serving() && it.realtime.best_waiting() > 0,
-            Running::Realtime(_, priority) => it.realtime.best_waiting() > priority,
-        };
-        it.resched |= urgent;
-    }
-
+    #[inline(always)]
     fn enqueue_fair(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
         match (self.order.home(task), why) {
             (Some(_), Enqueue::Preempted | Enqueue::Yielded | Enqueue::SliceEnd) => return,
             (Some(home), Enqueue::Wakeup { .. }) if home == cpu => {
                 // As in the kernel, the current entity is not brought up to date for this.
-                self.order.rewake(cx, cpu, task);
+                self.order.rewake(cx, &mut self.loads, cpu, task);
             }
             (home, _) => {
-                let heavier = Weight::of_task(&cx.tasks[task], 3).value >= self.order.weight(task);
+                let heavier =
+                    Weight::of_task(cx.tasks.class(task), cx.tasks.nice(task), 3).value >= self.order.weight(task);
                 self.cpus[cpu.index()].keep = why == Enqueue::Restored && home == Some(cpu) && heavier;
                 if let Some(home) = home {
                     self.catch_up(cx, home);
-                    self.order.dequeue(cx, home, task, Departure::Move);
+                    self.order.dequeue(cx, &mut self.loads, home, task, Departure::Move);
                     self.watch_server(cx, home);
+                    self.note_tasks(cx, home);
                 }
                 self.catch_up(cx, cpu);
                 let how = match why {
@@ -250,7 +260,7 @@ impl<O: Order> Stack<O> {
                     Enqueue::Wakeup { .. } => Arrival::Wake,
                     _ => Arrival::Move,
                 };
-                self.order.enqueue(cx, cpu, task, how);
+                self.order.enqueue(cx, &mut self.loads, cpu, task, how);
             }
         }
         self.watch_server(cx, cpu);
@@ -262,47 +272,38 @@ impl<O: Order> Stack<O> {
                 self.catch_up(cx, cpu);
                 self.order.preempts(cx, cpu, task)
             });
-            self.cpus[cpu.index()].resched |= preempts;
+            let is_remote = matches!(why, Enqueue::Wakeup { on, .. } if on != cpu);
+            let it = &mut self.cpus[cpu.index()];
+            if is_remote && self.order.order().is_lazy() {
+                it.resched_at_tick |= preempts;
+            } else {
+                it.resched |= preempts;
+            }
         }
     }
 
+    #[inline(always)]
     fn stop_fair(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Stop) {
         match why {
             Stop::Tick => {
-                if self.order.tick(cx, cpu) {
-                    self.cpus[cpu.index()].resched = true;
-                }
+                let is_over = self.order.tick(cx, &mut self.loads, cpu);
+                let it = &mut self.cpus[cpu.index()];
+                it.resched |= is_over | it.resched_at_tick;
             }
             Stop::Yielded => self.order.yields(cpu),
-            Stop::Blocked { .. } => self.order.dequeue(cx, cpu, task, Departure::Sleep),
-            Stop::Exited => self.order.dequeue(cx, cpu, task, Departure::Gone),
+            Stop::Blocked { .. } => self.order.dequeue(cx, &mut self.loads, cpu, task, Departure::Sleep),
+            Stop::Exited => self.order.dequeue(cx, &mut self.loads, cpu, task, Departure::Gone),
             Stop::Preempted | Stop::SliceEnd => {}
         }
         self.watch_server(cx, cpu);
     }
 
-    fn stop_realtime(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) {
-        let it = &mut self.cpus[cpu.index()];
-        let must_stop = it.realtime.account(ran);
-        let turn_over = why == Stop::Tick && it.realtime.tick(&mut self.members, cx, task);
-        it.resched |= must_stop || turn_over;
-    }
-
-    fn pick_realtime(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        let it = &mut self.cpus[cpu.index()];
-        let task = it.realtime.pick(&mut self.members)?;
-        it.running = Running::Realtime(task, cx.tasks[task].rt_priority);
-        it.keep = false;
-        self.listed[task] = None;
-        self.order.has_run(task);
-        self.order.put_current(cx, cpu);
-        Some(task)
-    }
-
+    #[inline(always)]
     fn pick_fair(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        // Not even the current task goes on if its group was throttled as it joined its queue again.
         let keep = std::mem::take(&mut self.cpus[cpu.index()].keep);
-        let kept = if keep { self.order.current(cpu) } else { None };
-        let task = kept.or_else(|| self.order.pick(cx, cpu));
+        let kept = if keep { self.order.current(cpu).filter(|it| !self.order.is_out_of_reach(*it)) } else { None };
+        let task = if kept.is_some() { kept } else { self.order.pick(cx, &mut self.loads, cpu) };
         self.watch_server(cx, cpu);
         let it = &mut self.cpus[cpu.index()];
         it.running = Running::Fair(task?);
@@ -316,14 +317,17 @@ impl<O: Order> CpuPolicy for Stack<O> {
     fn admit(&mut self, cx: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
         self.members.admit(task);
         self.listed.admit(task);
-        self.placement.admit(task);
-        self.order.admit(cx, task);
+        self.urgent.admit(task);
+        self.loads.admit(task);
+        self.wakeups.admit(task);
+        self.order.admit(cx, &mut self.loads, task);
         Ok(())
     }
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
         if let Some(home) = self.order.home(task)
             && matches!(why, Enqueue::Wakeup { .. })
+            && cx.tasks.may_run(task, home)
         {
             return home;
         }
@@ -331,47 +335,70 @@ impl<O: Order> CpuPolicy for Stack<O> {
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
-        if cx.tasks[task].class.is_realtime() {
+        let mut pushed = None;
+        if cx.tasks.class(task).is_realtime() {
             if let Some(home) = self.order.home(task) {
                 self.catch_up(cx, home);
-                self.order.dequeue(cx, home, task, Departure::Move);
+                self.order.dequeue(cx, &mut self.loads, home, task, Departure::Move);
                 self.watch_server(cx, home);
+                self.note_tasks(cx, home);
             }
-            self.enqueue_realtime(cx, cpu, task, why);
+            pushed = self.enqueue_realtime(cx, cpu, task, why);
         } else {
             self.enqueue_fair(cx, cpu, task, why);
         }
         if cx.machine.cpu_count() > 1 {
-            self.placement.arrives(cx, cpu, task);
+            self.arrives(cx, cpu, task, why);
+            self.note_tasks(cx, cpu);
         }
         self.set_alarm(cpu);
-        self.answer(cpu)
+        pushed.map_or_else(|| self.answer(cpu), Resched::Preempt)
     }
 
     fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue) {
-        self.placement.leaves(cx, task);
+        self.leaves(cx, task, false);
+        if why == Dequeue::Kill {
+            self.loads.forget(cx.now, task);
+        }
         if self.listed[task].take().is_some() {
             self.cpus[cpu.index()].realtime.remove(&mut self.members, task);
+            self.urgent.leaves(cpu, task);
         } else {
             self.catch_up(cx, cpu);
             let how = if why == Dequeue::Kill { Departure::Gone } else { Departure::Move };
-            self.order.dequeue(cx, cpu, task, how);
+            self.order.dequeue(cx, &mut self.loads, cpu, task, how);
             self.watch_server(cx, cpu);
         }
+        self.note_tasks(cx, cpu);
     }
 
     fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
         let it = &mut self.cpus[cpu.index()];
-        it.resched = false;
+        (it.resched, it.resched_at_tick, it.makes_room) = (false, false, false);
         it.running = Running::Nothing;
+        self.pull_realtime(cx, cpu);
+        let it = &self.cpus[cpu.index()];
         let task = if it.server.is_serving() {
             self.pick_fair(cx, cpu).or_else(|| self.pick_realtime(cx, cpu))
         } else {
             self.pick_realtime(cx, cpu).or_else(|| self.pick_fair(cx, cpu))
         };
-        self.placement.note(cpu, task.is_none());
+        self.wakeups.note(cpu, task.is_none());
+        if cx.machine.cpu_count() > 1 {
+            match self.cpus[cpu.index()].running {
+                Running::Fair(task) => self.loads.starts(cx.now, cpu, task),
+                Running::Realtime(..) => self.loads.realtime_runs(cx.now, cpu, true),
+                Running::Nothing => {}
+            }
+            self.note_tasks(cx, cpu);
+            self.push_later(cx, cpu);
+        }
         self.set_alarm(cpu);
         Some(Pick { task: task?, timeslice: None })
+    }
+
+    fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
+        self.order.likely_next(cpu, next)
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
@@ -386,15 +413,13 @@ impl<O: Order> CpuPolicy for Stack<O> {
         }
         if why != Stop::Tick {
             if cx.machine.cpu_count() > 1 {
-                self.placement.stopped(cx.now, task);
-                if matches!(why, Stop::Blocked { .. } | Stop::Exited) {
-                    self.placement.leaves(cx, task);
-                }
+                self.leaves_cpu(cx, cpu, task, why);
             }
             // Accounting is complete; the CPU picks next, whatever else happens at this instant.
             let it = &mut self.cpus[cpu.index()];
             it.running = Running::Nothing;
             it.resched = false;
+            self.note_tasks(cx, cpu);
             return Resched::Keep;
         }
         self.answer(cpu)
@@ -404,11 +429,32 @@ impl<O: Order> CpuPolicy for Stack<O> {
         self.propose(cx, cpu, idle)
     }
 
+    fn waiting_realtime(&self) -> Option<u32> {
+        Some(self.urgent.waiting())
+    }
+
+    fn is_closed_to_realtime(&self, cpu: CpuId) -> bool {
+        self.is_closed(cpu)
+    }
+
+    fn is_throttled(&self, task: TaskId) -> Option<bool> {
+        Some(self.order.is_out_of_reach(task))
+    }
+
     fn next_timer(&self) -> Option<Time> {
         (self.alarm != Time::NEVER).then_some(self.alarm)
     }
 
     fn timer(&mut self, cx: &Context) -> Resched {
+        if let Some(cpu) = self.release(cx) {
+            return Resched::Preempt(cpu);
+        }
+        if self.urgent.is_due {
+            if let Some(cpu) = self.push_waiting(cx) {
+                return Resched::Preempt(cpu);
+            }
+            self.urgent.is_due = false;
+        }
         for cpu in cx.machine.cpu_ids() {
             let it = &mut self.cpus[cpu.index()];
             let opened = it.realtime.timer(cx.now) && it.realtime.best_waiting() > 0;
@@ -419,7 +465,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
             }
         }
         let soonest = self.cpus.iter().map(Cpu::next_alarm).min();
-        self.alarm = soonest.unwrap_or(Time::NEVER);
+        self.alarm = soonest.unwrap_or(Time::NEVER).min(self.order.next_refill());
         Resched::Keep
     }
 }
+
+#[cfg(test)]
+mod tests;

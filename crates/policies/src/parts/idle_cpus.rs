@@ -47,9 +47,12 @@ impl IdleCpus {
     /// another.
     #[inline]
     pub fn claim(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
-        if self.count == 0 {
-            return Resched::Keep;
-        }
+        if self.count == 0 { Resched::Keep } else { self.claim_one(cx, cpu, task) }
+    }
+
+    /// Like `claim`, if any CPU is idle.
+    #[inline(never)]
+    fn claim_one(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> Resched {
         if self.contains(cpu) {
             self.set(cpu, false);
             return Resched::Keep;

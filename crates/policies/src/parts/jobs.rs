@@ -48,6 +48,7 @@ pub struct Jobs<R> {
 
 impl<R: Rule> Registered for Jobs<R> {
     const ABOUT: About = R::ABOUT;
+    const HAS_RESERVATIONS: bool = true;
     type Settings = Settings;
 
     fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {

@@ -1,5 +1,6 @@
 //! Parts shared by several policies. None is registered.
 
+pub mod ahead;
 pub mod be_elections;
 pub mod be_priorities;
 pub mod domains;

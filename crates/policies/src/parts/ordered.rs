@@ -22,7 +22,7 @@ impl Ordered {
     /// Like [`Ordered::insert`]; with `first`, before tasks of equal key.
     #[inline]
     pub fn insert_at(&mut self, places: &mut Places, cx: &Context, task: TaskId, key: i64, first: bool) {
-        // Ranks fall with time for those who go first, and later ones are nearer to the front.
+        // Front ranks fall with time, so that later tasks are nearer to the front.
         let rank = if first { -1 - cx.now.0 as i64 } else { 0 };
         let levels = self.0.insert_ranked(places, task.0, key, rank, []);
         cx.examined(Effort::Insert, levels);

@@ -65,10 +65,15 @@ impl PrioArray {
         }
     }
 
-    /// Puts `task`, which is on the list of `prio`, at its end.
+    /// Puts `task`, which is on the list of `before`, at the end of the list of `prio`.
     #[inline]
-    pub fn move_to_back(&mut self, links: &mut Links, prio: u8, task: TaskId) {
-        self.lists[usize::from(prio)].move_to_back(links, task.0);
+    pub fn put_behind_equals(&mut self, links: &mut Links, task: TaskId, before: u8, prio: u8) {
+        if prio == before {
+            self.lists[usize::from(prio)].move_to_back(links, task.0);
+        } else {
+            self.remove(links, before, task);
+            self.push_back(links, prio, task);
+        }
     }
 
     /// The task at the head of the best list.

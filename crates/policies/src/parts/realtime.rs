@@ -79,6 +79,11 @@ impl Realtime {
         }
     }
 
+    /// True while the throttle keeps the tasks from running.
+    pub fn is_throttled(&self) -> bool {
+        self.throttled
+    }
+
     /// Tasks that wait.
     pub fn queued(&self) -> usize {
         self.queued
@@ -184,7 +189,7 @@ impl Realtime {
         self.period_end
     }
 
-    /// A period of the throttle may have ended; whether real-time tasks may run again.
+    /// Called when a period of the throttle may have ended. Returns true if real-time tasks may run again.
     pub fn timer(&mut self, now: Time) -> bool {
         if now < self.period_end {
             return false;

@@ -42,7 +42,7 @@ const PRIORITIES: u8 = 99;
 
 /// The weight of a task: 100 for nice 0.
 pub(crate) fn weight(task: &Task) -> u64 {
-    let by_nice = || (Weight::of_task(task, IDLE_WEIGHT).value * WEIGHT + 512) / 1024;
+    let by_nice = || (Weight::of_task(task.class, task.nice, IDLE_WEIGHT).value * WEIGHT + 512) / 1024;
     task.tickets.map_or_else(by_nice, u64::from).clamp(1, 10_000)
 }
 

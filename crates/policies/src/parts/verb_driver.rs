@@ -29,7 +29,10 @@ impl<P> DerefMut for VerbDriver<P> {
 impl<P: Registered> VerbDriver<P> {
     /// A machine of `cpus` CPUs at HZ 1000.
     pub fn with(cpus: u32, settings: P::Settings) -> Self {
-        let machine = Machine::flat(cpus, 1000).unwrap();
+        Self::on(Machine::flat(cpus, 1000).unwrap(), settings)
+    }
+
+    pub fn on(machine: Machine, settings: P::Settings) -> Self {
         let policy = Box::new(P::new(&machine, settings, Seed(1)));
         VerbDriver(Referee::of(&P::ABOUT, machine, policy, 0))
     }

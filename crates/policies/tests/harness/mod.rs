@@ -69,11 +69,22 @@ pub fn run_of(
     tasks: Vec<TaskSpec>,
     until: Span,
 ) -> History {
+    run_in_groups(policy, machine, settings, (Groups::default(), tasks), until)
+}
+
+/// Like [`run_of`], with task groups.
+pub fn run_in_groups(
+    policy: &PolicyEntry,
+    machine: &Machine,
+    settings: &[(&str, &str)],
+    (groups, tasks): (Groups, Vec<TaskSpec>),
+    until: Span,
+) -> History {
     let typed: Vec<(String, String)> = settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     let options = Options::default();
     let made = (policy.make)(machine, &typed, options.seed).expect("the settings are valid");
     let channels = vec![ChannelKind::Semaphore; 4];
-    let work = Workload { tasks, channels, horizon: Some(Time(until.0)), ..Workload::default() };
+    let work = Workload { tasks, channels, groups, horizon: Some(Time(until.0)), ..Workload::default() };
     let mut history = History::new();
     simulate_with(machine, made, work, None, &mut history, options).expect("the run is sound");
     history

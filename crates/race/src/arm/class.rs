@@ -1,8 +1,8 @@
 //! `class`: the class of the kernel's scheduler.
 
 use super::{Kind, Setting, Value};
-use crate::cgroup::Hierarchies;
 use goodness_core::spelling::suggest;
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::{Class, Conditions};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! give the other arms the same CPUs.
 
 use super::{Kind, Setting, Value};
-use crate::cgroup::Hierarchies;
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::cpu_list::CpuList;
 use goodness_sys::process::Conditions;
 

@@ -1,14 +1,13 @@
 //! `elevator`: I/O scheduler and tunables of a disk made by the load for the race, or named in the race file.
 
 use super::{Kind, MachineChanges, Setting, Value, below, writable};
-use crate::cgroup::Hierarchies;
 use goodness_core::spelling::suggest;
+use goodness_sys::cgroup::Hierarchies;
 use std::fs;
 
 pub(super) const KIND: Kind = Kind {
     key: "elevator",
-    summary: "The I/O scheduler of the race's own disk, with tunables; of another disk only if it is named with \
-        device.",
+    summary: "I/O scheduler of the race's own disk, or of the disk named with `device`; with tunables.",
     example: "{ use = \"mq-deadline\", read_expire = 100 }",
     read,
 };
@@ -62,7 +61,7 @@ impl Elevator {
     fn set(&self, disk: &str, changes: &mut MachineChanges) -> Result<(), String> {
         let queue = below("/sys/block", disk).join("queue");
         self.check_disk(disk)?;
-        // The one that is there already would keep what it has learnt.
+        // An elevator that is already loaded would keep its learnt state.
         changes.put(&queue.join("scheduler"), "none")?;
         changes.put(&queue.join("scheduler"), &self.name)?;
         for (file, value) in &self.tunables {
@@ -87,7 +86,7 @@ impl Setting for Elevator {
     }
 
     fn check(&self, _: &Hierarchies) -> Result<(), String> {
-        // A disk of the race's own is not there yet.
+        // The race's own disk does not exist yet.
         self.device.as_deref().map_or(Ok(()), |disk| self.check_disk(disk))
     }
 

@@ -1,15 +1,11 @@
 //! `env`: environment variables, for programs configured by them (memory, threads, scheduling).
 
 use super::{Kind, Setting, Value};
-use crate::cgroup::Hierarchies;
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::Conditions;
 
-pub(super) const KIND: Kind = Kind {
-    key: "env",
-    summary: "Variables of the environment, as a table.",
-    example: "{ MALLOC_ARENA_MAX = 1 }",
-    read,
-};
+pub(super) const KIND: Kind =
+    Kind { key: "env", summary: "Environment variables, as a table.", example: "{ MALLOC_ARENA_MAX = 1 }", read };
 
 #[derive(Debug)]
 struct Environment(Vec<(String, String)>);

@@ -1,7 +1,7 @@
 //! `weight` and `idle`: CPU weights of the servers' and the clients' cgroups.
 
 use super::{GroupFile, Kind, MachineChanges, Setting, Value};
-use crate::cgroup::Hierarchies;
+use goodness_sys::cgroup::Hierarchies;
 
 pub(super) const WEIGHT: Kind = Kind {
     key: "weight",
@@ -12,7 +12,7 @@ pub(super) const WEIGHT: Kind = Kind {
 
 pub(super) const IDLE: Kind = Kind {
     key: "idle",
-    summary: "Whether the cgroup runs only when nothing else wants to (cpu.idle).",
+    summary: "true: the cgroup runs only when the CPU is otherwise idle (cpu.idle).",
     example: "true",
     read: idle,
 };

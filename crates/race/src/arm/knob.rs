@@ -1,28 +1,28 @@
 //! System-wide scheduler settings, each a kernel file: `autogroup`, `base_slice`, `preempt`.
 
 use super::{Kind, MachineChanges, Setting, Value, writable};
-use crate::cgroup::Hierarchies;
 use goodness_core::Span;
+use goodness_sys::cgroup::Hierarchies;
 use std::fs;
 use std::path::Path;
 
 pub(super) const AUTOGROUP: Kind = Kind {
     key: "autogroup",
-    summary: "Whether sessions are scheduled as groups (kernel.sched_autogroup_enabled).",
+    summary: "Group scheduling of sessions, on or off (kernel.sched_autogroup_enabled).",
     example: "false",
     read: autogroup,
 };
 
 pub(super) const BASE_SLICE: Kind = Kind {
     key: "base_slice",
-    summary: "The fair class's slice for all that have none of their own (base_slice_ns in debugfs).",
+    summary: "The fair class's slice, for processes without one of their own (base_slice_ns in debugfs).",
     example: "\"3ms\"",
     read: base_slice,
 };
 
 pub(super) const PREEMPT: Kind = Kind {
     key: "preempt",
-    summary: "When the kernel may be preempted: none, voluntary, full or lazy, as far as it was built for it \
+    summary: "Preemption mode of the kernel: none, voluntary, full or lazy, if it was built with that \
         (debugfs).",
     example: "\"full\"",
     read: preempt,

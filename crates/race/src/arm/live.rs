@@ -6,8 +6,8 @@
 //! policy.
 
 use super::{Kind, MachineChanges, Setting, Value};
-use crate::cgroup::Hierarchies;
 use goodness_restore::{Action, Undo, process_start};
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::{Class, Conditions};
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -13,9 +13,9 @@ mod live;
 mod nice;
 mod slice;
 
-use crate::cgroup::Hierarchies;
 use crate::role::Role;
 use goodness_restore::{Restore, Undo};
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::Conditions;
 use std::fmt;
 use std::io::ErrorKind;
@@ -88,7 +88,7 @@ impl<'a> MachineChanges<'a> {
     pub fn put(&mut self, file: &Path, value: &str) -> Result<(), String> {
         let refused = |why: &dyn fmt::Display| format!("{} does not take \"{value}\": {why}", file.display());
         self.undo.push(self.restore.put(file, value).map_err(|why| match why.kind() {
-            // Says what and who itself.
+            // The error names the file and the owner itself.
             ErrorKind::ResourceBusy => why.to_string(),
             _ => refused(&why),
         })?);
@@ -230,7 +230,7 @@ impl Arm {
     /// True if it can be set on this machine.
     ///
     /// # Errors
-    /// Why not, with the arm's name.
+    /// The reason it cannot, with the arm's name.
     pub fn check(&self, at: &Hierarchies, weights: bool) -> Result<(), String> {
         let grouped = weights || at.unified_has_cpu();
         for setting in &self.settings {

@@ -1,7 +1,7 @@
 //! `nice`: the nice value.
 
 use super::{Kind, Setting, Value};
-use crate::cgroup::Hierarchies;
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::Conditions;
 
 pub(super) const KIND: Kind =

@@ -1,13 +1,13 @@
 //! `slice`: the slice of each process, through `sched_setattr` (Linux 6.12 and later).
 
 use super::{Kind, Setting, Value};
-use crate::cgroup::Hierarchies;
 use goodness_core::Span;
+use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::Conditions;
 
 pub(super) const KIND: Kind = Kind {
     key: "slice",
-    summary: "How long a process of a fair class runs at a time, 100us to 100ms (Linux 6.12 and later).",
+    summary: "The slice of each process in a fair class, 100us to 100ms (Linux 6.12 and later).",
     example: "\"10ms\"",
     read,
 };

@@ -31,7 +31,7 @@ tunables! {
         contexts: Contexts = Contexts::Processes;
         /// Yields, creations, or both.
         timed: Timed = Timed::Yield;
-        /// Whether all contexts share one CPU, the last that this program may use.
+        /// Run all contexts on one CPU, the last that this program may use.
         pinned: bool = true;
         /// Time for which yields or creations are counted.
         duration: Span = Span::from_s(1), in Span::from_ms(1) => Span::from_s(600);
@@ -63,7 +63,7 @@ pub fn run(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
 }
 
 fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
-    // Time for everybody to be there; who comes late only yields less.
+    // Time for all contexts to start; a late one only yields less.
     let from = now() + 20_000_000 + settings.tasks * 500_000;
     let until = from + settings.duration.ns();
     let body = || -> Body<'_> { Box::new(move || Ok(yield_between(from, until))) };
@@ -72,7 +72,7 @@ fn yields(settings: &Settings) -> Result<Vec<Measure>, LoadError> {
     let sum = |which: usize| counts.iter().filter_map(|counts| counts.get(which)).sum::<u64>() as f64;
     let (yields, switches, length) = (sum(0), sum(1), settings.duration.ns() as f64);
     if yields == 0.0 {
-        return Err(LoadError("nobody came to yield; give it a longer duration".into()));
+        return Err(LoadError("no context yielded; give it a longer duration".into()));
     }
     let mut all = vec![Measure::new("yield_time", "ns", Better::Lower, length / yields)];
     if switches > 0.0 {

@@ -27,18 +27,18 @@ pub struct RaceFile {
 
 /// Top-level keys and their descriptions, for help and documentation.
 pub const KEYS: &[(&str, &str)] = &[
-    ("blocks", "blocks at most, each of which runs every arm once (20); `runs` is another word for it"),
+    ("blocks", "most blocks; a block runs every arm once (20)"),
     ("duration", "no block begins after this time"),
-    ("margin", "differences below this do not matter (\"1%\")"),
-    ("measures", "the measures that decide (those that the load names)"),
+    ("margin", "smaller differences count as same (\"1%\")"),
+    ("measures", "measures that get a verdict (the load's)"),
     ("name", "the name of the race (the file's)"),
-    ("outside_load", "a run during which others use more than this part of the machine is repeated (\"10%\")"),
-    ("reference", "the name of the arm that the others are held against (the first)"),
-    ("repeats", "how often such a run is repeated at most (2)"),
+    ("outside_load", "a run during which other processes use more of the machine is repeated (\"10%\")"),
+    ("reference", "the name of the arm that the others are compared with (the first)"),
+    ("repeats", "repetitions of such a run at most (2)"),
     ("runs", "the same as blocks"),
-    ("seed", "what the order of the arms and the load's work are drawn from (1)"),
-    ("stop", "\"clear\": the race ends when the answer is clear; \"never\": it runs all blocks (\"clear\")"),
-    ("warmup", "blocks that are run and dropped before (1)"),
+    ("seed", "random seed of the order of the arms and of the load's work (1)"),
+    ("stop", "\"clear\": end when every comparison is decided; \"never\": run all blocks (\"clear\")"),
+    ("warmup", "blocks that are run first and dropped (1)"),
 ];
 
 /// Limit of blocks in a race file.
@@ -78,7 +78,7 @@ fn read_fields(file: &str, text: &str) -> Result<RaceFile, Fault> {
     let (load, settings) = match top.take_table("load")? {
         Some(table) => read_load(table)?,
         None => {
-            // A misspelt one is the better answer.
+            // A misspelt key is the more likely mistake.
             top.refuse_others(KEYS.iter().map(|(key, _)| *key).chain(["load", "arm"]))?;
             return Err(Fault::at(0, "there is no [load]; write one with use = \"apache-prefork\""));
         }
@@ -169,7 +169,7 @@ fn measures(top: &mut Fields, load: &str) -> Result<Vec<String>, Fault> {
 fn named(arms: Vec<(usize, Arm)>) -> Result<Vec<Arm>, Fault> {
     if let [] | [_] = arms[..] {
         let at = arms.first().map_or(0, |(at, _)| *at);
-        return Err(Fault::at(at, "a race has two [[arm]] or more; the first is what the others are held against"));
+        return Err(Fault::at(at, "a race has two [[arm]] or more; the others are compared with the first"));
     }
     for (number, (at, arm)) in arms.iter().enumerate() {
         if arms[..number].iter().any(|(_, earlier)| earlier.name == arm.name) {
@@ -195,7 +195,7 @@ fn read_load((at, mut table): (usize, Fields)) -> Result<(String, Vec<(String, S
         }
         let typed = (key, value.typed());
         let launcher = crate::subprocess::Launcher::of(PathBuf::new());
-        // Ranges are the load's own affair; asked one by one, the location of what is wrong is known.
+        // The load checks the ranges. Settings are checked one by one, so the place of an error is known.
         load::check(&name, std::slice::from_ref(&typed), &launcher).map_err(|why| Fault::at(at, why.0))?;
         settings.push(typed);
     }

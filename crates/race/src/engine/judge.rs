@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_naive_race_of_the_same_shape_would_call_too_many() {
-        // What the looks are for: judging at 5 % after each block from the fifth on.
+        // The reason for interim looks: judging at 5 % after each block from the fifth on.
         let naive = |seed: u64| {
             let mut rng = Seed(seed).rng();
             let values = vec![Vec::new(); 2];

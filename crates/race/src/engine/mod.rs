@@ -19,7 +19,6 @@ pub use outside_load::{CpuTimes, OutsideLoad};
 pub use run::Run;
 
 use crate::arm::Arm;
-use crate::cgroup::Hierarchies;
 use crate::load::Load;
 use crate::load_error::LoadError;
 use crate::workspace::Workspace;
@@ -27,6 +26,7 @@ use goodness_core::Seed;
 use goodness_restore::{Action, MARK, Restore, Undo};
 use goodness_stats::Confidence;
 use goodness_stats::sequential::Looks;
+use goodness_sys::cgroup::Hierarchies;
 use interrupt::Interrupt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub struct Plan {
 /// Progress messages of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// A stale of a killed command was undone.
+    /// A leftover of a killed command was undone.
     CleanedUp(String),
     /// The load is being prepared.
     Preparing,
@@ -91,7 +91,7 @@ pub enum Progress {
     },
     /// A setting was not restored, because someone else changed it during the race.
     LeftAlone(String),
-    /// The race was looked at.
+    /// An interim look was taken.
     Looked {
         /// Blocks so far.
         blocks: usize,
@@ -153,7 +153,7 @@ pub fn race(plan: &Plan, load: Box<dyn Load>, tell: &mut dyn FnMut(Progress)) ->
     check(plan)?;
     for stale in goodness_restore::find() {
         stale.describe().into_iter().for_each(|what| tell(Progress::CleanedUp(what)));
-        // What is stuck stays in its journal; `doctor` shows it.
+        // A change that cannot be undone stays in the journal; `doctor` shows it.
         let _ = stale.undo();
     }
     let mut running = RunningRace::set_up(plan)?;
@@ -190,9 +190,7 @@ fn look(plan: &Plan, runs: &[Run], looks: &Looks, looked: &mut Vec<usize>, count
 /// [`RaceError::Refused`] with the arm and the reason.
 pub fn check(plan: &Plan) -> Result<(), RaceError> {
     if plan.arms.len() < 2 || plan.reference >= plan.arms.len() {
-        return Err(RaceError::Refused(
-            "a race has two arms or more; the first is what the others are held against".into(),
-        ));
+        return Err(RaceError::Refused("a race has two arms or more; the others are compared with the first".into()));
     }
     let hierarchies = Hierarchies::find();
     let weights = needs_weights(plan);
@@ -294,7 +292,7 @@ impl<'a> RunningRace<'a> {
     ) -> Result<Run, RaceError> {
         let mut best = self.run(block, arm, load)?;
         let mut repeated = 0;
-        // What is dropped anyway needs no quiet.
+        // Warm-up runs are dropped, so outside load does not matter.
         while block >= self.plan.warmup && best.outside.worst() > self.plan.outside && repeated < self.plan.repeats {
             tell(Progress::Repeated { arm, outside: best.outside });
             repeated += 1;

@@ -1,4 +1,4 @@
-//! In which order arms are run.
+//! The order in which arms are run.
 
 use goodness_core::Seed;
 

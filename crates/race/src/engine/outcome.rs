@@ -3,11 +3,11 @@
 use super::outside_load::OutsideLoad;
 use super::run::{self, Run};
 use super::{Judged, Plan, Series};
-use crate::cgroup::Hierarchies;
 use crate::measure::Better;
 use goodness_stats::compare::{Comparison, Verdict};
 use goodness_stats::summary::mean;
 use goodness_stats::{Interval, measured};
+use goodness_sys::cgroup::Hierarchies;
 use serde::Serialize;
 
 /// Name and version of the schema. Fields are added, never renamed.
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub warmup: u32,
     /// Reason it ended.
     pub stopped: Stopped,
-    /// After how many blocks it was looked at.
+    /// Blocks after which an interim look was taken.
     pub looks: Vec<usize>,
     /// Differences below this part do not matter.
     pub margin: f64,
@@ -84,7 +84,7 @@ pub struct Measured {
     pub unit: &'static str,
     /// `lower` or `higher`.
     pub better: &'static str,
-    /// True if the race is about it.
+    /// True if it gets a verdict.
     pub decides: bool,
     /// The mean of the counted runs.
     pub mean: Option<f64>,
@@ -180,7 +180,7 @@ impl Outcome {
         }
     }
 
-    /// All comparisons that the race is about.
+    /// All comparisons with a verdict.
     pub fn verdicts(&self) -> impl Iterator<Item = (&ArmOutcome, &Measured, Verdict)> {
         let of = |arm| move |measured| (arm, measured);
         let all = self.arms.iter().flat_map(move |arm: &ArmOutcome| arm.measures.iter().map(of(arm)));
@@ -189,7 +189,7 @@ impl Outcome {
         })
     }
 
-    /// True if some comparison that the race is about is not decided.
+    /// True if some comparison with a verdict is not decided.
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
         self.verdicts().any(|(_, _, verdict)| verdict == Verdict::Inconclusive) || self.verdicts().next().is_none()

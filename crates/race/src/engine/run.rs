@@ -3,11 +3,12 @@
 use super::outside_load::{CpuTimes, OutsideLoad};
 use super::{Plan, RaceError, RunningRace, Series, order::seed_of};
 use crate::arm::MachineChanges;
-use crate::cgroup::{RoleCgroups, Weights};
+use crate::cgroup::RoleCgroups;
 use crate::load::Load;
 use crate::measure::Measure;
 use crate::role::Role;
 use goodness_core::spelling::suggest;
+use goodness_sys::cgroup::Weights;
 use goodness_sys::process::Conditions;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -126,7 +127,7 @@ pub(super) fn series(plan: &Plan, runs: &[Run]) -> Vec<Series> {
                 all.len() - 1
             });
             let block = (run.block - plan.warmup) as usize;
-            // What is no number was not measured.
+            // NaN stands for a value that was not measured.
             all[at].values[run.arm][block] = Some(measure.value).filter(|value| value.is_finite());
         }
     }

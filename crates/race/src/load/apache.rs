@@ -33,7 +33,7 @@ tunables! {
     pub struct Settings {
         /// Client: the built-in load generator, or ApacheBench.
         client: Client = Client::BuiltIn;
-        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop);
+        /// Closed loop (a connection's next request follows the reply) or open loop (requests arrive at a rate);
         /// built-in load generator.
         pattern: load_generator::Pattern = load_generator::Pattern::Closed;
         /// Connections at a time.
@@ -45,7 +45,7 @@ tunables! {
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Requests that arrive per second; built-in load generator, open loop.
         rate: u64 = 1000, in 1 => 1_000_000;
-        /// Whether a connection carries many requests.
+        /// Send many requests over one connection (keep-alive).
         keep_alive: bool = false;
         /// Time before anything is counted; built-in load generator.
         warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);
@@ -294,7 +294,7 @@ fn let_everybody_in(folder: &Path, pages: &Path) -> Result<(), LoadError> {
     match folder.ancestors().find(is_closed) {
         None => Ok(()),
         Some(closed) => Err(LoadError(format!(
-            "Apache serves as the user nobody, who may not enter {}; run the race in a folder that everybody may enter",
+            "Apache serves as the user nobody, who may not enter {}; run the race in a folder that all users may enter",
             closed.display()
         ))),
     }

@@ -51,14 +51,14 @@ pub struct DbLoad {
 impl Registered for DbLoad {
     const ABOUT: About = About {
         name: "dbload",
-        summary: "Five loaders fill the tables of a MariaDB on a loop device, before which arms put I/O schedulers.",
+        summary: "Five loaders fill the tables of a MariaDB on a loop device, whose I/O scheduler arms can set.",
         needs: &[SERVER, INSTALL, IMPORT],
         measures: &["completion_time", "throughput"],
     };
     type Settings = Settings;
 
     fn new(settings: Settings, _launcher: Launcher) -> Result<Self, LoadError> {
-        // A row takes about twice its bytes with its indexes, the log of undoing, and half-filled pages.
+        // A row takes about twice its bytes with its indexes, the undo log, and half-filled pages.
         let needed = (settings.rows * 400) >> 20;
         if needed + 32 > settings.size {
             return Err(LoadError(format!(

@@ -46,7 +46,7 @@ pub struct Fio {
 impl Registered for Fio {
     const ABOUT: About = About {
         name: "fio",
-        summary: "fio runs a job file of yours on a loop device, before which arms put I/O schedulers, or on files.",
+        summary: "fio runs your job file on files, or on a loop device whose I/O scheduler arms can set.",
         needs: &[FIO],
         measures: &["iops", "bandwidth", "io_latency_mean"],
     };

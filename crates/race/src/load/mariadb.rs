@@ -50,7 +50,7 @@ tunables! {
         warmup: Span = Span::from_s(1), in Span::from_s(1) => Span::from_s(600);
         /// Memory for pages of tables, in MiB.
         buffer_pool: u64 = 128, in 5 => 1_048_576;
-        /// Whether the log goes to the disk at each commit or each second.
+        /// Time of writing the log to disk: at each commit or each second.
         flush: Flush = Flush::Commit;
     }
 }

@@ -28,13 +28,13 @@ use crate::workspace::Workspace;
 use goodness_core::spelling::suggest;
 use goodness_core::{Seed, Tunable, TunableError, Tunables};
 
-/// Something real that can be run again and again on this machine.
+/// A real server with clients, or a benchmark, that can be run repeatedly on this machine.
 pub trait Load {
     /// Checks that this machine and user can run it, apart from the programs it always needs. Nothing has been created
     /// yet.
     ///
     /// # Errors
-    /// What is missing, and the remedy.
+    /// The missing part, and the remedy.
     fn check(&self) -> Result<(), LoadError> {
         Ok(())
     }

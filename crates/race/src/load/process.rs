@@ -184,6 +184,7 @@ mod tests {
         let note = folder.path().join("pid");
         let mut server =
             shell(&workspace, &format!("sleep 600 & echo $! > {}.new; mv {0}.new {0}; wait", note.display()));
+        server.wait_until(Duration::from_secs(60), || note.exists()).expect("the script began");
         let why = server.wait_until(Duration::from_millis(300), || false).unwrap_err().0;
         assert!(why.starts_with("script did not answer within 0 s; it printed nothing"), "{why}");
         let sleeper = fs::read_to_string(&note).expect("the script ran").trim().to_string();

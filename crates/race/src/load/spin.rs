@@ -23,7 +23,7 @@ pub struct Spin {
 impl Registered for Spin {
     const ABOUT: About = About {
         name: "spin",
-        summary: "A fixed amount of computation is timed while hogs want the same CPUs; it needs nothing installed.",
+        summary: "A fixed amount of computation is timed beside hogs on the same CPUs; it needs nothing installed.",
         needs: &[],
         measures: &["completion_time"],
     };

@@ -110,12 +110,12 @@ impl Connection {
         outcome
     }
 
-    /// Whether all is sent.
+    /// True if all is sent.
     fn send(&mut self, socket: &OwnedFd, request: &[u8]) -> Result<bool, Errno> {
         while self.sent < request.len() {
             match rustix::net::send(socket.as_fd(), &request[self.sent..], SendFlags::NOSIGNAL) {
                 Ok(bytes) => self.sent += bytes,
-                // Not connected yet: an event tells when.
+                // Not connected yet: an event will report it.
                 Err(Errno::AGAIN | Errno::NOTCONN) => return Ok(false),
                 Err(Errno::INTR) => {}
                 Err(why) => return Err(why),

@@ -74,7 +74,7 @@ impl Driver {
         let count = settings.connections as usize;
         let source = match settings.pattern {
             Pattern::Closed => {
-                // All at once would be a burst that no later moment of the run resembles.
+                // Starts are spread out: all at once would be a burst unlike the rest of the run.
                 let first =
                     |lane: usize, rng: &mut Rng| Reverse((started + rng.exponential(settings.think.ns()), lane));
                 Source::Closed { next: (0..count).map(|lane| first(lane, &mut rng)).collect(), think: settings.think }
@@ -102,7 +102,7 @@ impl Driver {
                 self.tally.unanswered = open;
                 break;
             }
-            // Between the computing of `wake` and here it may have passed: a timer in the past fires at once.
+            // `wake` may have passed meanwhile: a timer in the past fires at once.
             self.wake_at(wake)?;
             match epoll::wait(&self.peer.epoll, rustix::buffer::spare_capacity(&mut events), None) {
                 Ok(_) | Err(Errno::INTR) => {}

@@ -59,7 +59,7 @@ impl Answer {
 
     fn take_body(&mut self, came: u64, left: u64, keeps: bool) -> Progress {
         match left.checked_sub(came) {
-            // Nothing was asked for that could follow.
+            // No request is outstanding, so more data is an error.
             None => Progress::Bad,
             Some(0) => Progress::Complete { keeps },
             Some(left) => {

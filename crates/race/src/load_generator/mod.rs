@@ -28,7 +28,7 @@ tunables! {
     pub struct Settings {
         /// Port of the server on 127.0.0.1.
         port: u64 = 80, in 1 => 65_535;
-        /// Whether connections ask again when answered (closed loop) or requests arrive by themselves (open loop).
+        /// Closed loop (a connection's next request follows the reply) or open loop (requests arrive at a rate).
         pattern: Pattern = Pattern::Closed;
         /// Connections at most.
         connections: u64 = 8, in 1 => 1024;
@@ -36,7 +36,7 @@ tunables! {
         think: Span = Span::ZERO, in Span::ZERO => Span::from_s(60);
         /// Requests that arrive per second; open loop.
         rate: u64 = 1000, in 1 => 1_000_000;
-        /// Whether a connection carries many requests.
+        /// Send many requests over one connection (keep-alive).
         keep_alive: bool = false;
         /// Time before anything is counted.
         warmup: Span = Span::from_s(1), in Span::ZERO => Span::from_s(600);

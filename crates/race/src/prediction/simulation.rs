@@ -1,15 +1,13 @@
 //! The simulation behind a prediction: the same load under the same arm, on the machine as calibrated,
 //! with `eevdf` as the policy, or the one that the arm loads, on all CPUs but its daemon's.
 //!
-//! Predicted are the loads that the simulator has as models (`yield`, `hackbench`, `schbench`, `spin`) under arms that
-//! set attributes of tasks: nice, class, slice, CPUs. Nothing is fitted to the race's results but what a load says of
-//! its own service time (below). Everything else is refused with the reason: weights of groups, kernel knobs, and
-//! servers whose service times nobody has measured.
+//! It predicts the loads that the simulator models (`yield`, `hackbench`, `schbench`, `spin`) under arms that set
+//! attributes of tasks: nice, class, slice, CPUs. Only service times (below) are taken from measurements. Everything
+//! else is refused with the reason: weights of groups, kernel knobs, and servers without measured service times.
 //!
-//! Service times: a `spin`'s work is the CPU time that it had under the reference arm; a `yield`'s call is what
-//! yielding costs a context that is alone; the messages of hackbench cost what the model of that name was given on
-//! another machine. Left out, so that the simulator is optimistic: other load of the machine, interrupts, and the host
-//! under a virtual machine.
+//! Service times: the work of `spin` is the CPU time it used under the reference arm. A call of `yield` costs what it
+//! costs a single context. The messages of `hackbench` cost what its model was calibrated to on another machine. Other
+//! load of the machine, interrupts, and the host under a virtual machine are left out, so predictions are optimistic.
 
 use crate::arm::Arm;
 use crate::load;
@@ -93,7 +91,7 @@ struct Model {
     measures: Vec<(&'static str, Source)>,
 }
 
-/// How a measure follows from a run.
+/// Source of a measure in a simulated run.
 #[derive(Clone, Copy)]
 enum Source {
     /// A metric of the same meaning.
@@ -139,7 +137,7 @@ impl Source {
 
 fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Result<Measured, String> {
     let policy = PolicySpec::parse(policy)?;
-    let trial = Trial { policy: &policy, elevator: None, machine, work, seed, recorder: None };
+    let trial = Trial { policy: &policy, elevator: None, machine, work, seed, recorder: None, fifths: None };
     let run = goodness::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;
     match run.checked.violations.first() {
         Some(violation) => Err(format!("the simulation violated {}: {}", violation.checker, violation.sentence)),

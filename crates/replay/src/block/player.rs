@@ -5,6 +5,9 @@ use goodness_core::{Behaviour, IoStep, Span, Step, StepContext, Time, VolumeId};
 use goodness_observe::Histogram;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The lateness that counts: of the hundredth part that is latest.
+const LATE: u32 = 9_900;
+
 /// Deviation of submissions from the recorded times.
 #[derive(Debug, Default)]
 pub(super) struct Timing {
@@ -12,12 +15,17 @@ pub(super) struct Timing {
     off: Histogram,
     /// Number of submissions later than recorded.
     late: u64,
+    /// Lateness of the I/Os that have a recorded time, in ns.
+    lateness: Histogram,
     /// Time of the last submission, in the replay and as recorded.
     last: (Time, Time),
 }
 
 impl Timing {
-    fn note(&mut self, now: Time, recorded: Time) {
+    fn note(&mut self, now: Time, recorded: Time, is_open: bool) {
+        if is_open {
+            self.lateness.record(now.since(recorded).0);
+        }
         self.off.record(now.0.abs_diff(recorded.0));
         self.late += u64::from(now > recorded);
         self.last = (self.last.0.max(now), self.last.1.max(recorded));
@@ -34,6 +42,23 @@ impl Timing {
             rounded(self.last.0.0),
             rounded(self.last.1.0)
         ))
+    }
+}
+
+impl Timing {
+    /// The doubt that open-loop submissions leave which were later than recorded: their submitters had to wait, so this
+    /// is no longer the recorded demand. `usual` is the recorded time of an I/O.
+    pub fn doubt(&self, usual: Span) -> Option<String> {
+        let late = self.lateness.quantile(LATE)?;
+        (late > usual.0).then(|| {
+            format!(
+                "one in a hundred of the {} submissions at recorded times came {} late or later, where an I/O took {} \
+                 in the recording: the disk could not take what was recorded",
+                self.lateness.count(),
+                rounded(late),
+                rounded(usual.0)
+            )
+        })
     }
 }
 
@@ -64,18 +89,32 @@ pub(super) struct Player {
     which: usize,
     at: usize,
     next: Next,
-    /// Open loop: submits at recorded times instead of after the recorded predecessor.
-    open: bool,
+    /// Times the programme has begun again.
+    laps: u32,
     timing: Shared,
 }
 
 impl Player {
-    pub fn new(programmes: Arc<Vec<Programme>>, which: usize, open: bool, timing: Shared) -> Player {
-        Player { programmes, which, at: 0, next: Next::Await, open, timing }
+    pub fn new(programmes: Arc<Vec<Programme>>, which: usize, timing: Shared) -> Player {
+        // The first I/O comes when the task starts.
+        Player { programmes, which, at: 0, next: Next::Submit, laps: 0, timing }
+    }
+
+    /// Continuation after the programme: the next lap, or the end.
+    fn end(&mut self) -> Option<Step> {
+        if self.programmes[self.which].lap.is_some() {
+            (self.at, self.laps) = (0, self.laps.saturating_add(1));
+            return None;
+        }
+        let is_over = std::mem::replace(&mut self.next, Next::Think) == Next::Think;
+        Some(if is_over { Step::Exit } else { Step::Io(IoStep::Await { at_most: 0 }) })
     }
 
     fn submit(&mut self, now: Time, piece: Piece) -> Step {
-        self.timing.lock().unwrap_or_else(PoisonError::into_inner).note(now, piece.at);
+        if self.laps == 0 {
+            let is_open = self.programmes[self.which].open;
+            self.timing.lock().unwrap_or_else(PoisonError::into_inner).note(now, piece.at, is_open);
+        }
         (self.at, self.next) = (self.at + 1, Next::Await);
         Step::Io(IoStep::Submit {
             volume: VolumeId(piece.volume()),
@@ -89,24 +128,27 @@ impl Player {
 
 impl Behaviour for Player {
     fn next(&mut self, cx: &mut StepContext) -> Step {
-        let pieces = &self.programmes[self.which].pieces;
-        let Some(piece) = pieces.get(self.at).copied() else {
-            let is_over = std::mem::replace(&mut self.next, Next::Think) == Next::Think;
-            return if is_over { Step::Exit } else { Step::Io(IoStep::Await { at_most: 0 }) };
-        };
+        if self.at == self.programmes[self.which].pieces.len()
+            && let Some(step) = self.end()
+        {
+            return step;
+        }
+        let programme = &self.programmes[self.which];
+        let (piece, open) = (programme.pieces[self.at], programme.open);
         if self.next == Next::Await {
             self.next = Next::Think;
-            if let Some(at_most) = piece.at_most().filter(|_| !self.open) {
+            if let Some(at_most) = piece.at_most().filter(|_| !open) {
                 return Step::Io(IoStep::Await { at_most });
             }
         }
         if self.next == Next::Think {
             self.next = Next::Submit;
-            if self.open && piece.at > cx.now {
+            let think = programme.lap.filter(|_| self.at == 0).unwrap_or(piece.think);
+            if open && piece.at > cx.now {
                 return Step::SleepUntil(piece.at);
             }
-            if !self.open && piece.think > Span::ZERO {
-                return Step::Sleep(piece.think);
+            if !open && think > Span::ZERO {
+                return Step::Sleep(think);
             }
         }
         self.submit(cx.now, piece)

@@ -1,14 +1,12 @@
 //! First pass over a trace: its disks, their sizes and depths, and service times.
 
-use goodness_core::{DeviceFacts, DeviceSample, DiskId, Operation, Service, Time};
+use super::sharing::{Sharing, Speeds};
+use goodness_core::{DeviceFacts, DeviceSample, DiskId, HORIZON_MAX, Operation, Service, Time};
 use goodness_trace::TraceError;
 use goodness_trace::block::{BlockReader, BlockRecord, BlockStage, BlockTrace};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
-/// Most service times kept per disk; beyond that every second, fourth and so on is kept. A choice that leaves thousands
-/// in each class.
-const SERVICES_MAX: usize = 1 << 20;
 /// Mean random read time from which a disk counts as rotating. A choice between the two kinds: flash takes a tenth of
 /// it, half a revolution at 15 000 rpm twice as much.
 const TURNS_NS: u64 = 1_000_000;
@@ -22,20 +20,17 @@ const COMMAND: u32 = 1024;
 pub(super) struct Seen {
     queued: u64,
     issued: u64,
+    last_event: Time,
     /// The sector behind the last.
     pub end: u64,
     largest: u32,
     flushes: bool,
     /// Target of its remaps.
     below: Option<DiskId>,
-    in_device: u32,
-    depth: u32,
-    /// Completion times of I/Os whose record contains the response time.
-    ends: BinaryHeap<Reverse<Time>>,
-    services: Vec<Service>,
-    /// One service time in this many is kept.
-    stride: u64,
-    served: u64,
+    /// I/Os whose record contains the response time: completion, number, and which it was.
+    ends: BinaryHeap<Reverse<(Time, u64)>>,
+    answered: BTreeMap<u64, Service>,
+    sharing: Sharing,
     /// End of the last I/O, by operation.
     last: [u64; 4],
 }
@@ -59,14 +54,18 @@ pub(super) struct Survey {
     pub volumes: Vec<usize>,
     /// First arrival.
     pub first: Time,
+    /// Last event of a disk that is replayed.
+    pub last: Time,
     pub issues: u64,
+    /// Requests that reached an elevator.
+    pub inserts: u64,
 }
 
 impl Survey {
     /// Reads the whole trace, which completes the facts about `trace`.
     pub fn of(trace: &mut BlockTrace) -> Result<Survey, TraceError> {
         let mut disks: Vec<Seen> = Vec::new();
-        let (mut first, mut issues) = (Time::NEVER, 0);
+        let (mut first, mut issues, mut inserts) = (Time::NEVER, 0, 0);
         while let Some(record) = trace.next()? {
             if record.disk == BlockRecord::NO_DISK {
                 continue;
@@ -81,6 +80,7 @@ impl Survey {
                     first = first.min(record.at);
                     issues += 1;
                 }
+                BlockStage::Insert => inserts += 1,
                 BlockStage::Remap { from, .. } => {
                     let from = usize::from(from.0);
                     if disks.len() <= from {
@@ -92,8 +92,10 @@ impl Survey {
             }
             disks[at].see(&record);
         }
-        let mut survey = Survey { disks, roles: Vec::new(), volumes: Vec::new(), first, issues };
+        let mut survey = Survey { disks, roles: Vec::new(), volumes: Vec::new(), first, last: first, issues, inserts };
         survey.assign(trace);
+        let ends = survey.volumes.iter().map(|disk| survey.disks[*disk].last_event);
+        survey.last = ends.fold(first, Time::max);
         Ok(survey)
     }
 
@@ -131,6 +133,11 @@ impl Survey {
         (self.roles, self.volumes) = (roles, volumes);
     }
 
+    /// The recorded time from the first arrival on, as the end of a run that begins with it: the last event is within.
+    pub fn window(&self) -> Time {
+        Time(self.last.since(self.first).0.min(HORIZON_MAX.0) + 1)
+    }
+
     /// The volume on which a record's disk is replayed.
     pub fn volume(&self, disk: DiskId) -> Option<u16> {
         match self.roles.get(usize::from(disk.0))? {
@@ -146,11 +153,18 @@ impl Survey {
     }
 }
 
+/// True if the response time of `record` lies before it.
+const fn is_done(record: &BlockRecord) -> bool {
+    matches!(record.stage, BlockStage::Complete { .. })
+}
+
 impl Seen {
     fn see(&mut self, record: &BlockRecord) {
         if record.op != Operation::Flush {
             self.end = self.end.max(record.end());
         }
+        self.last_event =
+            self.last_event.max(record.at + record.response.filter(|_| !is_done(record)).unwrap_or_default());
         match record.stage {
             BlockStage::Queue => {
                 self.queued += 1;
@@ -165,14 +179,14 @@ impl Seen {
                 if record.response.is_some() {
                     self.answered(record);
                 } else {
-                    self.in_device += 1;
-                    self.depth = self.depth.max(self.in_device);
+                    self.sharing.begin(record.at);
                 }
             }
-            BlockStage::Requeue => self.in_device = self.in_device.saturating_sub(1),
-            BlockStage::Complete { .. } if record.response.is_some() => {
-                self.in_device = self.in_device.saturating_sub(1);
-                self.serve(record);
+            BlockStage::Requeue => self.sharing.return_undone(record.at),
+            BlockStage::Complete { .. } => {
+                if let Some(service) = self.service(record) {
+                    self.sharing.end(record.at, service);
+                }
             }
             _ => {}
         }
@@ -180,51 +194,51 @@ impl Seen {
 
     /// Handles an I/O whose record contains the response time.
     fn answered(&mut self, record: &BlockRecord) {
-        while self.ends.peek().is_some_and(|Reverse(end)| *end <= record.at) {
-            self.ends.pop();
-        }
-        self.ends.push(Reverse(record.at + record.response.unwrap_or_default()));
-        self.depth = self.depth.max(self.ends.len() as u32);
+        self.settle(record.at);
+        let Some(service) = self.service(record) else { return };
         self.largest = self.largest.max(record.sectors);
-        self.serve(record);
+        self.sharing.begin(record.at);
+        let number = self.queued + self.issued;
+        self.ends.push(Reverse((record.at + service.span, number)));
+        self.answered.insert(number, service);
     }
 
-    fn serve(&mut self, record: &BlockRecord) {
-        let Some(span) = record.response else { return };
+    /// Completes I/Os done by `now` whose record contained the response time.
+    fn settle(&mut self, now: Time) {
+        while let Some(Reverse((end, number))) = self.ends.peek().copied().filter(|Reverse((end, _))| *end <= now) {
+            self.ends.pop();
+            if let Some(service) = self.answered.remove(&number) {
+                self.sharing.end(end, service);
+            }
+        }
+    }
+
+    fn service(&mut self, record: &BlockRecord) -> Option<Service> {
+        let span = record.response?;
         let op = record.op as usize;
         let is_sequential = self.last[op] == record.sector;
         self.last[op] = record.end();
-        self.served += 1;
-        if !self.served.is_multiple_of(self.stride.max(1)) {
-            return;
-        }
-        if self.services.len() == SERVICES_MAX {
-            let mut keep = false;
-            self.services.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.stride = self.stride.max(1) * 2;
-        }
-        self.services.push(Service { op: record.op, sectors: record.sectors, is_sequential, span });
+        Some(Service { op: record.op, sectors: record.sectors, is_sequential, span })
     }
 
     /// A device with the service times of this one and room for `end` sectors; `None` if no read or write has a service
     /// time.
-    pub fn sample(&mut self, end: u64) -> Option<DeviceSample> {
+    pub fn sample(&mut self, end: u64) -> Option<(DeviceSample, Speeds)> {
+        self.settle(Time::NEVER);
+        let (speeds, services) = self.sharing.finish();
         let moves = |service: &&Service| matches!(service.op, Operation::Read | Operation::Write);
-        self.services.iter().find(moves)?;
+        services.iter().find(moves)?;
         let random = |s: &&Service| s.op == Operation::Read && !s.is_sequential;
         let (sum, count) =
-            self.services.iter().filter(random).fold((0u128, 0u128), |(sum, n), s| (sum + u128::from(s.span.0), n + 1));
+            services.iter().filter(random).fold((0u128, 0u128), |(sum, n), s| (sum + u128::from(s.span.0), n + 1));
         let facts = DeviceFacts {
             sectors: end.max(1 << 11),
-            depth: self.depth.clamp(1, DEPTH_MAX),
+            depth: self.sharing.depth().clamp(1, DEPTH_MAX),
             queues: 1,
             rotational: sum >= count * u128::from(TURNS_NS) && count > 0,
             sectors_max: self.largest.max(COMMAND),
             volatile_cache: self.flushes,
         };
-        Some(DeviceSample { facts, servers: facts.depth, services: std::mem::take(&mut self.services) })
+        Some((DeviceSample { facts, speeds: speeds.speeds.clone(), lags: Vec::new(), services }, speeds))
     }
 }

@@ -1,7 +1,7 @@
 //! Work recovered from small traces, and its replay.
 
 use super::{BlockReplay, DEFAULT_DEVICE, Events, Lost, Options};
-use crate::Arrivals;
+use crate::{Arrivals, Ends};
 use goodness_core::{IoStep, Operation, Seed, Step, StepContext, TaskId, Time, WorkloadSource};
 use goodness_trace::Input;
 use goodness_trace::block::read_block;
@@ -38,8 +38,11 @@ fn read(lines: &[String], options: &Options) -> Result<BlockReplay, String> {
 }
 
 fn recovered(lines: &[String]) -> BlockReplay {
-    read(lines, &Options::default()).unwrap_or_else(|why| panic!("{why}"))
+    read(lines, &ONCE).unwrap_or_else(|why| panic!("{why}"))
 }
+
+/// The recorded I/O, and no more.
+const ONCE: Options = Options { arrivals: Arrivals::Delays, events: Events::Queue, device: None, ends: Ends::Recorded };
 
 /// The steps of a task, all at the same instant.
 fn steps(replay: &BlockReplay, task: usize) -> Vec<Step> {
@@ -86,7 +89,7 @@ fn a_read_after_a_completion_waits_for_it_and_thinks_as_long() {
 }
 
 #[test]
-fn what_is_under_way_at_a_time_stays_as_deep_as_recorded() {
+fn what_is_kept_in_flight_stays_as_deep_as_recorded() {
     let replay = recovered(&[
         queue(0, 9, "R 0 + 8"),
         queue(200, 9, "R 100 + 8"),
@@ -101,15 +104,17 @@ fn what_is_under_way_at_a_time_stays_as_deep_as_recorded() {
     ]);
     let expected = [
         "read 0",
+        "await 2",
         "sleep 200",
         "read 100",
+        "await 2",
         "sleep 200",
         "read 200",
         "await 2",
         "sleep 30",
         "read 300",
-        "await 1",
-        "sleep 10",
+        "await 2",
+        "sleep 50",
         "read 400",
         "await 0",
         "exit",
@@ -148,7 +153,7 @@ fn submitters_do_not_wait_for_each_others_pieces() {
 
 #[test]
 fn an_open_loop_submits_at_the_recorded_times() {
-    let options = Options { arrivals: Arrivals::Recorded, ..Options::default() };
+    let options = Options { arrivals: Arrivals::Recorded, ..ONCE };
     let replay = read(&chain(), &options).unwrap();
     assert_eq!(told(&replay, 0), ["read 8", "until 155", "read 64", "await 0", "exit"]);
 }
@@ -157,7 +162,7 @@ fn an_open_loop_submits_at_the_recorded_times() {
 fn a_trace_without_completions_is_an_open_loop_on_the_default_disk() {
     let text = "0.100000 0 1234 8 1\n0.300000 0 99 8 0\n";
     let open = || read_block(vec![Input::bytes("t", text.as_bytes()).expect("plain text")]);
-    let replay = BlockReplay::read("t", open, &Options::default()).unwrap();
+    let replay = BlockReplay::read("t", open, &ONCE).unwrap();
     assert_eq!(told(&replay, 0), ["read 1234", "until 200", "write 99", "await 0", "exit"]);
     let work = replay.build(Seed(1), 0);
     assert_eq!((work.storage.disks[0].device.as_str(), &work.storage.disks[0].sample), (DEFAULT_DEVICE, &None));
@@ -168,7 +173,7 @@ fn a_trace_without_completions_is_an_open_loop_on_the_default_disk() {
 fn response_times_within_arrivals_close_the_loop() {
     let text = "128166372003061629,usr,0,Read,4096,4096,1000\n128166372003063629,usr,0,Write,8192,4096,500\n";
     let open = || read_block(vec![Input::bytes("t", text.as_bytes()).expect("plain text")]);
-    let replay = BlockReplay::read("t", open, &Options::default()).unwrap();
+    let replay = BlockReplay::read("t", open, &ONCE).unwrap();
     assert_eq!(told(&replay, 0), ["read 8", "await 0", "sleep 100", "write 16", "await 0", "exit"]);
 }
 
@@ -180,7 +185,7 @@ fn the_disk_of_a_trace_takes_the_traces_own_service_times() {
         sample.services.iter().map(|s| (s.op, s.sectors, s.span.0)).collect::<Vec<_>>(),
         [(Operation::Read, 8, 100 * US), (Operation::Read, 8, 100 * US)]
     );
-    assert_eq!((sample.servers, sample.facts.depth, sample.facts.rotational), (1, 1, false));
+    assert_eq!((&sample.speeds[..], sample.facts.depth, sample.facts.rotational), (&[1000][..], 1, false));
 }
 
 #[test]
@@ -193,10 +198,10 @@ fn issues_are_replayed_for_who_queued_their_pieces() {
         issue(190, 77, "W 64 + 8"),
         complete(240, "W 64 + 8"),
     ];
-    let replay = read(&lines, &Options { events: Events::Issue, ..Options::default() }).unwrap();
+    let replay = read(&lines, &Options { events: Events::Issue, ..ONCE }).unwrap();
     assert_eq!(told(&replay, 0), ["read 8", "await 0", "exit"]);
     assert_eq!((replay.id_of(TaskId(0)), replay.id_of(TaskId(1))), (9, 77));
-    let refused = read(&[queue(0, 9, "R 8 + 8")], &Options { events: Events::Issue, ..Options::default() });
+    let refused = read(&[queue(0, 9, "R 8 + 8")], &Options { events: Events::Issue, ..ONCE });
     let why = refused.err().expect("there is no issue");
     assert!(why.contains("--block-events issue") && why.contains("no issues"), "{why}");
 }
@@ -204,7 +209,7 @@ fn issues_are_replayed_for_who_queued_their_pieces() {
 #[test]
 fn pieces_beyond_the_device_are_wrapped_into_it_and_counted() {
     let lines = [queue(0, 9, "R 99999999999 + 8"), complete(10, "R 99999999999 + 8")];
-    let options = Options { device: Some("null:sectors=2048".into()), ..Options::default() };
+    let options = Options { device: Some("null:sectors=2048".into()), ..ONCE };
     let replay = read(&lines, &options).unwrap_or_else(|why| panic!("{why}"));
     let work = replay.build(Seed(1), 0);
     let size = work.storage.volumes[0].sectors();

@@ -13,11 +13,22 @@ const FLUSH: u64 = u64::MAX;
 /// Volume, first sector, and a number that distinguishes I/Os at the same place.
 type Key = (u16, u64, u64);
 
+/// An I/O in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Began {
+    /// Its submitter.
+    pub task: u32,
+    /// All its sectors; 0 for a flush.
+    pub sectors: u32,
+    /// Its arrival.
+    pub queued: Time,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    task: u32,
-    sectors: u32,
-    queued: Time,
+    began: Began,
+    /// Sectors that are not done yet.
+    left: u32,
 }
 
 /// I/Os in flight.
@@ -34,27 +45,26 @@ impl UnderWay {
     pub fn begin(&mut self, now: Time, volume: u16, sector: u64, sectors: u32, task: u32) {
         let key = (volume, if sectors == 0 { FLUSH } else { sector }, self.begun);
         self.begun += 1;
-        self.pieces.insert(key, Piece { task, sectors, queued: now });
+        self.pieces.insert(key, Piece { began: Began { task, sectors, queued: now }, left: sectors });
         self.oldest.push_back((now, key));
     }
 
-    /// Completes sectors, or for 0 of them a flush. Calls `done` with the submitter and start time of each I/O that is
-    /// complete.
-    pub fn end(&mut self, volume: u16, sector: u64, sectors: u32, mut done: impl FnMut(u32, Time)) {
+    /// Completes sectors, or for 0 of them a flush. Calls `done` with each I/O that is complete.
+    pub fn end(&mut self, volume: u16, sector: u64, sectors: u32, mut done: impl FnMut(Began)) {
         let mut at = if sectors == 0 { FLUSH } else { sector };
         let end = sector.saturating_add(u64::from(sectors));
         loop {
             let next = self.pieces.range((volume, at, 0)..=(volume, end.max(at), u64::MAX)).next();
             let Some((&key, &piece)) = next.filter(|(key, _)| sectors == 0 || key.1 < end) else { return };
             self.pieces.remove(&key);
-            let behind = key.1.saturating_add(u64::from(piece.sectors));
+            let behind = key.1.saturating_add(u64::from(piece.left));
             if sectors > 0 && behind > end {
-                let rest = Piece { sectors: (behind - end) as u32, ..piece };
+                let rest = Piece { left: (behind - end) as u32, ..piece };
                 self.pieces.insert((volume, end, key.2), rest);
-                self.oldest.push_back((piece.queued, (volume, end, key.2)));
+                self.oldest.push_back((piece.began.queued, (volume, end, key.2)));
                 return;
             }
-            done(piece.task, piece.queued);
+            done(piece.began);
             if sectors == 0 {
                 return;
             }
@@ -67,7 +77,7 @@ impl UnderWay {
         while let Some((_, key)) = self.oldest.front().copied().filter(|(begun, _)| now.since(*begun) > TIMEOUT) {
             self.oldest.pop_front();
             if let Some(piece) = self.pieces.remove(&key) {
-                lost(piece.task);
+                lost(piece.began.task);
             }
         }
     }
@@ -89,7 +99,7 @@ mod tests {
         }
         let mut done = Vec::new();
         for (sector, sectors) in ends {
-            under_way.end(0, *sector, *sectors, |task, _| done.push(task));
+            under_way.end(0, *sector, *sectors, |piece| done.push(piece.task));
         }
         (done, under_way.len())
     }

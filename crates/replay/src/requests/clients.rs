@@ -1,18 +1,18 @@
-//! Which program is a client of which.
+//! Finds the clients and servers of a recording.
 //!
-//! Two user programs converse if soft-interrupt edges ([`crate::causes`]) go from each to the other, or from a task of
-//! the one whose answers are invisible ([`crate::answers`]). Wakings in task context do not count: a pipeline wakes to
-//! and fro as well, and nobody in it asks. Of the two, the client is, by the first of these that tells:
+//! Two user programs exchange messages if soft-interrupt edges ([`crate::causes`]) go from each to the other, or from a
+//! task of the one whose answers are invisible ([`crate::answers`]). Wakings in task context do not count: in a
+//! pipeline, both sides wake each other, too, without requests. The client is decided by the first rule that applies:
 //!
-//! 1. the recorded command, where the other is a server that was selected for the recording;
+//! 1. the recorded command, if the other is a server that was selected for the recording;
 //! 2. the one with an event loop whose answers are invisible;
-//! 3. the one that began during the recording, where the other did not;
-//! 4. of two that were there before, the one with the higher thread id: clients start after their servers;
-//! 5. the one that spoke first.
+//! 3. the one that started during the recording, if the other did not;
+//! 4. if both ran before the recording, the one with the higher thread id: clients start after their servers;
+//! 5. the one that sent the first message.
 //!
-//! A selected server that converses with nobody on this machine may have its clients elsewhere.
+//! A selected server that exchanges messages with no program on this machine may have clients on other machines.
 //!
-//! A server that asks another one does so for its own clients: what it asks is part of their requests, and no request.
+//! A request that a server makes for its own client is part of that client's request.
 
 use super::Kind;
 use crate::answers::Windows;
@@ -23,7 +23,7 @@ use goodness_core::TaskId;
 use goodness_trace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer wakings from elsewhere than this may be anything. A choice.
+/// Fewest wakings from other machines for a decision. A choice.
 const TELLING: u32 = 32;
 
 /// Traffic between two programs, of which the first has the smaller number.
@@ -39,7 +39,7 @@ struct Traffic {
 pub struct Clients {
     /// Kinds of requests by client and server.
     kinds: BTreeMap<(u32, u32), u32>,
-    /// Kinds of requests from elsewhere, by server.
+    /// Kinds of requests from other machines, by server.
     elsewhere: BTreeMap<u32, u32>,
 }
 
@@ -77,7 +77,12 @@ impl Clients {
         self.kinds.get(&(client, server)).copied()
     }
 
-    /// The kind of requests from elsewhere to this program, if there are any.
+    /// Client and server of the kinds on this machine, by program, with the kind.
+    pub fn local(&self) -> impl Iterator<Item = ((u32, u32), u32)> {
+        self.kinds.iter().map(|(pair, kind)| (*pair, *kind))
+    }
+
+    /// The kind of requests from other machines to this program, if there are any.
     #[must_use]
     pub fn kind_from_elsewhere(&self, server: u32) -> Option<u32> {
         self.elsewhere.get(&server).copied()
@@ -89,7 +94,7 @@ impl Clients {
         self.kinds.len() + self.elsewhere.len()
     }
 
-    /// Whether nobody asks anybody.
+    /// True if there are no requests.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -108,8 +113,8 @@ impl Clients {
     }
 }
 
-/// The soft-interrupt edges between tasks of different programs: who woke, and who was woken.
-fn messages<'a>(history: &'a History, rule: &'a Rule) -> impl Iterator<Item = (TaskId, TaskId)> + 'a {
+/// The soft-interrupt edges between tasks of different programs: waker and woken task.
+pub fn messages<'a>(history: &'a History, rule: &'a Rule) -> impl Iterator<Item = (TaskId, TaskId)> + 'a {
     history.records.iter().filter_map(|record| {
         let wake = history.waking(record).filter(|wake| wake.context == Context::SoftIrq)?;
         let Cause::Edge(by) = rule.judge(&wake, &mut Kinds::default()) else { return None };
@@ -117,8 +122,8 @@ fn messages<'a>(history: &'a History, rule: &'a Rule) -> impl Iterator<Item = (T
     })
 }
 
-/// Selected servers that wait for what comes from elsewhere: at least half of the wakings of their tasks are soft
-/// interrupts that no task caused, at least [`TELLING`] of them, and fewer than half of those come with the tick.
+/// Selected servers with clients on other machines: at least half of the wakings of their tasks are soft interrupts
+/// that no task caused, at least [`TELLING`] of them, and fewer than half of those come with the tick.
 fn served_from_elsewhere(history: &History, rule: &Rule, facts: &Facts) -> Vec<u32> {
     let mut wakings = BTreeMap::<u32, [u32; 3]>::new();
     for record in history.records {
@@ -140,17 +145,17 @@ fn served_from_elsewhere(history: &History, rule: &Rule, facts: &Facts) -> Vec<u
     waits.map(|(program, _)| program).collect()
 }
 
-/// What is known of a program.
+/// Facts about a program.
 #[derive(Clone, Copy, Debug, Default)]
 struct Program {
     role: Role,
-    /// Whether one of its tasks was there before the recording.
+    /// True if one of its tasks ran before the recording.
     is_old: bool,
     /// The lowest id of its threads.
     first_pid: Option<u32>,
 }
 
-/// What tells clients from servers.
+/// Facts that tell clients from servers.
 struct Facts {
     programs: BTreeMap<u32, Program>,
     /// Programs with an event loop that the answers of another do not wake.
@@ -171,7 +176,7 @@ fn facts_of(history: &History) -> BTreeMap<u32, Program> {
 }
 
 impl Facts {
-    /// Client and server of two programs with this traffic, if they converse.
+    /// Client and server of two programs with this traffic, if they exchange messages.
     fn client(&self, (first, second): (u32, u32), traffic: Traffic) -> Option<(u32, u32)> {
         let is_held = |from, to| self.held.contains(&(from, to));
         let held = (is_held(first, second), is_held(second, first));

@@ -2,9 +2,10 @@
 
 use super::Request;
 use super::clients::Clients;
-use super::courtesies::Visit;
+use super::control_messages::Visit;
 use crate::causes::{Cause, Kinds, Rule};
 use crate::history::History;
+use crate::pools::{Pools, Visit as PoolVisit};
 use goodness_core::{Span, TaskId, Time};
 use goodness_trace::{Record, SchedEvent};
 use std::collections::VecDeque;
@@ -13,25 +14,25 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Open {
     begin: u32,
-    /// The server's task that has it.
+    /// The server's task that serves it.
     server: TaskId,
-    /// Whether that task waits again.
+    /// True if that task waits again.
     rested: bool,
-    /// Where the client went to sleep after that.
+    /// Record at which the client went to sleep after that.
     slept: Option<u32>,
 }
 
-/// What a client has to do with a server.
+/// Messages and open requests between a client's task and a server.
 #[derive(Clone, Debug)]
-struct Talk {
+struct Exchange {
     client: TaskId,
     kind: u32,
     open: Vec<Open>,
     /// Tasks of the server that have woken the client, which has not run since.
     answered: Vec<TaskId>,
-    /// Where the client went to sleep without an open request: its message may have woken nobody.
+    /// Record at which the client went to sleep without an open request: its message may have woken nobody.
     silent: Option<u32>,
-    /// With courtesies: messages that begin a request, but not yet known which.
+    /// If there are control messages: messages that begin a request whose server's task is not yet known.
     begun: VecDeque<u32>,
     /// Visits under way.
     visits: usize,
@@ -40,19 +41,20 @@ struct Talk {
 /// A visit under way.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
-    talk: usize,
+    exchange: usize,
     begin: u32,
     ran: u64,
     answered: bool,
-    /// From elsewhere: the program of the task that the server's task has woken last.
+    /// For a client on another machine: the program of the task that the server's task has woken last.
     woke: Option<u32>,
-    /// From elsewhere: where the server's task went to sleep; its request goes on if who it has woken wakes it.
+    /// For a client on another machine: record at which the server's task went to sleep. The request continues if the
+    /// task is woken by that program.
     slept: Option<u32>,
 }
 
 impl UnderWay {
-    fn new(talk: usize, begin: u32) -> UnderWay {
-        UnderWay { talk, begin, ran: 0, answered: false, woke: None, slept: None }
+    fn new(exchange: usize, begin: u32) -> UnderWay {
+        UnderWay { exchange, begin, ran: 0, answered: false, woke: None, slept: None }
     }
 }
 
@@ -60,33 +62,41 @@ impl UnderWay {
 pub struct Follow<'a> {
     history: &'a History<'a>,
     clients: &'a Clients,
-    /// For each kind the longest courtesy.
+    /// Tasks that accept from one queue: they show which visit is a request.
+    pools: &'a Pools,
+    /// The longest control message of each kind.
     limits: Vec<Option<Span>>,
-    talks: Vec<Talk>,
-    /// Talks of each task as a client.
+    exchanges: Vec<Exchange>,
+    /// Exchanges of each task as a client.
     of_client: Vec<Vec<usize>>,
     /// Visit of each task as a server.
     under_way: Vec<Option<UnderWay>>,
-    /// Whether the last visit of the task was long: the next message to it is a courtesy.
+    /// True if the last visit of the task was long, so the next message to it is a control message.
     was_long: Vec<bool>,
     on_cpu: Vec<Option<(TaskId, Time)>>,
-    /// Visits that are over, by kind.
+    /// Completed visits, by kind.
     pub visits: Vec<Vec<Visit>>,
-    /// Requests that are over.
+    /// Completed requests.
     pub found: Vec<Request>,
 }
 
 impl<'a> Follow<'a> {
     /// The state before the first record.
     #[must_use]
-    pub fn new(history: &'a History<'a>, clients: &'a Clients, limits: Vec<Option<Span>>) -> Follow<'a> {
+    pub fn new(
+        history: &'a History<'a>,
+        clients: &'a Clients,
+        pools: &'a Pools,
+        limits: Vec<Option<Span>>,
+    ) -> Follow<'a> {
         let tasks = history.participants.len();
         Follow {
             history,
             clients,
+            pools,
             visits: vec![Vec::new(); limits.len()],
             limits,
-            talks: Vec::new(),
+            exchanges: Vec::new(),
             of_client: vec![Vec::new(); tasks],
             under_way: vec![None; tasks],
             was_long: vec![false; tasks],
@@ -111,10 +121,10 @@ impl<'a> Follow<'a> {
             self.switch(record, number);
         }
         (0..self.under_way.len()).for_each(|task| self.goes_on(TaskId(task as u32), None));
-        for talk in 0..self.talks.len() {
-            let unread: Vec<Open> = self.talks[talk].open.drain(..).collect();
+        for exchange in 0..self.exchanges.len() {
+            let unread: Vec<Open> = self.exchanges[exchange].open.drain(..).collect();
             for (open, slept) in unread.iter().filter_map(|open| Some((open, open.slept?))) {
-                self.close(talk, open.begin, slept);
+                self.close(exchange, open.begin, slept, Some(open.server));
             }
         }
         self
@@ -132,7 +142,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// A request from elsewhere wakes `server`.
+    /// A request from another machine wakes `server`.
     fn arrives(&mut self, server: TaskId, record: u32) {
         let it = self.history.participant(server);
         let Some(kind) = self.clients.kind_from_elsewhere(it.program).filter(|_| it.judged) else { return };
@@ -140,13 +150,13 @@ impl<'a> Follow<'a> {
         if is_awake || self.under_way[server.index()].is_some() {
             return;
         }
-        let talk = self.talk(server, kind);
-        self.talks[talk].visits += 1;
-        self.under_way[server.index()] = Some(UnderWay::new(talk, record));
+        let exchange = self.exchange(server, kind);
+        self.exchanges[exchange].visits += 1;
+        self.under_way[server.index()] = Some(UnderWay::new(exchange, record));
     }
 
-    /// `task` wakes up, because of `by` or of something outside. A request from elsewhere that it had is over unless it
-    /// waited for the program of `by`.
+    /// `task` is woken by `by` or from outside. Its request from another machine is complete unless it waited for the
+    /// program of `by`.
     fn goes_on(&mut self, task: TaskId, by: Option<TaskId>) {
         let Some(visit) = &mut self.under_way[task.index()] else { return };
         let Some(slept) = visit.slept.take() else { return };
@@ -155,33 +165,36 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// The talk of `client` in this kind.
-    fn talk(&mut self, client: TaskId, kind: u32) -> usize {
-        if let Some(talk) = self.of_client[client.index()].iter().find(|talk| self.talks[**talk].kind == kind) {
-            return *talk;
+    /// The exchange of `client` in this kind.
+    fn exchange(&mut self, client: TaskId, kind: u32) -> usize {
+        if let Some(exchange) =
+            self.of_client[client.index()].iter().find(|exchange| self.exchanges[**exchange].kind == kind)
+        {
+            return *exchange;
         }
         let (open, answered, begun) = (Vec::new(), Vec::new(), VecDeque::new());
-        self.talks.push(Talk { client, kind, open, answered, silent: None, begun, visits: 0 });
-        self.of_client[client.index()].push(self.talks.len() - 1);
-        self.talks.len() - 1
+        self.exchanges.push(Exchange { client, kind, open, answered, silent: None, begun, visits: 0 });
+        self.of_client[client.index()].push(self.exchanges.len() - 1);
+        self.exchanges.len() - 1
     }
 
-    /// `client` wakes `server`: it has read what `server` answered before, and asks or thanks.
+    /// `client` wakes `server`: it has read the earlier answer of `server`, and sends a request or a control message.
     fn asks(&mut self, client: TaskId, server: TaskId, kind: u32, record: u32) {
-        let talk = self.talk(client, kind);
-        self.reads(talk, record);
-        let read = self.talks[talk].open.iter().position(|open| open.server == server && open.rested);
-        if let Some(open) = read.map(|at| self.talks[talk].open.remove(at)) {
-            self.close(talk, open.begin, open.slept.unwrap_or(record));
+        let exchange = self.exchange(client, kind);
+        self.reads(exchange, record);
+        let read = self.exchanges[exchange].open.iter().position(|open| open.server == server && open.rested);
+        if let Some(open) = read.map(|at| self.exchanges[exchange].open.remove(at)) {
+            self.close(exchange, open.begin, open.slept.unwrap_or(record), Some(server));
         }
         let is_visited = self.under_way[server.index()].is_some();
         if !is_visited {
-            self.under_way[server.index()] = Some(UnderWay::new(talk, record));
-            self.talks[talk].visits += 1;
+            self.under_way[server.index()] = Some(UnderWay::new(exchange, record));
+            self.exchanges[exchange].visits += 1;
         }
-        let it = &mut self.talks[talk];
+        let it = &mut self.exchanges[exchange];
         if self.limits[kind as usize].is_some() {
-            if !is_visited && !self.was_long[server.index()] {
+            let accepts = self.pools.visit(record).map_or(!self.was_long[server.index()], PoolVisit::accepts);
+            if !is_visited && accepts {
                 it.begun.push_back(record);
             }
         } else if it.open.iter().all(|open| open.server != server) {
@@ -191,34 +204,34 @@ impl<'a> Follow<'a> {
 
     /// `server` wakes `client`.
     fn answers(&mut self, server: TaskId, client: TaskId, kind: u32) {
-        let talk = self.talk(client, kind);
+        let exchange = self.exchange(client, kind);
         if let Some(visit) = &mut self.under_way[server.index()] {
-            visit.answered |= visit.talk == talk;
+            visit.answered |= visit.exchange == exchange;
         }
         if self.limits[kind as usize].is_none() {
-            self.talks[talk].answered.push(server);
+            self.exchanges[exchange].answered.push(server);
         }
     }
 
-    /// The client has the answers that woke it: each is to the request that the server's task has, else to the oldest,
-    /// else to one that woke nobody.
-    fn reads(&mut self, talk: usize, record: u32) {
-        for server in std::mem::take(&mut self.talks[talk].answered) {
-            let it = &mut self.talks[talk];
+    /// The client reads the answers that woke it. Each belongs to the request that the server's task serves, else to
+    /// the oldest request, else to one that woke nobody.
+    fn reads(&mut self, exchange: usize, record: u32) {
+        for server in std::mem::take(&mut self.exchanges[exchange].answered) {
+            let it = &mut self.exchanges[exchange];
             let own = it.open.iter().position(|open| open.server == server);
-            let begin = match own.or((!it.open.is_empty()).then_some(0)) {
-                Some(at) => Some(it.open.remove(at).begin),
-                None => it.silent.take(),
+            let read = match own.or((!it.open.is_empty()).then_some(0)) {
+                Some(at) => Some(it.open.remove(at)).map(|open| (open.begin, Some(open.server))),
+                None => it.silent.take().map(|begin| (begin, None)),
             };
-            if let Some(begin) = begin {
-                self.close(talk, begin, record);
+            if let Some((begin, server)) = read {
+                self.close(exchange, begin, record, server);
             }
         }
     }
 
-    fn close(&mut self, talk: usize, begin: u32, end: u32) {
-        let Talk { client, kind, .. } = self.talks[talk];
-        self.found.push(Request { client, begin, end, kind });
+    fn close(&mut self, exchange: usize, begin: u32, end: u32, server: Option<TaskId>) {
+        let Exchange { client, kind, .. } = self.exchanges[exchange];
+        self.found.push(Request { client, server, begin, end, kind });
     }
 
     fn switch(&mut self, record: &Record, number: u32) {
@@ -241,24 +254,25 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// The client `task` goes to sleep: it has read all answers that were there.
+    /// The client `task` goes to sleep: it has read all answers so far.
     fn sleeps(&mut self, task: TaskId, record: u32) {
         for at in 0..self.of_client[task.index()].len() {
-            let talk = self.of_client[task.index()][at];
-            self.reads(talk, record);
-            let has_courtesies = self.limits[self.talks[talk].kind as usize].is_some();
-            let it = &mut self.talks[talk];
+            let exchange = self.of_client[task.index()][at];
+            self.reads(exchange, record);
+            let has_control_messages = self.limits[self.exchanges[exchange].kind as usize].is_some();
+            let it = &mut self.exchanges[exchange];
             for open in it.open.iter_mut().filter(|open| open.rested) {
                 open.slept.get_or_insert(record);
             }
-            it.silent = (it.open.is_empty() && !has_courtesies).then_some(record);
+            it.silent = (it.open.is_empty() && !has_control_messages).then_some(record);
         }
     }
 
-    /// The server's `task` waits again: its visit is over, unless it came from elsewhere and waits for somebody here.
+    /// The server's `task` waits again. Its visit is complete, unless its client is on another machine and it waits for
+    /// a task of this one.
     fn rests(&mut self, task: TaskId, record: u32) {
         let Some(visit) = &mut self.under_way[task.index()] else { return };
-        let is_from_elsewhere = self.talks[visit.talk].client == task;
+        let is_from_elsewhere = self.exchanges[visit.exchange].client == task;
         if is_from_elsewhere && visit.woke.is_some() {
             visit.slept = Some(record);
         } else {
@@ -268,14 +282,14 @@ impl<'a> Follow<'a> {
 
     /// The visit of the server's `task` ended at `record`.
     fn ends(&mut self, task: TaskId, record: u32) {
-        let Some(UnderWay { talk, begin, ran, answered, .. }) = self.under_way[task.index()].take() else { return };
+        let Some(UnderWay { exchange, begin, ran, answered, .. }) = self.under_way[task.index()].take() else { return };
         let ran = Span(ran);
-        let it = &mut self.talks[talk];
+        let it = &mut self.exchanges[exchange];
         it.visits -= 1;
         self.visits[it.kind as usize].push(Visit { task, ran, answered });
         if it.client == task {
             if self.limits[it.kind as usize].is_none_or(|limit| ran >= limit) {
-                self.close(talk, begin, record);
+                self.close(exchange, begin, record, Some(task));
             }
             return;
         }
@@ -285,13 +299,14 @@ impl<'a> Follow<'a> {
             }
             return;
         };
-        self.was_long[task.index()] = ran >= limit;
-        if ran >= limit {
-            // Whichever task is free takes a connection: the oldest that none has taken.
+        let serves = self.pools.visit(begin).map_or(ran >= limit, PoolVisit::serves);
+        self.was_long[task.index()] = serves;
+        if serves {
+            // A free task takes the oldest connection that no task has taken.
             let begin = it.begun.pop_front().unwrap_or(begin);
             it.open.push(Open { begin, server: task, rested: true, slept: None });
         } else {
-            // It found no other connection: those that are left are with tasks still at work.
+            // It found no other connection: the rest are taken by tasks still at work.
             let taken = it.begun.len().saturating_sub(it.visits);
             it.begun.drain(..taken);
         }

@@ -1,8 +1,13 @@
 //! Recovers workloads from traces of simulations, and replays them.
 
+mod attributes;
 mod dialogues;
+mod messages;
+mod pinned;
+mod pools;
 mod recorder;
 mod requests;
+mod yields;
 
 use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start, Step, TaskId, Time, WorkloadSource};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo, rr::RoundRobin};
@@ -375,8 +380,8 @@ impl WorkloadSource for Longer {
     }
 }
 
-/// Laps lock nobody up: under a policy that serves everyone, who goes on by itself has its second lap behind it after
-/// as long as three laps can take at most. Lengths are those of slices, so that nobody has to wait for a slice's end.
+/// Laps do not deadlock: under a fair policy, every task that continues has completed its second lap after the longest
+/// time that three laps can take. Bursts are as long as slices, so that no task waits for the end of a slice.
 fn goes_round(machine: &Machine, mut recovered: Recovered) -> Result<(), TestCaseError> {
     const SLICE: Span = Span::from_ms(1);
     let (mut work, mut rest) = (0, 0);

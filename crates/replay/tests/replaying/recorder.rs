@@ -74,6 +74,7 @@ impl Recorder {
             parent: None,
             judged: i.is_multiple_of(2),
             role: Role::Other,
+            changes: Vec::new(),
         };
         let written = Written { cpus, participants: (0..tasks).map(participant).collect(), ..Written::default() };
         Recorder { written, on_cpu: vec![None; cpus], is_network: false }

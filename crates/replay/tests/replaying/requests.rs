@@ -185,3 +185,19 @@ fn a_replay_reports_the_requests_of_its_recording() {
     assert_eq!(fifo.0, [Span::from_us(50); 10]);
     assert_eq!(eevdf.0.len(), 10);
 }
+
+#[test]
+fn more_connections_than_pairs_of_tasks_are_requests_at_once() {
+    let script = ten_requests(Context::SoftIrq);
+    let at_once = |client: u32, server: u32| {
+        let mut history = script.written.history();
+        let programs = [0, 1].map(|task| history.participants[task].program);
+        history.connections = programs.into_iter().zip([client, server]).collect();
+        let found = recover(&history, ReplayOptions::default()).requests.at_once;
+        found.iter().map(|it| (it.connections, it.pairs)).collect::<Vec<_>>()
+    };
+    assert_eq!(at_once(3, 3), [(3, 1)], "three connections between one client and one task of the server");
+    assert_eq!(at_once(1, 1), [], "each request is answered before the next");
+    assert_eq!(at_once(3, 1), [], "two are not accepted yet, or are to another server");
+    assert_eq!(script.requests().at_once, [], "a recording that does not count connections");
+}

@@ -97,6 +97,7 @@ fn policy(timeline: &Timeline) -> PolicyReport {
         decisions: Some(lengths.len() as u64),
         simulation_wall_ns: Some(lengths.len() as u64 * 97),
         violations: Vec::new(),
+        application: None,
         distributions: vec![curve("wakeup_latency", &latencies), curve("slice_length", &lengths)],
     }
 }
@@ -208,6 +209,7 @@ fn details() -> Details {
         command: Some(
             "goodness compare made-up-web-server.trace --seed 1 --runs 10 --html goodness-report.html".into(),
         ),
+        samples: None,
         what_varies: Some("each run shifts external wake-ups by up to one tick, drawn from its seed".into()),
         ranked_by: Some("wakeup_latency_p99".into()),
         effects: None,

@@ -3,7 +3,7 @@
 use super::Host;
 use super::tasks::TaskRun;
 use crate::calendar::{Entry, class};
-use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, Step, Stop, TaskId, Time};
+use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, State, Step, Stop, TaskId, Time};
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
 
@@ -252,8 +252,11 @@ impl Host<'_> {
         if *until_load == 0 {
             let mut room = [TaskId(0); LOADED_AHEAD];
             let next = self.referee.likely_next(cpu, &mut room).iter();
-            let loaded = next.filter_map(|task| self.runs.get(task.index()));
-            std::hint::black_box(loaded.fold(false, |any, run| any ^ run.is_deferred));
+            let tasks = self.referee.tasks();
+            let loaded = next.filter_map(|task| {
+                Some(self.runs.get(task.index())?.is_deferred ^ (tasks.state(*task) == State::Queued))
+            });
+            std::hint::black_box(loaded.fold(false, |all, one| all ^ one));
         }
     }
 
@@ -273,30 +276,33 @@ impl Host<'_> {
         }
     }
 
-    /// Handles the time set by `arm`: the burst or the slice has ended. Every path sets a new one.
+    /// Handles the time set by `arm`: the burst or the slice has ended. Every path sets a new one. Includes what may
+    /// follow.
     pub fn burst_ended(&mut self, cpu: CpuId) {
         let Some(task) = self.referee.current(cpu) else { return self.agenda.bursts.set(cpu, Time::NEVER) };
         let now = self.now();
         let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
         run.settle(now, work);
         if !work.is_done() {
-            return self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
-        }
-        if work.is_deferred || self.storage.is_some() {
-            return self.step(cpu, task);
-        }
-        // The two most frequent steps, which take time, without the loop over those that do not.
-        match work.next_step(task, now) {
-            Step::Compute(span) if span > Span::ZERO => {
-                work.begin(span);
-                let at = run.ends(work);
-                self.agenda.set_burst(cpu, at);
+            self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        } else if work.is_deferred || self.storage.is_some() {
+            self.step(cpu, task);
+        } else {
+            // The two most frequent steps, which take time, without the loop over those that do not.
+            match work.next_step(task, now) {
+                Step::Compute(span) if span > Span::ZERO => {
+                    work.begin(span);
+                    let at = run.ends(work);
+                    // Nothing follows for anyone else.
+                    return self.agenda.set_burst(cpu, at);
+                }
+                Step::Sleep(span) if span > Span::ZERO && !self.charging.sleeps => {
+                    self.fall_asleep(cpu, task, now + span);
+                }
+                step => self.go_on_with(cpu, task, step),
             }
-            Step::Sleep(span) if span > Span::ZERO && !self.charging.sleeps => {
-                self.fall_asleep(cpu, task, now + span);
-            }
-            step => self.go_on_with(cpu, task, step),
         }
+        self.follow_up();
     }
 
     /// The timer interrupt of `cpu`. An idle CPU has none.
@@ -312,8 +318,7 @@ impl Host<'_> {
         if let Some(asked) = self.referee.tick(cpu, ran) {
             self.will_reschedule(asked, if asked == cpu { None } else { Some(cpu) });
         }
-        for _ in 0..self.cpus.len() {
-            let Some(it) = self.referee.balance(cpu, Idle::Busy) else { break };
+        while let Some(it) = self.referee.balance(cpu, Idle::Busy) {
             self.perform_move(it, cpu);
         }
         if self.is_at_fault() {

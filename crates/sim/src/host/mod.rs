@@ -166,7 +166,6 @@ impl<'a> Host<'a> {
                     return Some(self.finish(ends));
                 }
                 self.burst_ended(cpu);
-                self.follow_up();
                 None
             }
         }
@@ -184,9 +183,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// What every event may entail: outsiders that it reached, and a new time of the policy's timer.
+    /// Consequences that every event may have: outsiders that it reached, and a new time of the policy's timer.
     #[inline(always)]
-    fn follow_up(&mut self) {
+    pub fn follow_up(&mut self) {
         if !self.outside.is_quiet() {
             self.let_outsiders_act();
         }
@@ -201,6 +200,10 @@ impl<'a> Host<'a> {
     fn begins(&mut self, at: Time) -> bool {
         if at >= self.agenda.horizon {
             return false;
+        }
+        if at > self.now() {
+            self.referee.check_realtime();
+            self.referee.check_limits();
         }
         if self.referee.refusal().is_some() {
             return false;
@@ -257,7 +260,7 @@ impl<'a> Host<'a> {
             }
             Entry::Disks => self.disks_due(),
             Entry::Flusher => self.flusher_due(),
-            // An entry that an earlier one overtook is stale: what follows from it was done then.
+            // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}
             Entry::Policy => {
                 self.agenda.policy_timer = Time::NEVER;

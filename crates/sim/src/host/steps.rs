@@ -4,15 +4,15 @@ use super::Host;
 use super::tasks::Deferred;
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
+    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
 };
 
 /// Consecutive zero-time steps after which a task counts as stuck.
 const IDLE_STEPS: u32 = 1_000_000;
 
-/// Whether the task continues with its next step.
+/// Continuation of a task after a step.
 pub enum Then {
-    /// It does.
+    /// The next step follows.
     Next,
     /// It left the CPU, started a burst, or the run failed.
     Stop,
@@ -126,6 +126,7 @@ impl Host<'_> {
                 it.class = class;
                 it.rt_priority = if class.is_realtime() { priority.clamp(1, 99) } else { 0 };
             }),
+            Step::SetGroup(group) => self.set_group(cpu, task, group),
             Step::SetAffinity(cpus) => self.set_affinity(cpu, task, cpus),
             Step::Served(arrived) => {
                 self.emit(Event::Served { task, latency: self.now().since(arrived) });
@@ -285,6 +286,17 @@ impl Host<'_> {
         self.referee.edit(task, edit);
         self.requeue(cpu, task, Enqueue::Restored, Off::Preempted);
         Then::Stop
+    }
+
+    fn set_group(&mut self, cpu: CpuId, task: TaskId, group: GroupId) -> Then {
+        if group.index() >= self.referee.groups().count() {
+            self.at_fault(task, "asked for a group that does not exist".into());
+            return Then::Stop;
+        }
+        if self.referee.tasks().group(task) == group {
+            return Then::Next;
+        }
+        self.change(cpu, task, |it| it.group = group)
     }
 
     fn set_affinity(&mut self, cpu: CpuId, task: TaskId, cpus: CpuSet) -> Then {

@@ -144,7 +144,7 @@ impl StorageRun {
         }
     }
 
-    /// Whether `task` has nothing left to wait for here.
+    /// True if `task` has nothing left to wait for here.
     fn may_go_on(&self, task: TaskId) -> bool {
         let it = &self.tasks[task.index()];
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)

@@ -94,8 +94,12 @@ impl TaskRun {
 impl Host<'_> {
     /// Enters the workload's tasks and their starts.
     pub fn enlist(&mut self, workload: Workload, seed: Seed) {
+        self.referee.set_groups(workload.groups);
         for (index, spec) in workload.tasks.into_iter().enumerate() {
             let task = spec.task;
+            if task.group.index() >= self.referee.groups().count() {
+                return self.at_fault(TaskId(index as u32), "is in a group that does not exist".into());
+            }
             if task.affinity != CpuSet::All && !self.machine.cpu_ids().any(|c| task.affinity.contains(c)) {
                 return self.at_fault(TaskId(index as u32), "may run on no CPU of this machine".into());
             }

@@ -1,6 +1,6 @@
 //! The figures of a recording or a run that a change may move.
 
-use goodness::{Recorded, RunResult};
+use goodness::{LATENCY_RESOLUTION_NS, Recorded, RunResult};
 use goodness_observe::{Measured, TaskMeasured};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,19 @@ const WAKEUPS: u32 = 100;
 #[must_use]
 pub fn class_of(figure: &str) -> &str {
     figure.split_once(' ').map_or(figure, |(class, _)| class)
+}
+
+/// Natural logarithm of the ratio of two values of `figure`; 0 for latencies that are not told apart.
+#[must_use]
+pub fn log_ratio(figure: &str, changed: f64, base: f64) -> f64 {
+    let is_latency = class_of(figure) == "waiting" || figure.starts_with("wakeup_latency");
+    if !is_latency {
+        return (changed / base).ln();
+    }
+    if (changed - base).abs() < LATENCY_RESOLUTION_NS {
+        return 0.0;
+    }
+    (changed.max(LATENCY_RESOLUTION_NS) / base.max(LATENCY_RESOLUTION_NS)).ln()
 }
 
 /// Tasks `hog-0` and `hog-1` together are `hog`.
@@ -42,7 +55,7 @@ pub fn of_run(run: &RunResult) -> Figures {
     figures(&run.measured, tasks.map(|(named, measured)| (named.name.as_str(), measured)))
 }
 
-/// What the judged tasks of one name got.
+/// Measurements of the judged tasks of one name.
 #[derive(Default)]
 struct Got {
     cpu_time: f64,

@@ -1,14 +1,13 @@
-//! Predicts real changes: what a change did to a load on a real kernel, foretold from a recording of the load without
-//! it.
+//! Predicts the effect of real changes on a load from a recording without them, and scores the predictions.
 //!
-//! `fidelity/changes` holds the pairs: the bases as recordings, the changes as what was measured after they were made.
+//! `fidelity/changes` holds the pairs: the bases as recordings, the changes as measurements on a real kernel.
 //! [`predict`] sees the base alone. [`score`](score::score) compares, by kind of change and by figure.
 
 pub mod figures;
 pub mod pairs;
 pub mod score;
 
-use figures::{Figures, of_recording, of_run};
+use figures::{Figures, log_ratio, of_recording, of_run};
 use goodness::{Contender, OpenOptions, Plan, Refusal, Work};
 use goodness_stats::Confidence;
 use goodness_stats::summary::summarise;
@@ -18,6 +17,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// Name of the process that plays a load.
+const PLAYER: &str = "goodness";
 /// Replications of each prediction. A choice: their spread is far below the error.
 pub const RUNS: u32 = 8;
 
@@ -62,7 +63,7 @@ fn effects(base: &[Figures], changed: &[Figures]) -> Effects {
     let Some(first) = base.first() else { return Effects::new() };
     let effect = |name: &String| {
         let logs: Option<Vec<f64>> =
-            base.iter().zip(changed).map(|(b, c)| Some((c.get(name)? / b.get(name)?).ln())).collect();
+            base.iter().zip(changed).map(|(b, c)| Some(log_ratio(name, *c.get(name)?, *b.get(name)?))).collect();
         let logs = logs.filter(|logs| logs.iter().all(|log| log.is_finite()))?;
         let summary = summarise(&logs, Confidence::P95)?;
         Some((name.clone(), Effect { log_ratio: summary.mean, sd: summary.sd.unwrap_or_default() }))
@@ -73,7 +74,7 @@ fn effects(base: &[Figures], changed: &[Figures]) -> Effects {
 /// The measured figures of the changed recordings, by name, in the text of `measured.toml`.
 ///
 /// # Errors
-/// What is no such file.
+/// The file is invalid.
 pub fn measured(text: &str) -> Result<BTreeMap<String, Figures>, String> {
     toml::from_str(text).map_err(|why| why.to_string())
 }
@@ -105,10 +106,18 @@ pub fn cases(
     Ok(cases)
 }
 
-/// Whether the recording shows all that a prediction needs.
+/// True if the recording shows all that a prediction needs.
 #[must_use]
 pub fn is_trusted(work: &Work) -> bool {
     work.recorded.as_ref().is_some_and(|recorded| recorded.lacks.is_empty())
+}
+
+/// Names of the load's tasks in a recorded base: its judged tasks, without the process that plays them.
+#[must_use]
+pub fn load(work: &Work) -> Vec<String> {
+    let tasks = work.recorded.iter().flat_map(|recorded| recorded.tasks());
+    let judged = tasks.filter(|(name, task)| task.judged && *name != PLAYER);
+    judged.map(|(name, _)| name.to_string()).collect()
 }
 
 /// The figures of the recorded base.

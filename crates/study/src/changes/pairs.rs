@@ -27,7 +27,7 @@ pub struct Pair {
     pub arm: String,
     /// Its place among the changes of the base, from 1.
     pub number: usize,
-    /// Whether the base or the changed machine has several CPUs.
+    /// True if the base or the changed machine has several CPUs.
     pub on_several_cpus: bool,
 }
 
@@ -48,12 +48,25 @@ pub enum Kind {
     Cpus,
     /// Another kernel's scheduler.
     Kernel,
+    /// Tasks that compute, added beside the load.
+    Load,
+    /// Weight or limit of a task group.
+    Group,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 7] =
-        [Kind::Nice, Kind::Class, Kind::Slice, Kind::Affinity, Kind::BaseSlice, Kind::Cpus, Kind::Kernel];
+    pub const ALL: [Kind; 9] = [
+        Kind::Nice,
+        Kind::Class,
+        Kind::Slice,
+        Kind::Affinity,
+        Kind::BaseSlice,
+        Kind::Cpus,
+        Kind::Kernel,
+        Kind::Load,
+        Kind::Group,
+    ];
 
     /// Name in tables and files.
     #[must_use]
@@ -66,6 +79,8 @@ impl Kind {
             Kind::BaseSlice => "base_slice",
             Kind::Cpus => "cpus",
             Kind::Kernel => "kernel",
+            Kind::Load => "load",
+            Kind::Group => "group",
         }
     }
 
@@ -77,6 +92,8 @@ impl Kind {
     pub fn of(arm: &str) -> Kind {
         let has = |part: &str| arm.contains(part);
         match arm {
+            _ if has("hogs=") => Kind::Load,
+            _ if has(".cpu_") => Kind::Group,
             _ if has(":kernel=") => Kind::Kernel,
             _ if has(":base_slice=") => Kind::BaseSlice,
             _ if has("cpus=") => Kind::Cpus,
@@ -104,7 +121,7 @@ impl Base {
 }
 
 impl Pair {
-    /// Whether the model was built without a look at what the change did: every second one is kept unseen.
+    /// True if the model was built without a look at the effect of the change: every second one is kept unseen.
     #[must_use]
     pub fn is_unseen(&self) -> bool {
         self.number.is_multiple_of(2)
@@ -120,7 +137,7 @@ impl Pair {
 /// The bases in the text of `pairs.toml`.
 ///
 /// # Errors
-/// What is no such file.
+/// The file is invalid.
 pub fn bases(text: &str) -> Result<Vec<Base>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -10,6 +10,10 @@ pub(super) const RULE: Rule =
 const CPU: &str = "docs/specs/cpu-schedulers.md";
 /// The sheet on block I/O.
 const BLOCK: &str = "docs/specs/io-schedulers.md";
+/// The sheets on Linux on several CPUs, and on groups and locks; their sections are cited with their names.
+const SEVERAL: &str = "docs/specs/smp.md";
+const GROUPS: &str = "docs/specs/groups-locks.md";
+const SHEETS: [&str; 4] = [CPU, BLOCK, SEVERAL, GROUPS];
 
 /// Folders in which a section without the name of a sheet is one of block I/O's; elsewhere it is one of the CPU's.
 const ABOUT_BLOCK: [&str; 7] = [
@@ -32,7 +36,7 @@ const JOINS: [&str; 4] = [" and ", " to ", ", ", "-"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for sheet in [CPU, BLOCK] {
+    for sheet in SHEETS {
         let text = tree.get(sheet).map_or("", |sheet| &sheet.text);
         let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("##")).filter_map(number_of).collect();
         for file in tree.files.iter().filter(|f| !Tree::is_own(f)) {
@@ -49,7 +53,8 @@ fn check(tree: &Tree) -> Vec<Finding> {
 
 /// The sections of `sheet` that a file cites, and where.
 fn cited<'a>(file: &'a Source, sheet: &str) -> Vec<(usize, &'a str)> {
-    let is_meant = ABOUT_BLOCK.iter().any(|folder| file.path.starts_with(folder)) == (sheet == BLOCK);
+    let is_about_block = ABOUT_BLOCK.iter().any(|folder| file.path.starts_with(folder));
+    let is_meant = sheet == if is_about_block { BLOCK } else { CPU };
     let bare = CITES.iter().filter(|_| is_meant).flat_map(|cites| file.text.match_indices(cites));
     let named = sheet.trim_start_matches("docs/");
     let named = file.text.match_indices(named).filter_map(|(at, name)| {
@@ -60,15 +65,15 @@ fn cited<'a>(file: &'a Source, sheet: &str) -> Vec<(usize, &'a str)> {
     bare.chain(named).flat_map(|(at, rest)| sections(rest).into_iter().map(move |section| (at, section))).collect()
 }
 
-/// Labels of checkable numbers that the sheet on block I/O does not state.
+/// Labels of checkable numbers that no sheet states.
 fn unknown_labels(tree: &Tree) -> Vec<Finding> {
-    let stated: Vec<&str> =
-        tree.get(BLOCK).map_or(Vec::new(), |sheet| labels(&sheet.text)).iter().map(|l| l.1).collect();
-    let files = tree.files.iter().filter(|f| !Tree::is_own(f) && f.path != BLOCK);
+    let sheets = SHEETS.iter().filter_map(|sheet| tree.get(sheet));
+    let stated: Vec<&str> = sheets.flat_map(|sheet| labels(&sheet.text)).map(|(_, label)| label).collect();
+    let files = tree.files.iter().filter(|f| !Tree::is_own(f) && !SHEETS.contains(&f.path.as_str()));
     let cited = files.flat_map(|file| labels(&file.text).into_iter().map(move |(at, label)| (file, at, label)));
     cited
         .filter(|(_, _, label)| !stated.contains(label))
-        .map(|(file, at, label)| file.finding(at, format!("{BLOCK} has no {label}; name a label that it has")))
+        .map(|(file, at, label)| file.finding(at, format!("no sheet in docs/specs has {label}; name a label of one")))
         .collect()
 }
 
@@ -105,7 +110,7 @@ fn sections(text: &str) -> Vec<&str> {
     found
 }
 
-/// A section number and what follows it; a full stop at its end is the sentence's.
+/// A section number and the text after it. A full stop at the end belongs to the sentence, not to the number.
 fn number(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let section = text[..end].trim_end_matches('.');
@@ -147,7 +152,7 @@ mod tests {
     #[test]
     fn a_label_that_the_sheet_lacks_is_found() {
         assert_eq!(found("crates/elevators/src/a.rs", "// T-DL-1, T-CFQ2-10: UTF-8, NT-AS-4, T-shirt, T-X"), [""; 0]);
-        assert_eq!(found("crates/elevators/src/a.rs", "// T-DL-12"), ["docs/specs/io-schedulers.md has no T-DL-12"]);
-        assert_eq!(found("docs/a.md", "(T-CFQ2-1)"), ["docs/specs/io-schedulers.md has no T-CFQ2-1"]);
+        assert_eq!(found("crates/elevators/src/a.rs", "// T-DL-12"), ["no sheet in docs/specs has T-DL-12"]);
+        assert_eq!(found("docs/a.md", "(T-CFQ2-1)"), ["no sheet in docs/specs has T-CFQ2-1"]);
     }
 }

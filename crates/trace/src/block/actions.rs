@@ -67,7 +67,7 @@ impl<'a> Tail<'a> {
                     let from = words.next()?.strip_prefix(b"(")?.strip_suffix(b")")?;
                     self.from = Some((device(from)?, whole(words.next()?)?));
                 }
-                // The time since an earlier action (`-t`), the priority (since Linux 6.9), and whatever comes to be.
+                // The time since an earlier action (`-t`), the priority (since Linux 6.9), and unknown fields.
                 _ => {}
             }
         }
@@ -84,7 +84,7 @@ impl<'a> Tail<'a> {
 /// Position of the last bracket that starts a word.
 fn bracket_of(text: &[u8]) -> Option<usize> {
     let begins_word = |at: usize| at == 0 || text[at - 1] == b' ';
-    // Names come last and may hold anything, numbers stand before: the first such bracket is the one.
+    // Numbers come first, then the name, which may contain anything: the first such bracket starts the name.
     (0..text.len()).find(|at| text[*at] == b'[' && begins_word(*at))
 }
 

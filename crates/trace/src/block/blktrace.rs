@@ -143,7 +143,7 @@ impl Header {
     /// Decodes the header at the start of `bytes`, which must hold at least the length of its version.
     #[inline]
     pub fn decode(bytes: &[u8], version: BlktraceVersion, order: ByteOrder) -> Header {
-        // Where action, pid, device, CPU, error and payload stand.
+        // Positions of action, pid, device, CPU, error and payload.
         let (action, pid, device) = match version {
             BlktraceVersion::Seven => (u64::from(number!(u32, bytes, 28, order)), 32, 36),
             BlktraceVersion::Eight => (number!(u64, bytes, 32, order), 28, 40),

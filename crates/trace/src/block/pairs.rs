@@ -25,7 +25,7 @@ pub(crate) struct Pairs {
     young: Table,
     /// The previous generation, dropped as a whole when the current one is full.
     old: Table,
-    /// Whether a disk issues, by its number.
+    /// For each disk, true if it issues requests.
     issues: Vec<bool>,
 }
 

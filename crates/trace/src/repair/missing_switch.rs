@@ -83,7 +83,7 @@ impl Repairer {
         };
         let at = match slept.filter(|(_, record)| *record < place.end) {
             Some((woken, record)) => {
-                // It slept before it was woken: whoever comes later finds the CPU idle.
+                // It slept before it was woken: a task that comes later finds the CPU idle.
                 self.emit_late(woken, cpu, switch(prev, state.prio, prev_state, None, 120), record..record, consumer);
                 self.left(prev, (woken, record));
                 let (at, start) = (at.max(woken), place.start.max(record));

@@ -138,3 +138,51 @@ fn mistakes_about_disks_are_told_where_they_stand() {
     let text = "duration = \"1s\"\n[[task]]\nprogram = [ { await = 0 }, { compute = \"1ms\" } ]\n";
     assert!(Experiment::read("x.toml", text).unwrap_err().contains("line 3: await: there is no disk"));
 }
+
+const GROUPS: &str = r#"
+duration = "1s"
+[[group]]
+name = "site"
+cpu_weight = 200
+[[group]]
+name = "web"
+parent = "site"
+cpu_max = "50ms/100ms"
+cpu_max_burst = "10ms"
+[[group]]
+name = "low"
+cpu_idle = true
+[[task]]
+name = "a"
+group = "web"
+program = [ { compute = "1ms" }, { group = "low" } ]
+"#;
+
+#[test]
+fn groups_are_what_the_file_says() {
+    let work = Experiment::read("x.toml", GROUPS).unwrap().build(Seed(1), 0);
+    let web = work.groups.named("web").unwrap();
+    assert_eq!(work.tasks[0].task.group, web);
+    let quota = work.groups[web].quota.unwrap();
+    assert_eq!([quota.quota, quota.period, quota.burst], [50, 100, 10].map(Span::from_ms));
+    assert_eq!(work.groups[work.groups[web].parent].weight, 2048);
+    let low = &work.groups[work.groups.named("low").unwrap()];
+    assert_eq!((low.weight, low.is_idle), (3, true));
+}
+
+#[test]
+fn mistakes_about_groups_are_named_with_their_line() {
+    for (from, to, expected) in [
+        ("group = \"web\"", "group = \"wbe\"", "line 16: group: there is no group \"wbe\"; the nearest is \"web\""),
+        ("parent = \"site\"", "parent = \"low\"", "line 8: parent: there is no group \"low\""),
+        ("name = \"low\"", "name = \"web\"", "there are two groups \"web\""),
+        ("cpu_weight = 200", "cpu_weight = 0", "line 5: cpu_weight: a whole number in 1 ..= 10000"),
+        ("cpu_idle = true", "cpu_idle = true\ncpu_weight = 5", "an idle group has no weight"),
+        ("\"50ms/100ms\"", "\"0.5ms\"", "line 9: cpu_max: a quota is 1ms at least"),
+        ("\"10ms\"", "\"60ms\"", "line 10: cpu_max_burst: a burst is at most the quota"),
+        ("{ group = \"low\" }", "{ group = \"slow\" }", "there is no group \"slow\""),
+    ] {
+        let sentence = Experiment::read("x.toml", &GROUPS.replace(from, to)).unwrap_err();
+        assert!(sentence.starts_with("x.toml, line") && sentence.contains(expected), "{sentence}");
+    }
+}

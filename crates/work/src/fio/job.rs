@@ -69,7 +69,7 @@ impl Sizes {
     }
 }
 
-/// Whether a job waits for each I/O.
+/// Synchronous or asynchronous I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// It waits: read, pread, preadv and the like.
@@ -109,7 +109,7 @@ pub struct Think {
     pub blocks: u64,
 }
 
-/// Whether random numbers repeat in every run.
+/// Repetition of random numbers in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     /// `randseed`.
@@ -155,7 +155,7 @@ pub struct FioJob {
     pub offset: Amount,
     /// Offset of each clone relative to the previous one.
     pub offset_increment: Amount,
-    /// Whether it waits for each I/O.
+    /// Synchronous or asynchronous I/O.
     pub engine: Engine,
     /// Limit of I/Os in flight.
     pub depth: u32,

@@ -163,7 +163,7 @@ impl Player {
         let first = self.extents[io.file].start + io.offset;
         let sector = first / SECTOR_BYTES;
         let sectors = ((first + io.bytes).div_ceil(SECTOR_BYTES) - sector).max(1) as u32;
-        // Somebody waits for direct I/O, as the kernel marks it.
+        // Direct I/O is waited for; the kernel marks it like that.
         self.io(IoStep::Submit { volume: VolumeId(0), op, sector, sectors, sync: true });
     }
 

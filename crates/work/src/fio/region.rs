@@ -71,7 +71,7 @@ impl Region {
         }
         let bytes = fitting(wanted, self.len - at, block);
         let next = at as i128 + i128::from(bytes) + i128::from(skip);
-        // Whoever reads backwards goes on from the end.
+        // A job that reads backwards continues from the end.
         let last = (self.len - bytes) / block * block;
         self.next[way] = u64::try_from(next).unwrap_or(last).min(self.len);
         (at, bytes)

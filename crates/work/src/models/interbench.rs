@@ -48,7 +48,7 @@ goodness_core::tunables! {
         copy: Span = Span::from_ms(1), in Span(10) => Span::from_s(10);
         /// Time the disk needs for a megabyte, exponential with this mean.
         disk: Span = Span::from_ms(20), in Span(10) => Span::from_s(100);
-        /// Megabytes of a thousand that memload finds swapped out, each a megabyte out and one in.
+        /// Megabytes per thousand that memload finds swapped out; each costs a write and a read of a megabyte.
         swapped: u64 = 91, in 0 => 1_000;
         /// Duration of the run.
         duration: Span = Span::from_s(30), in Span::from_us(1) => Span::from_s(3600);

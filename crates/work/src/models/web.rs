@@ -26,7 +26,7 @@ pub struct Load {
     pub deferred: bool,
 }
 
-/// The server's mailboxes: for connections, and for replies. `None` for clients outside, who take replies at once.
+/// The server's mailboxes: for connections, and for replies. `None` for clients outside, which take replies at once.
 #[derive(Clone, Copy)]
 pub struct Front {
     pub listen: Mailbox,

@@ -114,7 +114,12 @@ pub const KEYS: &[Key] = &[
     key(Phase, "util_min", NotHonoured, "utilisation clamping is not modelled"),
     key(Phase, "util_max", NotHonoured, "utilisation clamping is not modelled"),
     key(Phase, "membind_nodes", NotHonoured, "memory is not modelled"),
-    key(Phase, "taskgroup", NotHonoured, "group scheduling is not modelled"),
+    key(
+        Phase,
+        "taskgroup",
+        Honoured,
+        "path of a group of the usual weight, such as /site/web; in a phase, on entering it",
+    ),
     key(Event, "run", Honoured, "µs of CPU time on the fastest CPU"),
     key(
         Event,

@@ -5,13 +5,14 @@
 //! does), CPU time is exact instead of calibrated, and a sleep of 0 does not sleep.
 
 pub mod coverage;
+mod groups;
 mod tasks;
 
 use crate::json::{self, Member, Value};
 use crate::script::Plan;
 use coverage::{Coverage, Key, Place};
 use goodness_core::spelling::suggest;
-use goodness_core::{Awaited, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
+use goodness_core::{Awaited, Groups, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
 use std::collections::BTreeMap;
 
 /// Timer slack set by rt-app.
@@ -48,7 +49,7 @@ impl RtApp {
         let Value::Object(members) = root else {
             return Err(format!("{file}: an rt-app file is an object with \"tasks\""));
         };
-        let mut reading = Reading { file, options, not_honoured: Vec::new() };
+        let mut reading = Reading { file, options, not_honoured: Vec::new(), groups: Groups::default() };
         let plan = reading.plan(&members)?;
         plan.check(file, "write \"duration\": 10 (seconds) in \"global\", or \"loop\": 100 in the task")?;
         Ok(RtApp { not_honoured: reading.not_honoured, name: file.into(), plan })
@@ -88,6 +89,8 @@ struct Reading<'a> {
     file: &'a str,
     options: Options,
     not_honoured: Vec<String>,
+    /// The groups named so far.
+    groups: Groups,
 }
 
 /// `global`.
@@ -162,6 +165,7 @@ impl Reading<'_> {
             return Err(format!("{}: there are no tasks; write \"tasks\": {{ … }}", self.file));
         };
         let mut plan = tasks::compile(self, tasks, &defaults)?;
+        plan.groups = std::mem::take(&mut self.groups);
         plan.timer_slack = TIMER_SLACK;
         plan.horizon = match defaults.duration {
             -1 => None,

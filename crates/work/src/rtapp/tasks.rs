@@ -7,7 +7,8 @@ use crate::script::{Op, Overrun, Plan, Script, TaskPlan, Timer};
 use crate::soundness;
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, LockId, Nice, Span, Start, Step, Task, Time,
+    Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, GroupId, LockId, Nice, Span, Start, Step, Task,
+    Time,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,6 +83,8 @@ impl Head {
             false => head.task.nice = Nice::new(level).unwrap_or_default(),
         }
         head.task.affinity = attributes.cpus.unwrap_or_default();
+        head.task.group = attributes.group.unwrap_or_default();
+        reading.check_class(task.line, head.task.group, class)?;
         Ok(head)
     }
 }
@@ -97,6 +100,7 @@ struct Attributes {
     policy: Option<String>,
     priority: Option<Member>,
     cpus: Option<CpuSet>,
+    group: Option<GroupId>,
 }
 
 impl Attributes {
@@ -106,6 +110,7 @@ impl Attributes {
             "policy" => self.policy = Some(reading.text(member)?.into()),
             "priority" => self.priority = Some(member.clone()),
             "cpus" => self.cpus = Some(cpus(reading, member)?),
+            "taskgroup" => self.group = reading.taskgroup(member)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -183,14 +188,18 @@ struct Writing {
     timers: BTreeMap<String, u16>,
     /// Repetitions of the current instruction; `None` for endless.
     passes: Option<u64>,
+    /// Group and class at this place of the text.
+    group: GroupId,
+    class: Class,
 }
 
 impl Compiler {
     fn script(&mut self, reading: &mut Reading, index: usize, task: &Member) -> Result<Script, String> {
         let members = reading.object(task)?;
         let phases: Vec<&Member> = members.iter().filter(|m| m.key == "phases").collect();
-        let mut writing = Writing { task: index, script: Script::default(), timers: BTreeMap::new(), passes: Some(1) };
-        let delay = self.heads[index].delay;
+        let Head { delay, task: Task { group, class, .. }, .. } = self.heads[index];
+        let (script, timers) = (Script::default(), BTreeMap::new());
+        let mut writing = Writing { task: index, script, timers, passes: Some(1), group, class };
         if delay > Span::ZERO {
             writing.script.ops.push(Op::Do(Step::Sleep(delay)));
         }
@@ -252,6 +261,7 @@ impl Compiler {
             attributes.policy = POLICIES.iter().find(|(_, c)| *c == class).map(|(name, _)| (*name).into());
         }
         if let Some((class, level)) = attributes.class(reading, phase)? {
+            writing.class = class;
             let rt = if class.is_realtime() { level as u8 } else { 0 };
             writing.script.ops.push(Op::Do(Step::SetClass(class, rt)));
             if let Some(nice) = Nice::new(level).filter(|_| !class.is_realtime()) {
@@ -263,6 +273,11 @@ impl Compiler {
         {
             writing.script.ops.push(Op::Do(Step::SetAffinity(affinity)));
         }
+        if let Some(group) = attributes.group {
+            writing.group = group;
+            writing.script.ops.push(Op::Do(Step::SetGroup(group)));
+        }
+        reading.check_class(phase.line, writing.group, writing.class)?;
         let times = self.own_loop(reading, members, 1)?;
         writing.passes = outer.zip(times).map(|(a, b)| a.saturating_mul(b));
         let begin = writing.script.ops.len();

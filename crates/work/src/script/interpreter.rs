@@ -55,7 +55,7 @@ impl Shared {
 
     fn count(&self, pot: u16, into: bool) {
         let pot = &self.pots[usize::from(pot)];
-        // Nobody is counted out who was not counted in.
+        // A task is subtracted only if it was added.
         if into {
             pot.fetch_add(1, Ordering::Relaxed)
         } else {
@@ -374,7 +374,7 @@ impl Behaviour for Interpreter {
     fn next(&mut self, cx: &mut StepContext) -> Step {
         self.origin.get_or_insert(cx.now);
         let script = Arc::clone(&self.script);
-        // Once round without a step is a step without time: the host counts those, and stops who takes too many.
+        // A round without a step is a step without time. The host counts these and stops a task with too many.
         for _ in 0..=script.ops.len() {
             let Some(op) = script.ops.get(self.at) else { return Step::Exit };
             if let Some(step) = self.perform(op, cx) {

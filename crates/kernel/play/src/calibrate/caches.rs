@@ -22,7 +22,7 @@ impl WorkingSet {
     fn new() -> WorkingSet {
         let lines = (WORKING_SET / LINE) as u64;
         let mut words = vec![0; WORKING_SET / size_of::<u64>()];
-        // x -> 5 x + 3 goes round through all of a power of two (Hull and Dobell).
+        // x -> 5 x + 3 visits every number below a power of two (Hull and Dobell).
         (0..lines).for_each(|line| words[line as usize * WORDS] = (5 * line + 3) % lines);
         WorkingSet { words }
     }

@@ -44,7 +44,7 @@ impl Found {
     fn enter(&mut self, key: &'static str, sample: Option<Sample>) {
         match sample.filter(|sample| sample.median > 0) {
             Some(sample) => self.figures.push(Figure { key, sample }),
-            None => self.refused.push((key, "it could not be told from what is measured with it".into())),
+            None => self.refused.push((key, "it is below the noise of the measurement".into())),
         }
     }
 
@@ -72,7 +72,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // The CPUs were the thread's own a moment ago; if one has gone offline since, the kernel chooses.
+        // These were the thread's CPUs before; if one has gone offline since, the kernel chooses.
         let _ = sys::pin(&self.before);
     }
 }
@@ -80,7 +80,7 @@ impl Drop for Pinned {
 /// Measures all costs. `progress` is called with the name of each step before it starts.
 ///
 /// # Errors
-/// When the affinity cannot be read or set, or pipes, threads or processes cannot be created.
+/// The affinity cannot be read or set, or pipes, threads or processes cannot be created.
 pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     let cpus = sys::affinity_of(0).ok_or_else(io::Error::last_os_error)?;
     let Some(&home) = cpus.first() else { return Err(io::Error::other("this process may use no CPU")) };
@@ -137,7 +137,7 @@ fn asleep(found: &mut Found) {
     let less_switch = |times: Vec<u64>| Sample::undisturbed(times.iter().map(|ns| ns.saturating_sub(switch)).collect());
     match sleeps {
         Ok(_) if switch == 0 => {
-            let why = "a switch, which is measured with it, could not be told";
+            let why = "it needs the cost of a switch, which was not measured";
             found.refused.extend(["sleep", "preempt"].map(|key| (key, why.into())));
         }
         Ok(times) => {
@@ -152,7 +152,7 @@ fn asleep(found: &mut Found) {
 fn across(found: &mut Found, home: u32, pipe: u64, progress: &mut impl FnMut(&'static str)) -> io::Result<()> {
     let neighbours = found.cpus.iter().find(|it| it.cpu == home).cloned();
     let others: Vec<u32> = found.cpus.iter().map(|it| it.cpu).filter(|&cpu| cpu != home).collect();
-    // Waking is measured to a core of its own where there is one: threads of one core share its idleness.
+    // Wake-ups are measured between different cores if possible: threads of one core share its idle state.
     let far = |&&cpu: &&u32| neighbours.as_ref().is_some_and(|it| it.distance(cpu) > Distance::Smt);
     let Some(&other) = others.iter().find(far).or(others.first()) else {
         let why = "it takes two CPUs, and this process may use one";
@@ -200,8 +200,8 @@ mod tests {
         let keys = found.figures.len() + found.refused.len();
         assert_eq!(keys, 19, "every key is measured or refused: {found:?}");
         assert!(found.figures.iter().all(|figure| figure.sample.median > 0 && figure.sample.count >= 26), "{found:?}");
-        // A switch or what it is measured with takes more than 10 ns and less than a second anywhere.
-        // On a busy machine it may not stand out of what it is measured with; then it is refused.
+        // A switch takes between 10 ns and a second on any machine. On a busy one it may be lost in the noise; then it
+        // is refused.
         let switch = found.figures.iter().find(|figure| figure.key == "switch").map(|figure| figure.sample.median);
         match switch {
             Some(ns) => assert!((10..1_000_000_000).contains(&ns), "{found:?}"),

@@ -52,12 +52,12 @@ pub struct Sleeps {
 /// # Errors
 /// The reason there is no figure, as a sentence.
 pub fn sleeps(count: usize, planted: Planted) -> Result<Sleeps, String> {
-    // When the other ran first and last since it was asked, ns; 0 asks.
+    // Times at which the other thread ran first and last since the request, ns; 0 requests them.
     let (first, last, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let other = || {
         if sys::become_least_urgent().is_ok() {
             while !stop.load(Relaxed) {
-                // In this order: a time read before the thread lost its CPU must not answer what was asked meanwhile.
+                // This order matters: a time read before the thread lost its CPU must not answer a later request.
                 let asked = first.load(Relaxed) == 0;
                 let now = sys::monotonic_ns();
                 if asked {
@@ -125,12 +125,12 @@ pub fn interrupts(count: usize, planted: Planted) -> Result<Vec<u64>, String> {
             if times.len() == count {
                 break;
             }
-            // The other gets the CPU, and goes to sleep for twice as long.
+            // The other thread gets the CPU and sleeps for twice as long.
             sys::sleep_until(sys::monotonic_ns() + LENGTH);
             let (at, before) = (due.load(Relaxed), sys::switches());
             if at > sys::monotonic_ns() {
                 let pause = first_pause(at, usual * PAUSE, planted.interrupt);
-                // Who lost the CPU has no pause but a turn of somebody else's.
+                // If the thread lost the CPU, the gap is another task's slice, not an interrupt.
                 times.extend(pause.filter(|_| sys::switches() == before).map(|ns| ns.saturating_sub(usual)));
             }
         }

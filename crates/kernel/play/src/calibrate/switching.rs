@@ -38,7 +38,7 @@ pub fn yields() -> Vec<u64> {
         stop.store(true, Ordering::Relaxed);
         times
     });
-    // Each of the two yields once before it is the first one's turn again.
+    // Each of the two threads yields once per round.
     let switched = together.into_iter().filter(|(_, switches)| *switches >= ROUNDS * 9 / 10);
     switched.map(|(ns, _)| (ns / 2).saturating_sub(alone)).collect()
 }
@@ -78,7 +78,7 @@ pub fn pipe_alone() -> io::Result<Pipe> {
 /// Times in ns from one side's write to the other's read, on the CPU the thread is pinned to (half a round trip).
 ///
 /// # Errors
-/// When no pipe or process can be created.
+/// No pipe or process can be created.
 pub fn ping_pong(partner: Partner) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     match partner {

@@ -78,7 +78,7 @@ pub fn ticks(clock: &mut impl Clock, period: u64) -> Result<Vec<u64>, String> {
         for step in seen.steps {
             let nearest = seen.pauses.iter().min_by_key(|pause| pause.distance(step));
             match nearest.filter(|pause| pause.distance(step) <= period / 20) {
-                // A tick at which the thread lost its CPU tells nothing of the tick.
+                // A tick at which the thread lost its CPU does not count: the gap is another task's slice.
                 Some(pause) if pause.lost => continue,
                 Some(pause) => times.push((pause.ended - pause.begun).saturating_sub(usual)),
                 None => {}
@@ -126,7 +126,7 @@ fn watch(clock: &mut impl Clock, span: u64, least: u64) -> Seen {
         if now - last > least {
             let before = std::mem::replace(&mut switches, clock.switches());
             seen.pauses.push(Pause { begun: last, ended: now, lost: switches != before });
-            // What this look took is no pause.
+            // The time of this check does not count as a pause.
             now = clock.now();
         }
         (last, tick) = (now, coarse);

@@ -48,7 +48,7 @@ fn wakes(sleeper: &Sleeper, to: &OwnedFd, answers: &OwnedFd) -> Vec<u64> {
     let mut times = Vec::with_capacity(WAKES);
     for _ in 0..WAKES {
         if sleeper.sleeps() {
-            // The looking itself must not be what keeps the sleeper's CPU from being idle.
+            // The check itself must not keep the sleeper's CPU busy.
             std::thread::sleep(PAUSE);
             let begun = sys::monotonic_ns();
             sys::write_byte(to, 1);
@@ -64,7 +64,7 @@ fn wakes(sleeper: &Sleeper, to: &OwnedFd, answers: &OwnedFd) -> Vec<u64> {
 /// computes on that CPU; otherwise the CPU is idle except for other work on this machine.
 ///
 /// # Errors
-/// When no pipe can be created.
+/// No pipe can be created.
 pub fn latency(other: u32, busy: bool) -> io::Result<Vec<u64>> {
     let (there, back) = (sys::pipe()?, sys::pipe()?);
     let (sleeper, stop) = (Sleeper::default(), AtomicBool::new(!busy));

@@ -64,7 +64,7 @@ impl Host {
         if is_held || self.referee.current(cpu).is_some() || self.referee.refusal().is_some() {
             return;
         }
-        // Choosing for any reason answers what was asked before.
+        // This pick also answers earlier requests to pick.
         self.asked.retain(|asked| *asked != cpu);
         let mut choice = self.referee.choose(cpu);
         loop {
@@ -90,11 +90,10 @@ impl Host {
 
     /// The balancing of a tick.
     pub(super) fn balance_busy(&mut self, cpu: CpuId) {
-        for _ in 0..self.turns.len() {
-            match self.referee.balance(cpu, Idle::Busy) {
-                None => return,
-                Some(Move::Queued(pull, asked)) => self.moved(pull, asked),
-                Some(Move::Running(Pull { task, from, to })) => return self.stop(from, task, Fate::Moves(to)),
+        while let Some(it) = self.referee.balance(cpu, Idle::Busy) {
+            match it {
+                Move::Queued(pull, asked) => self.moved(pull, asked),
+                Move::Running(Pull { task, from, to }) => return self.stop(from, task, Fate::Moves(to)),
             }
         }
     }

@@ -136,7 +136,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Waits until nothing is under way.
+        // Waits until no I/O is in flight.
         // SAFETY: the context is ours.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }

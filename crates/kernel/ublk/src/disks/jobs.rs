@@ -62,7 +62,7 @@ pub struct Done {
 /// The kernel's error.
 ///
 /// # Panics
-/// When a job has no depth or no batch, or fewer blocks than its depth.
+/// A job has no depth or no batch, or fewer blocks than its depth.
 pub fn run(device: &Path, bytes: u64, jobs: &[Job], seed: Seed) -> Result<Vec<Done>, DiskError> {
     let start = Barrier::new(jobs.len());
     let one = |(number, job): (usize, &Job)| {
@@ -113,7 +113,7 @@ fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std
     let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(device);
     let ring = opened.and_then(|file| Ok((Ring::new(file.as_raw_fd(), depth, job.bytes as usize)?, file)));
     let pinned = job.cpu.map_or(Ok(()), |cpu| goodness_sys::pin(&[cpu]));
-    // Whoever fails lets the others start all the same.
+    // A job that fails still lets the others start.
     start.wait();
     pinned?;
     let (mut ring, _file) = ring?;

@@ -74,13 +74,13 @@ impl LoopDisk {
 
     fn make_from(below: &Path, backing: Backing) -> Result<LoopDisk, DiskError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
-        // What is stuck stays in its journal; `doctor` shows it.
+        // A change that cannot be undone stays in the journal; `doctor` shows it.
         goodness_restore::find().into_iter().for_each(|stale| drop(stale.undo()));
         let mut first = FIRST_NUMBER + std::process::id() % FIRST_NUMBER;
         loop {
             let number = free_number(first)?;
             match LoopDisk::numbered(below, backing, number, &restore) {
-                // Somebody was faster.
+                // Another process took the number first.
                 Err(why) if why.source.raw_os_error() == Some(libc::EEXIST) => first = number + 1,
                 made => return made,
             }
@@ -122,7 +122,7 @@ impl LoopDisk {
     /// # Errors
     /// The kernel's error, for example for an elevator it lacks.
     pub fn set_elevator(&self, name: &str) -> Result<(), DiskError> {
-        // The one that is there already would keep what it has learnt.
+        // An elevator that is already loaded would keep its learnt state.
         self.set_elevator_only("none")?;
         self.set_elevator_only(name)
     }
@@ -140,7 +140,7 @@ impl LoopDisk {
     pub fn set_elevator_before(&self, name: &str, tags: u32) -> Result<(), DiskError> {
         let requests = self.queue("nr_requests");
         self.set_elevator("none")?;
-        // Without an elevator the number is that of the device's own tags, and an elevator set later leaves them so.
+        // Set without an elevator, the number is that of the device's own tags; an elevator set later keeps it.
         fs::write(&requests, tags.to_string()).map_err(|why| DiskError::new(&requests, "limiting the tags", why))?;
         if name == "none" { Ok(()) } else { self.set_elevator_only(name) }
     }

@@ -25,7 +25,7 @@ pub struct DiskError {
     pub action: &'static str,
     /// The kernel's error.
     pub source: io::Error,
-    /// What the user can do.
+    /// Remedy.
     pub remedy: &'static str,
 }
 

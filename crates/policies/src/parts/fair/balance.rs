@@ -1,49 +1,238 @@
-//! Load balancing: an idle CPU pulls a waiting task, a busy one compares itself with others periodically, and one with
-//! waiting tasks wakes an idle CPU at its tick.
+//! Load balancing: each CPU compares its groups from time to time and pulls tasks from the busiest; CPUs with waiting
+//! tasks do so for idle ones, whose ticks are off; and a CPU that runs out of work looks for some.
 //!
-//! Source: specs section 5.1 and 5.5 (SMP). A busy CPU balances every 16 ms per CPU of the domain, minus a tick.
-//! Differences below 17 percent are ignored. A task that ran within 0.5 ms stays near its cache.
+//! Source: specs/smp.md sections 1.4 and 3. Departures:
+//! - Idle CPUs are balanced at the tick of the first CPU that has reason to, not by the first idle CPU.
+//! - Ticks come in a fixed order. In the kernel chance decides whether a CPU looks before or after another one's tick;
+//!   here it delays a pass by a tick.
+//! - If the busiest queue has pinned tasks alone, no other is searched, and no other CPU of the group is tried.
+//! - A pass takes no time: a CPU that runs out of work looks at all levels that the dice allow, and no two CPUs balance
+//!   memory nodes at a time.
 
-use super::{Order, Running, Stack};
-use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Span, TaskId, Time};
+use super::Stack;
+use super::domains::{Comparison, Domain, Group, Imbalance, Kind};
+use super::load::FULL;
+use super::moves::Moving;
+use super::order::{Order, Version};
+use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Rng, Seed, Span, Time};
 
-/// A task that ran more recently than this counts as cache-hot.
-const MIGRATION_COST: Span = Span::from_us(500);
 /// Factor by which a busy CPU balances less often than an idle one.
 const BUSY_FACTOR: u64 = 16;
-/// Load of the busiest CPU, in percent of its own, below which nothing is moved.
-const IMBALANCE: u64 = 117;
+/// Most tasks that one pass looks at.
+const MOST_LOOKED_AT: u32 = 32;
+/// Interval up to which passes that found pinned tasks alone become rarer, ms.
+const LONGEST_PINNED: u64 = 512;
 
-/// Time of each CPU's next balance, by level.
-#[derive(Debug)]
-pub struct Balancer {
-    next: Vec<[Time; 4]>,
+/// One CPU's passes at one level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    /// Time of the last pass.
+    pub last: Time,
+    /// The first pass of a busy CPU comes this much earlier: CPUs started at different times.
+    phase: Span,
+    /// The next pass of a busy CPU comes one tick later.
+    is_late: bool,
+    /// Milliseconds between passes of an idle CPU.
+    interval: u64,
+    /// That as a time, for a busy and an idle CPU.
+    spans: [Span; 2],
+    /// Passes in a row that should have moved something and did not.
+    pub failed: u32,
+    /// Success of passes without work.
+    luck: Luck,
 }
 
-/// Balancing interval of a busy CPU for a domain of `size` CPUs.
-fn interval(machine: &Machine, size: usize) -> Span {
-    Span::from_ms(size as u64 * BUSY_FACTOR).saturating_sub(machine.tick())
+/// Share of the looks at a level that found work for a CPU without any: decides whether it looks again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Luck {
+    calls: u64,
+    successes: u64,
+    ratio: u64,
+}
+
+impl Luck {
+    pub const NEW: Luck = Luck { calls: 512, successes: 256, ratio: 512 };
+
+    /// Draws whether to look: the weight of a success, or `None`.
+    pub fn draw(&self, rng: &mut Rng) -> Option<u64> {
+        let weight = 1 + self.ratio;
+        (rng.below(1024) <= weight).then_some((1024 + weight / 2) / weight)
+    }
+
+    pub fn note(&mut self, success: u64) {
+        self.calls += 1;
+        self.successes += success;
+        if self.calls >= 1024 {
+            self.ratio = self.successes.min(1024);
+            (self.calls, self.successes) = (self.calls / 2, self.successes / 2);
+        }
+    }
+}
+
+impl Attempt {
+    fn set_interval(&mut self, machine: &Machine, ms: u64) {
+        self.interval = ms;
+        self.spans = [interval(machine, ms, false), interval(machine, ms, true)];
+    }
+
+    /// Time of the next pass.
+    fn due(&self, machine: &Machine, is_idle: bool) -> Time {
+        let late = if self.is_late && !is_idle { machine.tick() } else { Span::ZERO };
+        self.last + self.spans[usize::from(is_idle)].saturating_sub(self.phase) + late
+    }
+}
+
+/// A round of passes at one tick: for the CPU itself, then for idle ones.
+#[derive(Debug, Default)]
+struct Round {
+    at: Time,
+    by: Option<CpuId>,
+    /// CPUs to balance, and the number of those that are done. Those after `by` idle.
+    cpus: Vec<CpuId>,
+    done: usize,
+    /// Levels of the present CPU that are done, and true if those above are left to another CPU.
+    levels: usize,
+    is_cut: bool,
+    /// The earliest time of the next pass of an idle CPU.
+    next_idle: Option<Time>,
+    moving: Option<Moving>,
+}
+
+/// Balancing of all CPUs.
+#[derive(Debug)]
+pub struct Balancer {
+    pub(super) version: Version,
+    attempts: Vec<[Attempt; 4]>,
+    /// By CPU: the earliest time of its next pass.
+    next: Vec<Time>,
+    /// The earliest time at which idle CPUs are balanced again.
+    next_idle: Time,
+    /// By first CPU of a group and level: a level below could not be balanced because of pinned tasks.
+    pinned: Vec<[bool; 4]>,
+    rng: Rng,
+    round: Round,
 }
 
 impl Balancer {
-    /// Staggers the CPUs of a domain within an interval, so that no two undo each other's work.
-    pub fn new(machine: &Machine) -> Balancer {
-        let turn = |cpu: CpuId, level: Level| {
-            let group = machine.group(cpu, level);
-            let place = group.partition_point(|other| *other < cpu) as u64;
-            Time::ZERO + interval(machine, group.len()) * place / group.len() as u64
+    pub fn new(machine: &Machine, version: Version, seed: Seed) -> Balancer {
+        let mut rng = seed.stream("balance", 0).rng();
+        let mut attempt = |cpu: CpuId, level: Level| {
+            let ms = machine.group(cpu, level).len() as u64;
+            let spans = [interval(machine, ms, false), interval(machine, ms, true)];
+            let phase = Span(machine.tick().0 * rng.below((spans[0].0 / machine.tick().0).max(1)));
+            Attempt { last: Time::ZERO, phase, is_late: false, interval: ms, spans, failed: 0, luck: Luck::NEW }
         };
-        Balancer { next: machine.cpu_ids().map(|cpu| Level::ALL.map(|level| turn(cpu, level))).collect() }
+        let cpus = machine.cpu_count();
+        let attempts = machine.cpu_ids().map(|cpu| Level::ALL.map(|level| attempt(cpu, level))).collect();
+        Balancer {
+            version,
+            attempts,
+            next: vec![Time::ZERO; cpus],
+            next_idle: Time::ZERO,
+            pinned: vec![[false; 4]; cpus],
+            rng,
+            round: Round { cpus: Vec::with_capacity(cpus), ..Round::default() },
+        }
     }
 
-    /// True if `cpu` should balance at `level` now; then sets the next time.
-    fn is_due(&mut self, cx: &Context, cpu: CpuId, level: Level, size: usize) -> bool {
-        let next = &mut self.next[cpu.index()][level as usize];
-        if cx.now < *next {
-            return false;
+    pub(super) fn attempt(&mut self, cpu: CpuId, level: Level) -> &mut Attempt {
+        &mut self.attempts[cpu.index()][level as usize]
+    }
+
+    /// Passes of `cpu` at `level` come as often as they can.
+    pub(super) fn is_unbalanced(&mut self, machine: &Machine, cpu: CpuId, level: Level) {
+        let shortest = machine.group(cpu, level).len() as u64;
+        let attempt = self.attempt(cpu, level);
+        if attempt.interval != shortest {
+            attempt.set_interval(machine, shortest);
         }
-        *next = cx.now + interval(&cx.machine, size);
-        true
+    }
+
+    /// A pass of `cpu` at `level` found nothing that it can move. The next come later, unless it just ran out of work.
+    pub(super) fn is_balanced(
+        &mut self,
+        machine: &Machine,
+        cpu: CpuId,
+        level: Level,
+        is_newly: bool,
+        are_all_pinned: bool,
+    ) {
+        let shortest = machine.group(cpu, level).len() as u64;
+        let attempt = self.attempt(cpu, level);
+        attempt.failed = 0;
+        let is_rarer = (are_all_pinned && attempt.interval < LONGEST_PINNED) || attempt.interval < 2 * shortest;
+        if is_rarer && !is_newly {
+            attempt.set_interval(machine, 2 * attempt.interval);
+        }
+        if !are_all_pinned {
+            self.set_pinned(machine, cpu, level, false);
+        }
+    }
+
+    /// Records on the level above whether tasks that may not run everywhere kept the group of `cpu` at `level`
+    /// unbalanced.
+    pub(super) fn set_pinned(&mut self, machine: &Machine, cpu: CpuId, level: Level, is_pinned: bool) {
+        if let Some(parent) = parent(machine, cpu, level) {
+            self.pinned[machine.group(cpu, level)[0].index()][parent as usize] = is_pinned;
+        }
+    }
+
+    /// The next pass of `cpu`, which has no work, comes no later than that of an idle CPU at `level`.
+    fn hasten(&mut self, machine: &Machine, cpu: CpuId, level: Level) {
+        let due = self.attempts[cpu.index()][level as usize].due(machine, true);
+        let next = &mut self.next[cpu.index()];
+        *next = due.min(*next);
+    }
+}
+
+/// Time between passes, from milliseconds between those of an idle CPU (specs/smp.md section 1.4).
+fn interval(machine: &Machine, ms: u64, is_idle: bool) -> Span {
+    let hz = u64::from(machine.hz);
+    let ticks = match is_idle {
+        true => (ms * hz).div_ceil(1000),
+        false => (ms * BUSY_FACTOR * hz).div_ceil(1000) - 1,
+    };
+    let longest = (hz * machine.cpu_count() as u64 / 10).max(1);
+    Span(machine.tick().0 * ticks.clamp(1, longest))
+}
+
+/// The next level above `level` that has a domain.
+fn parent(machine: &Machine, cpu: CpuId, level: Level) -> Option<Level> {
+    Domain::around(machine, cpu).map(|domain| domain.level).find(|other| *other > level)
+}
+
+#[cfg(test)]
+impl Balancer {
+    pub fn next_pass(&self, cpu: CpuId) -> Time {
+        self.next[cpu.index()]
+    }
+
+    /// The CPUs of the last round, and the earliest time of the next one for idle CPUs.
+    pub fn last_round(&self) -> (Vec<CpuId>, Time) {
+        (self.round.cpus.clone(), self.next_idle)
+    }
+}
+
+impl Balancer {
+    /// All passes for `cpu` are made, or it needs none now. The next is due at the first of the levels looked at.
+    fn end_cpu(&mut self, machine: &Machine, cpu: CpuId, is_often: bool) {
+        let Round { by, levels, next_idle, .. } = self.round;
+        let walked = Domain::around(machine, cpu).take(levels);
+        let dues = walked.map(|it| self.attempts[cpu.index()][it.level as usize].due(machine, is_often));
+        let next = dues.min().unwrap_or(self.next[cpu.index()]);
+        self.next[cpu.index()] = next;
+        if by != Some(cpu) && is_often {
+            self.round.next_idle = Some(next_idle.map_or(next, |soonest| soonest.min(next)));
+        }
+        self.round.done += 1;
+        (self.round.levels, self.round.is_cut) = (0, false);
+    }
+
+    /// All CPUs of the round are done: idle ones are balanced again when the first of them is due.
+    fn end_round(&mut self) {
+        if let Some(next) = self.round.next_idle.take() {
+            self.next_idle = next;
+        }
     }
 }
 
@@ -53,93 +242,277 @@ impl<O: Order> Stack<O> {
             return None;
         }
         match idle {
-            Idle::Newly => self.pull_realtime(cx, cpu).or_else(|| self.pull_to_idle(cx, cpu)),
-            Idle::Busy => self.push_to_idle(cx, cpu).or_else(|| self.pull_when_due(cx, cpu)),
+            Idle::Newly => self.pull_when_idle(cx, cpu),
+            Idle::Busy => self.go_round(cx, cpu),
         }
     }
 
-    /// The neighbourhoods of `cpu` that have more CPUs than the one before.
-    fn domains<'a>(cx: &'a Context, cpu: CpuId) -> impl Iterator<Item = (Level, &'a [CpuId])> + use<'a, O> {
-        let mut size = 1;
-        Level::ALL.into_iter().filter_map(move |level| {
-            let group = cx.machine.group(cpu, level);
-            let grows = group.len() > size;
-            size = group.len();
-            grows.then_some((level, group))
-        })
+    /// Fair tasks on the queue of `cpu`, as its kernel counts them.
+    pub(super) fn fair_tasks(&self, cpu: CpuId) -> u32 {
+        if self.balancer.version.counts_delayed { self.order.queued(cpu) } else { self.order.runnable(cpu) }
     }
 
-    fn pull_realtime(&self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        let fits = |task: TaskId| cx.tasks.may_run(task, cpu);
-        let waiting = |from: &CpuId| self.cpus[from.index()].realtime.best_waiting() > 0;
-        cx.machine.cpu_ids().filter(waiting).find_map(|from| {
-            let task = self.cpus[from.index()].realtime.find(&self.members, fits)?;
-            Some(Pull { task, from, to: cpu })
-        })
-    }
-
-    fn pull_to_idle(&self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        Self::domains(cx, cpu).find_map(|(_, group)| {
-            cx.examined(Effort::Balance, group.len() as u32);
-            let crowded = |from: &&CpuId| **from != cpu && self.waiting(**from) > 0;
-            let busiest = |from: &&CpuId| (self.waiting(**from), std::cmp::Reverse(**from));
-            let from = group.iter().filter(crowded).max_by_key(busiest)?;
-            self.movable(cx, *from, cpu, u64::MAX)
-        })
-    }
-
-    /// Fair tasks that wait for another task to leave `cpu`.
-    fn waiting(&self, cpu: CpuId) -> u32 {
-        let runs_fair = matches!(self.cpus[cpu.index()].running, Running::Fair(_));
-        self.order.runnable(cpu).saturating_sub(u32::from(runs_fair))
-    }
-
-    /// A waiting task of `from` that `to` may take: not cache hot, and not heavier than `most`.
-    fn movable(&self, cx: &Context, from: CpuId, to: CpuId, most: u64) -> Option<Pull> {
-        let mut looked_at = 0;
-        let task = self.order.first_waiting(from, &mut |task| {
-            looked_at += 1;
-            let hot =
-                cx.now.since(self.placement.ran_at(task)) < MIGRATION_COST && self.placement.ran_at(task) > Time::ZERO;
-            let weight = crate::parts::fair::weight::Weight::of_task(&cx.tasks[task], 3).value;
-            !hot && weight / 2 <= most && cx.tasks.may_run(task, to) && looked_at <= 32
-        });
-        cx.examined(Effort::Balance, looked_at.min(32));
-        Some(Pull { task: task?, from, to })
-    }
-
-    /// An idle CPU does not tick: the tick of a CPU with waiting tasks balances for it.
-    fn push_to_idle(&self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        if self.waiting(cpu) == 0 {
-            return None;
-        }
-        Self::domains(cx, cpu).find_map(|(_, group)| {
-            cx.examined(Effort::Balance, group.len() as u32);
-            let idle = |to: &&CpuId| self.is_idle(**to);
-            group.iter().filter(idle).find_map(|to| self.movable(cx, cpu, *to, u64::MAX))
-        })
-    }
-
-    fn pull_when_due(&mut self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        for (level, group) in Self::domains(cx, cpu) {
-            if !self.balancer.is_due(cx, cpu, level, group.len()) {
-                continue;
+    /// Looks for work for `cpu`, which has none.
+    fn pull_when_idle(&mut self, cx: &Context, cpu: CpuId) -> Option<Pull> {
+        let is_any_crowded = self.loads.is_any_crowded();
+        for domain in Domain::around(&cx.machine, cpu) {
+            self.balancer.hasten(&cx.machine, cpu, domain.level);
+            if !is_any_crowded {
+                return None;
             }
-            cx.examined(Effort::Balance, group.len() as u32);
-            let mine = self.placement.weight(cpu);
-            let Some(busiest) =
-                group.iter().copied().max_by_key(|c| (self.placement.weight(*c), std::cmp::Reverse(*c)))
-            else {
-                continue;
-            };
-            let most = self.placement.weight(busiest);
-            if busiest == cpu || self.waiting(busiest) == 0 || most * 100 <= mine * IMBALANCE {
-                continue;
-            }
-            if let Some(pull) = self.movable(cx, busiest, cpu, (most - mine) / 2) {
+            if let Some(pull) = self.pull_at_level(cx, cpu, domain) {
                 return Some(pull);
             }
         }
         None
+    }
+
+    /// Makes a pass at `domain` for `cpu`, which ran out of work, if the dice allow it.
+    fn pull_at_level(&mut self, cx: &Context, cpu: CpuId, domain: Domain) -> Option<Pull> {
+        let mut success = 0;
+        if self.balancer.version.throws_dice {
+            let luck = self.balancer.attempts[cpu.index()][domain.level as usize].luck;
+            match luck.draw(&mut self.balancer.rng) {
+                Some(weight) => success = weight,
+                None => {
+                    self.balancer.attempt(cpu, domain.level).luck.note(0);
+                    return None;
+                }
+            }
+        }
+        let mut pull = None;
+        if let Some(mut moving) = self.look(cx, cpu, domain, true, true) {
+            pull = self.next_move(cx, &mut moving);
+            pull = self.end_pass(cx, &moving).or(pull);
+        } else {
+            self.balancer.is_balanced(&cx.machine, cpu, domain.level, true, false);
+        }
+        let luck = &mut self.balancer.attempt(cpu, domain.level).luck;
+        luck.note(if pull.is_some() { success } else { 0 });
+        pull
+    }
+
+    /// The next move of the round that `by` makes at its tick.
+    fn go_round(&mut self, cx: &Context, by: CpuId) -> Option<Pull> {
+        if (self.balancer.round.at, self.balancer.round.by) != (cx.now, Some(by)) {
+            self.begin_round(cx, by);
+        }
+        loop {
+            if let Some(mut moving) = self.balancer.round.moving.take() {
+                if let Some(pull) = self.next_move(cx, &mut moving) {
+                    self.balancer.round.moving = Some(moving);
+                    return Some(pull);
+                }
+                if let Some(pull) = self.end_pass(cx, &moving) {
+                    return Some(pull);
+                }
+            }
+            let round = &self.balancer.round;
+            let Some(cpu) = round.cpus.get(round.done).copied() else {
+                self.balancer.end_round();
+                return None;
+            };
+            self.next_level(cx, cpu);
+        }
+    }
+
+    fn begin_round(&mut self, cx: &Context, by: CpuId) {
+        let helps = cx.now >= self.balancer.next_idle && self.has_reason_to_help(cx, by);
+        let balancer = &mut self.balancer;
+        let round = &mut balancer.round;
+        *round = Round { at: cx.now, by: Some(by), cpus: std::mem::take(&mut round.cpus), ..Round::default() };
+        round.cpus.clear();
+        if cx.now >= balancer.next[by.index()] {
+            round.cpus.push(by);
+        }
+        if !helps {
+            return;
+        }
+        balancer.next_idle = cx.now + cx.machine.tick();
+        let own = self.balancer.round.cpus.len();
+        for cpu in cx.machine.cpu_ids() {
+            if self.is_idle(cpu) {
+                self.balancer.round.cpus.push(cpu);
+            }
+        }
+        // The first idle CPU works for the others, and for itself at the end.
+        let idle = &mut self.balancer.round.cpus[own..];
+        if !idle.is_empty() {
+            idle.rotate_left(1);
+        }
+    }
+
+    /// True if `cpu` has tasks that wait, or real-time tasks leave little to its fair one, or another busy CPU shares
+    /// its cache, while some CPU idles.
+    fn has_reason_to_help(&mut self, cx: &Context, cpu: CpuId) -> bool {
+        if self.wakeups.idle_cpus() == 0 {
+            return false;
+        }
+        let near = cx.machine.group(cpu, Level::Cache).len() as u32;
+        self.tasks(cpu) >= 2 || near - self.wakeups.idle_nearby(cpu) > 1 || self.is_squeezed(cx, cpu)
+    }
+
+    /// True if `cpu` has one fair task, and real-time tasks leave little to it.
+    fn is_squeezed(&mut self, cx: &Context, cpu: CpuId) -> bool {
+        let percent = Domain::around(&cx.machine, cpu).next().map_or(100, Domain::percent);
+        self.fair_tasks(cpu) == 1 && self.loads.of_cpu(cx.now, cpu).capacity * percent < FULL * 100
+    }
+
+    /// Makes the next pass for `cpu`, or ends its passes.
+    fn next_level(&mut self, cx: &Context, cpu: CpuId) {
+        let machine = &cx.machine;
+        let is_idle = self.is_idle(cpu);
+        let Round { by, levels, is_cut, .. } = self.balancer.round;
+        let is_helped = by != Some(cpu);
+        // A CPU with SCHED_IDLE tasks alone balances as often as an idle one.
+        let is_often = is_idle || self.has_only_background(cpu);
+        let is_refused = levels == 0 && is_helped && (!is_idle || cx.now < self.balancer.next[cpu.index()]);
+        let next = Domain::around(machine, cpu).nth(levels).filter(|_| !is_refused && !is_cut);
+        let Some(domain) = next else {
+            return self.balancer.end_cpu(machine, cpu, is_often);
+        };
+        self.balancer.round.levels += 1;
+        if cx.now >= self.balancer.attempt(cpu, domain.level).due(machine, is_often) {
+            self.make_pass(cx, cpu, domain, is_idle);
+        }
+    }
+
+    /// Makes the pass of `cpu` at `domain`, unless another CPU balances for its group; then the levels above have to
+    /// wait.
+    fn make_pass(&mut self, cx: &Context, cpu: CpuId, domain: Domain, is_idle: bool) {
+        let machine = &cx.machine;
+        let is_late = self.balancer.rng.below(2) == 1;
+        let attempt = self.balancer.attempt(cpu, domain.level);
+        (attempt.last, attempt.phase, attempt.is_late) = (cx.now, Span::ZERO, is_late);
+        let is_chosen = self.chosen(machine, cpu, domain) == cpu;
+        let moving = if is_chosen { self.look(cx, cpu, domain, is_idle, false) } else { None };
+        if moving.is_none() {
+            self.balancer.is_balanced(machine, cpu, domain.level, false, false);
+        }
+        self.balancer.round.moving = moving;
+        self.balancer.round.is_cut = !is_chosen;
+    }
+
+    /// The CPU that balances for the group of `cpu`: an idle one, if possible of an idle core, else the first.
+    fn chosen(&self, machine: &Machine, cpu: CpuId, domain: Domain) -> CpuId {
+        let group = domain.group(machine, cpu);
+        let is_free = |cpu: &CpuId| machine.group(*cpu, Level::Smt).iter().all(|it| self.is_idle(*it));
+        let mut idle = group.iter().copied().filter(|it| self.is_idle(*it));
+        let free = if self.balancer.version.knows_cores { idle.clone().find(|it| is_free(it)) } else { None };
+        free.or_else(|| idle.next()).unwrap_or(group[0])
+    }
+
+    /// Looks for the queue from which `cpu` should take tasks, and how many.
+    pub(super) fn look(
+        &mut self,
+        cx: &Context,
+        cpu: CpuId,
+        domain: Domain,
+        to_idle: bool,
+        is_newly: bool,
+    ) -> Option<Moving> {
+        let machine = &cx.machine;
+        let version = self.balancer.version;
+        cx.examined(Effort::Balance, machine.group(cpu, domain.level).len() as u32);
+        let (mut local, mut load, mut capacity, mut util) = (Group::default(), 0, 0, 0);
+        let mut busiest: Option<(Kind, Group, &[CpuId])> = None;
+        for (place, cpus) in domain.groups(machine, cpu).enumerate() {
+            let group = self.measure(cx, domain, cpus, to_idle);
+            load += group.load;
+            util += group.util;
+            capacity += group.capacity;
+            if place == 0 {
+                local = group;
+                continue;
+            }
+            let kind = group.kind(domain.percent(), to_idle, version);
+            let is_busier = |(other, than, _): &(Kind, Group, &[CpuId])| {
+                kind > *other || (kind == *other && group.rank(kind) > than.rank(kind))
+            };
+            if group.fair > 0 && busiest.as_ref().is_none_or(is_busier) {
+                busiest = Some((kind, group, cpus));
+            }
+        }
+        if !is_newly && domain.shares_cache() {
+            self.wakeups.set_scan(machine, cpu, domain, util);
+        }
+        let (kind, group, cpus) = busiest?;
+        let own = local.kind(domain.percent(), false, version);
+        let average = load * FULL / capacity.max(1);
+        let compared = Comparison { domain, local: (local, own), busiest: (group, kind), average, to_idle };
+        let amount = compared.imbalance(version)?;
+        let from = self.busiest_queue(cx, domain, cpus, amount)?;
+        let looks = MOST_LOOKED_AT.min(self.tasks(from));
+        let is_misfit = kind == Kind::Misfit;
+        let mut moving = Moving::new(domain, from, cpu, to_idle, amount, looks);
+        (moving.is_newly, moving.is_misfit) = (is_newly, is_misfit);
+        Some(moving)
+    }
+
+    fn measure(&mut self, cx: &Context, domain: Domain, cpus: &[CpuId], to_idle: bool) -> Group {
+        let machine = &cx.machine;
+        let threads = machine.group(cpus[0], Level::Smt).len();
+        let is_pinned = self.balancer.pinned[cpus[0].index()][domain.level as usize];
+        let is_core = cpus.len() > 1 && cpus.len() == threads;
+        let mut group = Group { cpus: cpus.len() as u64, is_pinned, is_core, ..Group::default() };
+        for cpu in cpus {
+            let averages = self.loads.of_cpu(cx.now, *cpu);
+            let fair = self.fair_tasks(*cpu);
+            group.load += averages.load;
+            group.runnable += averages.runnable;
+            group.util += averages.util;
+            group.capacity += averages.capacity;
+            group.cores += u64::from(cpu == &cpus[0] || machine.group(*cpu, Level::Smt)[0] == *cpu);
+            group.tasks += u64::from(self.tasks(*cpu));
+            group.fair += u64::from(fair);
+            group.idle += u64::from(self.is_idle(*cpu));
+            if to_idle && fair == 1 && averages.capacity * domain.percent() < FULL * 100 {
+                group.misfit = group.misfit.max(averages.load);
+            }
+        }
+        group
+    }
+
+    /// The queue among `cpus` that most of `amount` comes from.
+    fn busiest_queue(&mut self, cx: &Context, domain: Domain, cpus: &[CpuId], amount: Imbalance) -> Option<CpuId> {
+        let is_boosted = self.balancer.version.boosts_util;
+        let mut busiest: Option<(u64, CpuId)> = None;
+        for cpu in cpus.iter().copied() {
+            let fair = self.fair_tasks(cpu);
+            let averages = self.loads.of_cpu(cx.now, cpu);
+            let is_squeezed = averages.capacity * domain.percent() < FULL * 100;
+            let value = match amount {
+                _ if fair == 0 => continue,
+                Imbalance::Load(load) if fair == 1 && averages.load > load && !is_squeezed => continue,
+                Imbalance::Util(_) if fair == 1 => continue,
+                Imbalance::Load(_) => averages.load * FULL / averages.capacity,
+                Imbalance::Util(_) if is_boosted => averages.util.max(averages.runnable),
+                Imbalance::Util(_) => averages.util,
+                Imbalance::Tasks(_) => fair.into(),
+            };
+            if busiest.is_none_or(|(most, _)| value > most) {
+                busiest = Some((value, cpu));
+            }
+        }
+        busiest.map(|(_, cpu)| cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// specs/smp.md section 1.4, T-SMP-1 and T-SMP-2.
+    #[test]
+    fn intervals_are_the_kernels() {
+        let ms = |cpus: u32, hz: u32, ms: u64, is_idle: bool| {
+            interval(&Machine::flat(cpus, hz).expect("a machine"), ms, is_idle).0 / 1_000_000
+        };
+        assert_eq!([ms(2, 250, 2, false), ms(2, 250, 4, false)], [28, 60]);
+        assert_eq!([ms(4, 250, 4, false), ms(4, 250, 8, false)], [60, 124]);
+        assert_eq!([ms(8, 250, 8, false), ms(8, 250, 16, false)], [124, 252]);
+        assert_eq!([ms(2, 1000, 2, false), ms(4, 1000, 8, false), ms(2, 100, 4, false)], [31, 127, 60]);
+        assert_eq!([ms(4, 250, 4, true), ms(4, 250, 8, true)], [4, 8]);
+        assert_eq!(ms(2, 250, 512, false), 200, "a tenth of a second for each CPU");
     }
 }

@@ -4,7 +4,7 @@
 //! 1024 / weight nanoseconds of virtual time. The rounding (32-bit inverse weights, truncated products) is kept because
 //! runs of equal tasks are decided by single nanoseconds.
 
-use goodness_core::{Class, Task};
+use goodness_core::{Class, Nice};
 
 /// Weight of nice 0.
 pub const UNIT: u64 = 1024;
@@ -14,6 +14,16 @@ const WEIGHTS: [u32; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
     1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
 ];
+
+/// The same with their inverses.
+const BY_NICE: [Weight; 40] = {
+    let (mut weights, mut nice) = ([Weight::of(UNIT); 40], 0);
+    while nice < 40 {
+        weights[nice] = Weight::of(WEIGHTS[nice] as u64);
+        nice += 1;
+    }
+    weights
+};
 
 /// A weight with its inverse, so that virtual time needs no division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +46,10 @@ impl Weight {
         Weight { value, inverse: ((1 << 32) + value / 2) / value }
     }
 
-    /// Weight of a task; `idle` is the weight of SCHED_IDLE.
-    pub fn of_task(task: &Task, idle: u64) -> Weight {
-        match task.class {
-            Class::Idle => Weight::of(idle),
-            _ => Weight::of(u64::from(WEIGHTS[task.nice.index()])),
-        }
+    /// Weight of a task of this class and nice; `idle` is the weight of SCHED_IDLE.
+    #[inline]
+    pub fn of_task(class: Class, nice: Nice, idle: u64) -> Weight {
+        if class == Class::Idle { Weight::of(idle) } else { BY_NICE[nice.index()] }
     }
 
     /// Virtual time of `span` ns of CPU time.
@@ -79,10 +87,9 @@ pub fn scaling(cpus: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::Nice;
 
     fn nice(value: i64) -> Weight {
-        Weight::of_task(&Task { nice: Nice::new(value).unwrap(), ..Task::default() }, 3)
+        Weight::of_task(Class::Normal, Nice::new(value).unwrap(), 3)
     }
 
     /// Specs section 5.1.

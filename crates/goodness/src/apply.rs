@@ -1,0 +1,212 @@
+//! The commands that bring an arm to a real machine, and those that take it back.
+
+mod groups;
+
+use crate::contender::Contender;
+use crate::edit::{Change, Edit, What, matches};
+use crate::run::Named;
+use crate::spec::PolicySpec;
+use goodness_core::{Class, CpuId, Groups, Span};
+use goodness_report::model::Application;
+
+/// Tunables of the fair classes with the file that sets each, in `/sys/kernel/debug/sched`, in ns.
+const FILES: [(&str, &str, &str); 4] = [
+    ("eevdf", "base_slice", "base_slice_ns"),
+    ("cfs", "latency", "latency_ns"),
+    ("cfs", "min_granularity", "min_granularity_ns"),
+    ("cfs", "wakeup_granularity", "wakeup_granularity_ns"),
+];
+/// Elevators of current kernels.
+const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// The recorded machine and work.
+pub(crate) struct Recorded<'a> {
+    /// CPUs.
+    pub cpus: u32,
+    /// Tasks.
+    pub tasks: &'a [Named],
+    /// The groups of the tasks, if an arm names one.
+    pub groups: &'a Groups,
+}
+
+/// The commands for everything in which `arm` differs from `reference`. `None` if nothing does, or if some of it takes
+/// another machine or another kernel.
+pub(crate) fn application(reference: &Contender, arm: &Contender, recorded: &Recorded) -> Option<Application> {
+    let mut commands = Application::default();
+    if arm.policy != reference.policy {
+        policy(&reference.policy, &arm.policy, recorded.cpus, &mut commands)?;
+    }
+    if let Some((elevator, former)) = arm.elevator.as_ref().zip(reference.elevator.as_ref()).filter(|(a, b)| a != b) {
+        let is_plain = |name| ELEVATORS.contains(&name);
+        let is_known = is_plain(elevator.name) && is_plain(former.name) && elevator.settings.is_empty();
+        let set = |name: &str| format!("echo {name} | sudo tee /sys/block/DISK/queue/scheduler");
+        is_known.then(|| commands.add(set(elevator.name), set(former.name)))?;
+    }
+    for edit in arm.edits.iter().filter(|edit| !reference.edits.contains(edit)) {
+        self::edit(edit, recorded, &mut commands)?;
+    }
+    (!commands.apply.is_empty()).then_some(commands)
+}
+
+/// Another policy, or other settings of the same.
+fn policy(former: &PolicySpec, policy: &PolicySpec, cpus: u32, commands: &mut Application) -> Option<()> {
+    let is_fair_class = |spec: &PolicySpec| FILES.iter().any(|(name, ..)| *name == spec.name);
+    if former.name != policy.name || !is_fair_class(policy) {
+        commands.add(format!("sudo goodness live {policy}"), "sudo goodness live stop".into());
+        return Some(());
+    }
+    let value = |spec: &PolicySpec, name: &str| {
+        spec.settings.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone())
+    };
+    for (name, _) in former.settings.iter().chain(&policy.settings) {
+        let (new, old) = (value(policy, name), value(former, name));
+        if new == old {
+            continue;
+        }
+        let file = FILES.iter().find(|(of, tunable, _)| *of == policy.name && tunable == name)?.2;
+        // The kernel's file has the value after scaling by the number of CPUs.
+        let scaled = |text: String| Some(Span::parse(&text).ok()?.0 * u64::from(1 + cpus.clamp(1, 8).ilog2()));
+        let path = format!("/sys/kernel/debug/sched/{file}");
+        let kept = format!("/run/goodness-{file}");
+        // A value that was kept before is the original one.
+        let (keep, undo) = match old {
+            Some(old) => (String::new(), format!("echo {} | sudo tee {path}", scaled(old)?)),
+            None => {
+                let keep = format!("[ -e {kept} ] || sudo cp {path} {kept}; ");
+                (keep, format!("sudo cp {kept} {path} && sudo rm {kept}"))
+            }
+        };
+        commands.add(format!("{keep}echo {} | sudo tee {path}", scaled(new?)?), undo);
+    }
+    Some(())
+}
+
+fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<()> {
+    match &edit.what {
+        What::Hz(_) | What::Hogs(_) => None,
+        What::Group { whom, change } => groups::commands(whom, *change, recorded.groups, commands),
+        What::Cpus(count) if *count > recorded.cpus => None,
+        What::Cpus(count) => {
+            for cpu in *count..recorded.cpus {
+                let set = |to| format!("echo {to} | sudo tee /sys/devices/system/cpu/cpu{cpu}/online");
+                commands.add(set(0), set(1));
+            }
+            Some(())
+        }
+        What::Task { whom, change } => {
+            let tasks = recorded.tasks.iter().filter(|it| matches(whom, &it.name) || *whom == it.id.to_string());
+            let mut nices: Vec<Option<i64>> = tasks.map(|it| it.nice).collect();
+            nices.dedup();
+            // Tasks of several kinds cannot be put back with one command.
+            let [Some(nice)] = nices[..] else { return None };
+            let of_each = |command: &str| match whom.parse::<u32>() {
+                Ok(_) => format!("sudo {command} {whom}"),
+                Err(_) => format!("pgrep -w -x '{}' | sudo xargs -r -n 1 {command}", pattern(whom)),
+            };
+            let (apply, undo) = words(change, nice, recorded.cpus);
+            commands.add(of_each(&apply), of_each(&undo));
+            Some(())
+        }
+    }
+}
+
+/// The command that makes a change of one thread, whose id follows, and the one that takes it back.
+fn words(change: &Change, nice: i64, cpus: u32) -> (String, String) {
+    let other = || "chrt --other --pid 0".to_string();
+    match change {
+        Change::Nice(new) => (format!("renice -n {} -p", new.get()), format!("renice -n {nice} -p")),
+        Change::Class(class, priority) => match class {
+            Class::Batch => ("chrt --batch --pid 0".into(), other()),
+            Class::Idle => ("chrt --idle --pid 0".into(), other()),
+            Class::Fifo => (format!("chrt --fifo --pid {priority}"), other()),
+            Class::RoundRobin => (format!("chrt --rr --pid {priority}"), other()),
+            _ => (other(), other()),
+        },
+        Change::Slice(slice) => (
+            format!("chrt --other --sched-runtime {} --pid 0", slice.0),
+            "chrt --other --sched-runtime 0 --pid 0".into(),
+        ),
+        Change::Affinity(cpu) => {
+            let list: Vec<String> = cpu.iter().map(|CpuId(cpu)| cpu.to_string()).collect();
+            (format!("taskset -cp {}", list.join(",")), format!("taskset -cp 0-{}", cpus - 1))
+        }
+    }
+}
+
+/// The names that an edit means, as a regular expression.
+fn pattern(whom: &str) -> String {
+    let letter = |letter: char| match letter {
+        '*' => ".*".to_string(),
+        // A quote would end the shell's word, and a control character is not printed.
+        it if it == '\'' || it.is_control() => ".".to_string(),
+        it if r".[](){}+?|^$\".contains(it) => format!("\\{it}"),
+        it => it.to_string(),
+    };
+    whom.chars().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(text: &str) -> Option<(Vec<String>, Vec<String>)> {
+        let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
+        let named = |name: &str, id, nice| Named { name: name.into(), id, nice, priority: 120 };
+        let tasks = [named("redis", 7, Some(0)), named("cc1", 8, Some(5)), named("cc2", 9, Some(0))];
+        let arm = Contender::arm(text, &standard).unwrap();
+        let recorded = Recorded { cpus: 4, tasks: &tasks, groups: &Groups::default() };
+        application(&Contender::policy(standard), &arm, &recorded).map(|it| (it.apply, it.undo))
+    }
+
+    fn one(text: &str) -> (String, String) {
+        let (apply, undo) = commands(text).unwrap();
+        (apply.join("; "), undo.join("; "))
+    }
+
+    #[test]
+    fn each_change_has_a_command_and_one_that_takes_it_back() {
+        let is = |text, apply: &str, undo: &str| assert_eq!(one(text), (apply.into(), undo.into()), "{text}");
+        is(
+            "redis.nice=-5",
+            "pgrep -w -x 'redis' | sudo xargs -r -n 1 renice -n -5 -p",
+            "pgrep -w -x 'redis' | sudo xargs -r -n 1 renice -n 0 -p",
+        );
+        is("8.nice=9", "sudo renice -n 9 -p 8", "sudo renice -n 5 -p 8");
+        is(
+            "r*.class=batch",
+            "pgrep -w -x 'r.*' | sudo xargs -r -n 1 chrt --batch --pid 0",
+            "pgrep -w -x 'r.*' | sudo xargs -r -n 1 chrt --other --pid 0",
+        );
+        is("7.affinity=0,2", "sudo taskset -cp 0,2 7", "sudo taskset -cp 0-3 7");
+        is("scx-lavd", "sudo goodness live scx-lavd", "sudo goodness live stop");
+        let (apply, undo) = one("cpus=2");
+        assert!(apply.contains("cpu2/online; echo 0") && undo.ends_with("cpu3/online"), "{apply} {undo}");
+    }
+
+    #[test]
+    fn no_name_ends_the_word_that_the_shell_sees() {
+        assert_eq!(pattern("x>y`z`"), "x>y`z`", "nothing special between quotes, nor to pgrep");
+        assert_eq!(pattern("a.b(c)+'$(id)\n"), r"a\.b\(c\)\+.\$\(id\).");
+        assert_eq!(pattern("worker*"), "worker.*");
+    }
+
+    /// specs/cpu-schedulers.md 5.2: the kernel scales by 1 + log2(CPUs), of at most 8.
+    #[test]
+    fn the_kernel_gets_the_slice_scaled_by_the_number_of_cpus() {
+        let (apply, undo) = one("eevdf:base_slice=3ms");
+        assert!(apply.ends_with("echo 9000000 | sudo tee /sys/kernel/debug/sched/base_slice_ns"), "{apply}");
+        let kept = "/run/goodness-base_slice_ns";
+        assert_eq!(undo, format!("sudo cp {kept} /sys/kernel/debug/sched/base_slice_ns && sudo rm {kept}"));
+        assert!(
+            apply.starts_with(&format!("[ -e {kept} ] || sudo cp ")),
+            "a second time keeps the first value: {apply}"
+        );
+    }
+
+    #[test]
+    fn what_takes_another_machine_or_kernel_has_no_command() {
+        for text in ["base", "cpus=8", "hz=1000", "eevdf:kernel=6.12", "c*.nice=3", "nobody.nice=3"] {
+            assert_eq!(commands(text), None, "{text}");
+        }
+    }
+}

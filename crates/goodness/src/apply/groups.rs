@@ -1,0 +1,140 @@
+//! Commands for cgroups: properties of systemd's units, until the next boot, and files of version 2 for other groups.
+
+use crate::edit::groups::{GroupChange, UNITS, is_meant};
+use goodness_core::{Group, Groups, Quota};
+use goodness_report::model::Application;
+
+/// Adds the commands for `change` of all groups that `whom` means. `None` if there are none, or if one could not be
+/// taken back.
+pub(super) fn commands(whom: &str, change: GroupChange, groups: &Groups, commands: &mut Application) -> Option<()> {
+    let mut meant = groups.iter().map(|(_, group)| group).filter(|group| is_meant(whom, &group.name)).peekable();
+    meant.peek()?;
+    for former in meant {
+        let mut group = former.clone();
+        change.set(&mut group);
+        let [apply, undo] = [set(&group, change)?, set(former, change)?];
+        commands.add(apply, undo);
+    }
+    Some(())
+}
+
+/// The command that gives `group` the value that it has of what `change` is about.
+fn set(group: &Group, change: GroupChange) -> Option<String> {
+    // A quote would end the shell's word.
+    if group.name.contains(|letter: char| letter == '\'' || letter.is_control()) {
+        return None;
+    }
+    let last = group.name.rsplit('/').next()?;
+    // The units of a user's manager are unknown to that of the system.
+    let is_of_user = group.name.contains("user@") && !last.starts_with("user@");
+    match !is_of_user && UNITS.iter().any(|unit| last.ends_with(unit)) {
+        true => {
+            let properties = properties(group, change)?;
+            Some(format!("sudo systemctl set-property --runtime '{last}' {properties}"))
+        }
+        false => {
+            let (file, value) = file(group, change)?;
+            Some(format!("echo {value} | sudo tee '/sys/fs/cgroup/{}/{file}'", group.name))
+        }
+    }
+}
+
+/// Properties of a unit.
+fn properties(group: &Group, change: GroupChange) -> Option<String> {
+    match change {
+        GroupChange::Max(_) => match group.quota {
+            None => Some("CPUQuota= CPUQuotaPeriodSec=".into()),
+            Some(quota) => {
+                let period = quota.period.0 / 1000;
+                Some(format!("CPUQuota={}% CPUQuotaPeriodSec={period}us", percent(quota)?))
+            }
+        },
+        GroupChange::Weight(_) | GroupChange::Idle(_) if group.is_idle => Some("CPUWeight=idle".into()),
+        GroupChange::Weight(_) | GroupChange::Idle(_) => Some(format!("CPUWeight={}", cpu_weight(group)?)),
+    }
+}
+
+/// The `cpu.weight` of a group; `None` if none is exactly its weight.
+fn cpu_weight(group: &Group) -> Option<u64> {
+    Some(group.cpu_weight()).filter(|it| Group::weight_of(*it) == Some(group.weight))
+}
+
+/// A quota in percent of a CPU, of which systemd reads two decimals.
+fn percent(quota: Quota) -> Option<String> {
+    let hundredths = quota.quota.0 * 10_000 / quota.period.0;
+    let is_exact = hundredths * quota.period.0 == quota.quota.0 * 10_000;
+    is_exact.then(|| match hundredths % 100 {
+        0 => format!("{}", hundredths / 100),
+        rest => format!("{}.{rest:02}", hundredths / 100),
+    })
+}
+
+/// A file of a cgroup, and its content.
+fn file(group: &Group, change: GroupChange) -> Option<(&'static str, String)> {
+    Some(match change {
+        GroupChange::Max(_) => match group.quota {
+            None => ("cpu.max", "max".into()),
+            Some(quota) => ("cpu.max", format!("{} {}", quota.quota.0 / 1000, quota.period.0 / 1000)),
+        },
+        GroupChange::Weight(_) => ("cpu.weight", cpu_weight(group)?.to_string()),
+        // Writing 0 leaves the usual weight.
+        GroupChange::Idle(_) if group.is_idle || group.weight == Group::WEIGHT => {
+            ("cpu.idle", u8::from(group.is_idle).to_string())
+        }
+        GroupChange::Idle(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Recorded, application};
+    use crate::contender::Contender;
+    use crate::spec::PolicySpec;
+    use goodness_core::{Group, GroupId, Groups, Quota};
+
+    fn recorded() -> Groups {
+        let mut groups = Groups::default();
+        let slice = groups.add(Group::new("system.slice", GroupId::ROOT));
+        groups.add(Group::new("system.slice/web.service", slice));
+        let quota = Quota::parse("30ms/100ms").expect("a limit");
+        groups.add(Group { quota, weight: 512, ..Group::new("box/a", GroupId::ROOT) });
+        groups.add(Group { weight: 1_030, ..Group::new("odd", GroupId::ROOT) });
+        groups.add(Group::new("it's", GroupId::ROOT));
+        groups.add(Group::new("user.slice/user@1.service/app.slice", GroupId::ROOT));
+        groups
+    }
+
+    fn one(text: &str) -> Option<(String, String)> {
+        let standard = PolicySpec::parse("eevdf:kernel=6.18").expect("a policy");
+        let arm = Contender::arm(text, &standard).expect("an arm");
+        let recorded = Recorded { cpus: 4, tasks: &[], groups: &recorded() };
+        let commands = application(&Contender::policy(standard), &arm, &recorded)?;
+        Some((commands.apply.join("; "), commands.undo.join("; ")))
+    }
+
+    #[test]
+    fn a_group_has_a_command_and_one_that_takes_it_back() {
+        let is = |text, apply: &str, undo: &str| assert_eq!(one(text), Some((apply.into(), undo.into())), "{text}");
+        let unit = |properties: &str| format!("sudo systemctl set-property --runtime 'web.service' {properties}");
+        is("web.cpu_weight=200", &unit("CPUWeight=200"), &unit("CPUWeight=100"));
+        is("web.weight=20", &unit("CPUWeight=20"), &unit("CPUWeight=100"));
+        is("web.cpu_idle=1", &unit("CPUWeight=idle"), &unit("CPUWeight=100"));
+        let reset = unit("CPUQuota= CPUQuotaPeriodSec=");
+        is("web.cpu_max=50ms/100ms", &unit("CPUQuota=50% CPUQuotaPeriodSec=100000us"), &reset);
+        is("web.cpu_max=5ms/40ms", &unit("CPUQuota=12.50% CPUQuotaPeriodSec=40000us"), &reset);
+        let file = |value: &str, file| format!("echo {value} | sudo tee '/sys/fs/cgroup/box/a/{file}'");
+        is("box/a.cpu_max=max", &file("max", "cpu.max"), &file("30000 100000", "cpu.max"));
+        let (user, _) = one("app.cpu_weight=1").expect("a command");
+        assert_eq!(user, "echo 1 | sudo tee '/sys/fs/cgroup/user.slice/user@1.service/app.slice/cpu.weight'");
+        is("/box/a.cpu_weight=1", &file("1", "cpu.weight"), &file("50", "cpu.weight"));
+    }
+
+    /// The control: a weight that no `cpu.weight` gives, an idle group whose weight would be lost, a quota beyond
+    /// systemd's decimals, a name that ends the shell's word, and a group that is not there.
+    #[test]
+    fn what_could_not_be_taken_back_has_no_command() {
+        for text in ["odd.cpu_weight=5", "a.cpu_idle=1", "web.cpu_max=1ms/3ms", "it's.cpu_weight=5", "b.cpu_weight=5"] {
+            assert_eq!(one(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Cgroups of a recording: an arm that names one gives it another weight or limit, and has a command.
+
+use goodness::{Arm, Circumstances, Contender, OpenOptions, Plan, Runs, Work, open, unwatched};
+use goodness_core::Seed;
+use goodness_policies::eevdf::{self, Eevdf};
+use goodness_report::model::{Details, Input};
+use goodness_sim::{Options, simulate};
+use goodness_trace::{FtraceWriter, TaskLabel};
+use std::path::{Path, PathBuf};
+
+/// Two tasks of equal needs in groups of their own.
+const WORK: &str = r#"
+duration = "2s"
+machine = { cpus = 1, hz = 1000 }
+group = [ { name = "web" }, { name = "batch" } ]
+
+[[task]]
+name = "server"
+group = "web"
+program = [ { compute = "20ms" }, { sleep = "100us" } ]
+
+[[task]]
+name = "cruncher"
+group = "batch"
+program = [ { compute = "20ms" }, { sleep = "100us" } ]
+"#;
+
+/// The recorded cgroups; the weights and limits are those of cgroups that were given none.
+const HEADER: &str = r#"# goodness: {"recording":{"version":1,"kernel":{"release":"6.18.0","hz":1000},"members":[1,2]}}
+# goodness: {"task":{"pid":1,"tgid":1,"comm":"server","switches":9,"cgroup":"/system.slice/web.service"}}
+# goodness: {"task":{"pid":2,"tgid":2,"comm":"cruncher","switches":9,"cgroup":"/system.slice/batch"}}
+# goodness: {"group":{"path":"/system.slice/web.service","weight":100,"quota_us":null,"period_us":100000}}
+# goodness: {"group":{"path":"/system.slice/batch","weight":100,"quota_us":null,"period_us":100000}}
+"#;
+
+fn opened(path: &Path) -> Work {
+    open(path.to_str().expect("a path"), &OpenOptions::default(), &unwatched).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// A recording of that work in `folder`, with `header`.
+fn recording(folder: &Path, header: &str) -> PathBuf {
+    let (file, path) = (folder.join("work.toml"), folder.join("trace.txt"));
+    std::fs::write(&file, WORK).unwrap();
+    let Work { source, machine, .. } = opened(&file);
+    let work = source.build(Seed(1), 0);
+    let label = |name: &String| TaskLabel { name: name.clone(), prio: 120 };
+    let labels: Vec<TaskLabel> = work.tasks.iter().map(|task| label(&task.name)).collect();
+    let mut writer = FtraceWriter::new(Vec::new(), 1, &labels);
+    simulate::<Eevdf>(&machine, eevdf::Settings::default(), work, &mut writer, Options::default()).unwrap();
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    std::fs::write(&path, format!("{first}\n{header}{rest}")).unwrap();
+    path
+}
+
+fn compared(work: &Work, arms: &[&str]) -> Runs {
+    let standard = work.standard_policy().unwrap();
+    let arms = arms.iter().map(|arm| Contender::arm(arm, &standard).unwrap_or_else(|why| panic!("{why}"))).collect();
+    Plan { runs: 2, ..Plan::of(work, arms) }.run(&unwatched).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The server's part of all CPU time, in percent.
+fn share(arm: &Arm) -> f64 {
+    let used = |name: &str| {
+        let number = arm.first.tasks.iter().position(|task| task.name == name).expect("it ran");
+        arm.first.measured.tasks[number].cpu_time.0 as f64
+    };
+    100.0 * used("server") / (used("server") + used("cruncher"))
+}
+
+#[test]
+fn an_arm_changes_the_weight_or_limit_of_a_recorded_cgroup_and_says_how_to_apply_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = opened(&recording(folder.path(), HEADER));
+    let runs = compared(&work, &["base", "web.cpu_weight=300", "batch.cpu_max=20ms/100ms"]);
+    let shares: Vec<f64> = runs.arms.iter().map(share).collect();
+    for (found, expected) in shares.iter().zip([50.0, 75.0, 80.0]) {
+        assert!((found - expected).abs() < 3.0, "{shares:?}");
+    }
+    let again = |_: &goodness::Again| String::new();
+    let about = Circumstances { input: Input::default(), details: Details::default(), commit: None, again: &again };
+    let report = runs.report(about);
+    let commands: Vec<_> = report.policies.iter().map(|it| it.application.as_ref()).collect();
+    let [None, Some(weight), Some(limit)] = commands[..] else { panic!("{commands:?}") };
+    assert_eq!(weight.apply, ["sudo systemctl set-property --runtime 'web.service' CPUWeight=300"]);
+    assert_eq!(weight.undo, ["sudo systemctl set-property --runtime 'web.service' CPUWeight=100"]);
+    assert_eq!(limit.apply, ["echo 20000 100000 | sudo tee '/sys/fs/cgroup/system.slice/batch/cpu.max'"]);
+    assert_eq!(limit.undo, ["echo max | sudo tee '/sys/fs/cgroup/system.slice/batch/cpu.max'"]);
+}
+
+/// The control: without an arm that names a group a replay has none, and a recording without cgroups refuses one.
+#[test]
+fn without_a_group_in_an_arm_or_a_recording_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = opened(&recording(folder.path(), HEADER));
+    let runs = compared(&work, &["base", "server.nice=5"]);
+    assert!(runs.arms.iter().all(|arm| arm.first.groups.is_flat()));
+    let told = &work.details.warnings;
+    assert!(told.iter().any(|it| it.contains("take effect in the replay only if an arm names a group")), "{told:?}");
+    let plain = opened(&recording(folder.path(), ""));
+    assert!(plain.source.groups_on_request().is_none());
+    let arm = Contender::arm("web.cpu_weight=300", &plain.standard_policy().unwrap()).unwrap();
+    let refusal = Plan::of(&plain, vec![arm]).run(&unwatched).err().expect("a refusal").to_string();
+    assert!(refusal.contains("the work has no groups"), "{refusal}");
+}

@@ -1,0 +1,46 @@
+//! Settings of EEVDF.
+
+use goodness_core::Span;
+
+goodness_core::choices! {
+    /// Kernel whose fair class is modelled.
+    pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18" }
+}
+
+goodness_core::choices! {
+    /// Time at which a wake-up preempts a fair task on another CPU.
+    pub enum Preempt { Full = "full", Lazy = "lazy" }
+}
+
+goodness_core::tunables! {
+    pub struct Settings {
+        /// Kernel whose behaviour and defaults apply; `6.12` is the stable kernel with its backports.
+        kernel: Kernel = Kernel::V6_12;
+        /// Slice of a task that requests none, before scaling by the number of CPUs.
+        base_slice: Option<Span> = None, in Span::from_us(100) => Span::from_ms(100);
+        /// Keep a task's lag while it sleeps.
+        place_lag: Option<bool> = None;
+        /// Put a new task's first deadline half a slice away.
+        place_deadline_initial: Option<bool> = None;
+        /// Keep the distance to the deadline at migration and renice.
+        place_rel_deadline: Option<bool> = None;
+        /// Protect a task that was picked until its slice is used, while eligible.
+        run_to_parity: Option<bool> = None;
+        /// End that protection when a task with a shorter slice wakes.
+        preempt_short: Option<bool> = None;
+        /// Keep a task that sleeps owing CPU time queued until it has worked that off.
+        delay_dequeue: Option<bool> = None;
+        /// Reset a positive lag that a delayed task has gained by waiting.
+        delay_zero: Option<bool> = None;
+        /// Let woken tasks preempt.
+        wakeup_preemption: bool = true;
+        /// Time at which a wake-up preempts on another CPU: at once (`full`), or at the tick (`lazy`; from 6.15).
+        preempt: Preempt = Preempt::Full;
+        /// Favour the task woken last at the next pick.
+        next_buddy: bool = false;
+        /// Reconsider a task that has used up its protection at every tick, not only at its deadline.
+        expire_protection: Option<bool> = None;
+        /// Make a yield give up the whole slice, instead of only delaying the deadline.
+        yield_forfeits: Option<bool> = None;
+    }
+}

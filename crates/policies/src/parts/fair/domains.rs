@@ -1,0 +1,343 @@
+//! Scheduling domains: the groups of CPUs that balancing compares, how loaded each is, and how much should move.
+//!
+//! Source: specs/smp.md sections 1 and 3.4. A CPU's capacity is what real-time tasks leave. Left out: CPUs of unequal
+//! size, energy-aware choice, the allowed imbalance of memory nodes, cache-aware balancing.
+
+use super::load::FULL;
+use super::order::Version;
+use goodness_core::{CpuId, Level, Machine};
+use std::cmp::Reverse;
+
+/// One level of balancing around a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// The level.
+    pub level: Level,
+    /// The level below, whose groups are compared; `None` if each is one CPU.
+    pub below: Option<Level>,
+}
+
+impl Domain {
+    /// The domains of `cpu`, the smallest first: levels with more CPUs than the one below.
+    pub fn around(machine: &Machine, cpu: CpuId) -> impl Iterator<Item = Domain> + '_ {
+        let (mut size, mut below) = (1, None);
+        Level::ALL.into_iter().filter_map(move |level| {
+            let span = machine.group(cpu, level).len();
+            let domain = Domain { level, below };
+            let grows = span > size;
+            below = Some(level);
+            size = span;
+            grows.then_some(domain)
+        })
+    }
+
+    /// Load of the other side, in percent of the own, below which nothing moves.
+    pub fn percent(self) -> u64 {
+        if self.level == Level::Smt { 110 } else { 117 }
+    }
+
+    /// Failed passes after which tasks move although their data is still in the cache.
+    pub fn tries(self) -> u32 {
+        match self.level {
+            Level::Smt => 0,
+            Level::Cache | Level::Node => 1,
+            Level::Machine => 2,
+        }
+    }
+
+    /// True if its CPUs share a last-level cache.
+    pub fn shares_cache(self) -> bool {
+        self.level <= Level::Cache
+    }
+
+    /// The CPUs of the group of `cpu`.
+    pub fn group(self, machine: &Machine, cpu: CpuId) -> &[CpuId] {
+        match self.below {
+            Some(level) => machine.group(cpu, level),
+            None => {
+                let span = machine.group(cpu, self.level);
+                let place = span.partition_point(|other| *other < cpu);
+                &span[place..=place]
+            }
+        }
+    }
+
+    /// The groups around `cpu`: its own, then the others in order, around the end.
+    pub fn groups(self, machine: &Machine, cpu: CpuId) -> impl Iterator<Item = &[CpuId]> {
+        let span = machine.group(cpu, self.level);
+        let own = self.group(machine, cpu);
+        let start = span.partition_point(|other| *other < own[0]);
+        let around = (start..span.len()).chain(0..start).map(move |place| span[place]);
+        around
+            .filter(move |first| self.group(machine, *first)[0] == *first)
+            .map(move |first| self.group(machine, first))
+    }
+}
+
+/// Load of a group, rising.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// It has room for more.
+    Spare,
+    /// It is used up, and nobody waits.
+    Full,
+    /// A lone task has a CPU of which real-time tasks use much, seen from an idle CPU.
+    Misfit,
+    /// A core whose threads slow each other, seen from an idle CPU.
+    SharedCore,
+    /// A level below could not be balanced, because tasks may not run everywhere.
+    Pinned,
+    /// Tasks wait.
+    Overloaded,
+}
+
+/// Sums over the CPUs of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// CPUs.
+    pub cpus: u64,
+    /// Cores.
+    pub cores: u64,
+    /// Sum of what real-time tasks leave of its CPUs, [`FULL`] for a whole one.
+    pub capacity: u64,
+    /// Idle ones.
+    pub idle: u64,
+    /// Tasks of all classes.
+    pub tasks: u64,
+    /// Fair tasks.
+    pub fair: u64,
+    /// Average load.
+    pub load: u64,
+    /// Average number of fair tasks, times 1024.
+    pub runnable: u64,
+    /// Average utilisation.
+    pub util: u64,
+    /// True if a level below could not be balanced.
+    pub is_pinned: bool,
+    /// True if its CPUs are threads of one core.
+    pub is_core: bool,
+    /// The largest load of a CPU with one fair task and reduced capacity.
+    pub misfit: u64,
+}
+
+impl Group {
+    /// Load per capacity.
+    pub fn density(&self) -> u64 {
+        self.load * FULL / self.capacity.max(1)
+    }
+
+    /// Its kind at a domain of `percent`; `to_idle` if the CPU that balances is idle.
+    pub fn kind(&self, percent: u64, to_idle: bool, version: Version) -> Kind {
+        let capacity = self.capacity;
+        let is_short = capacity * 100 < self.util * percent || capacity * percent < self.runnable * 100;
+        if self.tasks > self.cpus && is_short {
+            Kind::Overloaded
+        } else if self.is_pinned {
+            Kind::Pinned
+        } else if version.knows_cores && to_idle && self.is_core && self.fair > 1 {
+            Kind::SharedCore
+        } else if to_idle && self.misfit > 0 {
+            Kind::Misfit
+        } else if self.tasks < self.cpus
+            || (self.runnable * 100 <= capacity * percent && capacity * 100 > self.util * percent)
+        {
+            Kind::Spare
+        } else {
+            Kind::Full
+        }
+    }
+
+    /// Order among groups of one kind: the largest is the busiest.
+    pub fn rank(&self, kind: Kind) -> (u64, Reverse<u64>, u64) {
+        match kind {
+            Kind::Overloaded => (self.density(), Reverse(0), 0),
+            Kind::Misfit => (self.misfit, Reverse(0), 0),
+            Kind::Spare | Kind::SharedCore => (0, Reverse(self.idle), self.tasks),
+            Kind::Full => (u64::from(self.is_core), Reverse(0), 0),
+            Kind::Pinned => (0, Reverse(0), 0),
+        }
+    }
+}
+
+/// Amount that should move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imbalance {
+    /// This much load.
+    Load(u64),
+    /// This much utilisation.
+    Util(u64),
+    /// This many tasks.
+    Tasks(u64),
+}
+
+impl Imbalance {
+    /// True if nothing is left to move.
+    pub fn is_none(self) -> bool {
+        matches!(self, Imbalance::Load(0) | Imbalance::Util(0) | Imbalance::Tasks(0))
+    }
+}
+
+/// Two groups and the domain they are in, as the CPU that balances sees them.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison {
+    /// The domain.
+    pub domain: Domain,
+    /// The group of the CPU that balances, with its kind.
+    pub local: (Group, Kind),
+    /// The busiest other group.
+    pub busiest: (Group, Kind),
+    /// Load of all groups per capacity.
+    pub average: u64,
+    /// True if the CPU that balances is idle.
+    pub to_idle: bool,
+}
+
+impl Comparison {
+    /// The amount that should move to the local group; `None` if the two are balanced.
+    pub fn imbalance(&self, version: Version) -> Option<Imbalance> {
+        let ((local, own), (busiest, other)) = (self.local, self.busiest);
+        if !matches!(other, Kind::Pinned | Kind::Misfit) {
+            if own > other {
+                return None;
+            }
+            if own == Kind::Overloaded && self.is_load_balanced() {
+                return None;
+            }
+            let spreads = self.prefers_siblings() && own == Kind::Spare && self.difference(version) > 1;
+            if !spreads && other != Kind::Overloaded && self.leaves_alone() {
+                return None;
+            }
+        }
+        let amount = match (own, other) {
+            (_, Kind::Misfit) => Imbalance::Load(busiest.misfit),
+            (_, Kind::SharedCore | Kind::Pinned) => Imbalance::Tasks(1),
+            (Kind::Spare, _) if other > Kind::Full && !self.domain.shares_cache() => {
+                match local.capacity.saturating_sub(local.util) {
+                    0 if self.to_idle => Imbalance::Tasks(1),
+                    free => Imbalance::Util(free),
+                }
+            }
+            (Kind::Spare, _) if busiest.cpus == 1 || self.prefers_siblings() => {
+                Imbalance::Tasks(self.difference(version) / 2)
+            }
+            (Kind::Spare, _) => Imbalance::Tasks(local.idle.saturating_sub(busiest.idle) / 2),
+            _ => Imbalance::Load(self.load()),
+        };
+        Some(amount).filter(|amount| !amount.is_none())
+    }
+
+    /// True if tasks should be spread over the groups, whose CPUs share something.
+    fn prefers_siblings(&self) -> bool {
+        self.busiest.0.cpus > 1
+    }
+
+    /// Both are overloaded, and the difference is too small to matter.
+    fn is_load_balanced(&self) -> bool {
+        let (own, other) = (self.local.0.density(), self.busiest.0.density());
+        own >= other || own >= self.average || 100 * other <= self.domain.percent() * own
+    }
+
+    /// The busiest is not overloaded, and nothing is gained by moving one of its tasks.
+    fn leaves_alone(&self) -> bool {
+        let (local, busiest) = (self.local.0, self.busiest.0);
+        if !self.to_idle {
+            return true;
+        }
+        if self.busiest.1 == Kind::SharedCore && busiest.is_core != local.is_core {
+            return false;
+        }
+        (busiest.cpus > 1 && local.idle <= busiest.idle + 1) || busiest.fair == 1
+    }
+
+    /// By how many tasks the busiest group has more than its part: than the local group, or from 6.6 on for its cores.
+    fn difference(&self, version: Version) -> u64 {
+        let (local, busiest) = (self.local.0, self.busiest.0);
+        if !version.knows_cores {
+            return busiest.tasks.saturating_sub(local.tasks);
+        }
+        if !self.to_idle {
+            return 0;
+        }
+        if local.cores == busiest.cores {
+            return busiest.tasks.saturating_sub(local.tasks);
+        }
+        let sum = local.cores + busiest.cores;
+        let more = (2 * local.cores * busiest.tasks).saturating_sub(2 * busiest.cores * local.tasks);
+        let difference = (more + sum) / sum;
+        if difference <= 1 && local.tasks == 0 && busiest.tasks > 1 { 2 } else { difference }
+    }
+
+    fn load(&self) -> u64 {
+        let (own, other) = (self.local.0.density(), self.busiest.0.density());
+        if own >= other || own >= self.average {
+            return 0;
+        }
+        let above = other.saturating_sub(self.average) * self.busiest.0.capacity;
+        let below = (self.average - own) * self.local.0.capacity;
+        above.min(below) / FULL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V: Version = Version::V6_18;
+    const CACHE: Domain = Domain { level: Level::Cache, below: None };
+
+    /// A CPU with this many hogs, of this utilisation.
+    fn cpu(hogs: u64, util: u64) -> Group {
+        Group {
+            cpus: 1,
+            cores: 1,
+            capacity: FULL,
+            idle: u64::from(hogs == 0),
+            tasks: hogs,
+            fair: hogs,
+            load: hogs * 1024,
+            runnable: hogs * 1024,
+            util,
+            ..Group::default()
+        }
+    }
+
+    fn busy(local: Group, busiest: Group, average: u64) -> Comparison {
+        let kind = |group: Group| (group, group.kind(117, false, V));
+        let (local, busiest) = (kind(local), kind(busiest));
+        Comparison { domain: CACHE, local, busiest, average, to_idle: false }
+    }
+
+    /// specs/smp.md section 3.4: for one CPU overloaded from two tasks, fully busy from a utilisation of 876.
+    #[test]
+    fn a_cpu_is_overloaded_full_or_has_room() {
+        let kinds = [cpu(2, 1024), cpu(1, 876), cpu(1, 875), cpu(0, 0)].map(|it| it.kind(117, false, V));
+        assert_eq!(kinds, [Kind::Overloaded, Kind::Full, Kind::Spare, Kind::Spare]);
+    }
+
+    /// specs/smp.md section 3.9: the amounts of load for N + 1 hogs on N CPUs, and nothing in the first 60 ms.
+    #[test]
+    fn a_full_cpu_takes_its_part_of_the_load_and_one_with_room_takes_nothing_while_busy() {
+        let amount = |n: u64| busy(cpu(1, 1024), cpu(2, 1024), (n + 1) * 1024 / n).imbalance(V);
+        assert_eq!([2, 4, 8].map(amount), [512, 256, 128].map(|load| Some(Imbalance::Load(load))));
+        assert_eq!(busy(cpu(1, 512), cpu(2, 1024), 1536).imbalance(V), None);
+        assert_eq!(busy(cpu(2, 1024), cpu(1, 1024), 1536).imbalance(V), None, "the other way round");
+    }
+
+    /// specs/smp.md T-SMP-10: two hogs on one CPU, the other idle.
+    #[test]
+    fn an_idle_cpu_takes_one_of_two_tasks() {
+        let idle = Comparison { to_idle: true, ..busy(cpu(0, 0), cpu(2, 1024), 1024) };
+        assert_eq!(idle.imbalance(V), Some(Imbalance::Tasks(1)));
+        let one = Comparison { to_idle: true, ..busy(cpu(0, 0), cpu(1, 1024), 512) };
+        assert_eq!(one.imbalance(V), None);
+    }
+
+    #[test]
+    fn domains_are_the_levels_that_grow_and_groups_begin_with_the_own() {
+        let machine = Machine::flat(4, 250).expect("a machine");
+        let domains: Vec<Domain> = Domain::around(&machine, CpuId(2)).collect();
+        assert_eq!(domains.len(), 1);
+        let groups: Vec<u32> = domains[0].groups(&machine, CpuId(2)).map(|group| group[0].0).collect();
+        assert_eq!(groups, [2, 3, 0, 1]);
+    }
+}

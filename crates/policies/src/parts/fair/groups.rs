@@ -1,0 +1,530 @@
+//! Task groups below CFS and EEVDF: a queue for each group and CPU, which stands for an entity of the queue of the
+//! group around it. A pick walks down from the CPU's own queue; whatever changes a queue is followed upwards.
+//!
+//! Source: docs/specs/groups-locks.md sections 1.2 to 1.4 (the hierarchical model, kernels to 7.2).
+//! Departures: weights are whole numbers and at least 2, the resolution of virtual time in the kernel.
+//! Without groups each CPU has its one queue, and every call goes straight to it.
+
+mod limits;
+
+use super::bandwidth::Bandwidth;
+use super::load::Loads;
+use super::order::{Arrival, Departure, EntityId, Order, QueueId, Traits};
+use super::weight::Weight;
+use goodness_core::{Class, Context, CpuId, GroupId, Machine, Seed, Span, TaskId, Time};
+
+/// Tasks on a queue and on those below it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    /// All, those that sleep but are still queued included.
+    queued: u32,
+    runnable: u32,
+}
+
+/// The queues of all CPUs and groups. Those of group `g` are numbered from `g` times the number of CPUs; the entity
+/// that such a queue stands for has its number less the number of CPUs, and tasks come after these.
+#[derive(Debug)]
+pub struct Hierarchy<O> {
+    order: O,
+    cpus: u32,
+    /// Number of entities that are no tasks; 0 without groups.
+    parts: u32,
+    /// By queue: the queue of the group around it, and the entity there.
+    owners: Vec<Option<(QueueId, EntityId)>>,
+    nodes: Vec<Node>,
+    /// By CPU: the queues from the top down to that of the task picked last.
+    paths: Vec<Vec<QueueId>>,
+    /// The entities of a pick, from the top down.
+    trail: Vec<(QueueId, EntityId)>,
+    /// The limits of groups, if any has one.
+    limits: Option<Box<Bandwidth>>,
+    seed: Seed,
+}
+
+/// The interface of the order to the classes of a CPU, with groups or without.
+impl<O: Order> Hierarchy<O> {
+    pub fn new(machine: &Machine, order: O, seed: Seed) -> Hierarchy<O> {
+        let cpus = machine.cpu_count();
+        let (parts, trail) = (0, Vec::new());
+        Hierarchy {
+            order,
+            cpus: cpus as u32,
+            parts,
+            owners: vec![None; cpus],
+            nodes: Vec::new(),
+            paths: Vec::new(),
+            trail,
+            limits: None,
+            seed,
+        }
+    }
+
+    /// The order within each queue.
+    #[inline(always)]
+    pub fn order(&self) -> &O {
+        &self.order
+    }
+
+    #[inline(always)]
+    fn is_flat(&self) -> bool {
+        self.parts == 0
+    }
+
+    #[inline(always)]
+    fn entity(&self, task: TaskId) -> EntityId {
+        EntityId(self.parts + task.0)
+    }
+
+    #[inline(always)]
+    fn task(&self, entity: EntityId) -> Option<TaskId> {
+        entity.0.checked_sub(self.parts).map(TaskId)
+    }
+
+    /// The queue of a group on a CPU.
+    fn queue(&self, group: GroupId, cpu: CpuId) -> QueueId {
+        QueueId(group.0 * self.cpus + cpu.0)
+    }
+
+    fn group(&self, queue: QueueId) -> GroupId {
+        GroupId(queue.0 / self.cpus)
+    }
+
+    #[inline(always)]
+    fn cpu(&self, queue: QueueId) -> CpuId {
+        if self.is_flat() { CpuId(queue.0) } else { CpuId(queue.0 % self.cpus) }
+    }
+
+    /// Makes room for `task`, and with the first one for all groups.
+    pub fn admit(&mut self, cx: &Context, loads: &mut Loads, task: TaskId) {
+        if self.is_flat() && !cx.groups.is_flat() {
+            self.arrange(cx, loads);
+        }
+        let entity = self.entity(task);
+        self.order.admit(entity);
+        if cx.now == Time::ZERO {
+            let queue = self.queue(cx.tasks.group(task), cx.tasks.cpu(task));
+            self.order.launch(queue, entity);
+        }
+    }
+
+    fn arrange(&mut self, cx: &Context, loads: &mut Loads) {
+        let queues = cx.groups.count() as u32 * self.cpus;
+        self.parts = queues - self.cpus;
+        let owner = |queue: u32| {
+            let entity = queue.checked_sub(self.cpus)?;
+            let around = cx.groups[GroupId(queue / self.cpus)].parent;
+            Some((self.queue(around, CpuId(queue % self.cpus)), EntityId(entity)))
+        };
+        self.owners = (0..queues).map(owner).collect();
+        self.nodes = vec![Node::default(); queues as usize];
+        self.order.arrange(&self.owners);
+        (0..self.parts).for_each(|part| self.order.admit(EntityId(part)));
+        self.paths = vec![Vec::with_capacity(cx.groups.count()); self.cpus as usize];
+        self.trail = Vec::with_capacity(cx.groups.count());
+        loads.arrange(&self.owners, self.cpus);
+        self.limit(cx, self.seed.stream("limits", 0).rng());
+    }
+
+    /// Order among tasks that wait for a common start; see [`Order::launch_rank`].
+    pub fn launch_rank(&self, task: TaskId) -> i64 {
+        self.order.launch_rank(self.entity(task))
+    }
+
+    /// A task ran in another class.
+    pub fn has_run(&mut self, task: TaskId) {
+        self.order.has_run(self.entity(task));
+    }
+
+    /// CPU on one of whose queues the task is, even if it sleeps but is not dequeued yet.
+    #[inline(always)]
+    pub fn home(&self, task: TaskId) -> Option<CpuId> {
+        self.order.home(self.entity(task)).map(|queue| self.cpu(queue))
+    }
+
+    /// Tasks on the queues of `cpu`, including the current one and delayed dequeues.
+    #[inline(always)]
+    pub fn queued(&self, cpu: CpuId) -> u32 {
+        if self.is_flat() { self.order.queued(QueueId(cpu.0)) } else { self.nodes[cpu.index()].queued }
+    }
+
+    /// Tasks that want the CPU, the current one included.
+    #[inline(always)]
+    pub fn runnable(&self, cpu: CpuId) -> u32 {
+        if self.is_flat() { self.order.runnable(QueueId(cpu.0)) } else { self.nodes[cpu.index()].runnable }
+    }
+
+    /// Weight of a task as of its last arrival.
+    #[inline(always)]
+    pub fn weight(&self, task: TaskId) -> u64 {
+        self.order.weight(self.entity(task))
+    }
+
+    #[inline(always)]
+    fn traits(&self, cx: &Context, task: TaskId) -> Traits {
+        let class = cx.tasks.class(task);
+        let weight = Weight::of_task(class, cx.tasks.nice(task), self.order.idle_weight());
+        Traits { weight, is_idle: class == Class::Idle, slice: cx.tasks.slice(task).map(|slice| slice.0) }
+    }
+
+    /// Adds a task to its queue on `cpu`. What runs there was accounted up to now.
+    #[inline(always)]
+    pub fn enqueue(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
+        let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
+        if self.is_flat() {
+            return self.order.enqueue(cx, (QueueId(cpu.0), tasks), EntityId(task.0), traits, how);
+        }
+        let queue = self.queue(cx.tasks.group(task), cpu);
+        self.order.enqueue(cx, (queue, tasks), self.entity(task), traits, how);
+        self.count(queue, 1, 1);
+        self.rise(cx, loads, queue);
+    }
+
+    /// A task leaves its queue; one that sleeps may stay queued. What runs on `cpu` was accounted up to now.
+    #[inline(always)]
+    pub fn dequeue(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Departure) {
+        if self.is_flat() {
+            return self.order.dequeue(cx, QueueId(cpu.0), EntityId(task.0), how);
+        }
+        let entity = self.entity(task);
+        if let Some(queue) = self.order.home(entity) {
+            self.remove(cx, loads, queue, entity, how);
+        }
+    }
+
+    /// Moves a task that sleeps but is still queued to its queue on `to`.
+    pub fn move_delayed(&mut self, cx: &Context, loads: &mut Loads, to: CpuId, task: TaskId) {
+        let Some(from) = self.home(task) else { return };
+        self.dequeue(cx, loads, from, task, Departure::Move);
+        self.enqueue(cx, loads, to, task, Arrival::Move);
+        let entity = self.entity(task);
+        if let Some(queue) = self.order.home(entity) {
+            self.order.delay(queue, entity);
+            if !self.is_flat() {
+                self.count(queue, 0, -1);
+            }
+        }
+    }
+
+    /// Wakes a task that sleeps but is still queued.
+    #[inline(always)]
+    pub fn rewake(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
+        let traits = self.traits(cx, task);
+        if self.is_flat() {
+            return self.order.rewake(cx, QueueId(cpu.0), EntityId(task.0), traits);
+        }
+        let entity = self.entity(task);
+        if let Some(queue) = self.order.home(entity) {
+            self.order.rewake(cx, queue, entity, traits);
+            self.count(queue, 0, 1);
+            self.refresh(cx, loads, queue);
+        }
+    }
+
+    /// The current task ran; whether the CPU should choose again.
+    #[inline(always)]
+    pub fn account(&mut self, now: Time, cpu: CpuId, ran: Span) -> bool {
+        if self.is_flat() {
+            return self.order.account(QueueId(cpu.0), ran);
+        }
+        let is_out = self.charge(now, cpu, ran);
+        let path = &self.paths[cpu.index()];
+        path.iter().fold(is_out, |again, queue| self.order.account(*queue, ran) | again)
+    }
+
+    /// Handles a tick, after the accounting. Returns whether the CPU should pick again.
+    pub fn tick(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> bool {
+        let tasks = self.queued(cpu);
+        if self.is_flat() {
+            return self.order.tick(cx, QueueId(cpu.0), tasks);
+        }
+        if let Some(queue) = self.paths[cpu.index()].last() {
+            self.refresh(cx, loads, *queue);
+        }
+        let path = &self.paths[cpu.index()];
+        path.iter().fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
+    }
+
+    /// The current task yields.
+    pub fn yields(&mut self, cpu: CpuId) {
+        let flat = QueueId(cpu.0);
+        let queue = if self.is_flat() { Some(flat) } else { self.paths[cpu.index()].last().copied() };
+        queue.into_iter().for_each(|queue| self.order.yields(queue));
+    }
+
+    /// Preemption by `woken`, just queued, as decided by classes and idleness alone. `None` for equals.
+    #[inline(always)]
+    pub fn class_decides(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
+        let class = cx.tasks.class(woken);
+        if !self.is_flat() {
+            return self.class_decides_in_groups(cx, cpu, woken, is_fork);
+        }
+        if self.order.favours_woken() && !is_fork {
+            self.order.favour(QueueId(cpu.0), EntityId(woken.0));
+        }
+        self.order.class_decides(QueueId(cpu.0), EntityId(woken.0), class, is_fork)
+    }
+
+    /// True if `woken`, just queued, preempts the current task, which is accounted up to now.
+    #[inline(always)]
+    pub fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
+        if self.is_flat() {
+            return self.order.preempts(cx, QueueId(cpu.0), EntityId(woken.0));
+        }
+        self.preempts_in_groups(cx, cpu, woken)
+    }
+
+    /// The task that runs on `cpu` or just stopped there, if it is still queued there.
+    #[inline(always)]
+    pub fn current(&self, cpu: CpuId) -> Option<TaskId> {
+        let flat = QueueId(cpu.0);
+        let queue = if self.is_flat() { flat } else { *self.paths[cpu.index()].last()? };
+        self.order.current(queue).and_then(|entity| self.task(entity))
+    }
+
+    /// Chooses the next task and makes it current.
+    #[inline(always)]
+    pub fn pick(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> Option<TaskId> {
+        if !self.is_flat() {
+            return self.pick_in_groups(cx, loads, cpu);
+        }
+        let queue = QueueId(cpu.0);
+        while let Some(entity) = self.order.elect(cx, queue) {
+            if !self.order.is_delayed(entity) {
+                self.order.switch_to(cx, queue, entity);
+                return Some(TaskId(entity.0));
+            }
+            self.order.dequeue(cx, queue, entity, Departure::Gone);
+            loads.leaves(cx.now, TaskId(entity.0), false);
+        }
+        self.order.put_current(cx, queue);
+        None
+    }
+
+    /// Writes the tasks that `cpu` is likely to run next, if they are known at a glance.
+    pub fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
+        if self.is_flat() { self.order.likely_next(QueueId(cpu.0), next) } else { 0 }
+    }
+
+    /// Clears the current task, because another class runs now.
+    #[inline(always)]
+    pub fn put_current(&mut self, cx: &Context, cpu: CpuId) {
+        if self.is_flat() {
+            return self.order.put_current(cx, QueueId(cpu.0));
+        }
+        self.trail.clear();
+        self.follow_trail(cx, cpu);
+    }
+
+    /// True if `task` got more than its share on its queue.
+    pub fn is_ahead(&self, task: TaskId) -> bool {
+        let entity = self.entity(task);
+        self.order.home(entity).is_some_and(|queue| self.order.is_ahead(queue, entity))
+    }
+}
+
+/// The walk along the groups.
+impl<O: Order> Hierarchy<O> {
+    /// Counts tasks in or out on `queue` and those around it.
+    fn count(&mut self, queue: QueueId, queued: i32, runnable: i32) {
+        let mut next = Some(queue);
+        while let Some(queue) = next {
+            let node = &mut self.nodes[queue.index()];
+            node.queued = node.queued.wrapping_add_signed(queued);
+            node.runnable = node.runnable.wrapping_add_signed(runnable);
+            if self.is_throttled(queue) {
+                return;
+            }
+            next = self.owners[queue.index()].map(|(around, _)| around);
+        }
+    }
+
+    /// Weight of the entity that `queue` stands for.
+    fn part_weight(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Weight {
+        let shares = cx.groups[self.group(queue)].weight;
+        let whole =
+            if self.cpus == 1 { shares } else { loads.part_weight(cx.now, queue, self.order.load(queue), shares) };
+        Weight::of(whole.max(2))
+    }
+
+    /// The traits of the entity that `queue` stands for.
+    fn part_traits(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Traits {
+        let weight = self.part_weight(cx, loads, queue);
+        Traits { weight, is_idle: cx.groups[self.group(queue)].is_idle, slice: self.order.least_slice(queue) }
+    }
+
+    /// Queues the entities of the groups around `queue`, which has just got an entity.
+    fn rise(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
+        let mut below = queue;
+        while let Some((queue, entity)) = self.owners[below.index()] {
+            if self.order.home(entity).is_some() {
+                if self.order.is_delayed(entity) {
+                    loads.part_arrives(cx.now, below, self.order.weight(entity));
+                    let traits = self.part_traits(cx, loads, below);
+                    self.order.rewake(cx, queue, entity, traits);
+                }
+                return self.refresh(cx, loads, below);
+            }
+            if self.is_throttled(below) || self.stays_out(cx.now, below) {
+                return;
+            }
+            let traits = self.part_traits(cx, loads, below);
+            loads.part_arrives(cx.now, below, traits.weight.value);
+            let tasks = self.queued(self.cpu(queue));
+            self.order.enqueue(cx, (queue, tasks), entity, traits, Arrival::Wake);
+            below = queue;
+        }
+    }
+
+    /// Brings weights and slices of the groups from that of `queue` upwards up to date.
+    fn refresh(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
+        let mut below = queue;
+        while let Some((queue, entity)) = self.owners[below.index()] {
+            if self.order.home(entity).is_some() {
+                if self.order.queued(below) > 0 {
+                    let weight = self.part_weight(cx, loads, below);
+                    loads.part_reweighs(cx.now, below, weight.value);
+                    self.order.reweigh(cx, queue, entity, weight);
+                }
+                if let Some(slice) = self.order.least_slice(below) {
+                    self.order.set_slice(entity, slice);
+                }
+            }
+            below = queue;
+        }
+    }
+
+    /// Removes an entity from `queue`, and with it the groups that become empty.
+    fn remove(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId, entity: EntityId, how: Departure) {
+        let (is_task, was_delayed) = (self.task(entity).is_some(), self.order.is_delayed(entity));
+        self.order.dequeue(cx, queue, entity, how);
+        let stays = self.order.home(entity).is_some();
+        if is_task {
+            self.count(queue, if stays { 0 } else { -1 }, if was_delayed { 0 } else { -1 });
+        }
+        if stays {
+            return;
+        }
+        let sleeps = how == Departure::Sleep || (was_delayed && how == Departure::Gone);
+        let mut below = queue;
+        while let Some((queue, entity)) = self.owners[below.index()] {
+            if self.order.queued(below) > 0 {
+                if sleeps {
+                    self.favour(cx, below);
+                }
+                break;
+            }
+            if let Some(limits) = &mut self.limits {
+                limits.give_back(cx.now, below);
+            }
+            if self.is_throttled(below) {
+                break;
+            }
+            loads.part_leaves(cx.now, below);
+            self.order.dequeue(cx, queue, entity, Departure::Sleep);
+            if self.order.home(entity).is_some() {
+                break;
+            }
+            below = queue;
+        }
+        self.refresh(cx, loads, below);
+    }
+
+    /// Favours the groups from that of `queue` upwards: one of its tasks sleeps or preempts before its slice is over.
+    fn favour(&mut self, cx: &Context, queue: QueueId) {
+        let mut below = queue;
+        while let Some((queue, entity)) = self.owners[below.index()] {
+            if self.order.home(entity).is_none() || cx.groups[self.group(below)].is_idle {
+                return;
+            }
+            self.order.favour(queue, entity);
+            below = queue;
+        }
+    }
+
+    /// The queue that contains both `woken` or a group around it and what runs on `cpu`, and the former there.
+    fn meeting(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
+        let entity = self.entity(woken);
+        let (mut queue, mut entity) = (self.order.home(entity)?, entity);
+        while !self.paths[cpu.index()].contains(&queue) {
+            (queue, entity) = self.owners[queue.index()]?;
+            self.order.home(entity)?;
+        }
+        Some((queue, entity))
+    }
+
+    fn class_decides_in_groups(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
+        let Some((queue, entity)) = self.meeting(cpu, woken) else { return Some(false) };
+        let class = cx.tasks.class(woken);
+        if self.order.favours_woken() && !is_fork {
+            let task = self.entity(woken);
+            if let Some(home) = self.order.home(task) {
+                self.order.favour(home, task);
+                self.favour(cx, home);
+            }
+        }
+        let running = self.current(cpu).map(|task| cx.tasks.class(task));
+        if self.order.idle_tasks_yield() && running == Some(Class::Idle) && class != Class::Idle {
+            return Some(true);
+        }
+        self.order.class_decides(queue, entity, class, is_fork)
+    }
+
+    fn preempts_in_groups(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
+        let Some((queue, entity)) = self.meeting(cpu, woken) else { return false };
+        let preempts = self.order.preempts(cx, queue, entity);
+        if preempts && self.order.favours_preemptors() {
+            self.favour(cx, queue);
+        }
+        preempts
+    }
+
+    fn pick_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> Option<TaskId> {
+        self.trail.clear();
+        let mut queue = QueueId(cpu.0);
+        let picked = loop {
+            let Some(entity) = self.order.elect(cx, queue) else {
+                self.trail.clear();
+                break None;
+            };
+            if self.order.is_delayed(entity) {
+                self.remove(cx, loads, queue, entity, Departure::Gone);
+                if let Some(task) = self.task(entity) {
+                    loads.leaves(cx.now, task, false);
+                }
+                self.trail.clear();
+                queue = QueueId(cpu.0);
+                continue;
+            }
+            self.trail.push((queue, entity));
+            match self.task(entity) {
+                Some(task) => break Some(task),
+                None => queue = QueueId(entity.0 + self.cpus),
+            }
+            if self.is_out(cx.now, queue) {
+                self.throttle(cx, loads, queue);
+                self.trail.clear();
+                queue = QueueId(cpu.0);
+            }
+        };
+        self.follow_trail(cx, cpu);
+        picked
+    }
+
+    /// Makes the entities of the trail current, and all others of `cpu` not.
+    fn follow_trail(&mut self, cx: &Context, cpu: CpuId) {
+        let path = &mut self.paths[cpu.index()];
+        for (depth, queue) in path.iter().enumerate() {
+            if self.trail.get(depth).map(|it| it.0) != Some(*queue) {
+                self.order.put_current(cx, *queue);
+            }
+        }
+        path.clear();
+        for (queue, entity) in &self.trail {
+            self.order.switch_to(cx, *queue, *entity);
+            path.push(*queue);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

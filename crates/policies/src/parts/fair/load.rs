@@ -1,0 +1,537 @@
+//! Load tracking: how much of the recent time tasks were on a queue (load, runnable) and ran (utilisation), for each
+//! task and each CPU, as sums that lose half in 32 periods of 1.05 ms.
+//!
+//! Source: specs/smp.md section 2 (integer arithmetic included). A CPU's averages contain what sleeping tasks left
+//! there, until it has decayed or the task wakes elsewhere. A task that sleeps but is still queued has load.
+//! Departures: averages are brought up to date whenever they are read, also those of idle CPUs; a task that wakes
+//! elsewhere takes its part from its old CPU at once.
+
+mod parts;
+
+use super::order::QueueId;
+use super::weight::Weight;
+use goodness_core::{Class, Context, CpuId, Machine, PerTask, Span, TaskId, Time};
+use goodness_queues::{Links, List};
+use parts::Parts;
+
+/// Units of 1024 ns in a period.
+const PERIOD: u64 = 1024;
+/// Sum of the series of a task that was always there, in units.
+const MOST: u64 = 47_742;
+/// Periods after which nothing is left.
+const FORGOTTEN: u64 = 2_016;
+/// Utilisation, and load per weight of nice 0, of a task that was always there.
+pub const FULL: u64 = 1_024;
+/// Estimates change only for differences of at least this much.
+const MARGIN: u64 = FULL / 100;
+
+/// 2^(−n/32) in units of 2⁻³², truncated.
+const DECAY: [u64; 32] = [
+    0xffff_ffff,
+    0xfa83_b2da,
+    0xf525_7d14,
+    0xefe4_b99a,
+    0xeac0_c6e6,
+    0xe5b9_06e6,
+    0xe0cc_deeb,
+    0xdbfb_b796,
+    0xd744_fcc9,
+    0xd2a8_1d91,
+    0xce24_8c14,
+    0xc9b9_bd85,
+    0xc567_2a10,
+    0xc12c_4cc9,
+    0xbd08_a39e,
+    0xb8fb_af46,
+    0xb504_f333,
+    0xb123_f581,
+    0xad58_3ee9,
+    0xa9a1_5ab4,
+    0xa5fe_d6a9,
+    0xa270_4302,
+    0x9ef5_325f,
+    0x9b8d_39b9,
+    0x9837_f050,
+    0x94f4_efa8,
+    0x91c3_d373,
+    0x8ea4_398a,
+    0x8b95_c1e3,
+    0x8898_0e80,
+    0x85aa_c367,
+    0x82cd_8698,
+];
+
+/// `value` after `periods`.
+fn decayed(value: u64, periods: u64) -> u64 {
+    if periods > FORGOTTEN {
+        return 0;
+    }
+    let halved = value >> (periods / 32);
+    ((u128::from(halved) * u128::from(DECAY[(periods % 32) as usize])) >> 32) as u64
+}
+
+/// Tasks during a span: weight and number of those on the queue, and whether one ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Presence {
+    /// Weight on the queue; of a task 1.
+    pub weight: u64,
+    /// Tasks on the queue.
+    pub tasks: u64,
+    /// True if one of them ran.
+    pub runs: bool,
+}
+
+/// Three sums with their averages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    load_sum: u64,
+    runnable_sum: u64,
+    util_sum: u64,
+    /// In units; periods begin at multiples of [`PERIOD`].
+    at: u64,
+    /// Average of the weight on the queue; of a task, to be multiplied with its weight.
+    pub load: u64,
+    /// Average number of tasks on the queue, times [`FULL`].
+    pub runnable: u64,
+    /// Average share of time in which one ran, times [`FULL`].
+    pub util: u64,
+}
+
+impl Series {
+    /// Brings the series up to `now`; `present` was there since the last time. `scale` multiplies the average load.
+    #[inline]
+    pub fn advance(&mut self, now: Time, present: Presence, scale: u64) {
+        let now = now.0 / PERIOD;
+        let passed = now - self.at;
+        if passed == 0 {
+            return;
+        }
+        let before = self.partial();
+        self.at = now;
+        let periods = (before + passed) / PERIOD;
+        let mut added = passed;
+        if periods > 0 {
+            self.load_sum = decayed(self.load_sum, periods);
+            self.runnable_sum = decayed(self.runnable_sum, periods);
+            self.util_sum = decayed(self.util_sum, periods);
+            let whole = MOST - decayed(MOST, periods) - PERIOD;
+            added = decayed(PERIOD - before, periods) + whole + self.partial();
+        }
+        self.load_sum += present.weight * added;
+        self.runnable_sum += present.tasks * added * FULL;
+        self.util_sum += u64::from(present.runs) * added * FULL;
+        if periods > 0 {
+            self.average(scale);
+        }
+    }
+
+    /// Units since the present period began.
+    fn partial(&self) -> u64 {
+        self.at % PERIOD
+    }
+
+    /// Divisor of the sums at this place in a period.
+    fn divisor(&self) -> u64 {
+        MOST - PERIOD + self.partial()
+    }
+
+    fn average(&mut self, scale: u64) {
+        let divisor = self.divisor();
+        self.load = scale * self.load_sum / divisor;
+        self.runnable = self.runnable_sum / divisor;
+        self.util = self.util_sum / divisor;
+    }
+
+    /// The average load changes at once.
+    fn add_load(&mut self, change: i64) {
+        self.load = self.load.saturating_add_signed(change);
+        self.load_sum = self.load_sum.saturating_add_signed(change * self.divisor() as i64);
+    }
+
+    /// Adds the averages of a task that came, whose load is `load`.
+    fn attach(&mut self, task: &Series) {
+        let divisor = self.divisor();
+        self.load += task.load;
+        self.runnable += task.runnable;
+        self.util += task.util;
+        self.load_sum += task.load * divisor;
+        self.runnable_sum += task.runnable * divisor;
+        self.util_sum += task.util * divisor;
+    }
+
+    /// Takes away the averages of a task that left.
+    fn detach(&mut self, task: &Series) {
+        let divisor = self.divisor();
+        self.load = self.load.saturating_sub(task.load);
+        self.runnable = self.runnable.saturating_sub(task.runnable);
+        self.util = self.util.saturating_sub(task.util);
+        self.load_sum = self.load_sum.saturating_sub(task.load * divisor);
+        self.runnable_sum = self.runnable_sum.saturating_sub(task.runnable * divisor);
+        self.util_sum = self.util_sum.saturating_sub(task.util * divisor);
+    }
+
+    /// Sets the averages, and the sums to match.
+    fn set(&mut self, weight: u64, [load, runnable, util]: [u64; 3]) {
+        let divisor = self.divisor();
+        (self.load, self.runnable, self.util) = (load, runnable, util);
+        (self.load_sum, self.runnable_sum, self.util_sum) =
+            (load * divisor / weight, runnable * divisor, util * divisor);
+    }
+}
+
+/// Load of one task.
+#[derive(Clone, Copy, Debug, Default)]
+struct TaskLoad {
+    series: Series,
+    weight: u64,
+    /// CPU whose averages contain the task's.
+    attached: Option<CpuId>,
+    /// The queue there that is its group's.
+    queue: QueueId,
+    on_queue: bool,
+    /// It sleeps, but is still queued: it has load, and is not runnable.
+    is_delayed: bool,
+    /// It is SCHED_IDLE.
+    is_background: bool,
+    runs: bool,
+    /// Utilisation at its recent sleeps.
+    estimate: u64,
+    /// Time at which it last left a CPU; `None` if it was moved since by a wake-up, or never ran.
+    ran_at: Option<Time>,
+}
+
+impl TaskLoad {
+    fn advance(&mut self, now: Time) {
+        let is_runnable = self.on_queue && !self.is_delayed;
+        let present = Presence { weight: self.on_queue.into(), tasks: is_runnable.into(), runs: self.runs };
+        self.series.advance(now, present, self.weight);
+    }
+}
+
+/// Load of one CPU.
+#[derive(Clone, Debug, Default)]
+struct CpuLoad {
+    /// Of its fair tasks.
+    series: Series,
+    present: Presence,
+    /// Of its real-time tasks; of their averages, only the utilisation counts.
+    realtime: Series,
+    realtime_runs: bool,
+    /// True if it has two tasks or more, of any class.
+    is_crowded: bool,
+    /// SCHED_IDLE tasks on the queue.
+    background: u32,
+    /// Sum of the estimates of the tasks on the queue.
+    estimate: u64,
+    /// Its tasks, the one that was queued or picked last in front.
+    recent: List,
+}
+
+impl CpuLoad {
+    fn advance(&mut self, now: Time) {
+        self.series.advance(now, self.present, 1);
+    }
+
+    /// Capacity left to fair tasks by real-time ones, of [`FULL`].
+    fn capacity(&mut self, now: Time) -> u64 {
+        if !self.realtime_runs && self.realtime.util == 0 {
+            return FULL;
+        }
+        self.realtime.advance(now, Presence { runs: self.realtime_runs, ..Presence::default() }, 1);
+        FULL.saturating_sub(self.realtime.util).max(1)
+    }
+}
+
+/// Averages of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Averages {
+    /// Load, 1024 for a task of nice 0 that was always there.
+    pub load: u64,
+    /// Tasks that were there, 1024 for one that always was.
+    pub runnable: u64,
+    /// Utilisation, 1024 if a task always ran.
+    pub util: u64,
+    /// Capacity left to fair tasks by real-time ones, 1024 if there are none.
+    pub capacity: u64,
+}
+
+/// Loads of all tasks and CPUs.
+#[derive(Debug)]
+pub struct Loads {
+    tasks: PerTask<TaskLoad>,
+    cpus: Vec<CpuLoad>,
+    links: Links,
+    /// CPUs with two tasks or more, of any class.
+    crowded: u32,
+    /// SCHED_IDLE tasks on all queues.
+    background: u32,
+    parts: Parts,
+}
+
+impl Loads {
+    pub fn new(machine: &Machine) -> Loads {
+        let cpus = vec![CpuLoad::default(); machine.cpu_count()];
+        let (tasks, links, parts) = (PerTask::default(), Links::default(), Parts::default());
+        Loads { tasks, cpus, links, crowded: 0, background: 0, parts }
+    }
+
+    pub fn admit(&mut self, task: TaskId) {
+        self.tasks.admit(task);
+        self.links.reserve(task.index() + 1);
+    }
+
+    /// Fair task `task` joins the queue of `cpu`, woken or not; nothing happens if it is there.
+    pub fn arrives(&mut self, cx: &Context, cpu: CpuId, task: TaskId, wakes: bool) {
+        let weight = Weight::of_task(cx.tasks.class(task), cx.tasks.nice(task), 3).value;
+        let is_background = cx.tasks.class(task) == Class::Idle;
+        let queue = if self.has_groups() { self.queue_of(cx.tasks.group(task).0, cpu) } else { QueueId(cpu.0) };
+        let own = &self.tasks[task];
+        let is_same = own.weight == weight && own.is_background == is_background;
+        if own.on_queue && !own.is_delayed && own.queue == queue && is_same {
+            return;
+        }
+        self.leaves(cx.now, task, false);
+        let before = self.tasks[task].attached;
+        self.attach(cx.now, (cpu, queue), task, weight);
+        let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
+        if wakes && before != Some(cpu) {
+            own.ran_at = None;
+        }
+        (own.on_queue, own.is_background) = (true, is_background);
+        there.present.tasks += 1;
+        there.background += u32::from(is_background);
+        self.background += u32::from(is_background);
+        there.estimate += own.estimate;
+        there.recent.push_front(&mut self.links, task.0);
+        self.weighs(cx.now, queue, weight as i64);
+    }
+
+    /// Makes the averages of `cpu`, and of the queue of the task's group there, contain those of `task`.
+    fn attach(&mut self, now: Time, (cpu, queue): (CpuId, QueueId), task: TaskId, weight: u64) {
+        let own = &mut self.tasks[task];
+        own.advance(now);
+        let is_new = own.weight == 0;
+        if own.weight != weight && !is_new {
+            // Another weight: the averages of load follow it.
+            let [runnable, util] = [own.series.runnable, own.series.util];
+            let load = own.series.load * weight / own.weight;
+            self.detach(now, task);
+            self.tasks[task].series.set(weight, [load, runnable, util]);
+        }
+        let own = &mut self.tasks[task];
+        own.weight = weight;
+        if own.attached.is_some() && own.queue == queue {
+            return self.cpus[cpu.index()].advance(now);
+        }
+        self.detach(now, task);
+        let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
+        (own.attached, own.queue) = (Some(cpu), queue);
+        there.advance(now);
+        if is_new {
+            let util = initial_utilisation(weight, there.series);
+            own.series.set(weight, [weight, util, util]);
+        }
+        let series = own.series;
+        there.series.attach(&Series { load: 0, ..series });
+        self.moves_load(now, queue, series.load as i64);
+    }
+
+    /// Takes the averages of `task` out of its CPU's and its group's.
+    fn detach(&mut self, now: Time, task: TaskId) {
+        let own = &mut self.tasks[task];
+        let Some(cpu) = own.attached.take() else { return };
+        let (queue, series) = (own.queue, own.series);
+        let there = &mut self.cpus[cpu.index()];
+        there.advance(now);
+        there.series.detach(&Series { load: 0, ..series });
+        self.moves_load(now, queue, -(series.load as i64));
+    }
+
+    /// `task` leaves its queue; `sleeps` if it waits for something.
+    pub fn leaves(&mut self, now: Time, task: TaskId, sleeps: bool) {
+        self.stops_wanting(now, task, sleeps);
+        let own = &mut self.tasks[task];
+        let Some(cpu) = own.attached.filter(|_| own.on_queue) else { return };
+        let there = &mut self.cpus[cpu.index()];
+        (own.on_queue, own.is_delayed) = (false, false);
+        there.background -= u32::from(own.is_background);
+        self.background -= u32::from(own.is_background);
+        there.recent.remove(&mut self.links, task.0);
+        let (queue, weight) = (own.queue, own.weight as i64);
+        self.weighs(now, queue, -weight);
+    }
+
+    /// `task` falls asleep and stays queued.
+    pub fn delays(&mut self, now: Time, task: TaskId) {
+        self.stops_wanting(now, task, true);
+        self.tasks[task].is_delayed = self.tasks[task].on_queue;
+    }
+
+    /// `task`, which sleeps and is still queued, is moved to the queue of `cpu`.
+    pub fn moves_delayed(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.arrives(cx, cpu, task, false);
+        self.stops_wanting(cx.now, task, false);
+        self.tasks[task].is_delayed = true;
+    }
+
+    /// `task` does not want a CPU any more; `sleeps` if it waits for something.
+    fn stops_wanting(&mut self, now: Time, task: TaskId, sleeps: bool) {
+        let own = &mut self.tasks[task];
+        let Some(cpu) = own.attached.filter(|_| own.on_queue) else { return };
+        own.advance(now);
+        let there = &mut self.cpus[cpu.index()];
+        there.advance(now);
+        if own.is_delayed {
+            return;
+        }
+        there.present.tasks -= 1;
+        there.estimate -= own.estimate;
+        if sleeps {
+            own.estimate = estimate(own.estimate, own.series);
+        }
+    }
+
+    /// A real-time task begins to run on `cpu`, or stops.
+    pub fn realtime_runs(&mut self, now: Time, cpu: CpuId, runs: bool) {
+        let there = &mut self.cpus[cpu.index()];
+        let present = Presence { runs: there.realtime_runs, ..Presence::default() };
+        there.realtime.advance(now, present, 1);
+        there.realtime_runs = runs;
+    }
+
+    /// `cpu` has this many tasks of all classes.
+    #[inline]
+    pub fn note_tasks(&mut self, cpu: CpuId, tasks: u32) {
+        let there = &mut self.cpus[cpu.index()];
+        if there.is_crowded != (tasks > 1) {
+            there.is_crowded = tasks > 1;
+            self.crowded = if there.is_crowded { self.crowded + 1 } else { self.crowded - 1 };
+        }
+    }
+
+    /// `task` is gone from the fair class or for good.
+    pub fn forget(&mut self, now: Time, task: TaskId) {
+        self.leaves(now, task, false);
+        self.detach(now, task);
+    }
+
+    /// Fair task `task` runs on `cpu` from now on.
+    pub fn starts(&mut self, now: Time, cpu: CpuId, task: TaskId) {
+        self.runs(now, cpu, task, true);
+        let there = &mut self.cpus[cpu.index()];
+        if self.tasks[task].on_queue {
+            there.recent.remove(&mut self.links, task.0);
+            there.recent.push_front(&mut self.links, task.0);
+        }
+    }
+
+    /// `task` stops running on `cpu`.
+    pub fn stops(&mut self, now: Time, cpu: CpuId, task: TaskId) {
+        self.runs(now, cpu, task, false);
+        self.tasks[task].ran_at = Some(now);
+    }
+
+    fn runs(&mut self, now: Time, cpu: CpuId, task: TaskId, runs: bool) {
+        let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
+        own.advance(now);
+        there.advance(now);
+        own.runs = runs;
+        there.present.runs = runs;
+    }
+
+    /// Puts `task`, which balancing refused, in front of its CPU's list.
+    pub fn refused(&mut self, cpu: CpuId, task: TaskId) {
+        let there = &mut self.cpus[cpu.index()];
+        there.recent.remove(&mut self.links, task.0);
+        there.recent.push_front(&mut self.links, task.0);
+    }
+
+    /// The task of `cpu` that was queued or picked the longest time ago.
+    pub fn longest_waiting(&self, cpu: CpuId) -> Option<TaskId> {
+        self.cpus[cpu.index()].recent.back().map(TaskId)
+    }
+
+    /// The tasks of `cpu`, from the one that was queued or picked the longest time ago.
+    pub fn waiting_longest_first(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+        self.cpus[cpu.index()].recent.iter_back(&self.links).map(TaskId)
+    }
+
+    /// Averages of `cpu` now.
+    pub fn of_cpu(&mut self, now: Time, cpu: CpuId) -> Averages {
+        let there = &mut self.cpus[cpu.index()];
+        there.advance(now);
+        let Series { load, runnable, util, .. } = there.series;
+        let capacity = there.capacity(now);
+        Averages { load, runnable, util: util.max(there.estimate).min(FULL), capacity }
+    }
+
+    /// Load of `task` now.
+    pub fn of_task(&mut self, now: Time, task: TaskId) -> u64 {
+        self.tasks[task].advance(now);
+        match self.tasks[task].queue {
+            queue if self.has_groups() => self.hierarchical(now, queue, task),
+            _ => self.tasks[task].series.load,
+        }
+    }
+
+    /// Utilisation by which `task` is moved.
+    pub fn estimate(&self, task: TaskId) -> u64 {
+        self.tasks[task].estimate.max(self.tasks[task].series.util)
+    }
+
+    /// True if `task` stopped running less than `span` ago.
+    pub fn ran_within(&self, now: Time, task: TaskId, span: Span) -> bool {
+        self.tasks[task].ran_at.is_some_and(|at| now.since(at) < span)
+    }
+
+    /// True if `task` sleeps and is still queued.
+    pub fn is_delayed(&self, task: TaskId) -> bool {
+        self.tasks[task].is_delayed
+    }
+
+    /// True if `task` is SCHED_IDLE.
+    pub fn is_background(&self, task: TaskId) -> bool {
+        self.tasks[task].is_background
+    }
+
+    /// SCHED_IDLE tasks on the queue of `cpu`.
+    pub fn background(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.index()].background
+    }
+
+    /// True if SCHED_IDLE tasks are on any queue.
+    pub fn is_any_background(&self) -> bool {
+        self.background > 0
+    }
+
+    /// True if tasks wait on any CPU.
+    pub fn is_any_crowded(&self) -> bool {
+        self.crowded > 0
+    }
+
+    /// Total weight of the tasks on the queue of `cpu`.
+    pub fn weight(&self, cpu: CpuId) -> u64 {
+        self.cpus[cpu.index()].present.weight
+    }
+}
+
+/// Utilisation of a new task on a CPU with these averages.
+fn initial_utilisation(weight: u64, there: Series) -> u64 {
+    let spare = FULL.saturating_sub(there.util) / 2;
+    if spare == 0 {
+        return 0;
+    }
+    if there.util == 0 { spare } else { (there.util * weight / (there.load + 1)).min(spare) }
+}
+
+/// The estimate after a sleep of a task with these averages.
+fn estimate(before: u64, now: Series) -> u64 {
+    match now.util {
+        util if util >= before => util,
+        util if before - util < MARGIN || util + MARGIN < now.runnable => before,
+        util => (3 * before + util) / 4,
+    }
+}
+
+#[cfg(test)]
+mod tests;

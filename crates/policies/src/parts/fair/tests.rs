@@ -1,0 +1,243 @@
+//! Placement and balancing call by call, on equal CPUs that share a cache unless said otherwise.
+
+use super::balance::Luck;
+use super::domains::Domain;
+use super::*;
+use crate::eevdf::{Eevdf, Kernel, Settings};
+use crate::parts::verb_driver::VerbDriver;
+use goodness_core::{Class, Cpu, CpuSet, Level, Nice, Task, WakeSource};
+use goodness_referee::Choice;
+
+type Driver = VerbDriver<Eevdf>;
+
+fn driver(cpus: u32, kernel: Kernel) -> Driver {
+    VerbDriver::with(cpus, Settings { kernel, ..Settings::default() })
+}
+
+fn task(driver: &mut Driver, class: Class, cpus: CpuSet) -> TaskId {
+    let rt_priority = if class.is_realtime() { 50 } else { 0 };
+    driver.admit_as(Task { class, rt_priority, affinity: cpus, ..Task::default() }, None)
+}
+
+/// A new task that runs on `cpu`.
+fn run(driver: &mut Driver, cpu: u32, class: Class) -> TaskId {
+    let id = task(driver, class, CpuSet::All);
+    let _ = driver.enqueue(id, CpuId(cpu), Enqueue::Fork { parent: None });
+    assert!(matches!(driver.choose(CpuId(cpu)), Choice::Run { .. }));
+    id
+}
+
+/// The CPU for `task` if an interrupt on CPU 0 wakes it.
+fn place(driver: &mut Driver, task: TaskId) -> u32 {
+    let why = Enqueue::Wakeup { waker: None, on: CpuId(0), sync: false, from: WakeSource::Interrupt };
+    driver.select_cpu(task, &why).expect("a valid answer").0
+}
+
+/// specs/smp.md section 4.4, steps 2 and 4: the CPU used before counts once the previous one is busy, and only then
+/// becomes another.
+#[test]
+fn the_recently_used_cpu_changes_only_if_the_previous_one_is_busy() {
+    let mut driver = driver(4, Kernel::V6_18);
+    run(&mut driver, 0, Class::Normal);
+    let woken = task(&mut driver, Class::Normal, CpuSet::All);
+    driver.set_home(woken, CpuId(1));
+    driver.call(|stack, _| stack.wakeups.set_recent(woken, CpuId(3)));
+    assert_eq!([place(&mut driver, woken), place(&mut driver, woken)], [1, 1]);
+    run(&mut driver, 1, Class::Normal);
+    assert_eq!(place(&mut driver, woken), 3);
+    run(&mut driver, 3, Class::Normal);
+    assert_eq!(place(&mut driver, woken), 2, "the search");
+    assert_eq!(driver.call(|stack, _| stack.wakeups.recent(woken)), Some(CpuId(1)));
+}
+
+/// T-SMP-15: CPUs that the task may not use are not counted. The control is a scan of length 0, as after much work.
+#[test]
+fn the_scan_counts_cpus_that_the_task_may_use() {
+    let mut driver = driver(16, Kernel::V6_18);
+    for cpu in 0..15 {
+        run(&mut driver, cpu, Class::Normal);
+    }
+    let woken = task(&mut driver, Class::Normal, CpuSet::of(&[CpuId(0), CpuId(15)]));
+    let scan = |driver: &mut Driver, percent: u64| {
+        driver.call(|stack, cx| {
+            let domain = Domain::around(&cx.machine, CpuId(0)).next().expect("a domain");
+            stack.wakeups.set_scan(&cx.machine, CpuId(0), domain, 16 * 1024 * percent / 100);
+        });
+    };
+    scan(&mut driver, 75);
+    assert_eq!(place(&mut driver, woken), 15, "the first of three");
+    scan(&mut driver, 85);
+    assert_eq!(place(&mut driver, woken), 0, "none is looked at");
+}
+
+/// specs/smp.md section 4.4: "idle enough".
+#[test]
+fn a_cpu_that_runs_sched_idle_tasks_alone_counts_as_idle_at_wakeups() {
+    let mut driver = driver(2, Kernel::V6_18);
+    run(&mut driver, 0, Class::Normal);
+    let background = run(&mut driver, 1, Class::Idle);
+    let woken = task(&mut driver, Class::Normal, CpuSet::All);
+    assert_eq!(place(&mut driver, woken), 1);
+    let new = task(&mut driver, Class::Normal, CpuSet::All);
+    assert_eq!(driver.select_cpu(new, &Enqueue::Fork { parent: None }), Some(CpuId(1)));
+    let other = task(&mut driver, Class::Normal, CpuSet::All);
+    let _ = driver.enqueue(other, CpuId(1), Enqueue::Fork { parent: None });
+    assert_eq!(place(&mut driver, woken), 0, "{background} is not alone any more");
+}
+
+/// T-SMP-18: a waker that is about to sleep; and a real-time task that waits behind it.
+#[test]
+fn a_sync_wakeup_pulls_to_a_cpu_with_no_other_task_of_any_class() {
+    let cpu = |it| Cpu { core: it, cache: it, node: 0, capacity: 1024 };
+    let machine = Machine::new("two caches", vec![cpu(0), cpu(1)], 250).expect("a machine");
+    let mut driver = Driver::on(machine, Settings::default());
+    let waker = run(&mut driver, 0, Class::Normal);
+    let woken = task(&mut driver, Class::Normal, CpuSet::All);
+    driver.set_home(woken, CpuId(1));
+    let why = Enqueue::Wakeup { waker: Some(waker), on: CpuId(0), sync: true, from: WakeSource::Task };
+    assert_eq!(driver.select_cpu(woken, &why), Some(CpuId(0)));
+    let urgent = task(&mut driver, Class::Fifo, CpuSet::All);
+    let _ = driver.enqueue(urgent, CpuId(0), Enqueue::Fork { parent: None });
+    assert_eq!(driver.select_cpu(woken, &why), Some(CpuId(1)));
+}
+
+/// Two tasks on CPU 0, of which one sleeps but is still queued; and what CPU 1, which is idle, may have of them.
+fn delayed(kernel: Kernel) -> (Driver, TaskId) {
+    let mut driver = driver(2, kernel);
+    let sleeper = run(&mut driver, 0, Class::Normal);
+    let other = task(&mut driver, Class::Normal, CpuSet::All);
+    let _ = driver.enqueue(other, CpuId(0), Enqueue::Fork { parent: None });
+    driver.pass(9);
+    let _ = driver.retire(CpuId(0), Span::from_ms(9), Stop::Blocked { interruptible: true });
+    assert!(matches!(driver.choose(CpuId(0)), Choice::Run { pick, .. } if pick.task == other));
+    (driver, sleeper)
+}
+
+/// specs/smp.md sections 2.1 and 5: load goes on, runnable and utilisation do not.
+#[test]
+fn a_task_that_sleeps_but_is_still_queued_has_load() {
+    let (mut driver, sleeper) = delayed(Kernel::V6_18);
+    let load = |driver: &mut Driver| driver.call(|stack, cx| stack.loads.of_cpu(cx.now, CpuId(0)));
+    assert_eq!(driver.call(|stack, _| (stack.tasks(CpuId(0)), stack.fair_tasks(CpuId(0)))), (2, 1));
+    assert!(driver.call(|stack, _| stack.loads.is_delayed(sleeper)));
+    driver.pass(400);
+    let now = load(&mut driver);
+    assert!((2_046..=2_048).contains(&now.load) && (1_022..=1_024).contains(&now.runnable), "{now:?}");
+    let (mut old, _) = delayed(Kernel::V6_12);
+    assert_eq!(old.call(|stack, _| stack.fair_tasks(CpuId(0))), 2);
+}
+
+/// specs/smp.md section 9: 6.12 moves such tasks, later kernels only with their load.
+#[test]
+fn a_task_that_sleeps_but_is_still_queued_is_moved_by_old_kernels() {
+    for (kernel, to) in [(Kernel::V6_12, 1), (Kernel::V6_18, 0)] {
+        let (mut driver, sleeper) = delayed(kernel);
+        // Past the time in which it counts as hot.
+        driver.pass(1);
+        let pull = driver.call(|stack, cx| {
+            let domain = Domain::around(&cx.machine, CpuId(1)).next().expect("a domain");
+            let mut moving = stack.look(cx, CpuId(1), domain, true, false)?;
+            stack.next_move(cx, &mut moving)
+        });
+        assert_eq!(pull, None, "the running task stays");
+        assert_eq!(driver.call(|stack, _| stack.order.home(sleeper)), Some(CpuId(to)), "{kernel:?}");
+        assert_eq!(driver.call(|stack, _| (stack.order.runnable(CpuId(to)), stack.order.queued(CpuId(to)))).0, 1 - to);
+    }
+}
+
+/// specs/smp.md section 3.7: the time of an idle CPU's next pass counts from its last one, by its short interval.
+#[test]
+fn a_cpu_that_runs_out_of_work_is_balanced_soon() {
+    let mut driver = driver(4, Kernel::V6_18);
+    driver.pass(1_000);
+    run(&mut driver, 1, Class::Normal);
+    let next = |driver: &mut Driver| driver.call(|stack, _| stack.balancer.next_pass(CpuId(1)).0 / 1_000_000);
+    assert_eq!(driver.call(|stack, cx| stack.propose(cx, CpuId(1), Idle::Busy)), None);
+    assert!(next(&mut driver) >= 1_063, "64 or 128 times 1 ms less a tick, as the CPU is busy");
+    driver.pass(1);
+    assert_eq!(driver.call(|stack, cx| stack.propose(cx, CpuId(1), Idle::Newly)), None);
+    assert_eq!(next(&mut driver), 1_008, "T-SMP-2 at HZ 1000: 8 ms after a balanced pass");
+}
+
+/// specs/smp.md section 3.6: the first idle CPU balances for the others, and for itself at the end. The next round is
+/// due when the first of them is.
+#[test]
+fn idle_cpus_are_balanced_in_the_kernels_order() {
+    let mut driver = driver(4, Kernel::V6_18);
+    driver.pass(1_000);
+    run(&mut driver, 0, Class::Normal);
+    let pinned = task(&mut driver, Class::Normal, CpuSet::of(&[CpuId(0)]));
+    let _ = driver.enqueue(pinned, CpuId(0), Enqueue::Fork { parent: None });
+    assert_eq!(driver.call(|stack, cx| stack.propose(cx, CpuId(0), Idle::Busy)), None);
+    let (order, next) = driver.call(|stack, _| stack.balancer.last_round());
+    assert_eq!(order, [0, 2, 3, 1].map(CpuId));
+    assert_eq!(next, Time(1_004_000_000), "4 ms after passes that moved nothing, not the tick of 1 ms");
+}
+
+/// specs/smp.md sections 3.1 and 3.2: CPU 1 is not the one that balances its core; its pass is done all the same.
+#[test]
+fn a_level_that_another_cpu_balances_does_not_stay_due() {
+    let cpu = |core| Cpu { core, cache: 0, node: 0, capacity: 1024 };
+    let machine = Machine::new("threads", vec![cpu(0), cpu(0), cpu(1), cpu(1)], 250).expect("a machine");
+    let mut driver = Driver::on(machine, Settings::default());
+    driver.pass(2_000);
+    for cpu in 0..4 {
+        run(&mut driver, cpu, Class::Normal);
+    }
+    assert_eq!(driver.call(|stack, cx| stack.propose(cx, CpuId(1), Idle::Busy)), None);
+    let last = driver.call(|stack, _| Level::ALL.map(|level| stack.balancer.attempt(CpuId(1), level).last));
+    assert_eq!(last[..2], [Time(2_000_000_000); 2]);
+}
+
+/// specs/smp.md section 1: what real-time tasks use of a CPU is not there for fair ones.
+#[test]
+fn real_time_tasks_take_capacity() {
+    let mut driver = driver(2, Kernel::V6_18);
+    run(&mut driver, 0, Class::Fifo);
+    let periods = Span(32 * 1_048_576);
+    driver.pass_for(periods);
+    let capacity = |driver: &mut Driver| driver.call(|stack, cx| stack.loads.of_cpu(cx.now, CpuId(0)).capacity);
+    assert_eq!(capacity(&mut driver), 512, "after 32 periods, T-SMP-3");
+    driver.stop_after(periods, Stop::Blocked { interruptible: true });
+    driver.pass_for(periods);
+    assert_eq!(capacity(&mut driver), 769, "half of what was used is forgotten, T-SMP-4");
+}
+
+/// The dice of specs/smp.md section 3.7. The control is a kernel without them, which looks each time.
+#[test]
+fn looks_that_find_nothing_become_rare_where_dice_are_thrown() {
+    let looks = |kernel: Kernel| {
+        let mut driver = driver(2, kernel);
+        run(&mut driver, 0, Class::Normal);
+        let pinned = task(&mut driver, Class::Normal, CpuSet::of(&[CpuId(0)]));
+        let _ = driver.enqueue(pinned, CpuId(0), Enqueue::Fork { parent: None });
+        let mut look = || {
+            driver.call(|stack, cx| {
+                assert_eq!(stack.propose(cx, CpuId(1), Idle::Newly), None);
+            });
+            u32::from(driver.take_effort().iter().sum::<u32>() > 0)
+        };
+        let first: u32 = (0..512).map(|_| look()).sum();
+        for _ in 0..4_096 {
+            look();
+        }
+        (first, (0..512).map(|_| look()).sum::<u32>())
+    };
+    let (first, then) = looks(Kernel::V6_18);
+    assert!((200..=312).contains(&first) && then < 30, "{first} and {then} of 512");
+    assert_eq!(looks(Kernel::V6_6), (512, 512));
+    let mut lucky = Luck::NEW;
+    (0..4_096).for_each(|_| lucky.note(2));
+    assert!((0..100).all(|seed| lucky.draw(&mut Seed(seed).stream("dice", 0).rng()).is_some()));
+}
+
+/// specs/smp.md section 5: the nice value that a task got while it slept counts from its wake-up on.
+#[test]
+fn a_delayed_task_wakes_with_its_new_weight() {
+    let (mut driver, sleeper) = delayed(Kernel::V6_18);
+    driver.edit(sleeper, |task| task.nice = Nice::new(-5).expect("a nice"));
+    let why = Enqueue::Wakeup { waker: None, on: CpuId(0), sync: false, from: WakeSource::Interrupt };
+    let _ = driver.enqueue(sleeper, CpuId(0), why);
+    assert_eq!(driver.call(|stack, _| stack.order.weight(sleeper)), 3_121);
+    assert_eq!(driver.call(|stack, _| stack.loads.weight(CpuId(0))), 3_121 + 1_024);
+}

@@ -1,0 +1,123 @@
+//! Kernels on several CPUs beside the simulator (`fidelity/smp`): what is promised, and that wrong models are rejected.
+
+use goodness_core::{CpuId, CpuSet, Seed, TaskId, Workload, WorkloadSource};
+use goodness_study::smp::score::{self, Case};
+use goodness_study::smp::{self, Cell};
+use std::path::PathBuf;
+
+fn suite() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fidelity/smp")
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(suite().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
+fn cells(is_unseen: bool) -> Vec<Cell> {
+    let all = smp::cells(&read("measured.toml"), &smp::loads(&suite()).unwrap()).unwrap();
+    all.into_iter().filter(|cell| cell.is_unseen == is_unseen).collect()
+}
+
+fn cases(is_unseen: bool, policy: Option<&str>) -> Vec<Case> {
+    smp::cases(&suite(), &cells(is_unseen), policy).unwrap()
+}
+
+/// Counts within bounds of shares and of p99 wake-up latencies.
+fn counts(cases: &[Case]) -> [(usize, usize); 2] {
+    ["share", "wakeup_latency_p99"].map(|class| score::within(cases, class))
+}
+
+#[test]
+fn both_halves_are_within_bounds_and_the_stated_error_is_that_of_the_seen_half() {
+    let [seen, unseen] = [false, true].map(|is_unseen| cases(is_unseen, None));
+    let stated = score::errors(&seen);
+    assert_eq!(score::file(&stated), read("../smp.toml"), "run the example `smp` with `errors`");
+    let [shares, latencies] = counts(&seen);
+    assert!(shares.0 >= SHARES[0] && shares.1 == 65, "{shares:?} shares of the seen half");
+    assert!(latencies.0 >= LATENCIES[0], "{latencies:?} latencies of the seen half");
+    let [shares, latencies] = counts(&unseen);
+    assert!(shares.0 >= SHARES[1] && shares.1 == 65, "{shares:?} shares of the unseen half");
+    assert!(latencies.0 >= LATENCIES[1], "{latencies:?} latencies of the unseen half");
+    let (inside, all) = score::coverage(&unseen, &stated);
+    assert!(inside * 100 >= all * COVERED, "{inside} of {all} unseen values are inside the stated error");
+}
+
+#[test]
+fn the_halves_are_those_that_were_fixed_before_anything_was_measured() {
+    let text = read("README.md");
+    for (load, is_unseen) in smp::loads(&suite()).unwrap() {
+        let half = if is_unseen { "- unseen:" } else { "- seen:" };
+        let names = text.split_once(half).unwrap().1.split("\n-").next().unwrap();
+        let names = names.split("\n\n").next().unwrap();
+        assert!(names.contains(&format!("`{load}`")), "{load} belongs to {half}");
+    }
+}
+
+#[test]
+fn the_committed_figures_are_read_and_written_alike() {
+    let all = smp::cells(&read("measured.toml"), &smp::loads(&suite()).unwrap()).unwrap();
+    assert_eq!(all.len(), 26 * smp::GUESTS.len());
+    assert!(all.iter().all(|cell| cell.plays.values().all(|plays| plays.len() == smp::SEEDS.len())));
+    assert_eq!(smp::file(&all), read("measured.toml"));
+}
+
+/// Negative control: schedulers that know neither weights nor wake-up preemption.
+#[test]
+fn a_wrong_policy_is_rejected() {
+    for policy in ["rr", "fifo"] {
+        let [shares, latencies] = counts(&cases(false, Some(policy)));
+        assert!(shares.0 < SHARES[0] - 10, "{policy}: {shares:?} shares");
+        assert!(latencies.0 < LATENCIES[0], "{policy}: {latencies:?} latencies");
+    }
+}
+
+/// A load whose tasks stay on the CPU they were dealt to.
+struct Unbalanced<'a> {
+    load: &'a dyn WorkloadSource,
+    cpus: u32,
+}
+
+impl WorkloadSource for Unbalanced<'_> {
+    fn name(&self) -> &str {
+        self.load.name()
+    }
+
+    fn what_varies(&self) -> &str {
+        self.load.what_varies()
+    }
+
+    fn build(&self, seed: Seed, replication: u32) -> Workload {
+        let mut work = self.load.build(seed, replication);
+        for (index, spec) in (0..).zip(&mut work.tasks) {
+            let allowed: Vec<CpuId> =
+                (0..self.cpus).map(CpuId).filter(|cpu| spec.task.affinity.contains(*cpu)).collect();
+            spec.task.affinity = CpuSet::of(&[allowed[index % allowed.len()]]);
+        }
+        work
+    }
+
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        self.load.place_of(task)
+    }
+}
+
+/// Negative control: the right schedulers without balancing.
+#[test]
+fn a_simulator_without_balancing_is_rejected() {
+    let mut all = Vec::new();
+    for cell in cells(false) {
+        let work = smp::open(&suite(), &cell.load).unwrap();
+        let load = Unbalanced { load: &*work.source, cpus: cell.guest.cpus };
+        all.extend(score::cases(&cell, &smp::simulate(&load, cell.guest, cell.guest.policy()).unwrap()));
+    }
+    let [shares, latencies] = counts(&all);
+    assert!(shares.0 < SHARES[0] - 10, "{shares:?} shares");
+    assert!(latencies.0 < LATENCIES[0], "{latencies:?} latencies");
+}
+
+/// Cells within bounds, at least: of the seen and the unseen half.
+const SHARES: [usize; 2] = [56, 41];
+/// The same of p99 wake-up latencies.
+const LATENCIES: [usize; 2] = [35, 49];
+/// Per cent of unseen values inside the stated error, at least.
+const COVERED: usize = 90;

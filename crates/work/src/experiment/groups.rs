@@ -1,0 +1,90 @@
+//! Task groups of an experiment file.
+//!
+//! ```toml
+//! [[group]]
+//! name = "web"
+//! parent = "site"        # a group above in the file; left out: the root group
+//! cpu_weight = 200       # 1 to 10000, 100 if left out
+//! cpu_max = "50ms/100ms" # CPU time in each period; "max" is no limit
+//! cpu_max_burst = "10ms" # unused time that is kept
+//! cpu_idle = true        # runs only if nothing else wants to
+//! ```
+
+use super::Reading;
+use crate::soundness::GROUPS_MAX;
+use goodness_core::spelling::suggest;
+use goodness_core::{Group, GroupId, Groups, Quota};
+use toml::{Table, Value};
+
+const GROUP: &[&str] = &["name", "parent", "cpu_weight", "cpu_max", "cpu_max_burst", "cpu_idle"];
+
+impl Reading<'_> {
+    /// The groups of the file, in its order.
+    pub(super) fn groups(&self, table: &Table) -> Result<Groups, String> {
+        let mut groups = Groups::default();
+        for (number, table) in self.tables(table, "group")?.into_iter().enumerate() {
+            self.enter("[[group]]", number);
+            let group = self.group_of(table, &groups)?;
+            if groups.named(&group.name).is_some() {
+                return Err(self.wrong("name", &format!("there are two groups \"{}\"; rename one", group.name)));
+            }
+            if groups.count() > GROUPS_MAX {
+                return Err(self.wrong("name", &format!("{GROUPS_MAX} groups are the most of a run")));
+            }
+            groups.add(group);
+        }
+        self.section.set(0);
+        Ok(groups)
+    }
+
+    fn group_of(&self, table: &Table, groups: &Groups) -> Result<Group, String> {
+        self.known(table, GROUP)?;
+        let name = table.get("name").ok_or_else(|| self.wrong("group", "it needs a name, such as name = \"web\""))?;
+        let parent = match table.get("parent") {
+            Some(value) => self.group("parent", value, groups)?,
+            None => GroupId::ROOT,
+        };
+        let mut group = Group::new(self.name(name)?, parent);
+        if let Some(value) = table.get("cpu_weight") {
+            let weight = self.integer("cpu_weight", value, 1, 10_000)? as u64;
+            group.weight = Group::weight_of(weight).unwrap_or(Group::WEIGHT);
+        }
+        if let Some(value) = table.get("cpu_idle") {
+            let is_idle = value.as_bool().ok_or_else(|| self.wrong("cpu_idle", "write true or false"))?;
+            if is_idle && table.contains_key("cpu_weight") {
+                return Err(self.wrong("cpu_weight", "an idle group has no weight; leave one of the two out"));
+            }
+            group.set_idle(is_idle);
+        }
+        group.quota = self.quota(table)?;
+        Ok(group)
+    }
+
+    fn quota(&self, table: &Table) -> Result<Option<Quota>, String> {
+        let burst = table.get("cpu_max_burst").map(|value| self.span("cpu_max_burst", value)).transpose()?;
+        let quota = match table.get("cpu_max") {
+            Some(value) => Quota::parse(self.text("cpu_max", value)?).map_err(|why| self.wrong("cpu_max", &why))?,
+            None => None,
+        };
+        match (quota, burst) {
+            (None, Some(_)) => Err(self.wrong("cpu_max_burst", "it needs a cpu_max, such as \"50ms/100ms\"")),
+            (Some(quota), Some(burst)) => {
+                quota.with_burst(burst).map(Some).map_err(|why| self.wrong("cpu_max_burst", &why))
+            }
+            (quota, None) => Ok(quota),
+        }
+    }
+
+    /// The group that `key` names.
+    pub(super) fn group(&self, key: &str, value: &Value, groups: &Groups) -> Result<GroupId, String> {
+        let name = self.text(key, value)?;
+        let known = || groups.iter().map(|(_, group)| group.name.as_str());
+        groups.named(name).ok_or_else(|| {
+            let why = match groups.is_flat() {
+                true => "add [[group]] with this name".to_string(),
+                false => suggest(name, known()),
+            };
+            self.wrong(key, &format!("there is no group \"{name}\"; {why}"))
+        })
+    }
+}
