@@ -13,7 +13,7 @@
 //! | [`load`] | servers with clients, and benchmarks, one each a file |
 //! | [`load_generator`], [`benchmarks`] | the built-in client of web servers; the built-in benchmarks |
 //! | [`subprocess`] | how these two run as processes |
-//! | [`workspace`], [`role`], [`cgroup`] | private folder of a run; servers and clients; their cgroups |
+//! | [`workspace`], [`role`], `cgroup` | private folder of a run; servers and clients; their cgroups |
 //! | [`measure`], [`sweep`] | figures of a run; runs at several numbers of connections |
 //! | [`prediction`] | what the simulator predicts for a race |
 //! | [`page`], [`doctor`] | the result as HTML; what races need of this machine |
