@@ -28,6 +28,7 @@
 //! | slice | uninterrupted time of a task on a CPU: from a switch-in to the next switch-out |
 
 pub mod behaviour;
+pub mod cpu_stat;
 pub mod device;
 pub mod effort;
 pub mod elevator;
@@ -46,6 +47,7 @@ pub mod tunable;
 pub mod workload;
 
 pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
+pub use cpu_stat::CpuStat;
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{

@@ -1,8 +1,9 @@
 //! The CPU policy interface: a pure state machine from events and time to decisions.
 
+use crate::cpu_stat::CpuStat;
 use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
-use crate::group::Groups;
+use crate::group::{GroupId, Groups};
 use crate::machine::{CpuId, Machine};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
@@ -110,6 +111,12 @@ pub trait CpuPolicy {
     /// another one is queued there, up to requests to reschedule that are on their way.
     fn is_throttled(&self, task: TaskId) -> Option<bool> {
         let _ = task;
+        None
+    }
+
+    /// What the limit of `group` did so far; `None` for a group without a limit, and for a policy without limits.
+    fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
+        let _ = group;
         None
     }
 

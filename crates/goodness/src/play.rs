@@ -5,8 +5,9 @@ use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::work::Work;
 use goodness_core::{CpuId, Span, WorkloadSource};
-use goodness_play::{PlayClass, PlayError, Played, PlayedTask};
-use goodness_report::{figure, table};
+use goodness_play::{PlayClass, PlayError, Played, PlayedGroup, PlayedTask};
+use goodness_report::groups::GroupReport;
+use goodness_report::{figure, limits, table};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -132,10 +133,25 @@ pub fn text(input: &str, seed: u64, played: &Played, work: &Work, width: u16) ->
     table::align_right(&mut table, 1..10);
     let mut out = format!("{input} played for {} ({class}), seed {seed}\n{table}\n", Span(played.measured_ns));
     out += "share: of the time of all CPUs. p50, p99, worst: how late it ran once it could (wake-up latency).";
+    if !played.groups.is_empty() {
+        let mut table = table::new(width);
+        table.set_header(limits::HEAD);
+        for group in &played.groups {
+            table.add_row(limits::cells(&report_of(group)));
+        }
+        table::align_right(&mut table, 1..6);
+        let _ = write!(out, "\n{table}");
+    }
     for sentence in remarks(played, work) {
         let _ = write!(out, "\nnote: {sentence}");
     }
     out
+}
+
+/// A group as reports have it.
+fn report_of(group: &PlayedGroup) -> GroupReport {
+    let PlayedGroup { name, nr_periods, nr_throttled, throttled_ns, nr_bursts, burst_ns } = group.clone();
+    GroupReport { name, nr_periods, nr_throttled, throttled_ns, nr_bursts, burst_ns }
 }
 
 /// Remarks on the table.

@@ -218,6 +218,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
         decisions: 0,
         events: 0,
         waiting: Vec::new(),
+        cpu_stats: Vec::new(),
     };
     Ok(Arm {
         label: Some(shown(name).into()),

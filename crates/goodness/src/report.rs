@@ -8,7 +8,9 @@ use crate::model_error::{model_error, sentence};
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
 use crate::spread::Spread;
+use goodness_core::{CpuStat, GroupId};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
+use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     self, Application, Build, Details, Distribution, EffectRow, Effects, FidelityMetric, Input, MetricAbout,
     MetricSummary, PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
@@ -52,6 +54,7 @@ impl Runs {
             is_reference: index == 0,
             metrics: self.metrics(index, &comparisons),
             tasks: tasks(&arm.first),
+            groups: groups(&arm.first),
             decisions: Some(arm.decisions),
             simulation_wall_ns: arm.wall_ns,
             violations: violations(arm, again),
@@ -317,6 +320,19 @@ fn tasks(run: &RunResult) -> Vec<TaskReport> {
     };
     let (judged, others): (Vec<_>, Vec<_>) = run.measured.tasks.iter().partition(|t| t.judged);
     judged.into_iter().chain(others).map(entry).collect()
+}
+
+/// The groups with a limit.
+fn groups(run: &RunResult) -> Vec<GroupReport> {
+    let entry = |(group, stat): &(GroupId, CpuStat)| GroupReport {
+        name: run.groups[*group].name.clone(),
+        nr_periods: stat.periods,
+        nr_throttled: stat.throttled_periods,
+        throttled_ns: stat.throttled.0,
+        nr_bursts: stat.bursts,
+        burst_ns: stat.burst.0,
+    };
+    run.outcome.cpu_stats.iter().map(entry).collect()
 }
 
 fn task_io(io: &TaskIo) -> TaskIoReport {

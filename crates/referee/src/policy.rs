@@ -1,8 +1,8 @@
 //! The referee of a CPU policy.
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Groups, Idle, Level, Machine, MadePolicy, Pick, Pull, Rejected,
-    Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
+    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Groups, Idle, Level, Machine, MadePolicy,
+    Pick, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
 
@@ -132,6 +132,18 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[must_use]
     pub fn groups(&self) -> &Groups {
         &self.cx.groups
+    }
+
+    /// What the limits of groups did so far, by group; of policies with limits alone.
+    #[must_use]
+    pub fn cpu_stats(&self) -> Vec<(GroupId, CpuStat)> {
+        self.cx.groups.iter().filter_map(|(group, _)| Some((group, self.policy.cpu_stat(group)?))).collect()
+    }
+
+    /// True if a group has a limit on its CPU time.
+    #[must_use]
+    pub fn has_limits(&self) -> bool {
+        self.has_limits
     }
 
     /// The policy's own description.

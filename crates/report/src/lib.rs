@@ -6,9 +6,11 @@
 pub mod chart;
 mod conclusion;
 pub mod figure;
+pub mod groups;
 pub mod html;
 pub mod json;
 mod keyed;
+pub mod limits;
 pub mod model;
 mod pack;
 pub mod perfetto;

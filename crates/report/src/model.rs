@@ -4,6 +4,7 @@
 //! the command to reproduce) are in [`Details`] and [`PolicyReport::distributions`], which the JSON omits when empty. A
 //! value that was not measured is `None`, written `null`, never 0.
 
+use crate::groups::GroupReport;
 use crate::keyed::{self, Keyed};
 pub use goodness_observe::Better;
 pub use goodness_stats::compare::Verdict;
@@ -190,6 +191,9 @@ pub struct PolicyReport {
     pub metrics: Vec<MetricSummary>,
     /// The tasks of the first replication.
     pub tasks: Vec<TaskReport>,
+    /// Beyond the schema: the groups with a limit, in the first replication.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupReport>,
     /// Scheduling decisions over all replications.
     pub decisions: Option<u64>,
     /// Wall-clock time of all replications in ns; `None` unless requested, because it is the only figure that differs

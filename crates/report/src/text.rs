@@ -3,6 +3,7 @@
 //! Colour only repeats what words and marks show, so that nothing is lost in a pipe.
 
 use crate::figure::{self, printable};
+use crate::limits;
 use crate::model::{Better, Fidelity, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict, VsReference};
 use crate::ranking::SHOWN_FIRST;
 use crate::table::wrapped;
@@ -33,6 +34,7 @@ pub fn render(report: &Report, width: u16, colour: bool) -> String {
         page.fidelity(),
         page.tasks(),
         page.tasks_io(),
+        page.groups(),
         page.notes(),
     ];
     let mut text = parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -285,6 +287,22 @@ impl Page<'_> {
         let more = if more > 0 { format!("\n{more} more in the reports") } else { String::new() };
         let title = self.strong(&format!("Block I/O under {}, first run", self.labels[index]));
         format!("{title}\n{}{more}", trimmed(&table))
+    }
+
+    /// What the limits of groups did under each policy.
+    fn groups(&self) -> String {
+        if self.report.policies.iter().all(|policy| policy.groups.is_empty()) {
+            return String::new();
+        }
+        let mut table = self.table(&[&[self.report.row()], limits::HEAD.as_slice()].concat());
+        for (policy, label) in self.report.policies.iter().zip(&self.labels) {
+            for group in &policy.groups {
+                table.add_row(std::iter::once(label.clone()).chain(limits::cells(group)));
+            }
+        }
+        right_align(&mut table, &[2, 3, 4, 5, 6]);
+        self.keep_whole(&mut table, &[0, 1, 4, 6]);
+        format!("{}\n{}", self.strong("Limits of groups, first run"), trimmed(&table))
     }
 
     fn notes(&self) -> String {

@@ -1,5 +1,6 @@
 //! The terminal form of a report.
 
+use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     Better, Counted, Details, Fidelity, FidelityMetric, Input, InputKind, MachineSummary, MetricSummary, PolicyReport,
     TaskReport, Verdict, Violation, VsReference,
@@ -170,4 +171,15 @@ fn what_was_not_measured_has_no_mark() {
 #[test]
 fn a_report_of_nothing_is_still_a_sentence() {
     assert!(text::render(&Report::default(), 80, false).contains("Nothing that could rank"));
+}
+
+#[test]
+fn groups_with_limits_have_a_table_and_others_none() {
+    let mut report = report();
+    assert!(!text::render(&report, 100, false).contains("Limits of groups"));
+    let group = GroupReport { name: "web".into(), nr_periods: 100, nr_throttled: 19, ..GroupReport::default() };
+    report.policies[0].groups = vec![GroupReport { throttled_ns: 344_000_000, ..group }];
+    let text = text::render(&report, 100, false);
+    let row = line(&text, " web ");
+    assert!(["eevdf", "100", "19", "344 ms"].iter().all(|cell| row.contains(cell)), "{row}");
 }

@@ -97,6 +97,7 @@ async function start() {
   else remove("latency");
   if (report.policies.some((p) => p.tasks.length)) new Tasks(report, labels);
   else remove("tasks");
+  drawLimits(report, labels);
   drawEffects(report);
   drawFidelity(report);
   drawReproduce(report, labels);

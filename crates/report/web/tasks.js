@@ -1,4 +1,4 @@
-// The tasks of one policy: sortable, filtered.
+// The tasks of one policy: sortable, filtered. What the limits of groups did.
 
 const TASK_ROWS = 500;
 const COLUMNS = [
@@ -81,4 +81,18 @@ class Tasks {
     const cut = tasks.length > shown.length ? `, the first ${shown.length} of them shown` : "";
     byId("task-count").textContent = `${tasks.length} of ${total} tasks${cut}`;
   }
+}
+
+/** What the limits of groups did under each policy. */
+function drawLimits(report, labels) {
+  const head = [headCell(rowWords(report)[0]), headCell("group"), headCell("periods", "number"),
+    headCell("throttled", "number"), headCell("time throttled", "number"), headCell("bursts", "number"),
+    headCell("time of bursts", "number")];
+  const rows = report.policies.flatMap((policy, i) => (policy.groups ?? []).map((group) => el("tr", {},
+    el("th", { scope: "row" }, breakable(labels[i])),
+    el("td", {}, breakable(group.name)),
+    [show(group.nr_periods, "count"), show(group.nr_throttled, "count"), showTime(group.throttled_ns),
+      show(group.nr_bursts, "count"), showTime(group.burst_ns)].map((cell) => el("td", { class: "number" }, cell)))));
+  if (!rows.length) return remove("limits");
+  putScrollable(byId("limits-table"), "Limits of groups", table("First run.", head, rows));
 }

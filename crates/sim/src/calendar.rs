@@ -34,6 +34,8 @@ pub enum Entry {
     Flusher,
     /// The policy's own timer.
     Policy,
+    /// The warm-up ends.
+    Warm,
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -60,6 +62,7 @@ impl Packed {
             Entry::Disks => (7, 0),
             Entry::Flusher => (8, 0),
             Entry::Policy => (9, 0),
+            Entry::Warm => (10, 0),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -83,7 +86,8 @@ impl Packed {
             6 => Entry::Reschedule(cpu, number),
             7 => Entry::Disks,
             8 => Entry::Flusher,
-            _ => Entry::Policy,
+            9 => Entry::Policy,
+            _ => Entry::Warm,
         }
     }
 }
@@ -123,7 +127,9 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        for entry in numbered.into_iter().chain(others).chain([Entry::Disks, Entry::Flusher, Entry::Policy]) {
+        for entry in
+            numbered.into_iter().chain(others).chain([Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm])
+        {
             let packed = Packed::of(entry);
             assert_eq!(packed.entry(), entry);
             assert_eq!(packed.timer(), if let Entry::Timer(task) = entry { Some(task) } else { None });

@@ -14,7 +14,9 @@ mod outbox;
 mod places;
 
 use goodness_block::Storage;
-use goodness_core::{Awaited, Machine, MadePolicy, Observer, Registered, Seed, TaskId, Time, Workload};
+use goodness_core::{
+    Awaited, CpuStat, GroupId, Machine, MadePolicy, Observer, Registered, Seed, TaskId, Time, Workload,
+};
 use host::Host;
 use std::fmt;
 
@@ -58,6 +60,8 @@ pub struct Outcome {
     /// Waiting tasks and what they wait for, in the order of the places, if nothing could happen any more
     /// ([`End::Quiet`]); empty after any other end.
     pub waiting: Vec<(TaskId, Awaited)>,
+    /// What the limits of groups did after the warm-up, by group; of policies with limits alone.
+    pub cpu_stats: Vec<(GroupId, CpuStat)>,
 }
 
 /// Party at fault.

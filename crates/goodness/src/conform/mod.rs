@@ -1,10 +1,14 @@
 //! Compares a scenario in the simulator with the same scenario on the running kernel.
 
 mod agreement;
+mod both;
+mod limits;
 mod loaded;
 mod text;
 
-pub use agreement::{Agreement, Both, Bounds, Row, Worst};
+pub use agreement::{Agreement, Bounds, Row, Worst};
+pub use both::Both;
+pub use limits::GroupRow;
 pub use loaded::Loaded;
 pub use text::Told;
 
@@ -14,6 +18,7 @@ use crate::open::machine;
 use crate::plan::Plan;
 use crate::progress::Watch;
 use crate::refusal::Refusal;
+use crate::run::RunResult;
 use crate::spec::PolicySpec;
 use crate::work::Work;
 use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Workload, WorkloadSource};
@@ -78,9 +83,12 @@ impl Scenario<'_> {
         let source = Drawn { source: &*self.work.source, duration: self.duration, cpus: machine.cpu_count() };
         let contenders = vec![Contender::policy(self.policy.clone())];
         let plan = Plan { seed: self.seed, runs: self.runs, ..Plan::on(&source, &machine, contenders) };
-        let simulated = plan.run_each(watch, |run| Ok(run.measured.tasks))?.remove(0);
+        let kept = |run: RunResult| Ok((run.measured.tasks, run.outcome.cpu_stats));
+        let (simulated, limits): (Vec<_>, Vec<_>) = plan.run_each(watch, kept)?.remove(0).into_iter().unzip();
         let bounds = Bounds::new(machine.tick(), decisions.unwrap_or_default().p99);
-        Ok(Conformance { agreement: Agreement::of(&simulated, &played, bounds), machine, played, decisions })
+        let mut agreement = Agreement::of(&simulated, &played, bounds);
+        agreement.groups = GroupRow::all(&limits, &played.groups, machine.tick());
+        Ok(Conformance { agreement, machine, played, decisions })
     }
 
     /// The machine to simulate: `cpus` CPUs and the kernel's HZ. While a loaded policy decides, a free CPU stays idle
@@ -111,6 +119,7 @@ impl Conformance {
             "decision_latency_p99_ns": self.decisions.map(|decisions| decisions.p99.0),
             "bounds": self.agreement.bounds,
             "tasks": self.agreement.rows,
+            "groups": self.agreement.groups,
             "worst": self.agreement.worst(),
             "agrees": self.agreement.holds(),
         })

@@ -1,6 +1,6 @@
 //! A comparison as text for a terminal and as JSON.
 
-use super::{Both, Conformance, Decisions, Row};
+use super::{Both, Conformance, Decisions, GroupRow, Row};
 use crate::spec::PolicySpec;
 use goodness_report::{figure, table};
 use serde_json::{Value, json};
@@ -69,6 +69,9 @@ impl Told<'_> {
              bounds below.\n\
              Latencies: from waking to running."
         );
+        if !agreement.groups.is_empty() {
+            let _ = writeln!(out, "{}", limits(&agreement.groups, width));
+        }
         for line in agreement.sentences() {
             let _ = writeln!(out, "{line}");
         }
@@ -88,6 +91,46 @@ fn percents(share: &Both) -> String {
     match share.range {
         Some((least, most)) if most - least > WIDE => format!("{:.0}–{}", 100.0 * least, figure::percent(Some(most))),
         _ => figure::percent(share.simulated),
+    }
+}
+
+/// The groups with a limit: the range of the simulations beside the play.
+fn limits(groups: &[GroupRow], width: u16) -> String {
+    let mut table = table::new(width);
+    table.set_header([
+        "group",
+        "periods",
+        "",
+        "throttled",
+        "",
+        "time throttled",
+        "",
+        "bursts",
+        "",
+        "of bursts",
+        "",
+        "",
+    ]);
+    table.add_row(["", "sim", "real", "sim", "real", "sim", "real", "sim", "real", "sim", "real", ""]);
+    for row in groups {
+        let count = |it: &Both| [range(it, |n| format!("{n:.0}")), it.played.map_or("–".into(), |n| format!("{n:.0}"))];
+        let time = |ns: f64| figure::time(Some(ns.round() as u64));
+        let times = |it: &Both| [range(it, time), it.played.map_or("–".into(), time)];
+        let figures = [count(&row.nr_periods), count(&row.nr_throttled), times(&row.throttled_ns)];
+        let figures = figures.into_iter().chain([count(&row.nr_bursts), times(&row.burst_ns)]).flatten();
+        let mark = if row.agrees() { "" } else { "✗" };
+        table.add_row(std::iter::once(figure::name(&row.name)).chain(figures).chain([mark.to_string()]));
+    }
+    table::align_right(&mut table, 1..11);
+    table.to_string()
+}
+
+/// The simulated figure, or the range of it.
+fn range(it: &Both, show: impl Fn(f64) -> String) -> String {
+    match it.range {
+        Some((least, most)) if show(least) != show(most) => format!("{}–{}", show(least), show(most)),
+        Some((least, _)) => show(least),
+        None => "–".into(),
     }
 }
 

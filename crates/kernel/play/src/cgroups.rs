@@ -2,7 +2,7 @@
 //!
 //! They are removed when the play ends, however it ends; see `goodness_restore`.
 
-use goodness_core::{Group, GroupId, Groups};
+use goodness_core::{CpuStat, Group, GroupId, Groups, Span};
 use goodness_restore::{MARK, Restore, Undo};
 use goodness_sys::cgroup::{Hierarchies, Weights};
 use std::fs;
@@ -17,6 +17,8 @@ pub struct Cgroups {
     home: PathBuf,
     /// The folder of each group; of the root group that of the process.
     folders: Vec<PathBuf>,
+    /// Names of the groups with a limit, and their folders.
+    limited: Vec<(String, PathBuf)>,
 }
 
 impl Cgroups {
@@ -47,6 +49,7 @@ impl Cgroups {
             undo: restore.cpu_controller(root)?.into_iter().collect(),
             home: root.join(own).join("cgroup.procs"),
             folders: vec![top.clone()],
+            limited: Vec::new(),
         };
         made.undo.push(restore.cgroup(&top)?);
         fs::write(top.join("cgroup.procs"), "0")?;
@@ -58,8 +61,20 @@ impl Cgroups {
             fs::write(around.join("cgroup.subtree_control"), "+cpu")?;
             made.folders.push(folder.clone());
             configure(&folder, group)?;
+            if group.quota.is_some() {
+                made.limited.push((group.name.clone(), folder));
+            }
         }
         Ok(made)
+    }
+
+    /// What the limits of groups did so far, by name. The kernel's figures are in µs.
+    pub fn cpu_stats(&self) -> Vec<(String, CpuStat)> {
+        let stat = |(name, folder): &(String, PathBuf)| {
+            let text = fs::read_to_string(folder.join("cpu.stat")).unwrap_or_default();
+            (name.clone(), cpu_stat(&text))
+        };
+        self.limited.iter().map(stat).collect()
     }
 
     /// Moves the calling thread to `group`.
@@ -83,6 +98,21 @@ impl Drop for Cgroups {
     }
 }
 
+/// The figures of a limit in the text of `cpu.stat`.
+fn cpu_stat(text: &str) -> CpuStat {
+    let figure = |key: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok());
+        value.unwrap_or_default()
+    };
+    CpuStat {
+        periods: figure("nr_periods"),
+        throttled_periods: figure("nr_throttled"),
+        throttled: Span::from_us(figure("throttled_usec")),
+        bursts: figure("nr_bursts"),
+        burst: Span::from_us(figure("burst_usec")),
+    }
+}
+
 /// Writes the weight and the limit of `group`.
 fn configure(folder: &Path, group: &Group) -> io::Result<()> {
     match group.is_idle {
@@ -95,4 +125,18 @@ fn configure(folder: &Path, group: &Group) -> io::Result<()> {
         fs::write(folder.join("cpu.max.burst"), (limit.burst.0 / 1_000).to_string())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_a_limit_are_found_by_their_whole_names() {
+        let text = "usage_usec 9\nnr_periods 20\nnr_throttled 19\nthrottled_usec 1500\nnr_bursts 2\nburst_usec 70\n";
+        let throttled = Span::from_us(1_500);
+        let expected = CpuStat { periods: 20, throttled_periods: 19, throttled, bursts: 2, burst: Span::from_us(70) };
+        assert_eq!(cpu_stat(text), expected);
+        assert_eq!(cpu_stat("usage_usec 9\n"), CpuStat::default());
+    }
 }

@@ -25,7 +25,7 @@ mod tally;
 mod task_thread;
 
 use cgroups::Cgroups;
-use goodness_core::{CpuId, Seed, Span, TaskId, Time, Workload};
+use goodness_core::{CpuId, CpuStat, Seed, Span, TaskId, Time, Workload};
 use goodness_sys::{self as sys, Signals};
 use kernel::Attributes;
 use play_state::{PlayState, Setting};
@@ -92,8 +92,40 @@ pub struct Played {
     pub tasks: Vec<PlayedTask>,
     /// Clients outside the simulated machine, which used CPU time here.
     pub outside: Vec<PlayedTask>,
+    /// The groups with a limit.
+    pub groups: Vec<PlayedGroup>,
     /// Deviations from the workload, as sentences.
     pub remarks: Vec<String>,
+}
+
+/// One group with a limit, as the kernel's `cpu.stat` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlayedGroup {
+    /// Its name.
+    pub name: String,
+    /// Ends of periods.
+    pub nr_periods: u64,
+    /// Periods at whose end it was throttled on a CPU.
+    pub nr_throttled: u64,
+    /// Sum over the CPUs of the time throttled.
+    pub throttled_ns: u64,
+    /// Periods in which it used more than its quota.
+    pub nr_bursts: u64,
+    /// CPU time beyond the quota in those periods.
+    pub burst_ns: u64,
+}
+
+impl PlayedGroup {
+    fn new(name: String, stat: CpuStat) -> PlayedGroup {
+        PlayedGroup {
+            name,
+            nr_periods: stat.periods,
+            nr_throttled: stat.throttled_periods,
+            throttled_ns: stat.throttled.0,
+            nr_bursts: stat.bursts,
+            burst_ns: stat.burst.0,
+        }
+    }
 }
 
 /// Error of a play.
@@ -180,6 +212,9 @@ fn system(what: &str, error: &dyn fmt::Display) -> PlayError {
     PlayError::failed(None, format!("{what}: {error}"))
 }
 
+/// The kernel's counters of the threads, and of the groups with a limit.
+type Counters = (Vec<Usage>, Vec<(String, CpuStat)>);
+
 /// Starts and ends the play and takes the measurements.
 struct Watch {
     state: Arc<PlayState>,
@@ -248,10 +283,10 @@ impl Watch {
         }
         let over = |state: &PlayState| state.is_empty();
         self.wait(warm, over);
-        let before = self.state.usage();
+        let before = (self.state.usage(), self.cpu_stats());
         self.wait(end, over);
         let measured = sys::monotonic_ns().min(end).saturating_sub(warm);
-        let after = self.state.usage();
+        let after = (self.state.usage(), self.cpu_stats());
         self.state.end_now();
         if !self.wait(sys::monotonic_ns() + TIMEOUT, over) && !self.state.is_empty() {
             return Err(PlayError::failed(
@@ -260,6 +295,10 @@ impl Watch {
             ));
         }
         self.report(measured, &before, &after)
+    }
+
+    fn cpu_stats(&self) -> Vec<(String, CpuStat)> {
+        self.state.cgroups.as_ref().map(Cgroups::cpu_stats).unwrap_or_default()
     }
 
     /// Waits until `done`, until `until` (ns on `CLOCK_MONOTONIC`), or until a signal arrives. Returns `done`.
@@ -281,7 +320,7 @@ impl Watch {
         }
     }
 
-    fn report(self, measured: u64, before: &[Usage], after: &[Usage]) -> Result<Played, PlayError> {
+    fn report(self, measured: u64, before: &Counters, after: &Counters) -> Result<Played, PlayError> {
         let mut logs: Vec<tally::Log> = self.names.iter().map(|_| tally::Log::default()).collect();
         for (thread, log) in self.state.logs() {
             logs[thread] = log;
@@ -293,7 +332,7 @@ impl Watch {
         logs.iter().for_each(|log| nearly.add(log.nearly));
         let room = measured * self.state.cpus.len() as u64;
         let entry = |(thread, log): (usize, &tally::Log)| {
-            let used = after[thread].since(before[thread]);
+            let used = after.0[thread].since(before.0[thread]);
             let (name, nice) = &self.names[thread];
             PlayedTask {
                 name: name.clone(),
@@ -317,6 +356,8 @@ impl Watch {
         };
         let mut tasks: Vec<PlayedTask> = logs.iter().enumerate().map(entry).collect();
         let outside = tasks.split_off((0..tasks.len()).take_while(|thread| !self.state.is_outside(*thread)).count());
+        let groups =
+            after.1.iter().zip(&before.1).map(|((name, after), (_, before))| (name.clone(), after.since(*before)));
         Ok(Played {
             cpus: self.state.cpus.iter().map(|cpu| cpu.0).collect(),
             class: self.class.into(),
@@ -325,6 +366,7 @@ impl Watch {
             watched_in_time: self.in_time,
             tasks,
             outside,
+            groups: groups.map(|(name, stat)| PlayedGroup::new(name, stat)).collect(),
             remarks: nearly.sentences(),
         })
     }

@@ -18,8 +18,8 @@ pub(crate) mod weight;
 use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, PerTask, Pick, Pull, Registered, Rejected,
-    Resched, Seed, Span, Stop, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Pull,
+    Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
 };
 use groups::Hierarchy;
 use load::Loads;
@@ -439,6 +439,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn is_throttled(&self, task: TaskId) -> Option<bool> {
         Some(self.order.is_out_of_reach(task))
+    }
+
+    fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
+        self.order.cpu_stat(group)
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use goodness_core::*;
-use goodness_sim::{Options, simulate_with};
+use goodness_sim::{Options, Outcome, simulate_with};
 use std::collections::{BTreeMap, VecDeque};
 
 pub type History = Vec<(Time, Event)>;
@@ -77,17 +77,28 @@ pub fn run_in_groups(
     policy: &PolicyEntry,
     machine: &Machine,
     settings: &[(&str, &str)],
-    (groups, tasks): (Groups, Vec<TaskSpec>),
+    work: (Groups, Vec<TaskSpec>),
     until: Span,
 ) -> History {
+    outcome_in_groups(policy, machine, settings, work, until).0
+}
+
+/// Like [`run_in_groups`], with the outcome.
+pub fn outcome_in_groups(
+    policy: &PolicyEntry,
+    machine: &Machine,
+    settings: &[(&str, &str)],
+    (groups, tasks): (Groups, Vec<TaskSpec>),
+    until: Span,
+) -> (History, Outcome) {
     let typed: Vec<(String, String)> = settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
     let options = Options::default();
     let made = (policy.make)(machine, &typed, options.seed).expect("the settings are valid");
     let channels = vec![ChannelKind::Semaphore; 4];
     let work = Workload { tasks, channels, groups, horizon: Some(Time(until.0)), ..Workload::default() };
     let mut history = History::new();
-    simulate_with(machine, made, work, None, &mut history, options).expect("the run is sound");
-    history
+    let outcome = simulate_with(machine, made, work, None, &mut history, options).expect("the run is sound");
+    (history, outcome)
 }
 
 /// Slices in order of start: CPU, task, from, until. Those beyond the run end with it.

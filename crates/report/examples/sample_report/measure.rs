@@ -94,6 +94,7 @@ fn policy(timeline: &Timeline) -> PolicyReport {
             metric("io_latency_p99", "ns", Better::Lower, None, 0),
         ],
         tasks: tasks(timeline),
+        groups: Vec::new(),
         decisions: Some(lengths.len() as u64),
         simulation_wall_ns: Some(lengths.len() as u64 * 97),
         violations: Vec::new(),

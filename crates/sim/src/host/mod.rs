@@ -26,7 +26,9 @@ use crate::{Blame, End, Fault, Options, Outcome};
 use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
-use goodness_core::{CpuId, Event, Machine, MadePolicy, Observer, Span, State, Task, TaskId, Time, Workload};
+use goodness_core::{
+    CpuId, CpuStat, Event, GroupId, Machine, MadePolicy, Observer, Span, State, Task, TaskId, Time, Workload,
+};
 use goodness_referee::{Referee, Refusal};
 use outside::Outside;
 use standstill::Standstill;
@@ -69,6 +71,8 @@ pub struct Host<'a> {
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
+    /// What the limits of groups did during the warm-up.
+    warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
     /// Longest delay of timers outside the real-time classes.
     timer_slack: Span,
@@ -111,6 +115,7 @@ impl<'a> Host<'a> {
             outside: Outside::default(),
             storage,
             charging: Charging::of(&machine.costs),
+            warm: Vec::new(),
             timer_slack: workload.timer_slack,
             standstill: Standstill::new(options.event_limit),
             fault: None,
@@ -131,7 +136,15 @@ impl<'a> Host<'a> {
         }
         let waiting = if reason == End::Quiet { self.places.waiting() } else { Vec::new() };
         let (decisions, events) = (self.referee.decisions(), self.standstill.events());
-        Ok(Outcome { end: self.now(), reason, decisions, events, waiting })
+        let cpu_stats = self.cpu_stats();
+        Ok(Outcome { end: self.now(), reason, decisions, events, waiting, cpu_stats })
+    }
+
+    /// What the limits of groups did after the warm-up.
+    fn cpu_stats(&self) -> Vec<(GroupId, CpuStat)> {
+        let mut all = self.referee.cpu_stats();
+        all.iter_mut().zip(&self.warm).for_each(|((_, after), (_, before))| *after = after.since(*before));
+        all
     }
 
     /// Time of the current event.
@@ -260,6 +273,7 @@ impl<'a> Host<'a> {
             }
             Entry::Disks => self.disks_due(),
             Entry::Flusher => self.flusher_due(),
+            Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}
             Entry::Policy => {

@@ -95,6 +95,9 @@ impl Host<'_> {
     /// Enters the workload's tasks and their starts.
     pub fn enlist(&mut self, workload: Workload, seed: Seed) {
         self.referee.set_groups(workload.groups);
+        if self.referee.has_limits() && workload.warmup > Span::ZERO {
+            self.agenda.calendar.push(Time::ZERO + workload.warmup, class::WAKE, Entry::Warm);
+        }
         for (index, spec) in workload.tasks.into_iter().enumerate() {
             let task = spec.task;
             if task.group.index() >= self.referee.groups().count() {

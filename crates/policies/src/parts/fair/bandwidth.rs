@@ -4,10 +4,10 @@
 //! Source: docs/specs/groups-locks.md sections 2.1 to 2.3. Queues are throttled as up to 6.12, at a pick.
 //! Departures: later kernels park the tasks of a throttled queue one by one at their return to user mode, and requeue
 //! the one parked last first. Throttled queues of other CPUs are released at the refill, without the time of an
-//! interrupt. A period never doubles. The statistics of `cpu.stat` are not reported.
+//! interrupt. A period never doubles.
 
 use super::order::QueueId;
-use goodness_core::{Quota, Rng, Span, Time};
+use goodness_core::{CpuStat, GroupId, Quota, Rng, Span, Time};
 
 /// CPU time that a queue takes at once.
 const SLICE: i64 = 5_000_000;
@@ -30,8 +30,11 @@ struct Pool {
     phase: Span,
     /// Time at which throttled queues share what others returned.
     slack: Time,
+    /// What the pool had after the last refill.
+    filled: i64,
     /// Nothing was taken since the last refill.
     is_idle: bool,
+    stat: CpuStat,
     /// Throttled queues, the oldest first.
     throttled: Vec<QueueId>,
 }
@@ -49,13 +52,27 @@ impl Pool {
     /// Fills the pool at the end of a period. Throttled queues may then be released.
     fn fill(&mut self) {
         let most = self.quota.quota.0 + self.quota.burst.0;
-        self.left = (self.left + self.quota.quota.0 as i64).min(most as i64);
+        self.left += self.quota.quota.0 as i64;
+        self.count();
+        self.left = self.left.min(most as i64);
+        self.filled = self.left;
         if self.is_idle && self.throttled.is_empty() {
             self.refill = Time::NEVER;
             return;
         }
         self.is_idle = self.throttled.is_empty();
         self.refill += self.quota.period;
+    }
+
+    /// Counts a period that ends. The pool has the quota of the next one already.
+    fn count(&mut self) {
+        let beyond_quota = self.filled - self.left;
+        self.stat.periods += 1;
+        self.stat.throttled_periods += u64::from(!self.throttled.is_empty());
+        if beyond_quota > 0 {
+            self.stat.bursts += 1;
+            self.stat.burst += Span(beyond_quota as u64);
+        }
     }
 
     fn is_refilled_within(&self, now: Time, span: Span) -> bool {
@@ -69,6 +86,8 @@ struct Local {
     /// CPU time it may still use, ns; debt if negative.
     left: i64,
     is_throttled: bool,
+    /// Time of the last throttling.
+    since: Time,
 }
 
 /// The limits of all groups.
@@ -92,6 +111,8 @@ impl Bandwidth {
         let mut pool = |quota: Quota| Pool {
             quota,
             left: quota.quota.0 as i64,
+            filled: quota.quota.0 as i64,
+            stat: CpuStat::default(),
             refill: Time::NEVER,
             phase: phase(quota.period),
             slack: Time::NEVER,
@@ -100,7 +121,7 @@ impl Bandwidth {
         };
         let pools: Vec<Option<Pool>> = quotas.map(|quota| quota.map(&mut pool)).collect();
         let queues = pools.len() * cpus as usize;
-        let locals = vec![Local { left: 1, is_throttled: false }; queues];
+        let locals = vec![Local { left: 1, ..Local::default() }; queues];
         Bandwidth { cpus, pools, locals, released: Vec::with_capacity(queues), next: Time::NEVER }
     }
 
@@ -134,10 +155,16 @@ impl Bandwidth {
         local.left > 0
     }
 
+    /// What the limit of `group` did so far.
+    pub fn stat(&self, group: GroupId) -> Option<CpuStat> {
+        self.pools.get(group.index())?.as_ref().map(|pool| pool.stat)
+    }
+
     /// The queue is throttled from now on.
-    pub fn throttle(&mut self, queue: QueueId) {
+    pub fn throttle(&mut self, now: Time, queue: QueueId) {
         let group = self.group(queue);
-        self.locals[queue.index()].is_throttled = true;
+        let local = &mut self.locals[queue.index()];
+        (local.is_throttled, local.since) = (true, now);
         self.pools[group].iter_mut().for_each(|pool| pool.throttled.push(queue));
     }
 
@@ -186,6 +213,7 @@ impl Bandwidth {
                     break;
                 }
                 pool.throttled.remove(0);
+                pool.stat.throttled += now.since(local.since);
                 self.released.push(queue);
             }
             self.next = self.next.min(pool.refill).min(pool.slack);
@@ -262,7 +290,7 @@ mod tests {
             assert!(bandwidth.charge(at(0), QUEUES[0], MS(1)));
             pool(&mut bandwidth).left = 0;
             bandwidth.locals[QUEUES[1].index()].left = -1_000_000;
-            bandwidth.throttle(QUEUES[1]);
+            bandwidth.throttle(at(0), QUEUES[1]);
             bandwidth.locals[QUEUES[0].index()].left = 11_000_000;
             bandwidth.give_back(at(ms), QUEUES[0]);
             let slack = pool(&mut bandwidth).slack;
@@ -281,12 +309,15 @@ mod tests {
         pool(&mut bandwidth).left = 0;
         for (queue, debt) in [(QUEUES[1], 18_000_000), (QUEUES[0], 3_000_000)] {
             bandwidth.locals[queue.index()].left = -debt;
-            bandwidth.throttle(queue);
+            bandwidth.throttle(at(60), queue);
         }
         bandwidth.next = at(100);
         bandwidth.expire(at(100));
         assert_eq!((bandwidth.pop_released(), bandwidth.pop_released()), (Some(QUEUES[1]), None));
         assert_eq!(bandwidth.locals[QUEUES[0].index()].left, -1_000_001);
         assert!(bandwidth.is_throttled(QUEUES[0]) && !bandwidth.is_throttled(QUEUES[1]));
+        let stat = bandwidth.stat(GroupId(1)).unwrap();
+        assert_eq!((stat.periods, stat.throttled_periods, stat.throttled), (1, 1, MS(40)), "one of two is released");
+        assert_eq!(bandwidth.stat(GroupId::ROOT), None);
     }
 }

@@ -4,7 +4,7 @@ use super::super::bandwidth::Bandwidth;
 use super::super::load::Loads;
 use super::super::order::{Departure, Order, QueueId};
 use super::Hierarchy;
-use goodness_core::{Context, CpuId, Rng, Span, TaskId, Time};
+use goodness_core::{Context, CpuId, CpuStat, GroupId, Rng, Span, TaskId, Time};
 
 impl<O: Order> Hierarchy<O> {
     /// Prepares the limits of the groups, if any has one. Refills come at times of their own with `rng`.
@@ -52,7 +52,7 @@ impl<O: Order> Hierarchy<O> {
     /// The group of `queue` leaves the queue around it until there is CPU time again.
     pub(super) fn throttle(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
         let Some((around, entity)) = self.owners[queue.index()] else { return };
-        self.close(queue);
+        self.close(cx.now, queue);
         loads.part_leaves(cx.now, queue);
         self.remove(cx, loads, around, entity, Departure::Gone);
     }
@@ -61,18 +61,23 @@ impl<O: Order> Hierarchy<O> {
     pub(super) fn stays_out(&mut self, now: Time, queue: QueueId) -> bool {
         let is_out = self.is_out(now, queue);
         if is_out {
-            self.close(queue);
+            self.close(now, queue);
         }
         is_out
     }
 
     /// Counts the tasks of `queue` out of those around it, and marks it as throttled.
-    fn close(&mut self, queue: QueueId) {
+    fn close(&mut self, now: Time, queue: QueueId) {
         let node = self.nodes[queue.index()];
         if let Some((around, _)) = self.owners[queue.index()] {
             self.count(around, -(node.queued as i32), -(node.runnable as i32));
         }
-        self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+        self.limits.iter_mut().for_each(|limits| limits.throttle(now, queue));
+    }
+
+    /// What the limit of `group` did so far.
+    pub fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
+        self.limits.as_ref()?.stat(group)
     }
 
     /// Time at which limits next need attention.
