@@ -1,9 +1,10 @@
 //! Behaviours: a behaviour gives the next step of its task on request; hosts perform the steps.
 
 use crate::group::GroupId;
+use crate::nice::Nice;
 use crate::rng::Rng;
 use crate::storage::IoStep;
-use crate::task::{Class, CpuSet, Nice, TaskId};
+use crate::task::{Class, CpuSet, TaskId};
 use crate::time::{Span, Time};
 
 /// A channel to wait on, numbered by the workload.

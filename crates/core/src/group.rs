@@ -2,6 +2,7 @@
 //!
 //! Source: docs/specs/groups-locks.md sections 1.1 and 2.1.
 
+use crate::nice::Nice;
 use crate::time::Span;
 use std::ops::Index;
 
@@ -128,6 +129,12 @@ impl Group {
         }
     }
 
+    /// The weight of an autogroup of this nice value: that of a task.
+    #[must_use]
+    pub const fn weight_of_nice(nice: Nice) -> u64 {
+        Nice::WEIGHTS[nice.index()] as u64
+    }
+
     /// The weight of `cpu.shares`, which are cut to 2..=262144.
     #[must_use]
     pub fn weight_of_shares(shares: u64) -> u64 {
@@ -193,15 +200,6 @@ impl Groups {
     pub fn edit(&mut self, group: GroupId) -> &mut Group {
         &mut self.0[group.index()]
     }
-}
-
-/// Groups with the tasks in them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Membership {
-    /// The groups.
-    pub groups: Groups,
-    /// The group of each task, by number.
-    pub of_tasks: Vec<GroupId>,
 }
 
 impl Index<GroupId> for Groups {

@@ -35,7 +35,8 @@ pub mod elevator;
 pub mod event;
 pub mod group;
 pub mod machine;
-pub mod policy;
+pub mod nice;
+mod policy;
 pub mod registry;
 pub mod request;
 pub mod rng;
@@ -55,8 +56,9 @@ pub use elevator::{
     Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
-pub use group::{Group, GroupId, Groups, Membership, Quota};
+pub use group::{Group, GroupId, Groups, Quota};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
+pub use nice::Nice;
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
 pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
 pub use request::{
@@ -65,7 +67,7 @@ pub use request::{
 };
 pub use rng::{Rng, Seed};
 pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec, VolumeId, VolumeSpec};
-pub use task::{Class, CpuSet, Nice, PerTask, Reservation, State, Task, TaskId, TaskTable};
+pub use task::{Class, CpuSet, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};
 pub use tunable::{Tunable, TunableError, Tunables};
 pub use workload::{Awaited, HORIZON_MAX, Outsider, Remarked, Remarks, Start, TaskSpec, Workload, WorkloadSource};

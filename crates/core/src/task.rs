@@ -2,6 +2,7 @@
 
 use crate::group::GroupId;
 use crate::machine::CpuId;
+use crate::nice::Nice;
 use crate::request::IoPriority;
 use crate::time::Span;
 use std::fmt;
@@ -23,33 +24,6 @@ impl TaskId {
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {}", self.0)
-    }
-}
-
-/// POSIX nice, −20 (most favoured) to +19.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Nice(i8);
-
-impl Nice {
-    /// The default.
-    pub const ZERO: Nice = Nice(0);
-
-    /// `value`, if in −20..=19.
-    #[must_use]
-    pub const fn new(value: i64) -> Option<Nice> {
-        if value >= -20 && value <= 19 { Some(Nice(value as i8)) } else { None }
-    }
-
-    /// The number itself, −20..=19.
-    #[must_use]
-    pub const fn get(self) -> i64 {
-        self.0 as i64
-    }
-
-    /// 0 for nice −20 up to 39 for nice +19; handy for tables.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        (self.0 + 20) as usize
     }
 }
 

@@ -1,7 +1,7 @@
 //! A workload: tasks, their behaviours, and the channels and locks between them.
 
 use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
-use crate::group::{Groups, Membership};
+use crate::group::Groups;
 use crate::rng::Seed;
 use crate::storage::StorageSpec;
 use crate::task::{Task, TaskId};
@@ -117,11 +117,6 @@ pub trait WorkloadSource: Sync {
 
     /// Place of its first disk in the file, for messages. `None` without a disk or a file.
     fn place_of_storage(&self) -> Option<String> {
-        None
-    }
-
-    /// The groups of its tasks, if those take effect only where an arm names a group: the cgroups of a recording.
-    fn groups_on_request(&self) -> Option<&Membership> {
         None
     }
 

@@ -130,15 +130,8 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The work of a replication. If any contender changes a group, all run in the groups of the recording.
     fn work(&self, source: &dyn WorkloadSource, replication: u32) -> Workload {
-        let mut work = source.build(Replication::of(self.seed, replication).seed, replication);
-        let names_group = self.contenders.iter().flat_map(|it| &it.edits).any(|edit| edit.kind() == "group");
-        if let Some(recorded) = source.groups_on_request().filter(|_| names_group) {
-            work.groups = recorded.groups.clone();
-            work.tasks.iter_mut().zip(&recorded.of_tasks).for_each(|(spec, group)| spec.task.group = *group);
-        }
-        work
+        source.build(Replication::of(self.seed, replication).seed, replication)
     }
 
     fn drawn(&self) -> Drawn {

@@ -68,6 +68,45 @@ fn share(arm: &Arm) -> f64 {
     100.0 * used("server") / (used("server") + used("cruncher"))
 }
 
+/// A replay divides the CPU as the recorded cgroups do, without an arm that names one.
+#[test]
+fn the_recorded_weight_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = HEADER.replacen("\"weight\":100", "\"weight\":300", 1);
+    let runs = compared(&opened(&recording(folder.path(), &header)), &["base"]);
+    let found = share(&runs.arms[0]);
+    assert!((found - 75.0).abs() < 3.0, "{found}");
+}
+
+/// A task that was moved to another cgroup is replayed in it from then on, and one in a session of its own has the
+/// weight of a task.
+#[test]
+fn moves_and_sessions_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = HEADER.replace(
+        "\"cgroup\":\"/system.slice/batch\"",
+        "\"cgroup\":\"/\",\"changes\":[{\"at_ns\":0,\"cgroup\":\"/\"},\
+         {\"at_ns\":1000000000,\"cgroup\":\"/system.slice/batch\"}]",
+    );
+    let moved = moved.replacen("\"weight\":100", "\"weight\":300", 1);
+    let runs = compared(&opened(&recording(folder.path(), &moved)), &["base"]);
+    // For a second the slice, of weight 100, competes with the task; then its groups share 3 to 1.
+    let found = share(&runs.arms[0]);
+    assert!((found - (50.0 + 75.0) / 2.0).abs() < 4.0, "{found}");
+    let header = "# goodness: {\"recording\":{\"version\":1,\"kernel\":{\"release\":\"6.18.0\",\"hz\":1000},\
+                  \"autogroup\":1,\"members\":[1,2]}}\n";
+    let task = |pid, comm, nice| {
+        format!(
+            "# goodness: {{\"task\":{{\"pid\":{pid},\"tgid\":{pid},\"comm\":\"{comm}\",\"switches\":9,\
+             \"cgroup\":\"/\",\"autogroup\":{pid},\"autogroup_nice\":{nice}}}}}\n"
+        )
+    };
+    let sessions = format!("{header}{}{}", task(1, "server", 0), task(2, "cruncher", 5));
+    let runs = compared(&opened(&recording(folder.path(), &sessions)), &["base"]);
+    let found = share(&runs.arms[0]);
+    assert!((found - 100.0 * 1024.0 / (1024.0 + 335.0)).abs() < 3.0, "{found}");
+}
+
 #[test]
 fn an_arm_changes_the_weight_or_limit_of_a_recorded_cgroup_and_says_how_to_apply_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,17 +127,13 @@ fn an_arm_changes_the_weight_or_limit_of_a_recorded_cgroup_and_says_how_to_apply
     assert_eq!(limit.undo, ["echo max | sudo tee '/sys/fs/cgroup/system.slice/batch/cpu.max'"]);
 }
 
-/// The control: without an arm that names a group a replay has none, and a recording without cgroups refuses one.
+/// The control: a recording without cgroups has none to change.
 #[test]
-fn without_a_group_in_an_arm_or_a_recording_there_is_none() {
+fn a_recording_without_cgroups_is_flat() {
     let folder = tempfile::tempdir().unwrap();
-    let work = opened(&recording(folder.path(), HEADER));
-    let runs = compared(&work, &["base", "server.nice=5"]);
-    assert!(runs.arms.iter().all(|arm| arm.first.groups.is_flat()));
-    let told = &work.details.warnings;
-    assert!(told.iter().any(|it| it.contains("take effect in the replay only if an arm names a group")), "{told:?}");
     let plain = opened(&recording(folder.path(), ""));
-    assert!(plain.source.groups_on_request().is_none());
+    let runs = compared(&plain, &["base"]);
+    assert!(runs.arms.iter().all(|arm| arm.first.groups.is_flat()));
     let arm = Contender::arm("web.cpu_weight=300", &plain.standard_policy().unwrap()).unwrap();
     let refusal = Plan::of(&plain, vec![arm]).run(&unwatched).err().expect("a refusal").to_string();
     assert!(refusal.contains("the work has no groups"), "{refusal}");

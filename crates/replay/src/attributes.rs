@@ -1,9 +1,10 @@
 //! Scheduling attributes of tasks as a recording states them: initial values and changes, and those that a replay does
 //! not follow yet.
 
+use crate::groups::{Place, RecordedGroups};
 use crate::program::Instruction;
-use goodness_core::{Class, CpuId, CpuSet, Nice, Span, Task, TaskId, Time};
-use goodness_trace::{Attributes, Change, Recording, SchedEvent};
+use goodness_core::{Class, CpuId, CpuSet, GroupId, Nice, Span, Task, TaskId, Time};
+use goodness_trace::{Attributes, Change, Group, Recording, SchedEvent};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A change of a task's attributes. `None` for unchanged ones.
@@ -17,6 +18,8 @@ pub struct AttributeChange {
     pub nice: Option<Nice>,
     /// CPUs it may use.
     pub affinity: Option<CpuSet>,
+    /// Group.
+    pub group: Option<GroupId>,
 }
 
 /// Attributes of the tasks of a recording.
@@ -47,20 +50,52 @@ impl<'a> Stated<'a> {
     }
 
     /// Puts the initial attributes of `task` into `spec`, and returns the later changes. If the recording does not
-    /// follow changes, `spec` is left as the events show it.
-    pub fn begin(&self, task: TaskId, pid: u32, spec: &mut Task) -> Vec<AttributeChange> {
+    /// follow changes, `spec` is left as the events show it. A kernel thread stays in the root group.
+    pub fn begin(&self, task: TaskId, pid: u32, spec: &mut Task, groups: &mut RecordedGroups) -> Vec<AttributeChange> {
         let Some(facts) = self.attributes(task, pid) else { return Vec::new() };
         let slice = facts.changes.iter().rev().find_map(|change| change.slice_ns);
         let slice = slice.or(facts.slice_ns).filter(|slice| Some(*slice) != self.default_slice);
         spec.slice = slice.filter(|_| self.default_slice.is_some()).map(Span);
-        self.changes(task, facts, spec)
+        let mut changes = self.changes(task, facts, spec);
+        if spec.address_space.is_some() {
+            self.move_between(groups, task, facts, spec, &mut changes);
+        }
+        changes
+    }
+
+    /// Time until which changes are those of the start: a launcher sets attributes between fork and exec.
+    fn start(&self, task: TaskId) -> Time {
+        self.executed.get(&task).copied().unwrap_or(Time::ZERO)
+    }
+
+    /// Puts the task's first group into `spec`, and its moves to others among its `changes`.
+    fn move_between(
+        &self,
+        groups: &mut RecordedGroups,
+        task: TaskId,
+        facts: &Attributes,
+        spec: &mut Task,
+        changes: &mut Vec<AttributeChange>,
+    ) {
+        let mut place = Place::first(facts);
+        spec.group = groups.at(place);
+        let mut now = spec.group;
+        for change in facts.changes.iter().skip(1) {
+            place = place.after(change);
+            let (at, group) = (Time(change.at_ns), groups.at(place));
+            if at <= self.start(task) {
+                spec.group = group;
+            } else if group != now {
+                changes.push(AttributeChange { at, group: Some(group), ..AttributeChange::default() });
+            }
+            now = group;
+        }
     }
 
     fn changes(&self, task: TaskId, facts: &Attributes, spec: &mut Task) -> Vec<AttributeChange> {
         let Some((first, later)) = facts.changes.split_first() else { return Vec::new() };
         let mut known = State::default();
-        // Attributes that a launcher sets between fork and exec belong to the start of the program.
-        let start = self.executed.get(&task).copied().unwrap_or(Time::ZERO);
+        let start = self.start(task);
         let (launch, later) = later.split_at(later.partition_point(|change| Time(change.at_ns) <= start));
         for change in std::iter::once(first).chain(launch) {
             let began = known.change(change);
@@ -99,6 +134,7 @@ impl State {
             class: (before != (self.class, self.priority)).then_some(now),
             nice: change.nice.and_then(|nice| Nice::new(nice.into())),
             affinity: change.affinity.as_deref().map(set_of),
+            group: None,
         }
     }
 }
@@ -149,7 +185,8 @@ impl ChangesAhead {
                 });
                 let class = change.class.map(|(class, priority)| Instruction::Class(class, priority));
                 let nice = change.nice.map(|nice| Instruction::Nice(nice.get() as i8));
-                let instructions = [class, nice, affinity].into_iter().flatten();
+                let group = change.group.map(|group| Instruction::Group(group.0));
+                let instructions = [class, nice, affinity, group].into_iter().flatten();
                 all.ahead.extend(instructions.map(|instruction| (change.at, task, instruction)));
             }
         }
@@ -164,58 +201,18 @@ impl ChangesAhead {
     }
 }
 
-/// Settings of cgroups and autogroups in the recording that a replay does not follow, or not unless an arm names a
-/// group, as sentences.
+/// Settings of cgroups that a replay does not follow, as sentences.
 #[must_use]
 pub fn not_followed(recording: &Recording) -> Vec<String> {
     let ran = recording.metadata.attributes.iter().filter(|it| it.switches > 0 && it.role != "kernel");
-    let mut groups = BTreeSet::new();
-    for task in ran {
-        let changed = task.changes.iter().filter_map(|change| change.cgroup.as_deref());
-        groups.extend(task.cgroup.as_deref().into_iter().chain(changed));
-    }
-    let inside = |path: &str| groups.iter().any(|group| *group == path || is_inside(group, path));
-    let stated = recording.metadata.groups.iter().filter(|group| inside(&group.path));
-    let (mut weights, mut quotas) = (Vec::new(), Vec::new());
-    for group in stated {
-        let path = &group.path;
-        weights.extend(group.weight.or(group.shares).map(|weight| format!("{path} {weight}")));
-        if let (Some(quota), Some(period)) = (group.quota_us, group.period_us) {
-            quotas.push(format!("{path} {quota} of {period} µs"));
-        }
-    }
-    let weights = Some(weights.join(", ")).filter(|text| groups.len() > 1 && !text.is_empty());
-    let quotas = Some(quotas.join(", ")).filter(|text| !text.is_empty());
-    let sentence = |what: &str, list: String| {
-        format!("{what} of cgroups take effect in the replay only if an arm names a group: {list}")
-    };
-    let autogroups = busy_autogroups(recording);
-    let divided = (autogroups > 1 && groups.iter().all(|path| *path == "/")).then(|| {
-        format!(
-            "{autogroups} autogroups shared the CPUs, each with the weight of one task; the replay has no \
-             autogroups, so all tasks share them alike"
-        )
-    });
-    let lists = [weights.map(|list| sentence("weights", list)), quotas.map(|list| sentence("quotas", list)), divided];
-    lists.into_iter().flatten().collect()
-}
-
-/// Least share of all switches for an autogroup to count as busy. A choice.
-const BUSY: u64 = 20;
-
-/// Autogroups with a large share of the switches to ordinary tasks.
-fn busy_autogroups(recording: &Recording) -> usize {
-    if recording.metadata.recording.as_ref().and_then(|header| header.autogroup) != Some(1) {
-        return 0;
-    }
-    let mut switches = BTreeMap::<u32, u64>::new();
-    for task in recording.metadata.attributes.iter().filter(|it| it.role != "kernel") {
-        if let Some(group) = task.autogroup {
-            *switches.entry(group).or_default() += task.switches;
-        }
-    }
-    let all: u64 = switches.values().sum();
-    switches.values().filter(|count| **count > 0 && **count * BUSY >= all).count()
+    let paths: BTreeSet<&str> = ran
+        .flat_map(|task| task.changes.iter().filter_map(|it| it.cgroup.as_deref()).chain(task.cgroup.as_deref()))
+        .collect();
+    let is_busy = |group: &Group| paths.iter().any(|path| *path == group.path || is_inside(path, &group.path));
+    let changed = recording.metadata.groups.iter().filter(|group| group.at_end.is_some() && is_busy(group));
+    let changed: Vec<&str> = changed.map(|group| group.path.as_str()).collect();
+    let sentence = || format!("the replay keeps the first settings of cgroups that changed: {}", changed.join(", "));
+    (!changed.is_empty()).then(sentence).into_iter().collect()
 }
 
 fn is_inside(group: &str, around: &str) -> bool {
@@ -225,7 +222,6 @@ fn is_inside(group: &str, around: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_trace::Group;
 
     fn change(at_ns: u64) -> Change {
         Change { at_ns, ..Change::default() }
@@ -284,30 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn weights_between_groups_and_quotas_are_said_to_wait_for_an_arm() {
-        let group = |path: &str, quota_us| Group {
-            path: path.into(),
-            weight: Some(50),
-            quota_us,
-            period_us: Some(100_000),
-            ..Group::default()
-        };
-        let groups = vec![group("/a", None), group("/a/b", Some(20_000)), group("/idle", Some(1))];
+    fn cgroups_whose_settings_changed_are_told_if_somebody_ran_in_them() {
+        let group = |path: &str, at_end| Group { path: path.into(), at_end, ..Group::default() };
+        let changed = Some(Box::new(group("", None)));
+        let groups = vec![group("/a", changed.clone()), group("/a/b", None), group("/idle", changed)];
         let told = not_followed(&recording(groups.clone(), vec![in_group(1, "/a/b"), in_group(2, "/")]));
-        assert_eq!(told.len(), 2);
-        assert!(told[0].starts_with("weights") && told[0].ends_with("names a group: /a 50, /a/b 50"), "{told:?}");
-        assert!(told[1].starts_with("quotas") && told[1].ends_with("/a/b 20000 of 100000 µs"), "{told:?}");
-        let together = not_followed(&recording(groups, vec![in_group(1, "/a"), in_group(2, "/a")]));
-        assert!(together.is_empty(), "one group without a quota divides nothing: {together:?}");
-    }
-
-    #[test]
-    fn autogroups_that_share_the_cpus_are_told_where_they_are_on() {
-        let task = |pid, autogroup, switches| Attributes { autogroup: Some(autogroup), switches, ..in_group(pid, "/") };
-        let mut told = recording(Vec::new(), vec![task(1, 7, 100), task(2, 8, 50), task(3, 9, 1)]);
-        assert!(not_followed(&told).is_empty(), "off");
-        told.metadata.recording = Some(goodness_trace::Header { autogroup: Some(1), ..Default::default() });
-        assert!(not_followed(&told)[0].starts_with("2 autogroups shared"), "{:?}", not_followed(&told));
+        assert_eq!(told, ["the replay keeps the first settings of cgroups that changed: /a"]);
+        assert!(not_followed(&recording(groups, vec![in_group(2, "/")])).is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::participants::{Participant, participants};
 use crate::pinned::affinities;
 use crate::priority::initial;
-use goodness_core::{Span, TaskId, Time};
+use goodness_core::{Groups, Span, TaskId, Time};
 use goodness_trace::{Record, Recording, SchedEvent, Wake};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ pub struct History<'a> {
     pub records: &'a [Record],
     /// Tasks by number, without the idle task.
     pub participants: Vec<Participant>,
+    /// The groups of tasks.
+    pub groups: Groups,
     /// Number of CPUs.
     pub cpus: usize,
     /// End of the recording; at least the time of the last event.
@@ -30,7 +32,8 @@ impl<'a> History<'a> {
     #[must_use]
     pub fn of(recording: &'a Recording) -> History<'a> {
         let first = initial(&recording.records, recording.tasks.len());
-        let mut history = History::new(&recording.records, participants(recording, &first));
+        let (participants, groups) = participants(recording, &first);
+        let mut history = History { groups, ..History::new(&recording.records, participants) };
         history.cpus = history.cpus.max(recording.metadata.cpus as usize);
         history.hz = recording.metadata.hz();
         history.connections = connections(recording, &history.participants);
@@ -49,6 +52,7 @@ impl<'a> History<'a> {
         History {
             records,
             participants,
+            groups: Groups::default(),
             cpus: records.iter().map(|r| r.cpu.index() + 1).max().unwrap_or(1),
             end: records.last().map_or(Time::ZERO, |r| r.at),
             connections: BTreeMap::new(),

@@ -51,8 +51,7 @@ pub use requests::Requests;
 pub use unknowns::Unknowns;
 
 use conduits::Conduits;
-use goodness_core::{Channel, ChannelKind, Membership, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
-use goodness_trace::Recording;
+use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
 use loop_rounds::RoundState;
 use player::{Player, Shared};
 use program::permuted;
@@ -67,21 +66,13 @@ const LENGTHS_MAX: u64 = 20;
 pub struct Replay {
     name: String,
     recovered: Recovered,
-    membership: Option<Membership>,
 }
 
 impl Replay {
     /// The replay of `recovered`, called `name` in reports.
     #[must_use]
     pub fn new(name: &str, recovered: Recovered) -> Replay {
-        Replay { name: name.into(), recovered, membership: None }
-    }
-
-    /// The same with the cgroups that `recording` states, for arms that name one.
-    #[must_use]
-    pub fn with_groups(self, recording: &Recording) -> Replay {
-        let tasks = self.recovered.tasks.iter().map(|it| &it.participant);
-        Replay { membership: groups::membership(recording, tasks), ..self }
+        Replay { name: name.into(), recovered }
     }
 
     /// The recovered work.
@@ -153,15 +144,12 @@ impl WorkloadSource for Replay {
                 judged: task.participant.judged,
             }
         });
-        Workload { tasks: tasks.collect(), channels, horizon: Some(self.horizon()), ..Workload::default() }
+        let (tasks, groups) = (tasks.collect(), self.recovered.groups.clone());
+        Workload { tasks, groups, channels, horizon: Some(self.horizon()), ..Workload::default() }
     }
 
     fn id_of(&self, task: TaskId) -> u64 {
         self.recovered.tasks.get(task.index()).map_or(u64::from(task.0) + 1, |t| t.participant.pid.into())
-    }
-
-    fn groups_on_request(&self) -> Option<&Membership> {
-        self.membership.as_ref()
     }
 
     fn may_end_waiting(&self) -> bool {

@@ -149,6 +149,7 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::Nice(_)
         | Instruction::Class(..)
         | Instruction::Affinity(_)
+        | Instruction::Group(_)
         | Instruction::Yield => false,
     }
 }

@@ -91,8 +91,8 @@ fn ended_after_a_fork(draft: &Draft) -> bool {
 
 /// True if `instruction` neither blocks the task nor affects another one.
 fn is_work(instruction: Instruction) -> bool {
-    use Instruction::{Affinity, Class, Cut, LapBegin, Nice, Run};
-    matches!(instruction, Run(_) | Nice(_) | Class(..) | Affinity(_) | LapBegin | Cut)
+    use Instruction::{Affinity, Class, Cut, Group, LapBegin, Nice, Run};
+    matches!(instruction, Run(_) | Nice(_) | Class(..) | Affinity(_) | Group(_) | LapBegin | Cut)
 }
 
 /// The instructions of each lap.

@@ -1,8 +1,9 @@
 //! Tasks of a recording: class, nice, affinity and program of each.
 
 use crate::attributes::{AttributeChange, Stated, set_of};
+use crate::groups::RecordedGroups;
 use crate::priority::nice_of;
-use goodness_core::{Class, CpuSet, Task, TaskId};
+use goodness_core::{Class, CpuSet, GroupId, Groups, Task, TaskId};
 use goodness_trace::{Attributes, Recording};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,7 @@ pub struct Participant {
     pub name: String,
     /// Its thread id on the recorded machine; may be reused by another task.
     pub pid: u32,
-    /// Class, nice and affinity; `address_space` is `None` for kernel threads.
+    /// Class, nice, affinity and group; `address_space` is `None` for kernel threads.
     pub task: Task,
     /// Tasks with equal numbers belong to one program: a process group, or equal names if groups are unknown.
     pub program: u32,
@@ -51,15 +52,15 @@ pub struct Participant {
     pub judged: bool,
     /// Its relation to the recording.
     pub role: Role,
-    /// Changes of class, nice and affinity, if the recording follows them.
+    /// Changes of class, nice, affinity and group, if the recording follows them.
     pub changes: Vec<AttributeChange>,
 }
 
-/// The tasks of `recording`, by number. `first_prio` is the first kernel priority seen of each.
-pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Participant> {
+/// The tasks of `recording`, by number, and their groups. `first_prio` is the first kernel priority seen of each.
+pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> (Vec<Participant>, Groups) {
     let members: BTreeSet<u32> = recording.metadata.members().iter().copied().collect();
     let mut programs = BTreeMap::new();
-    let stated = Stated::of(recording);
+    let (stated, mut groups) = (Stated::of(recording), RecordedGroups::of(recording));
     let mut found: Vec<Participant> = Vec::with_capacity(recording.tasks.len());
     for (task, entry) in recording.tasks.iter() {
         let facts = recording.metadata.attributes_of(entry.pid);
@@ -75,7 +76,8 @@ pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Par
         spec.affinity = facts
             .and_then(|f| f.affinity.as_deref())
             .map_or_else(|| inherited_affinity(recording, entry.parent, is_member, &found), set_of);
-        let changes = stated.begin(task, entry.pid, &mut spec);
+        spec.group = parent_of(&found, entry.parent).filter(|_| !is_kernel).map_or(GroupId::ROOT, |it| it.task.group);
+        let changes = stated.begin(task, entry.pid, &mut spec, &mut groups);
         found.push(Participant {
             name,
             pid: entry.pid,
@@ -87,7 +89,11 @@ pub(crate) fn participants(recording: &Recording, first_prio: &[i16]) -> Vec<Par
             changes,
         });
     }
-    found
+    (found, groups.finish())
+}
+
+fn parent_of(before: &[Participant], parent: Option<TaskId>) -> Option<&Participant> {
+    before.get(parent?.index())
 }
 
 fn role_of(role: &str) -> Role {
@@ -128,7 +134,7 @@ fn inherited_affinity(
     is_member: bool,
     before: &[Participant],
 ) -> CpuSet {
-    if let Some(parent) = parent.and_then(|p| before.get(p.index())) {
+    if let Some(parent) = parent_of(before, parent) {
         return parent.task.affinity.clone();
     }
     let command = recording.metadata.recording.as_ref().and_then(|r| r.command.as_ref());

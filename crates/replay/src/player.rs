@@ -5,7 +5,7 @@ use crate::loop_rounds::RoundState;
 use crate::open_end::GoesOn;
 use crate::program::{Instruction, Op};
 use crate::services::QueueState;
-use goodness_core::{Behaviour, BehaviourId, Channel, CpuSet, Nice, Span, Step, StepContext, TaskId, Time};
+use goodness_core::{Behaviour, BehaviourId, Channel, CpuSet, GroupId, Nice, Span, Step, StepContext, TaskId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -125,16 +125,12 @@ impl Player {
             Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
             Instruction::Class(class, priority) => Step::SetClass(class, priority),
             Instruction::Affinity(set) => Step::SetAffinity(self.shared.affinities.get(set as usize)?.clone()),
+            Instruction::Group(group) => Step::SetGroup(GroupId(group)),
             Instruction::Yield => Step::Yield,
             Instruction::Send(conduit, bytes) => return self.send(conduit, bytes, cx.task),
             Instruction::Receive(conduit, bytes) => return self.receive(conduit, bytes, cx.task),
             Instruction::Accept(queue) => return self.accept(queue),
-            Instruction::Connect(queue) => {
-                if let Some(service) = self.shared.queues.connect(queue) {
-                    self.begin(Begun::Connection(queue, service), cx.now);
-                }
-                Step::Wake(self.shared.queues.channel(queue))
-            }
+            Instruction::Connect(queue) => self.connect(queue, cx.now),
             Instruction::Ask(request) => return self.begin(Begun::Request(request), cx.now),
             Instruction::Arrived(request) => {
                 let at = self.slept_until.take().unwrap_or(cx.now);
@@ -148,6 +144,13 @@ impl Player {
             }
             Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
+    }
+
+    fn connect(&mut self, queue: u32, now: Time) -> Step {
+        if let Some(service) = self.shared.queues.connect(queue) {
+            self.begin(Begun::Connection(queue, service), now);
+        }
+        Step::Wake(self.shared.queues.channel(queue))
     }
 
     /// Sends to `conduit`, or waits for room and tries again.

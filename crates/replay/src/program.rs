@@ -49,6 +49,8 @@ pub enum Instruction {
     Class(Class, u8),
     /// Change the task's own affinity to that of this number.
     Affinity(u32),
+    /// Move to the group of this number.
+    Group(u32),
     /// Let others run: `sched_yield`.
     Yield,
     /// Send this many bytes to the conduit of this number; wait for room.
@@ -67,7 +69,7 @@ impl Instruction {
     /// True if it concerns nobody but the task, which does not block at it, and is no work.
     #[must_use]
     pub fn is_about_itself(self) -> bool {
-        matches!(self, Self::Nice(_) | Self::Class(..) | Self::Affinity(_) | Self::Yield)
+        matches!(self, Self::Nice(_) | Self::Class(..) | Self::Affinity(_) | Self::Group(_) | Self::Yield)
     }
 }
 
@@ -120,6 +122,7 @@ impl Op {
             Instruction::Accept(pool) => (22, pool.into()),
             Instruction::Connect(pool) => (23, pool.into()),
             Instruction::ServedBy(pool, service) => (24, u64::from(pool) << 32 | u64::from(service)),
+            Instruction::Group(group) => (25, group.into()),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
@@ -159,6 +162,7 @@ impl Op {
             22 => Instruction::Accept(value as u32),
             23 => Instruction::Connect(value as u32),
             24 => Instruction::ServedBy((value >> 32) as u32, value as u32),
+            25 => Instruction::Group(value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -246,6 +250,7 @@ mod tests {
             Instruction::Class(Class::RoundRobin, 99),
             Instruction::Class(Class::Normal, 0),
             Instruction::Affinity(u32::MAX),
+            Instruction::Group(u32::MAX),
             Instruction::Yield,
             Instruction::Send(u32::MAX >> 4, i32::MAX as u32),
             Instruction::Receive(14, 15),

@@ -11,7 +11,7 @@ use super::program::{Instruction, Op};
 use super::requests::Requests;
 use super::services::{self, Queue, Taken};
 use super::unknowns::Unknowns;
-use goodness_core::{CpuId, CpuSet, Span, Start, TaskId};
+use goodness_core::{CpuId, CpuSet, Groups, Span, Start, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ pub struct Recovered {
     pub delays: BTreeMap<u32, Span>,
     /// The affinities that instructions name.
     pub affinities: Vec<CpuSet>,
+    /// The groups of its tasks.
+    pub groups: Groups,
     /// Pipes and sockets whose calls were recorded.
     pub conduits: Arc<[Conduit]>,
     /// CPU time of their calls.
@@ -109,6 +111,8 @@ pub struct Found {
     pub answers: usize,
     /// The affinities that instructions name.
     pub affinities: Vec<CpuSet>,
+    /// The groups of its tasks.
+    pub groups: Groups,
     /// Pipes and sockets whose calls were recorded; they name tasks of the recording.
     pub conduits: Vec<Conduit>,
     /// CPU time of their calls.
@@ -165,6 +169,7 @@ impl Found {
             going_on,
             delays,
             affinities: self.affinities,
+            groups: self.groups,
             conduits,
             transfer_costs: self.transfer_costs,
             is_over,

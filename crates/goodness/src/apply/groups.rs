@@ -20,6 +20,10 @@ pub(super) fn commands(whom: &str, change: GroupChange, groups: &Groups, command
 
 /// The command that gives `group` the value that it has of what `change` is about.
 fn set(group: &Group, change: GroupChange) -> Option<String> {
+    // An autogroup has no file of its own: only its tasks name it.
+    if group.name.starts_with('/') {
+        return None;
+    }
     // A quote would end the shell's word.
     if group.name.contains(|letter: char| letter == '\'' || letter.is_control()) {
         return None;
@@ -101,6 +105,7 @@ mod tests {
         groups.add(Group { weight: 1_030, ..Group::new("odd", GroupId::ROOT) });
         groups.add(Group::new("it's", GroupId::ROOT));
         groups.add(Group::new("user.slice/user@1.service/app.slice", GroupId::ROOT));
+        groups.add(Group::new("/autogroup-7", GroupId::ROOT));
         groups
     }
 

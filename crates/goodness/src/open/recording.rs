@@ -51,9 +51,7 @@ pub(super) fn recover_work(
         lacks: compared.saturated().map(saturated).chain(compared.requests.at_once.iter().map(at_once)).collect(),
         cpus: usable(&compared.tasks, history.cpus),
         tasks: compared.tasks.iter().map(recorded_task).collect(),
-        whole: whole.map(|whole| {
-            Box::new(Replay::new(&recording.name, whole).with_groups(recording)) as Box<dyn WorkloadSource>
-        }),
+        whole: whole.map(|whole| Box::new(Replay::new(&recording.name, whole)) as Box<dyn WorkloadSource>),
     };
     let judged = recovered.tasks.iter().filter(|t| t.participant.judged).count();
     if judged == 0 && !options.judge.is_empty() {
@@ -68,7 +66,7 @@ pub(super) fn recover_work(
         ..Details::default()
     };
     let name = recording.name.clone();
-    let source = Box::new(Replay::new(&name, recovered).with_groups(recording));
+    let source = Box::new(Replay::new(&name, recovered));
     let about = model::Input { kind: InputKind::Trace, name, sha256, lost_events: lost_events(recording) };
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
 }

@@ -40,6 +40,7 @@ impl Recovery<'_> {
             waits: self.waits,
             answers: self.conversations.len(),
             affinities: self.changes.affinities,
+            groups: self.history.groups.clone(),
             transfer_costs: self.messages.costs,
             conduits: self.messages.conduits,
             is_over,

@@ -9,17 +9,11 @@ use goodness_core::{Class, Nice};
 /// Weight of nice 0.
 pub const UNIT: u64 = 1024;
 
-/// Weights for nice −20..=19.
-const WEIGHTS: [u32; 40] = [
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
-    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
-];
-
-/// The same with their inverses.
+/// [`Nice::WEIGHTS`] with their inverses.
 const BY_NICE: [Weight; 40] = {
     let (mut weights, mut nice) = ([Weight::of(UNIT); 40], 0);
     while nice < 40 {
-        weights[nice] = Weight::of(WEIGHTS[nice] as u64);
+        weights[nice] = Weight::of(Nice::WEIGHTS[nice] as u64);
         nice += 1;
     }
     weights
