@@ -406,13 +406,14 @@ mod tests {
     #[test]
     fn the_table_says_what_was_asked_for_also_after_an_edit() {
         let mut tasks = TaskTable::default();
-        let asked = Task { class: Class::Batch, nice: Nice(3), address_space: Some(7), ..Task::default() };
+        let nice = |value| Nice::new(value).unwrap();
+        let asked = Task { class: Class::Batch, nice: nice(3), address_space: Some(7), ..Task::default() };
         let task = tasks.push(asked);
         let said = |of: &TaskTable| (of.class(task), of.nice(task), of.has_address_space(task), of.slice(task));
-        assert_eq!(said(&tasks), (Class::Batch, Nice(3), true, None));
-        tasks.edit(task, |it| (it.class, it.nice) = (Class::Fifo, Nice(-3)));
+        assert_eq!(said(&tasks), (Class::Batch, nice(3), true, None));
+        tasks.edit(task, |it| (it.class, it.nice) = (Class::Fifo, nice(-3)));
         tasks.edit(task, |it| (it.address_space, it.slice) = (None, Some(Span(5))));
-        assert_eq!(said(&tasks), (Class::Fifo, Nice(-3), false, Some(Span(5))));
+        assert_eq!(said(&tasks), (Class::Fifo, nice(-3), false, Some(Span(5))));
     }
 
     #[test]
