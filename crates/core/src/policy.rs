@@ -106,6 +106,25 @@ pub trait CpuPolicy {
         false
     }
 
+    /// Number of tasks with a reservation (SCHED_DEADLINE) that wait and have budget, if the policy promises that none
+    /// waits while a CPU that it may use runs something of a later deadline, or of none. The referee checks that
+    /// promise, up to requests to reschedule that are on their way.
+    fn waiting_reservations(&self) -> Option<u32> {
+        None
+    }
+
+    /// Absolute deadline by which `task` competes now; `None` without a reservation, or without budget.
+    fn deadline(&self, task: TaskId) -> Option<Time> {
+        let _ = task;
+        None
+    }
+
+    /// Absolute deadline of the rule against starvation by which `cpu` runs its task, if one does so now.
+    fn served_deadline(&self, cpu: CpuId) -> Option<Time> {
+        let _ = cpu;
+        None
+    }
+
     /// True if a limit on the CPU time of its group, or of one around it, keeps `task` from running now. `None` for a
     /// policy without such limits. The referee checks that such a task does not run, and that no CPU idles while
     /// another one is queued there, up to requests to reschedule that are on their way.

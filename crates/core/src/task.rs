@@ -95,6 +95,16 @@ impl CpuSet {
         if words == 1 { CpuSet::Small(bits[0]) } else { CpuSet::Large(bits.into()) }
     }
 
+    /// True if the set names one CPU alone.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        match self {
+            CpuSet::All => false,
+            CpuSet::Small(bits) => bits.count_ones() == 1,
+            CpuSet::Large(words) => words.iter().map(|word| word.count_ones()).sum::<u32>() == 1,
+        }
+    }
+
     /// True if `cpu` belongs to the set.
     #[inline]
     #[must_use]

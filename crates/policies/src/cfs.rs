@@ -7,8 +7,8 @@
 //! Source: specs section 5.1; oracle recordings of 6.1. Profiles (`kernel`): `2.6.24` and `6.1`. A task that exists
 //! when the run begins counts as forked by a launcher just before: its first virtual runtime includes the kernel's
 //! debit for new tasks, and of equal tasks the one with the smaller debit (forked later) goes first.
-//! Deviations: groups of 2.6.24 have the rules of 6.1; SCHED_ISO and SCHED_DEADLINE count as normal. Groups and several
-//! CPUs: see `parts/fair/`.
+//! Deviations: groups of 2.6.24 have the rules of 6.1; SCHED_ISO counts as normal; 2.6.24 has SCHED_DEADLINE,
+//! which is from 3.14. Groups, reservations and several CPUs: see `parts/fair/`.
 //! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; tasks cannot request
 //! latency.
 

@@ -8,8 +8,8 @@
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
 //! yield gives the slice away); `6.15` and `6.18` likewise.
-//! Deviations: no core scheduling; SCHED_ISO and SCHED_DEADLINE count as normal. Groups and several
-//! CPUs: see `parts/fair/`.
+//! Deviations: no core scheduling; SCHED_ISO counts as normal. Groups, reservations and
+//! several CPUs: see `parts/fair/`.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
 mod queue;

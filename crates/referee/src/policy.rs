@@ -1,5 +1,7 @@
 //! The referee of a CPU policy.
 
+mod promises;
+
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Groups, Idle, Level, Machine, MadePolicy,
     Pick, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
@@ -87,6 +89,8 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     cpus: Box<[CpuState]>,
     /// Tasks that are or were real-time tasks.
     realtime: Vec<TaskId>,
+    /// True if a task has or had a reservation.
+    has_reservations: bool,
     /// True if a group has a limit on its CPU time.
     has_limits: bool,
     /// Time, CPU and number of the moves that one balancing made so far.
@@ -114,6 +118,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             cpus: vec![CpuState { running: NOBODY, is_asked: false }; machine.cpu_count()].into(),
             cx: Context::new(machine, TaskTable::with_capacity(tasks)),
             realtime: Vec::new(),
+            has_reservations: false,
             has_limits: false,
             moves: (Time::ZERO, CpuId(0), 0),
             decisions: 0,
@@ -240,6 +245,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Adds a task to the table; the policy does not know it yet.
     pub fn add(&mut self, task: Task) -> TaskId {
         let is_realtime = task.class.is_realtime();
+        self.has_reservations |= task.reservation.is_some();
         let id = self.cx.tasks.push(task);
         if is_realtime {
             self.realtime.push(id);
@@ -469,78 +475,6 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             return Err(format!("proposed to move {task}, which is neither queued nor running on {from}"));
         }
         Ok(())
-    }
-}
-
-/// The promise about real-time tasks.
-impl<P: CpuPolicy + ?Sized> Referee<P> {
-    /// Checks, before time passes, that no real-time task waits while a CPU that it may use runs something less urgent,
-    /// if the policy promises that. Tasks that may use a CPU that was asked to reschedule are exempt: the interrupt is
-    /// on its way.
-    #[inline]
-    pub fn check_realtime(&mut self) {
-        if !self.realtime.is_empty() && self.policy.waiting_realtime().is_some_and(|waiting| waiting > 0) {
-            self.look_for_inversion();
-        }
-    }
-
-    #[cold]
-    fn look_for_inversion(&mut self) {
-        let tasks = &self.cx.tasks;
-        let waits = |task: &TaskId| {
-            let is_realtime = tasks.class(*task).is_realtime();
-            is_realtime && tasks.state(*task) == State::Queued && !self.policy.is_closed_to_realtime(tasks.cpu(*task))
-        };
-        let found = self.realtime.iter().copied().filter(waits).find_map(|task| {
-            let allowed = || self.cx.machine.cpu_ids().filter(|cpu| tasks.may_run(task, *cpu));
-            let is_less_urgent = |cpu: &CpuId| {
-                let other = self.current(*cpu).map_or(0, |other| self.urgency(other));
-                other < self.urgency(task) && !self.policy.is_closed_to_realtime(*cpu)
-            };
-            let cpu = allowed().find(is_less_urgent)?;
-            (!allowed().any(|cpu| self.is_asked(cpu))).then_some((task, cpu))
-        });
-        if let Some((task, cpu)) = found {
-            let other = self.current(cpu).map_or("idles".into(), |other| format!("runs {other}, which is less urgent"));
-            self.refuse(&format!("left real-time {task} waiting on {}, while {cpu} {other}", tasks.cpu(task)));
-        }
-    }
-
-    fn urgency(&self, task: TaskId) -> u8 {
-        if self.cx.tasks.class(task).is_realtime() { self.cx.tasks[task].rt_priority } else { 0 }
-    }
-}
-
-/// The promise about limits of groups.
-impl<P: CpuPolicy + ?Sized> Referee<P> {
-    /// Checks, before time passes, that no task runs whose group is throttled, and that no CPU idles while a task is
-    /// queued there whose group is not, if the policy has limits. CPUs that were asked to reschedule are exempt: the
-    /// interrupt is on its way.
-    #[inline]
-    pub fn check_limits(&mut self) {
-        if self.has_limits {
-            self.look_for_wrong_limits();
-        }
-    }
-
-    #[cold]
-    fn look_for_wrong_limits(&mut self) {
-        let tasks = &self.cx.tasks;
-        let found = self.cx.machine.cpu_ids().filter(|cpu| !self.is_asked(*cpu)).find_map(|cpu| {
-            if let Some(task) = self.current(cpu) {
-                let is_wrong = !tasks.class(task).is_realtime() && self.policy.is_throttled(task) == Some(true);
-                return is_wrong.then(|| format!("runs {task} on {cpu}, whose group is throttled there"));
-            }
-            let waits = |task: &TaskId| {
-                let is_here = tasks.state(*task) == State::Queued && tasks.cpu(*task) == cpu;
-                is_here && !tasks.class(*task).is_realtime() && self.policy.is_throttled(*task) == Some(false)
-            };
-            let task = (0..tasks.len() as u32).map(TaskId).find(waits)?;
-            Some(format!("left {cpu} idle, where {task} is queued and not throttled"))
-        });
-        if let Some(what) = found {
-            self.refuse(&what);
-        }
     }
 }
 

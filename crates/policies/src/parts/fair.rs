@@ -1,5 +1,5 @@
-//! Common parts of CFS and EEVDF: the classes on each CPU (real-time above fair), accounting of the running task,
-//! wake-up preemption, placement and balancing. The [`Order`] orders the fair tasks.
+//! Common parts of CFS and EEVDF: the classes on each CPU (reservations, real-time, fair), accounting of the running
+//! task, wake-up preemption, placement and balancing. The [`Order`] orders the fair tasks.
 //!
 //! Source: specs section 5 and the oracle recordings. As in the kernel, the running task stays in the accounts of its
 //! queue until another one is picked: `charge` followed by `enqueue(Preempted)` changes nothing by itself.
@@ -11,6 +11,7 @@ mod groups;
 mod load;
 mod moves;
 pub(crate) mod order;
+mod reserved;
 mod urgent;
 mod wakeup;
 pub(crate) mod weight;
@@ -24,6 +25,7 @@ use goodness_core::{
 use groups::Hierarchy;
 use load::Loads;
 use order::{Arrival, Departure, Order};
+use reserved::{Reserved, is_fair};
 use urgent::Urgent;
 use wakeup::Wakeups;
 use weight::Weight;
@@ -34,6 +36,7 @@ enum Running {
     Nothing,
     Fair(TaskId),
     Realtime(TaskId, u8),
+    Reserved(TaskId),
 }
 
 #[derive(Debug)]
@@ -55,8 +58,13 @@ struct Cpu {
 }
 
 impl Cpu {
+    /// True if it runs a task of a class above the fair one.
+    fn runs_above_fair(&self) -> bool {
+        matches!(self.running, Running::Realtime(..) | Running::Reserved(_))
+    }
+
     fn has_realtime(&self) -> bool {
-        self.realtime.queued() > 0 || matches!(self.running, Running::Realtime(..))
+        self.realtime.queued() > 0 || self.runs_above_fair()
     }
 
     /// Time of the next alarm of throttle or server; neither matters without real-time tasks.
@@ -65,7 +73,7 @@ impl Cpu {
     }
 }
 
-/// The classes of every CPU: real-time above fair, which `O` orders.
+/// The classes of every CPU: reservations above real-time above fair, which `O` orders.
 #[derive(Debug)]
 pub struct Stack<O> {
     order: Hierarchy<O>,
@@ -73,6 +81,7 @@ pub struct Stack<O> {
     /// CPU on whose real-time list a task is.
     listed: PerTask<Option<CpuId>>,
     cpus: Vec<Cpu>,
+    reserved: Reserved,
     urgent: Urgent,
     loads: Loads,
     wakeups: Wakeups,
@@ -84,6 +93,7 @@ pub struct Stack<O> {
 impl<O: Order> Registered for Stack<O> {
     const ABOUT: About = O::ABOUT;
     const HAS_GROUPS: bool = true;
+    const HAS_RESERVATIONS: bool = true;
     type Settings = O::Settings;
 
     fn new(machine: &Machine, settings: O::Settings, seed: Seed) -> Self {
@@ -106,6 +116,7 @@ impl<O: Order> Registered for Stack<O> {
             members: Members::default(),
             listed: PerTask::default(),
             cpus: machine.cpu_ids().map(cpu).collect(),
+            reserved: Reserved::new(machine),
             urgent: Urgent::new(machine),
             loads: Loads::new(machine),
             wakeups: Wakeups::new(machine),
@@ -119,7 +130,7 @@ impl<O: Order> Stack<O> {
     /// Counts `task` as runnable on `cpu`.
     fn arrives(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
         self.wakeups.arrives(cpu, task);
-        if cx.tasks.class(task).is_realtime() {
+        if !is_fair(cx, task) {
             self.loads.forget(cx.now, task);
         } else {
             self.loads.arrives(cx, cpu, task, matches!(why, Enqueue::Wakeup { .. }));
@@ -136,7 +147,7 @@ impl<O: Order> Stack<O> {
     fn leaves_cpu(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Stop) {
         match self.cpus[cpu.index()].running {
             Running::Fair(_) => self.loads.stops(cx.now, cpu, task),
-            Running::Realtime(..) => self.loads.realtime_runs(cx.now, cpu, false),
+            Running::Realtime(..) | Running::Reserved(_) => self.loads.realtime_runs(cx.now, cpu, false),
             Running::Nothing => {}
         }
         match why {
@@ -156,8 +167,7 @@ impl<O: Order> Stack<O> {
     /// Tasks of all classes on `cpu`, those included that sleep but are still queued.
     fn tasks(&self, cpu: CpuId) -> u32 {
         let it = &self.cpus[cpu.index()];
-        let runs = matches!(it.running, Running::Realtime(..));
-        self.order.queued(cpu) + it.realtime.queued() as u32 + u32::from(runs)
+        self.order.queued(cpu) + it.realtime.queued() as u32 + u32::from(it.runs_above_fair())
     }
 
     /// True if `cpu` has SCHED_IDLE tasks, and no others.
@@ -202,7 +212,8 @@ impl<O: Order> Stack<O> {
     /// Sets the alarm no later than the timer of `cpu`.
     #[inline]
     fn set_alarm(&mut self, cpu: CpuId) {
-        self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm()).min(self.order.next_refill());
+        let of_tasks = self.order.next_refill().min(self.reserved.next_timer());
+        self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm()).min(of_tasks);
     }
 
     /// Result for the host: whether `cpu` was asked to pick again.
@@ -298,6 +309,22 @@ impl<O: Order> Stack<O> {
         self.watch_server(cx, cpu);
     }
 
+    /// Picks from the classes in their order.
+    #[inline(always)]
+    fn pick_class(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        if self.reserved.waiting() > 0
+            && let Some(task) = self.pick_reserved(cx, cpu)
+        {
+            return Some(task);
+        }
+        self.pull_realtime(cx, cpu);
+        if self.cpus[cpu.index()].server.is_serving() {
+            // Fair tasks may have been throttled since.
+            return self.pick_fair(cx, cpu).or_else(|| self.pick_realtime(cx, cpu));
+        }
+        self.pick_realtime(cx, cpu).or_else(|| self.pick_fair(cx, cpu))
+    }
+
     #[inline(always)]
     fn pick_fair(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         // Not even the current task goes on if its group was throttled as it joined its queue again.
@@ -321,7 +348,11 @@ impl<O: Order> CpuPolicy for Stack<O> {
         self.loads.admit(task);
         self.wakeups.admit(task);
         self.order.admit(cx, &mut self.loads, task);
-        Ok(())
+        self.reserved.admit(cx, task)
+    }
+
+    fn exit(&mut self, cx: &Context, task: TaskId) {
+        self.reserved.exit(cx, task);
     }
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
@@ -336,15 +367,21 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
         let mut pushed = None;
-        if cx.tasks.class(task).is_realtime() {
+        if !is_fair(cx, task) {
             if let Some(home) = self.order.home(task) {
                 self.catch_up(cx, home);
                 self.order.dequeue(cx, &mut self.loads, home, task, Departure::Move);
                 self.watch_server(cx, home);
                 self.note_tasks(cx, home);
             }
-            pushed = self.enqueue_realtime(cx, cpu, task, why);
+            if cx.tasks.class(task).is_realtime() {
+                self.leave_reserved(task);
+                pushed = self.enqueue_realtime(cx, cpu, task, why);
+            } else {
+                self.enqueue_reserved(cx, cpu, task, why);
+            }
         } else {
+            self.leave_reserved(task);
             self.enqueue_fair(cx, cpu, task, why);
         }
         if cx.machine.cpu_count() > 1 {
@@ -363,7 +400,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
         if self.listed[task].take().is_some() {
             self.cpus[cpu.index()].realtime.remove(&mut self.members, task);
             self.urgent.leaves(cpu, task);
-        } else {
+        } else if !self.reserved.remove(cx, task) {
             self.catch_up(cx, cpu);
             let how = if why == Dequeue::Kill { Departure::Gone } else { Departure::Move };
             self.order.dequeue(cx, &mut self.loads, cpu, task, how);
@@ -376,18 +413,13 @@ impl<O: Order> CpuPolicy for Stack<O> {
         let it = &mut self.cpus[cpu.index()];
         (it.resched, it.resched_at_tick, it.makes_room) = (false, false, false);
         it.running = Running::Nothing;
-        self.pull_realtime(cx, cpu);
-        let it = &self.cpus[cpu.index()];
-        let task = if it.server.is_serving() {
-            self.pick_fair(cx, cpu).or_else(|| self.pick_realtime(cx, cpu))
-        } else {
-            self.pick_realtime(cx, cpu).or_else(|| self.pick_fair(cx, cpu))
-        };
+        let task = self.pick_class(cx, cpu);
         self.wakeups.note(cpu, task.is_none());
+        self.reserved_picked(cx, cpu);
         if cx.machine.cpu_count() > 1 {
             match self.cpus[cpu.index()].running {
                 Running::Fair(task) => self.loads.starts(cx.now, cpu, task),
-                Running::Realtime(..) => self.loads.realtime_runs(cx.now, cpu, true),
+                Running::Realtime(..) | Running::Reserved(_) => self.loads.realtime_runs(cx.now, cpu, true),
                 Running::Nothing => {}
             }
             self.note_tasks(cx, cpu);
@@ -405,6 +437,8 @@ impl<O: Order> CpuPolicy for Stack<O> {
         let it = &mut self.cpus[cpu.index()];
         if let Running::Realtime(..) = it.running {
             self.stop_realtime(cx, cpu, task, ran, why);
+        } else if let Running::Reserved(_) = it.running {
+            self.stop_reserved(cx, cpu, task, ran, why);
         } else {
             let rest = ran.saturating_sub(std::mem::take(&mut it.accounted));
             it.accounted_at = cx.now;
@@ -438,7 +472,19 @@ impl<O: Order> CpuPolicy for Stack<O> {
     }
 
     fn is_throttled(&self, task: TaskId) -> Option<bool> {
-        Some(self.order.is_out_of_reach(task))
+        Some(self.reserved.is_throttled(task) || self.order.is_out_of_reach(task))
+    }
+
+    fn waiting_reservations(&self) -> Option<u32> {
+        Some(self.reserved.waiting())
+    }
+
+    fn deadline(&self, task: TaskId) -> Option<Time> {
+        self.competes_until(task)
+    }
+
+    fn served_deadline(&self, cpu: CpuId) -> Option<Time> {
+        self.cpus[cpu.index()].server.serves_until()
     }
 
     fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
@@ -453,6 +499,17 @@ impl<O: Order> CpuPolicy for Stack<O> {
         if let Some(cpu) = self.release(cx) {
             return Resched::Preempt(cpu);
         }
+        while let Some(answer) = self.replenish_reserved(cx) {
+            if answer != Resched::Keep {
+                return answer;
+            }
+        }
+        if self.reserved.is_due {
+            if let Some(cpu) = self.push_reserved(cx) {
+                return Resched::Preempt(cpu);
+            }
+            self.reserved.is_due = false;
+        }
         if self.urgent.is_due {
             if let Some(cpu) = self.push_waiting(cx) {
                 return Resched::Preempt(cpu);
@@ -462,14 +519,15 @@ impl<O: Order> CpuPolicy for Stack<O> {
         for cpu in cx.machine.cpu_ids() {
             let it = &mut self.cpus[cpu.index()];
             let opened = it.realtime.timer(cx.now) && it.realtime.best_waiting() > 0;
-            let serves = it.has_realtime() && it.server.timer(cx.now) && matches!(it.running, Running::Realtime(..));
+            let serves = it.has_realtime() && it.server.timer(cx.now) && it.runs_above_fair();
             if opened || serves {
                 it.resched = true;
                 return Resched::Preempt(cpu);
             }
         }
         let soonest = self.cpus.iter().map(Cpu::next_alarm).min();
-        self.alarm = soonest.unwrap_or(Time::NEVER).min(self.order.next_refill());
+        let of_tasks = self.order.next_refill().min(self.reserved.next_timer());
+        self.alarm = soonest.unwrap_or(Time::NEVER).min(of_tasks);
         Resched::Keep
     }
 }

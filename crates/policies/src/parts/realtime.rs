@@ -4,7 +4,7 @@
 //! yields; SCHED_RR tasks also go behind their equals after 100 ms, counted in ticks. Two safeguards keep the other
 //! classes alive: up to 6.11 the throttle (at most 950 of 1000 ms, tested at each accounting), from 6.12 the fair
 //! server (fair tasks that starve get 50 of each 1000 ms, after 950 ms).
-//! Left out: deadline tasks other than the fair server, group scheduling, runtime shared between CPUs.
+//! Left out: group scheduling, runtime shared between CPUs.
 
 use goodness_core::{Class, Context, Span, TaskId, Time};
 use goodness_queues::{Bitmap, Links, List};
@@ -167,6 +167,13 @@ impl Realtime {
         self.throttled
     }
 
+    /// Accounts CPU time of a class above this one, which uses up the throttle's runtime while a period is counted.
+    pub fn account_other(&mut self, ran: Span) {
+        if self.period_end != Time::NEVER {
+            self.account(ran);
+        }
+    }
+
     /// Handles a tick of a running task. Returns whether it must yield to an equal.
     pub fn tick(&mut self, members: &mut Members, cx: &Context, task: TaskId) -> bool {
         let member = &mut members.tasks[task];
@@ -232,6 +239,11 @@ impl FairServer {
     /// True while fair tasks go before real-time ones.
     pub fn is_serving(&self) -> bool {
         self.serving
+    }
+
+    /// The deadline by which fair tasks go before others, if they do now.
+    pub fn serves_until(&self) -> Option<Time> {
+        self.serving.then_some(self.deadline)
     }
 
     /// Fair tasks became runnable on this CPU.

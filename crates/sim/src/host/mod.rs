@@ -216,6 +216,7 @@ impl<'a> Host<'a> {
         }
         if at > self.now() {
             self.referee.check_realtime();
+            self.referee.check_reservations();
             self.referee.check_limits();
         }
         if self.referee.refusal().is_some() {

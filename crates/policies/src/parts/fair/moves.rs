@@ -173,7 +173,9 @@ impl<O: Order> Stack<O> {
         if !is_stuck && !self.is_better_off(cx, moving) {
             return None;
         }
-        let (Running::Fair(current) | Running::Realtime(current, _)) = self.cpus[from.index()].running else {
+        let (Running::Fair(current) | Running::Realtime(current, _) | Running::Reserved(current)) =
+            self.cpus[from.index()].running
+        else {
             return None;
         };
         if !cx.tasks.may_run(current, to) {

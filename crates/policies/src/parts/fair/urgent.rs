@@ -10,7 +10,7 @@
 use super::domains::Domain;
 use super::order::Order;
 use super::{Running, Stack};
-use goodness_core::{Context, CpuId, CpuSet, Effort, Enqueue, Machine, PerTask, Span, Stop, TaskId};
+use goodness_core::{Context, CpuId, Effort, Enqueue, Machine, PerTask, Span, Stop, TaskId};
 
 /// Urgency of a CPU that real-time tasks cannot have.
 const CLOSED: u8 = 100;
@@ -63,13 +63,8 @@ impl Urgent {
 
     /// `task` waits on `cpu`.
     fn arrives(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
-        let several = match &cx.tasks[task].affinity {
-            CpuSet::All => true,
-            CpuSet::Small(bits) => bits.count_ones() > 1,
-            CpuSet::Large(words) => words.iter().map(|word| word.count_ones()).sum::<u32>() > 1,
-        };
         self.waiting += 1;
-        self.may_leave[task] = several && cx.machine.cpu_count() > 1;
+        self.may_leave[task] = !cx.tasks[task].affinity.is_single() && cx.machine.cpu_count() > 1;
         self.movable[cpu.index()] += u32::from(self.may_leave[task]);
         self.note(cpu);
     }
@@ -120,7 +115,7 @@ impl<O: Order> Stack<O> {
         self.listed[task] = Some(cpu);
         self.urgent.arrives(cx, cpu, task);
         let urgent = match it.running {
-            Running::Nothing => false,
+            Running::Nothing | Running::Reserved(_) => false,
             Running::Fair(_) => !it.server.is_serving() && it.realtime.best_waiting() > 0,
             Running::Realtime(_, priority) => it.realtime.best_waiting() > priority,
         };
@@ -180,7 +175,7 @@ impl<O: Order> Stack<O> {
     /// Urgency of what runs on `cpu`, or is about to.
     fn urgency(&self, cpu: CpuId) -> u8 {
         let it = &self.cpus[cpu.index()];
-        if self.is_closed(cpu) {
+        if self.is_closed(cpu) || matches!(it.running, Running::Reserved(_)) {
             return CLOSED;
         }
         let runs = if let Running::Realtime(_, priority) = it.running { priority } else { 0 };
@@ -191,7 +186,11 @@ impl<O: Order> Stack<O> {
     /// True if `task`, which waits on `cpu`, is what that CPU runs next, without any other event.
     fn runs_soon(&self, cx: &Context, cpu: CpuId, task: TaskId) -> bool {
         let (it, priority) = (&self.cpus[cpu.index()], cx.tasks[task].rt_priority);
-        let beats = !matches!(it.running, Running::Realtime(_, than) if than >= priority);
+        let beats = match it.running {
+            Running::Reserved(_) => false,
+            Running::Realtime(_, than) => than < priority,
+            _ => true,
+        };
         beats && it.realtime.best_waiting() == priority && it.realtime.front(priority) == Some(task)
     }
 
@@ -202,6 +201,7 @@ impl<O: Order> Stack<O> {
         let it = &self.cpus[before.index()];
         let stays = match it.running {
             Running::Realtime(current, than) => than < priority && self.urgent.may_leave[current],
+            Running::Reserved(_) => false,
             _ => it.realtime.best_waiting() < priority,
         };
         if stays { before } else { self.lowest(cx, task, priority, on).unwrap_or(before) }
@@ -218,20 +218,27 @@ impl<O: Order> Stack<O> {
         }
         let is_lowest = |cpu: &CpuId| allowed(cpu) && self.urgency(*cpu) == least;
         let own = cx.tasks.cpu(task);
-        if is_lowest(&own) {
+        let near = self.nearest(cx, own, on, |cpu| is_lowest(&cpu))?;
+        if near != own {
+            self.urgent.last = near;
+        }
+        Some(near)
+    }
+
+    /// The CPU that `fits` and is nearest to `own`; `on` first among equals, else in turns.
+    pub(super) fn nearest(&self, cx: &Context, own: CpuId, on: CpuId, fits: impl Fn(CpuId) -> bool) -> Option<CpuId> {
+        if fits(own) {
             return Some(own);
         }
         let last = self.urgent.last;
         let any = |cpus: &[CpuId]| {
             let (low, high) = cpus.split_at(cpus.partition_point(|cpu| *cpu <= last));
-            high.iter().chain(low).copied().find(is_lowest)
+            high.iter().chain(low).copied().find(|cpu| fits(*cpu))
         };
-        let near = Domain::around(machine, own).find_map(|domain| {
-            let span = machine.group(own, domain.level);
-            if span.contains(&on) && is_lowest(&on) { Some(on) } else { any(span) }
-        })?;
-        self.urgent.last = near;
-        Some(near)
+        Domain::around(&cx.machine, own).find_map(|domain| {
+            let span = cx.machine.group(own, domain.level);
+            if span.contains(&on) && fits(on) { Some(on) } else { any(span) }
+        })
     }
 
     /// Asks the CPU with the least urgent work to pull `task`, if that is less urgent. `by` asks.

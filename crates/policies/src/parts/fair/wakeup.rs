@@ -9,6 +9,7 @@
 use super::domains::Domain;
 use super::load::FULL;
 use super::order::Order;
+use super::reserved::is_fair;
 use super::{Running, Stack};
 use goodness_core::policy::previous_cpu;
 use goodness_core::{Context, CpuId, Effort, Enqueue, Level, Machine, PerTask, TaskId, Time};
@@ -159,7 +160,10 @@ impl<O: Order> Stack<O> {
             return previous_cpu(cx, task);
         }
         let before = previous_cpu(cx, task);
-        if cx.tasks.class(task).is_realtime() {
+        if !is_fair(cx, task) {
+            if !cx.tasks.class(task).is_realtime() {
+                return self.place_reserved(cx, task, before);
+            }
             let on = if let Enqueue::Wakeup { on, .. } = *why { on } else { before };
             return self.place_realtime(cx, task, before, on);
         }
@@ -190,7 +194,7 @@ impl<O: Order> Stack<O> {
     fn runs_on(&self, cpu: CpuId) -> Option<TaskId> {
         match self.cpus[cpu.index()].running {
             Running::Nothing => None,
-            Running::Fair(task) | Running::Realtime(task, _) => Some(task),
+            Running::Fair(task) | Running::Realtime(task, _) | Running::Reserved(task) => Some(task),
         }
     }
 
