@@ -1,10 +1,11 @@
 //! Behaviours: a behaviour gives the next step of its task on request; hosts perform the steps.
 
+use crate::cpu_set::CpuSet;
 use crate::group::GroupId;
 use crate::nice::Nice;
 use crate::rng::Rng;
 use crate::storage::IoStep;
-use crate::task::{Class, CpuSet, TaskId};
+use crate::task::{Class, TaskId};
 use crate::time::{Span, Time};
 
 /// A channel to wait on, numbered by the workload.

@@ -2,6 +2,7 @@
 //!
 //! Source: docs/specs/groups-locks.md sections 1.1 and 2.1.
 
+use crate::cpu_set::CpuSet;
 use crate::nice::Nice;
 use crate::time::Span;
 use std::ops::Index;
@@ -96,6 +97,8 @@ pub struct Group {
     pub is_idle: bool,
     /// Limit of its CPU time.
     pub quota: Option<Quota>,
+    /// CPUs that its tasks may use (`cpuset.cpus`), of those that the group around it may.
+    pub cpus: CpuSet,
 }
 
 impl Group {
@@ -107,7 +110,7 @@ impl Group {
     /// A group of the usual weight.
     #[must_use]
     pub fn new(name: &str, parent: GroupId) -> Group {
-        Group { name: name.into(), parent, weight: Group::WEIGHT, is_idle: false, quota: None }
+        Group { name: name.into(), parent, weight: Group::WEIGHT, is_idle: false, quota: None, cpus: CpuSet::All }
     }
 
     /// The weight of a `cpu.weight`, which is in 1..=10000; `None` beyond that.
@@ -196,6 +199,31 @@ impl Groups {
         self.0.iter().enumerate().skip(1).map(|(index, group)| (GroupId(index as u32), group))
     }
 
+    /// The CPUs that tasks of `group` may use: of its own those that the group around it may use, or all of that one's
+    /// if these are none.
+    #[must_use]
+    pub fn cpus(&self, group: GroupId) -> CpuSet {
+        let it = &self[group];
+        if group == GroupId::ROOT {
+            return it.cpus.clone();
+        }
+        let around = self.cpus(it.parent);
+        it.cpus.and(&around).unwrap_or(around)
+    }
+
+    /// The CPUs that a task of `group` may use which asks for `own`; all of the group's if it may not use any of them.
+    #[must_use]
+    pub fn confine(&self, own: &CpuSet, group: GroupId) -> CpuSet {
+        let all = self.cpus(group);
+        own.and(&all).unwrap_or(all)
+    }
+
+    /// True if a group may not use every CPU.
+    #[must_use]
+    pub fn has_cpusets(&self) -> bool {
+        self.0.iter().any(|group| group.cpus != CpuSet::All)
+    }
+
     /// A group to be changed before the run.
     pub fn edit(&mut self, group: GroupId) -> &mut Group {
         &mut self.0[group.index()]
@@ -232,6 +260,21 @@ mod tests {
     }
 
     /// T-BW-4: docs/specs/groups-locks.md section 7.
+    /// docs/specs/groups-locks.md section 3.
+    #[test]
+    fn a_task_may_use_what_it_asks_for_and_its_groups_may_or_all_of_its_group() {
+        let of = |cpus: &[u32]| CpuSet::of(&cpus.iter().copied().map(crate::CpuId).collect::<Vec<_>>());
+        let mut groups = Groups::default();
+        let site = groups.add(Group { cpus: of(&[0, 1, 2]), ..Group::new("site", GroupId::ROOT) });
+        let web = groups.add(Group { cpus: of(&[2, 3]), ..Group::new("web", site) });
+        let astray = groups.add(Group { cpus: of(&[7]), ..Group::new("astray", site) });
+        assert_eq!([web, astray].map(|group| groups.cpus(group)), [of(&[2]), of(&[0, 1, 2])]);
+        assert_eq!(groups.confine(&of(&[1, 5]), site), of(&[1]));
+        assert_eq!(groups.confine(&of(&[5]), site), of(&[0, 1, 2]));
+        assert_eq!(groups.confine(&of(&[5]), GroupId::ROOT), of(&[5]));
+        assert!(groups.has_cpusets() && !Groups::default().has_cpusets());
+    }
+
     #[test]
     fn limits_that_the_kernel_refuses_are_refused() {
         let us = Span::from_us;

@@ -28,6 +28,7 @@
 //! | slice | uninterrupted time of a task on a CPU: from a switch-in to the next switch-out |
 
 pub mod behaviour;
+pub mod cpu_set;
 pub mod cpu_stat;
 pub mod device;
 pub mod effort;
@@ -48,6 +49,7 @@ pub mod tunable;
 pub mod workload;
 
 pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
+pub use cpu_set::CpuSet;
 pub use cpu_stat::CpuStat;
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
@@ -67,7 +69,7 @@ pub use request::{
 };
 pub use rng::{Rng, Seed};
 pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec, VolumeId, VolumeSpec};
-pub use task::{Class, CpuSet, PerTask, Reservation, State, Task, TaskId, TaskTable};
+pub use task::{Class, PerTask, Reservation, State, Task, TaskId, TaskTable};
 pub use time::{Span, Time};
 pub use tunable::{Tunable, TunableError, Tunables};
 pub use workload::{Awaited, HORIZON_MAX, Outsider, Remarked, Remarks, Start, TaskSpec, Workload, WorkloadSource};

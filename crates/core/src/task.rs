@@ -1,5 +1,6 @@
 //! Tasks as policies see them: number, class, nice, affinity, last CPU.
 
+use crate::cpu_set::CpuSet;
 use crate::group::GroupId;
 use crate::machine::CpuId;
 use crate::nice::Nice;
@@ -7,7 +8,6 @@ use crate::request::IoPriority;
 use crate::time::Span;
 use std::fmt;
 use std::ops::{Index, IndexMut};
-use std::sync::Arc;
 
 /// Number of a task, assigned by the host, dense from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,53 +69,6 @@ pub enum State {
     Blocked,
     /// Exited.
     Exited,
-}
-
-/// A set of CPUs. `All` and sets below CPU 64 need no allocation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CpuSet {
-    /// Every CPU of the machine.
-    #[default]
-    All,
-    /// CPUs 0..64, one bit each.
-    Small(u64),
-    /// Any CPUs, 64 to a word.
-    Large(Arc<[u64]>),
-}
-
-impl CpuSet {
-    /// The set of the CPUs listed.
-    #[must_use]
-    pub fn of(cpus: &[CpuId]) -> CpuSet {
-        let words = cpus.iter().map(|c| c.index() / 64 + 1).max().unwrap_or(1);
-        let mut bits = vec![0u64; words];
-        for cpu in cpus {
-            bits[cpu.index() / 64] |= 1 << (cpu.index() % 64);
-        }
-        if words == 1 { CpuSet::Small(bits[0]) } else { CpuSet::Large(bits.into()) }
-    }
-
-    /// True if the set names one CPU alone.
-    #[must_use]
-    pub fn is_single(&self) -> bool {
-        match self {
-            CpuSet::All => false,
-            CpuSet::Small(bits) => bits.count_ones() == 1,
-            CpuSet::Large(words) => words.iter().map(|word| word.count_ones()).sum::<u32>() == 1,
-        }
-    }
-
-    /// True if `cpu` belongs to the set.
-    #[inline]
-    #[must_use]
-    pub fn contains(&self, cpu: CpuId) -> bool {
-        let index = cpu.index();
-        match self {
-            CpuSet::All => true,
-            CpuSet::Small(bits) => index < 64 && bits >> index & 1 == 1,
-            CpuSet::Large(words) => words.get(index / 64).is_some_and(|w| w >> (index % 64) & 1 == 1),
-        }
-    }
 }
 
 /// A reservation of CPU time: `runtime` within `deadline` of each release, one release per `period`.

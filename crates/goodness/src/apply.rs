@@ -84,7 +84,7 @@ fn policy(former: &PolicySpec, policy: &PolicySpec, cpus: u32, commands: &mut Ap
 fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<()> {
     match &edit.what {
         What::Hz(_) | What::Hogs(_) => None,
-        What::Group { whom, change } => groups::commands(whom, *change, recorded.groups, commands),
+        What::Group { whom, change } => groups::commands(whom, change, (recorded.groups, recorded.cpus), commands),
         What::Cpus(count) if *count > recorded.cpus => None,
         What::Cpus(count) => {
             for cpu in *count..recorded.cpus {

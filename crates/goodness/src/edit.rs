@@ -5,8 +5,8 @@ pub(crate) mod groups;
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Behaviour, Class, CpuId, CpuSet, Machine, Nice, Span, Start, Step, StepContext, Task, TaskId, TaskSpec, Time,
-    Workload, WorkloadSource,
+    Behaviour, Class, CpuId, CpuSet, GroupId, Machine, Nice, Span, Start, Step, StepContext, Task, TaskId, TaskSpec,
+    Time, Workload, WorkloadSource,
 };
 use groups::GroupChange;
 use std::collections::BTreeSet;
@@ -119,6 +119,7 @@ impl Edit {
             What::Cpus(_) => "cpus",
             What::Hz(_) => "hz",
             What::Hogs(_) => "load",
+            What::Group { change: GroupChange::Cpus(_), .. } => "affinity",
             What::Group { .. } => "group",
             What::Task { change: Change::Nice(_), .. } => "nice",
             What::Task { change: Change::Class(..), .. } => "class",
@@ -257,13 +258,15 @@ pub(crate) fn work(
     (before, cpus): (usize, usize),
 ) -> Result<(), Refusal> {
     if before != cpus {
+        let groups: Vec<GroupId> = work.groups.iter().map(|(id, _)| id).collect();
+        groups.into_iter().for_each(|id| stretch(&mut work.groups.edit(id).cpus, before, cpus));
         work.tasks.iter_mut().for_each(|spec| move_to(&mut spec.task, before, cpus));
     }
     let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
     work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
     for edit in edits {
         if let What::Group { whom, change } = &edit.what {
-            change.apply(&edit.text, whom, &mut work.groups)?;
+            change.apply(&edit.text, whom, work)?;
         }
         let What::Task { whom, change } = &edit.what else { continue };
         let mut found = false;
@@ -294,11 +297,16 @@ fn hog() -> TaskSpec {
 
 /// A task that could use every CPU can use every CPU; one that loses its last may run anywhere, as Linux has it.
 fn move_to(task: &mut Task, before: usize, cpus: usize) {
-    let may = |count: usize| (0..count as u32).filter(|cpu| task.affinity.contains(CpuId(*cpu))).count();
-    if may(before) == before || may(cpus) == 0 {
-        task.affinity = CpuSet::All;
-    }
+    stretch(&mut task.affinity, before, cpus);
     task.first_cpu = CpuId(task.first_cpu.0 % cpus as u32);
+}
+
+/// A set of every CPU, or of none that is left, is one of all.
+fn stretch(set: &mut CpuSet, before: usize, cpus: usize) {
+    let has = |count: usize| (0..count as u32).filter(|cpu| set.contains(CpuId(*cpu))).count();
+    if has(before) == before || has(cpus) == 0 {
+        *set = CpuSet::All;
+    }
 }
 
 /// True if `whom`, a thread id or a name with `*` for anything, means the task.

@@ -16,7 +16,7 @@ use crate::simulation::{self, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Machine, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload, WorkloadSource,
+    Class, CpuSet, Group, Machine, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload, WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
@@ -292,6 +292,14 @@ fn fits(work: &Workload, machine: &Machine, source: &dyn WorkloadSource) -> Resu
     let stranded = |spec: &TaskSpec| {
         spec.task.affinity != CpuSet::All && !machine.cpu_ids().any(|cpu| spec.task.affinity.contains(cpu))
     };
+    let is_astray = |group: &Group| !machine.cpu_ids().any(|cpu| group.cpus.contains(cpu));
+    if let Some((_, group)) = work.groups.iter().find(|(_, group)| is_astray(group)) {
+        let last = machine.cpu_count() - 1;
+        let what =
+            format!("the cpuset of group \"{}\" has no CPU of this machine, which has CPUs 0 to {last}", group.name);
+        let remedy = "change its cpuset, or take a machine with more CPUs";
+        return Err(Refusal::usage(what).at(source.name().to_string()).remedy(remedy));
+    }
     let Some(index) = work.tasks.iter().position(stranded) else { return Ok(()) };
     let what = format!(
         "task \"{}\" may run on no CPU of this machine, which has CPUs 0 to {}",

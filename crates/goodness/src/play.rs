@@ -51,7 +51,8 @@ pub fn edits(text: &str) -> Result<Vec<Edit>, Refusal> {
             "\"{part}\" changes no task and no group, and nothing else can be changed in a play"
         ))
         .remedy(
-            "write hogs=1, TASK.nice=5, TASK.class, .slice or .affinity, GROUP.cpu_weight=50 or .cpu_max=50ms/100ms",
+            "write hogs=1, TASK.nice=5, TASK.class, .slice or .affinity, GROUP.cpu_weight=50, .cpu_max=50ms/100ms or \
+                .cpuset=0-1",
         )),
     };
     text.split_whitespace().map(one).collect()

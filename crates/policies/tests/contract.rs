@@ -148,6 +148,10 @@ fn draw_groups(seed: Seed, cpus: u32) -> Groups {
         group.set_idle(rng.below(5) == 0);
         let quota = Quota::new(Span(rng.within(1_000_000, 9_000_000)), Span(rng.within(1_000_000, 50_000_000)));
         group.quota = quota.ok().filter(|_| rng.below(3) == 0);
+        if rng.below(3) == 0 {
+            let some: Vec<CpuId> = (0..3).map(|_| CpuId(rng.below(u64::from(cpus)) as u32)).collect();
+            group.cpus = CpuSet::of(&some);
+        }
         groups.add(group);
     }
     groups

@@ -3,8 +3,8 @@
 mod promises;
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Groups, Idle, Level, Machine, MadePolicy,
-    Pick, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
+    About, Context, CpuId, CpuPolicy, CpuSet, CpuStat, Dequeue, Enqueue, GroupId, Groups, Idle, Level, Machine,
+    MadePolicy, Pick, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
 
@@ -87,6 +87,8 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     about: &'static About,
     cx: Context,
     cpus: Box<[CpuState]>,
+    /// Affinities that were asked for, by task, if a group has a cpuset; the table has what is left of them.
+    asked: Option<Vec<CpuSet>>,
     /// Tasks that are or were real-time tasks.
     realtime: Vec<TaskId>,
     /// True if a task has or had a reservation.
@@ -117,6 +119,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
             about,
             cpus: vec![CpuState { running: NOBODY, is_asked: false }; machine.cpu_count()].into(),
             cx: Context::new(machine, TaskTable::with_capacity(tasks)),
+            asked: None,
             realtime: Vec::new(),
             has_reservations: false,
             has_limits: false,
@@ -129,6 +132,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Sets the task groups, before the first task is admitted.
     pub fn set_groups(&mut self, groups: Groups) {
         debug_assert!(self.cx.tasks.is_empty(), "groups come before tasks");
+        self.asked = groups.has_cpusets().then(Vec::new);
         self.has_limits = groups.iter().any(|(_, group)| group.quota.is_some());
         self.cx.groups = groups;
     }
@@ -243,7 +247,11 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
 /// The life of a task.
 impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Adds a task to the table; the policy does not know it yet.
-    pub fn add(&mut self, task: Task) -> TaskId {
+    pub fn add(&mut self, mut task: Task) -> TaskId {
+        if let Some(asked) = &mut self.asked {
+            asked.push(task.affinity.clone());
+            task.affinity = self.cx.groups.confine(&task.affinity, task.group);
+        }
         let is_realtime = task.class.is_realtime();
         self.has_reservations |= task.reservation.is_some();
         let id = self.cx.tasks.push(task);
@@ -270,7 +278,18 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     /// Edits what was asked for a task that is on no runqueue.
     #[inline]
     pub fn edit(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
-        self.cx.tasks.edit(task, edit);
+        match &mut self.asked {
+            None => self.cx.tasks.edit(task, edit),
+            Some(asked) => {
+                let (asked, groups) = (&mut asked[task.index()], &self.cx.groups);
+                self.cx.tasks.edit(task, |it| {
+                    it.affinity = asked.clone();
+                    edit(it);
+                    let left = groups.confine(&it.affinity, it.group);
+                    *asked = std::mem::replace(&mut it.affinity, left);
+                });
+            }
+        }
         if self.cx.tasks.class(task).is_realtime() && !self.realtime.contains(&task) {
             self.realtime.push(task);
         }

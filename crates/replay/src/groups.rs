@@ -6,7 +6,7 @@
 //!
 //! Left out: weights and limits that changed during the recording.
 
-use goodness_core::{Group, GroupId, Groups, Nice, Quota, Span};
+use goodness_core::{CpuId, CpuSet, Group, GroupId, Groups, Nice, Quota, Span};
 use goodness_trace::{Attributes, Change, Recording};
 
 /// The groups of a recording, made when the first task is in them.
@@ -78,8 +78,17 @@ impl<'a> RecordedGroups<'a> {
         let facts = self.recording.metadata.groups.iter().find(|it| it.path.trim_matches('/') == path);
         match facts {
             Some(facts) if facts.weight.is_none() && facts.shares.is_none() => parent,
-            facts => self.groups.add(stated(path, parent, facts)),
+            facts => {
+                let cpus = facts.and_then(|it| it.cpus.as_deref()).map_or(CpuSet::All, |list| self.cpuset(list));
+                self.groups.add(Group { cpus, ..stated(path, parent, facts) })
+            }
         }
+    }
+
+    /// A recorded cpuset; one that names every CPU of the machine confines nothing.
+    fn cpuset(&self, list: &[u32]) -> CpuSet {
+        let all = (0..self.recording.metadata.cpus).all(|cpu| list.contains(&cpu));
+        if all { CpuSet::All } else { CpuSet::of(&list.iter().copied().map(CpuId).collect::<Vec<_>>()) }
     }
 
     /// The autogroup of a task in the root group, by the name that `/proc` shows. That of number 0 is the root group.
@@ -152,6 +161,19 @@ mod tests {
         assert_eq!(facts, [("site", root, 512), ("site/web", site, 2048), ("low", root, 3), ("unknown", root, 1024)]);
         assert_eq!(groups[web].quota, Quota::parse("20ms/100ms").expect("a limit"));
         assert!(groups[low].is_idle && !groups[web].is_idle && groups[site].quota.is_none());
+    }
+
+    #[test]
+    fn a_recorded_cpuset_confines_unless_it_names_every_cpu() {
+        let mut recording = recording(0);
+        recording.metadata.cpus = 3;
+        recording.metadata.groups[0].cpus = Some(vec![0, 1, 2]);
+        recording.metadata.groups[1].cpus = Some(vec![1, 2]);
+        let mut found = RecordedGroups::of(&recording);
+        found.at(at("/site/web"));
+        let groups = found.finish();
+        let cpus: Vec<_> = groups.iter().map(|(_, it)| it.cpus.clone()).collect();
+        assert_eq!(cpus, [CpuSet::All, CpuSet::Small(0b110)]);
     }
 
     #[test]

@@ -413,17 +413,21 @@ impl Reading<'_> {
             task.slice = Some(self.span("slice", value)?);
         }
         if let Some(value) = table.get("affinity") {
-            let list =
-                value.as_array().ok_or_else(|| self.wrong("affinity", "a list of CPUs is needed, such as [0, 1]"))?;
-            let cpus: Result<Vec<CpuId>, String> =
-                list.iter().map(|v| Ok(CpuId(self.integer("affinity", v, 0, 65_535)? as u32))).collect();
-            let cpus = cpus?;
-            if cpus.is_empty() {
-                return Err(self.wrong("affinity", "it names no CPU; name one, or leave it out for all"));
-            }
-            task.affinity = CpuSet::of(&cpus);
+            task.affinity = self.cpus("affinity", value)?;
         }
         Ok(task)
+    }
+
+    /// A list of CPUs.
+    fn cpus(&self, key: &str, value: &Value) -> Result<CpuSet, String> {
+        let list = value.as_array().ok_or_else(|| self.wrong(key, "a list of CPUs is needed, such as [0, 1]"))?;
+        let cpus: Result<Vec<CpuId>, String> =
+            list.iter().map(|v| Ok(CpuId(self.integer(key, v, 0, 65_535)? as u32))).collect();
+        let cpus = cpus?;
+        if cpus.is_empty() {
+            return Err(self.wrong(key, "it names no CPU; name one, or leave it out for all"));
+        }
+        Ok(CpuSet::of(&cpus))
     }
 
     /// `reservation = { runtime, period, deadline }`; the deadline defaults to the period.

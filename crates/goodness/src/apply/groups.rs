@@ -1,25 +1,30 @@
 //! Commands for cgroups: properties of systemd's units, until the next boot, and files of version 2 for other groups.
 
 use crate::edit::groups::{GroupChange, UNITS, is_meant};
-use goodness_core::{Group, Groups, Quota};
+use goodness_core::{CpuId, CpuSet, Group, Groups, Quota};
 use goodness_report::model::Application;
 
-/// Adds the commands for `change` of all groups that `whom` means. `None` if there are none, or if one could not be
-/// taken back.
-pub(super) fn commands(whom: &str, change: GroupChange, groups: &Groups, commands: &mut Application) -> Option<()> {
+/// Adds the commands for `change` of all groups that `whom` means, on a machine of `cpus` CPUs. `None` if there
+/// are none, or if one could not be taken back.
+pub(super) fn commands(
+    whom: &str,
+    change: &GroupChange,
+    (groups, cpus): (&Groups, u32),
+    commands: &mut Application,
+) -> Option<()> {
     let mut meant = groups.iter().map(|(_, group)| group).filter(|group| is_meant(whom, &group.name)).peekable();
     meant.peek()?;
     for former in meant {
         let mut group = former.clone();
         change.set(&mut group);
-        let [apply, undo] = [set(&group, change)?, set(former, change)?];
+        let [apply, undo] = [set(&group, change, cpus)?, set(former, change, cpus)?];
         commands.add(apply, undo);
     }
     Some(())
 }
 
 /// The command that gives `group` the value that it has of what `change` is about.
-fn set(group: &Group, change: GroupChange) -> Option<String> {
+fn set(group: &Group, change: &GroupChange, cpus: u32) -> Option<String> {
     // An autogroup has no file of its own: only its tasks name it.
     if group.name.starts_with('/') {
         return None;
@@ -33,19 +38,20 @@ fn set(group: &Group, change: GroupChange) -> Option<String> {
     let is_of_user = group.name.contains("user@") && !last.starts_with("user@");
     match !is_of_user && UNITS.iter().any(|unit| last.ends_with(unit)) {
         true => {
-            let properties = properties(group, change)?;
+            let properties = properties(group, change, cpus)?;
             Some(format!("sudo systemctl set-property --runtime '{last}' {properties}"))
         }
         false => {
-            let (file, value) = file(group, change)?;
+            let (file, value) = file(group, change, cpus)?;
             Some(format!("echo {value} | sudo tee '/sys/fs/cgroup/{}/{file}'", group.name))
         }
     }
 }
 
 /// Properties of a unit.
-fn properties(group: &Group, change: GroupChange) -> Option<String> {
+fn properties(group: &Group, change: &GroupChange, cpus: u32) -> Option<String> {
     match change {
+        GroupChange::Cpus(_) => Some(format!("AllowedCPUs={}", list(&group.cpus, cpus))),
         GroupChange::Max(_) => match group.quota {
             None => Some("CPUQuota= CPUQuotaPeriodSec=".into()),
             Some(quota) => {
@@ -73,9 +79,22 @@ fn percent(quota: Quota) -> Option<String> {
     })
 }
 
+/// A set of CPUs as the kernel has it, `0-1,3`; nothing for all of them.
+fn list(set: &CpuSet, cpus: u32) -> String {
+    let has = |cpu: u32| *set != CpuSet::All && cpu < cpus && set.contains(CpuId(cpu));
+    let firsts = (0..cpus).filter(|cpu| has(*cpu) && (*cpu == 0 || !has(cpu - 1)));
+    let range = |first: u32| match (first..).take_while(|cpu| has(*cpu)).last() {
+        Some(last) if last > first => format!("{first}-{last}"),
+        _ => first.to_string(),
+    };
+    firsts.map(range).collect::<Vec<_>>().join(",")
+}
+
 /// A file of a cgroup, and its content.
-fn file(group: &Group, change: GroupChange) -> Option<(&'static str, String)> {
+fn file(group: &Group, change: &GroupChange, cpus: u32) -> Option<(&'static str, String)> {
     Some(match change {
+        GroupChange::Cpus(_) if group.cpus == CpuSet::All => ("cpuset.cpus", "''".into()),
+        GroupChange::Cpus(_) => ("cpuset.cpus", list(&group.cpus, cpus)),
         GroupChange::Max(_) => match group.quota {
             None => ("cpu.max", "max".into()),
             Some(quota) => ("cpu.max", format!("{} {}", quota.quota.0 / 1000, quota.period.0 / 1000)),
@@ -131,6 +150,8 @@ mod tests {
         is("box/a.cpu_max=max", &file("max", "cpu.max"), &file("30000 100000", "cpu.max"));
         let (user, _) = one("app.cpu_weight=1").expect("a command");
         assert_eq!(user, "echo 1 | sudo tee '/sys/fs/cgroup/user.slice/user@1.service/app.slice/cpu.weight'");
+        is("web.cpuset=0-1,3", &unit("AllowedCPUs=0-1,3"), &unit("AllowedCPUs="));
+        is("box/a.cpuset=2", &file("2", "cpuset.cpus"), &file("''", "cpuset.cpus"));
         is("/box/a.cpu_weight=1", &file("1", "cpu.weight"), &file("50", "cpu.weight"));
     }
 

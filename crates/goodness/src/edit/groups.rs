@@ -1,26 +1,23 @@
 //! Edits of task groups: `web.cpu_weight=50`, `web.cpu_max=50ms/100ms`, `backup.cpu_idle=1`. A cgroup of a recording is
 //! meant by its path, or by the last name of that, with its suffix or without: `/system.slice/web.service`, `web`.
 
-use super::{matches, number, wrong};
+use super::{cpus, matches, number, wrong};
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
-use goodness_core::{Group, GroupId, Groups, Quota};
+use goodness_core::{CpuSet, Group, GroupId, Quota, Workload};
 
 /// Keys of a group that an edit can set.
-const KEYS: [&str; 3] = ["cpu_weight", "cpu_max", "cpu_idle"];
+const KEYS: [&str; 4] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset"];
 /// Keys that people may try, with what they should write.
-const OTHER: [(&str, &str); 3] = [
-    ("quota", "write cpu_max=50ms/100ms"),
-    ("cpuset", "change the affinity of tasks instead"),
-    ("cpus", "change the affinity of tasks instead"),
-];
+const OTHER: [(&str, &str); 2] = [("quota", "write cpu_max=50ms/100ms"), ("cpus", "write cpuset=0-1")];
 
 /// A change of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GroupChange {
     Weight(u64),
     Max(Option<Quota>),
     Idle(bool),
+    Cpus(CpuSet),
 }
 
 impl GroupChange {
@@ -34,22 +31,29 @@ impl GroupChange {
                 Group::weight_of(number(text, value, 1, 10_000)?.into()).map(GroupChange::Weight)
             }
             "cpu_max" => Some(GroupChange::Max(Quota::parse(value).map_err(|why| wrong(text, &why))?)),
+            "cpuset" if value == "all" => Some(GroupChange::Cpus(CpuSet::All)),
+            "cpuset" => Some(GroupChange::Cpus(CpuSet::of(&cpus(text, value)?))),
             "cpu_idle" => Some(GroupChange::Idle(number(text, value, 0, 1)? == 1)),
             _ => None,
         })
     }
 
     /// Changes `group`.
-    pub fn set(self, group: &mut Group) {
+    pub fn set(&self, group: &mut Group) {
         match self {
-            GroupChange::Weight(weight) => group.weight = weight,
-            GroupChange::Max(quota) => group.quota = quota,
-            GroupChange::Idle(is_idle) => group.set_idle(is_idle),
+            GroupChange::Weight(weight) => group.weight = *weight,
+            GroupChange::Max(quota) => group.quota = *quota,
+            GroupChange::Idle(is_idle) => group.set_idle(*is_idle),
+            GroupChange::Cpus(cpus) => group.cpus = cpus.clone(),
         }
     }
 
     /// Changes the groups that `whom` means.
-    pub fn apply(self, text: &str, whom: &str, groups: &mut Groups) -> Result<(), Refusal> {
+    pub fn apply(&self, text: &str, whom: &str, work: &mut Workload) -> Result<(), Refusal> {
+        if matches!(self, GroupChange::Cpus(_)) {
+            free(work);
+        }
+        let groups = &mut work.groups;
         let meant: Vec<GroupId> =
             groups.iter().filter(|(_, group)| is_meant(whom, &group.name)).map(|(id, _)| id).collect();
         for id in &meant {
@@ -75,6 +79,16 @@ impl GroupChange {
     }
 }
 
+/// Tasks that may use exactly what their group may are taken to ask for nothing, as recorded ones do, whose affinity
+/// contains the cpuset: they follow a change of it.
+fn free(work: &mut Workload) {
+    for spec in &mut work.tasks {
+        if spec.task.affinity == work.groups.cpus(spec.task.group) {
+            spec.task.affinity = CpuSet::All;
+        }
+    }
+}
+
 /// Endings of systemd's groups.
 pub(crate) const UNITS: [&str; 3] = [".service", ".slice", ".scope"];
 
@@ -95,7 +109,7 @@ pub(crate) fn keys<'a>(of_tasks: &'a [&'static str]) -> impl Iterator<Item = &'s
 mod tests {
     use super::super::{Edit, work};
     use super::is_meant;
-    use goodness_core::{Group, GroupId, Groups, Seed, Span, Workload, WorkloadSource};
+    use goodness_core::{CpuSet, Group, GroupId, Groups, Seed, Span, Workload, WorkloadSource};
 
     fn edited(text: &str) -> Result<Groups, String> {
         let source = goodness_work::models::BuiltIn::parse("sleepers:duration=300ms").unwrap();
@@ -122,6 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn a_cpuset_is_a_list_of_cpus_or_all() {
+        let groups = edited("web-1.cpuset=0,2-3 site.cpuset=0 site.cpuset=all").unwrap();
+        let cpus: Vec<_> = groups.iter().map(|(_, group)| group.cpus.clone()).collect();
+        assert_eq!(cpus, [CpuSet::All, CpuSet::Small(0b1101), CpuSet::All]);
+    }
+
+    #[test]
+    fn tasks_that_may_use_what_their_group_may_follow_its_cpuset_and_others_do_not() {
+        let source = goodness_work::models::BuiltIn::parse("sleepers:duration=300ms").unwrap();
+        let mut tasks = source.build(Seed(1), 0);
+        let web = tasks.groups.add(Group { cpus: CpuSet::Small(0b11), ..Group::new("web", GroupId::ROOT) });
+        for (spec, affinity) in tasks.tasks.iter_mut().zip([CpuSet::Small(0b11), CpuSet::Small(0b01)]) {
+            (spec.task.group, spec.task.affinity) = (web, affinity);
+        }
+        let edit = Edit::parse("web.cpuset=0-3").unwrap().unwrap();
+        work(&[edit], &mut tasks, &source, (4, 4)).unwrap();
+        let affinities: Vec<_> = tasks.tasks.iter().take(2).map(|spec| spec.task.affinity.clone()).collect();
+        assert_eq!(affinities, [CpuSet::All, CpuSet::Small(0b01)]);
+    }
+
+    #[test]
     fn a_cgroup_is_meant_by_its_path_or_its_last_name() {
         let path = "system.slice/web.service";
         for whom in ["/system.slice/web.service", path, "web.service", "web", "w*", "/system.slice/*"] {
@@ -140,7 +175,8 @@ mod tests {
             ("web-1.cpu_weight=0", "from 1 to 10000"),
             ("web-1.cpu_max=500us", "a quota is 1ms at least"),
             ("web-1.quota=3", "write cpu_max"),
-            ("web-1.cpuset=0", "affinity of tasks"),
+            ("web-1.cpus=0", "write cpuset=0-1"),
+            ("web-1.cpuset=0-", "is no number"),
             ("web-1.cpu_idle=1 web-1.cpu_weight=5", "an idle group has no weight"),
             ("web-1.cpu_wait=5", "cpu_weight"),
         ] {

@@ -1,8 +1,10 @@
 //! Cgroups of a play: a threaded one for each group of the workload, below one for the process.
 //!
+//! CPUs of a cpuset are those of its threads' affinities here, because the CPUs of a play have other numbers.
+//!
 //! They are removed when the play ends, however it ends; see `goodness_restore`.
 
-use goodness_core::{CpuStat, Group, GroupId, Groups, Span};
+use goodness_core::{CpuSet, CpuStat, Group, GroupId, Groups, Span};
 use goodness_restore::{MARK, Restore, Undo};
 use goodness_sys::cgroup::{Hierarchies, Weights};
 use std::fs;
@@ -19,6 +21,7 @@ pub struct Cgroups {
     folders: Vec<PathBuf>,
     /// Names of the groups with a limit, and their folders.
     limited: Vec<(String, PathBuf)>,
+    groups: Groups,
 }
 
 impl Cgroups {
@@ -50,6 +53,7 @@ impl Cgroups {
             home: root.join(own).join("cgroup.procs"),
             folders: vec![top.clone()],
             limited: Vec::new(),
+            groups: groups.clone(),
         };
         made.undo.push(restore.cgroup(&top)?);
         fs::write(top.join("cgroup.procs"), "0")?;
@@ -75,6 +79,11 @@ impl Cgroups {
             (name.clone(), cpu_stat(&text))
         };
         self.limited.iter().map(stat).collect()
+    }
+
+    /// The CPUs that a thread of `group` may use which asks for `own`.
+    pub fn confine(&self, own: &CpuSet, group: GroupId) -> CpuSet {
+        self.groups.confine(own, group)
     }
 
     /// Moves the calling thread to `group`.

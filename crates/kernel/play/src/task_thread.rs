@@ -7,7 +7,7 @@ use super::play_state::{PlannedTask, PlayState};
 use super::refuse::{allowed, class_number, stranded};
 use super::tally::Log;
 use goodness_core::{
-    Behaviour, Channel, Class, CpuSet, GroupId, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
+    Behaviour, Channel, Class, GroupId, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
 };
 use goodness_sys::{monotonic_ns, thread_id};
 use std::io;
@@ -70,7 +70,7 @@ impl TaskThread {
         let slack = if self.task.class.is_realtime() { 0 } else { self.state.timer_slack };
         kernel::set_timer_slack(slack);
         self.join(self.task.group)?;
-        self.confine(&self.task.affinity)?;
+        self.confine()?;
         let (nice, priority) = (self.task.nice, self.task.rt_priority);
         self.enter_class(self.task.class, priority, nice)
     }
@@ -80,11 +80,14 @@ impl TaskThread {
         cgroups.join(group).map_err(|error| format!("its cgroup cannot be joined: {error}"))
     }
 
-    fn confine(&self, wanted: &CpuSet) -> Result<(), String> {
-        if let Some(why) = stranded(wanted, &self.state.cpus) {
+    /// Sets the CPUs that the thread asks for and its group may use.
+    fn confine(&self) -> Result<(), String> {
+        let (own, group) = (&self.task.affinity, self.task.group);
+        let wanted = self.state.cgroups.as_ref().map_or_else(|| own.clone(), |it| it.confine(own, group));
+        if let Some(why) = stranded(&wanted, &self.state.cpus) {
             return Err(why);
         }
-        kernel::set_affinity(&allowed(wanted, &self.state.cpus))
+        kernel::set_affinity(&allowed(&wanted, &self.state.cpus))
             .map_err(|error| format!("its affinity cannot be set: {error}"))
     }
 
@@ -178,8 +181,15 @@ impl TaskThread {
                 self.task.nice = nice;
             }
             Step::SetClass(class, priority) => self.enter_class(class, priority, self.task.nice)?,
-            Step::SetGroup(group) => self.join(group)?,
-            Step::SetAffinity(cpus) => self.confine(&cpus)?,
+            Step::SetGroup(group) => {
+                self.join(group)?;
+                self.task.group = group;
+                self.confine()?;
+            }
+            Step::SetAffinity(cpus) => {
+                self.task.affinity = cpus;
+                self.confine()?;
+            }
             Step::Served(_) if self.state.measures(monotonic_ns()) => self.log.served += 1,
             Step::Served(_) => {}
             other => return Err(format!("wants {other:?}, which exists in the simulator only")),

@@ -348,6 +348,11 @@ impl Host<'_> {
     pub fn evict(&mut self, task: TaskId, from: CpuId, to: CpuId) {
         self.settle(from);
         self.charge(from, Stop::Preempted);
+        self.take_away(task, from, to);
+    }
+
+    /// Takes the running `task`, already charged, off CPU `from` and queues it on `to`.
+    pub fn take_away(&mut self, task: TaskId, from: CpuId, to: CpuId) {
         self.referee.take_off(from);
         self.emit(Event::Switch { cpu: from, prev: Some(task), off: Off::Preempted, next: None });
         if from != to {

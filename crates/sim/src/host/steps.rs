@@ -296,7 +296,15 @@ impl Host<'_> {
         if self.referee.tasks().group(task) == group {
             return Then::Next;
         }
-        self.change(cpu, task, |it| it.group = group)
+        self.charge(cpu, Stop::Preempted);
+        self.referee.edit(task, |it| it.group = group);
+        if self.referee.tasks().may_run(task, cpu) {
+            self.requeue(cpu, task, Enqueue::Restored, Off::Preempted);
+            return Then::Stop;
+        }
+        let Some(to) = self.referee.select_cpu(task, &Enqueue::Restored) else { return Then::Stop };
+        self.take_away(task, cpu, to);
+        Then::Stop
     }
 
     fn set_affinity(&mut self, cpu: CpuId, task: TaskId, cpus: CpuSet) -> Then {
@@ -304,9 +312,8 @@ impl Host<'_> {
             self.at_fault(task, "asked for an affinity without any CPU of this machine".into());
             return Then::Stop;
         }
-        let may_stay = cpus.contains(cpu);
         self.referee.edit(task, |it| it.affinity = cpus);
-        if may_stay {
+        if self.referee.tasks().may_run(task, cpu) {
             return Then::Next;
         }
         let Some(to) = self.referee.select_cpu(task, &Enqueue::Restored) else { return Then::Stop };

@@ -107,6 +107,9 @@ impl Host<'_> {
                 return self.at_fault(TaskId(index as u32), "may run on no CPU of this machine".into());
             }
             let id = self.referee.add(task);
+            if !self.machine.cpu_ids().any(|cpu| self.referee.tasks().may_run(id, cpu)) {
+                return self.at_fault(id, "is in a group that may use no CPU of this machine".into());
+            }
             self.runs.push(TaskRun {
                 behaviour: spec.behaviour,
                 rng: seed.stream("task", index as u64).rng(),

@@ -8,6 +8,7 @@
 //! cpu_max = "50ms/100ms" # CPU time in each period; "max" is no limit
 //! cpu_max_burst = "10ms" # unused time that is kept
 //! cpu_idle = true        # runs only if nothing else wants to
+//! cpuset = [0, 1]        # CPUs that its tasks may use, of those that the group around it may
 //! ```
 
 use super::Reading;
@@ -16,7 +17,7 @@ use goodness_core::spelling::suggest;
 use goodness_core::{Group, GroupId, Groups, Quota};
 use toml::{Table, Value};
 
-const GROUP: &[&str] = &["name", "parent", "cpu_weight", "cpu_max", "cpu_max_burst", "cpu_idle"];
+const GROUP: &[&str] = &["name", "parent", "cpu_weight", "cpu_max", "cpu_max_burst", "cpu_idle", "cpuset"];
 
 impl Reading<'_> {
     /// The groups of the file, in its order.
@@ -57,6 +58,9 @@ impl Reading<'_> {
             group.set_idle(is_idle);
         }
         group.quota = self.quota(table)?;
+        if let Some(value) = table.get("cpuset") {
+            group.cpus = self.cpus("cpuset", value)?;
+        }
         Ok(group)
     }
 

@@ -171,12 +171,22 @@ fn groups_are_what_the_file_says() {
 }
 
 #[test]
+fn a_group_has_the_cpuset_of_the_file() {
+    let text = GROUPS.replacen("cpu_weight = 200", "cpuset = [1, 2]", 1);
+    let work = Experiment::read("x.toml", &text).unwrap().build(Seed(1), 0);
+    let site = work.groups.named("site").unwrap();
+    assert_eq!((&work.groups[site].cpus, work.groups.has_cpusets()), (&CpuSet::of(&[CpuId(1), CpuId(2)]), true));
+}
+
+#[test]
 fn mistakes_about_groups_are_named_with_their_line() {
     for (from, to, expected) in [
         ("group = \"web\"", "group = \"wbe\"", "line 16: group: there is no group \"wbe\"; the nearest is \"web\""),
         ("parent = \"site\"", "parent = \"low\"", "line 8: parent: there is no group \"low\""),
         ("name = \"low\"", "name = \"web\"", "there are two groups \"web\""),
         ("cpu_weight = 200", "cpu_weight = 0", "line 5: cpu_weight: a whole number in 1 ..= 10000"),
+        ("cpu_weight = 200", "cpuset = []", "line 5: cpuset: it names no CPU"),
+        ("cpu_weight = 200", "cpuset = \"0-1\"", "line 5: cpuset: a list of CPUs is needed"),
         ("cpu_idle = true", "cpu_idle = true\ncpu_weight = 5", "an idle group has no weight"),
         ("\"50ms/100ms\"", "\"0.5ms\"", "line 9: cpu_max: a quota is 1ms at least"),
         ("\"10ms\"", "\"60ms\"", "line 10: cpu_max_burst: a burst is at most the quota"),
