@@ -2,6 +2,7 @@
 
 use crate::cpu_set::CpuSet;
 use crate::group::GroupId;
+use crate::lock::LockId;
 use crate::nice::Nice;
 use crate::rng::Rng;
 use crate::storage::IoStep;
@@ -23,10 +24,6 @@ pub enum ChannelKind {
     Barrier(u32),
 }
 
-/// A mutex with a FIFO queue, numbered by the workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockId(pub u32);
-
 /// A task that the workload may fork, by its index in the workload's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BehaviourId(pub u32);
@@ -36,6 +33,9 @@ pub struct BehaviourId(pub u32);
 pub enum Step {
     /// Use this much CPU time.
     Compute(Span),
+    /// Use this much CPU time in the kernel, without a voluntary point: a page fault, a long system call. Whether the
+    /// task can lose its CPU meanwhile is up to the policy's [`Preemption`](crate::Preemption).
+    Kernel(Span),
     /// Sleep interruptibly for this long, on a timer.
     Sleep(Span),
     /// Sleep on a timer until this instant; does nothing if it has passed.
@@ -52,9 +52,9 @@ pub enum Step {
     WakeAll(Channel),
     /// Wake by an interrupt: like [`Step::Wake`], but without a waker.
     Interrupt(Channel),
-    /// Take a lock; waits in FIFO order.
+    /// Take a lock; waits as its [`LockKind`](crate::LockKind) does.
     Lock(LockId),
-    /// Release a lock, which the task must hold, to the next waiter.
+    /// Release a lock, which the task must hold.
     Unlock(LockId),
     /// Release the lock and wait on the channel in one step; take the lock again when woken.
     WaitUnlocked(Channel, LockId),

@@ -39,7 +39,7 @@ impl Off {
     }
 }
 
-/// CPU time spent by the host itself.
+/// CPU time that is not work of a task: the host's own, and spinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
     /// Searching the next task.
@@ -60,11 +60,13 @@ pub enum Overhead {
     Refill,
     /// Waiting for the lock of a runqueue.
     Lock,
+    /// Spinning for a lock of the work: CPU time of the task, but none of its work.
+    Spin,
 }
 
 impl Overhead {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Overhead; 9] = [
+    pub const ALL: [Overhead; 10] = [
         Overhead::Search,
         Overhead::Recalculate,
         Overhead::Insert,
@@ -74,6 +76,7 @@ impl Overhead {
         Overhead::Tick,
         Overhead::Refill,
         Overhead::Lock,
+        Overhead::Spin,
     ];
 
     /// Name used in reports and JSON.
@@ -89,6 +92,7 @@ impl Overhead {
             Overhead::Tick => "tick",
             Overhead::Refill => "refill",
             Overhead::Lock => "lock",
+            Overhead::Spin => "spin",
         }
     }
 }

@@ -35,6 +35,7 @@ pub mod effort;
 pub mod elevator;
 pub mod event;
 pub mod group;
+pub mod lock;
 pub mod machine;
 mod nice;
 pub mod policy;
@@ -48,7 +49,7 @@ pub mod time;
 pub mod tunable;
 pub mod workload;
 
-pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, LockId, Step, StepContext};
+pub use behaviour::{Behaviour, BehaviourId, Channel, ChannelKind, Step, StepContext};
 pub use cpu_set::CpuSet;
 pub use cpu_stat::CpuStat;
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
@@ -59,9 +60,10 @@ pub use elevator::{
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use group::{Group, GroupId, Groups, Quota};
+pub use lock::{LockId, LockKind};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use nice::Nice;
-pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Pull, Rejected, Resched, Stop};
+pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Preemption, Pull, Rejected, Resched, Stop};
 pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
 pub use request::{
     DiskId, HwQueue, Io, IoClass, IoPriority, Operation, QueueFacts, Request, RequestId, RequestTable, SECTOR_BYTES,

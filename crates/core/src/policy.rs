@@ -38,6 +38,14 @@ impl Context {
     }
 }
 
+crate::choices! {
+    /// Preemption model of a kernel: when a request to reschedule a busy CPU takes effect. In the kernel
+    /// ([`Step::Kernel`](crate::Step::Kernel)) `none` and `voluntary` wait for its end, `full` does not, and `lazy`
+    /// does until the next tick, unless a real-time task is to run. In user mode `lazy` lets a request from another CPU
+    /// wait for the tick, too (specs/groups-locks.md section 4.1).
+    pub enum Preemption { None = "none", Voluntary = "voluntary", Full = "full", Lazy = "lazy" }
+}
+
 /// A CPU scheduling policy.
 ///
 /// The crate's documentation shows the order of calls. Any method may report effort. None may allocate once the tasks
@@ -91,6 +99,17 @@ pub trait CpuPolicy {
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
         None
+    }
+
+    /// Preemption model of the kernel that the policy is part of. Simulating hosts apply it.
+    fn preemption(&self) -> Preemption {
+        Preemption::Full
+    }
+
+    /// True if a request to reschedule `cpu` waits for its tick, as [`Preemption::Lazy`] has it.
+    fn waits_for_tick(&self, cpu: CpuId) -> bool {
+        let _ = cpu;
+        false
     }
 
     /// Number of real-time tasks that wait, if the policy promises that none waits while a CPU that it may use runs

@@ -1,7 +1,8 @@
 //! A workload: tasks, their behaviours, and the channels and locks between them.
 
-use crate::behaviour::{Behaviour, Channel, ChannelKind, LockId};
+use crate::behaviour::{Behaviour, Channel, ChannelKind};
 use crate::group::Groups;
+use crate::lock::{LockId, LockKind};
 use crate::rng::Seed;
 use crate::storage::StorageSpec;
 use crate::task::{Task, TaskId};
@@ -77,8 +78,8 @@ pub struct Workload {
     pub outside: Vec<Outsider>,
     /// The kind of each channel, by number.
     pub channels: Vec<ChannelKind>,
-    /// Number of locks.
-    pub locks: u32,
+    /// The kind of each lock, by number.
+    pub locks: Vec<LockKind>,
     /// The groups of the tasks.
     pub groups: Groups,
     /// Latest end of the run; `None`: when every task has ended.

@@ -12,41 +12,16 @@
 //! Weakness: sleepers' credit lets wake-ups preempt in chains; slices shrink as tasks are added; tasks cannot request
 //! latency.
 
+mod settings;
+
 use crate::parts::fair::weight::{UNIT, Weight, scaling};
 use crate::parts::fair::Stack;
 use crate::parts::fair::order::{
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
-use goodness_core::{About, Class, Context, Effort, Machine, Needs, Span};
+use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Span};
 use goodness_queues::{Nodes, Tree};
-
-goodness_core::choices! {
-    /// Kernel whose fair class is modelled.
-    pub enum Kernel { V2_6_24 = "2.6.24", V6_1 = "6.1" }
-}
-
-goodness_core::tunables! {
-    pub struct Settings {
-        /// Kernel whose behaviour and defaults apply.
-        kernel: Kernel = Kernel::V6_1;
-        /// Period in which every task runs once, before scaling by the number of CPUs.
-        latency: Option<Span> = None, in Span::from_us(100) => Span::from_s(1);
-        /// Shortest slice, before scaling by the number of CPUs.
-        min_granularity: Option<Span> = None, in Span::from_us(100) => Span::from_s(1);
-        /// Advantage a woken task needs to preempt, before scaling by the number of CPUs.
-        wakeup_granularity: Option<Span> = None, in Span::ZERO => Span::from_s(1);
-        /// Run a new task before its parent.
-        child_runs_first: Option<bool> = None;
-        /// Give sleepers half a period of credit instead of a whole one.
-        gentle_fair_sleepers: Option<bool> = None;
-        /// Start a new task one slice behind.
-        start_debit: bool = true;
-        /// Let woken tasks preempt.
-        wakeup_preemption: bool = true;
-        /// Favour a task preempted by a wake-up afterwards.
-        last_buddy: Option<bool> = None;
-    }
-}
+pub use settings::{Kernel, Preempt, Settings};
 
 /// CFS below the real-time classes.
 pub type Cfs = Stack<VirtualRuntimes>;
@@ -64,6 +39,7 @@ struct Rules {
     child_runs_first: bool,
     gentle: bool,
     start_debit: bool,
+    preemption: Preemption,
     wakeup_preemption: bool,
     last_buddy: bool,
     /// 2.6.24: no buddies, no lead test at ticks, slices below the granularity.
@@ -87,6 +63,11 @@ impl Rules {
             child_runs_first: settings.child_runs_first.unwrap_or(early),
             gentle: settings.gentle_fair_sleepers.unwrap_or(!early),
             start_debit: settings.start_debit,
+            preemption: match settings.preempt {
+                Preempt::None => Preemption::None,
+                Preempt::Voluntary => Preemption::Voluntary,
+                Preempt::Full => Preemption::Full,
+            },
             wakeup_preemption: settings.wakeup_preemption,
             last_buddy: settings.last_buddy.unwrap_or(!early),
             early,
@@ -552,6 +533,10 @@ impl Order for VirtualRuntimes {
 
     fn put_current(&mut self, cx: &Context, at: QueueId) {
         self.put_back(cx, at);
+    }
+
+    fn preemption(&self) -> Preemption {
+        self.rules.preemption
     }
 
     fn version(&self) -> Version {

@@ -22,7 +22,7 @@ use crate::parts::fair::order::{
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use crate::parts::fair::Stack;
-use goodness_core::{About, Class, Context, Effort, Machine, Needs, Span, TaskId};
+use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Span, TaskId};
 use goodness_queues::Nodes;
 use queue::{Entity, Queue};
 use rules::Rules;
@@ -564,8 +564,8 @@ impl Order for VirtualDeadlines {
         self.put_back(cx, at);
     }
 
-    fn is_lazy(&self) -> bool {
-        self.rules.is_lazy
+    fn preemption(&self) -> Preemption {
+        self.rules.preemption
     }
 
     fn version(&self) -> Version {

@@ -33,7 +33,16 @@ impl Behaviour for Drawn {
 }
 
 const CHANNELS: u64 = 4;
-const LOCKS: u64 = 3;
+/// Kinds of the locks; two of those that boost. Pure spinning is left out, as it lasts for ever where nothing preempts.
+const LOCKS: [LockKind; 7] = [
+    LockKind::Normal,
+    LockKind::Adaptive,
+    LockKind::Pi,
+    LockKind::Pi,
+    LockKind::Fifo,
+    LockKind::Kernel,
+    LockKind::SLock,
+];
 const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
 
 fn draw_nice(rng: &mut Rng) -> Nice {
@@ -45,7 +54,7 @@ fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
     for _ in 0..rng.within(1, 40) {
         let short = Span(rng.within(1, 200_000));
         let channel = Channel(rng.below(CHANNELS) as u32);
-        let lock = LockId(rng.below(LOCKS) as u32);
+        let lock = LockId(rng.below(LOCKS.len() as u64) as u32);
         let longest = [20_000, 300_000, 9_000_000][rng.below(3) as usize];
         match rng.below(16) {
             0..=5 => steps.push(Step::Compute(Span(rng.within(1, longest)))),
@@ -53,7 +62,16 @@ fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
             9 => steps.push(Step::Yield),
             10 => steps.extend([Step::Wake(channel), Step::Compute(short)]),
             11 => steps.push(Step::Wait(channel)),
-            12 => steps.extend([Step::Lock(lock), Step::Compute(short), Step::Unlock(lock)]),
+            12 if rng.below(3) > 0 => steps.extend([Step::Lock(lock), Step::Compute(short), Step::Unlock(lock)]),
+            // Both pass priorities on, in a chain; always in this order, so that nobody waits in a circle.
+            12 => steps.extend([
+                Step::Lock(LockId(2)),
+                Step::Lock(LockId(3)),
+                Step::Compute(short),
+                Step::Sleep(short),
+                Step::Unlock(LockId(3)),
+                Step::Unlock(LockId(2)),
+            ]),
             13 => steps.push(Step::SetNice(draw_nice(rng))),
             14 => steps.push(Step::SetClass(CLASSES[rng.below(5) as usize], rng.within(1, 99) as u8)),
             _ if rng.below(2) == 0 => steps.push(Step::SetAffinity(CpuSet::All)),
@@ -135,7 +153,7 @@ fn draw_work(rng: &mut Rng, cpus: u32, groups: Groups) -> (Workload, Vec<Arc<Ato
     }
     let kind = |i| if i % 2 == 0 { ChannelKind::Semaphore } else { ChannelKind::Condition };
     work.channels = (0..CHANNELS).map(kind).collect();
-    work.locks = LOCKS as u32;
+    work.locks = LOCKS.to_vec();
     (work, asked)
 }
 

@@ -4,7 +4,7 @@ mod promises;
 
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, CpuSet, CpuStat, Dequeue, Enqueue, GroupId, Groups, Idle, Level, Machine,
-    MadePolicy, Pick, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
+    MadePolicy, Pick, Preemption, Pull, Rejected, Resched, Span, State, Stop, Task, TaskId, TaskTable, Time,
 };
 use std::fmt;
 
@@ -159,6 +159,18 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
     #[must_use]
     pub fn about(&self) -> &'static About {
         self.about
+    }
+
+    /// Preemption model of the policy's kernel.
+    #[must_use]
+    pub fn preemption(&self) -> Preemption {
+        self.policy.preemption()
+    }
+
+    /// True if a request of the policy to reschedule `cpu` waits for its tick.
+    #[must_use]
+    pub fn waits_for_tick(&self, cpu: CpuId) -> bool {
+        self.policy.waits_for_tick(cpu)
     }
 
     /// The machine the policy was made for.

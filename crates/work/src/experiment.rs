@@ -16,12 +16,13 @@
 //! ```
 //!
 //! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`, groups in
-//! `experiment/groups.rs`.
+//! `experiment/groups.rs`, kinds of locks in `experiment/locks.rs`.
 //!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.
 
 mod groups;
+mod locks;
 mod storage;
 
 use crate::machine::{from_table, parse_machine};
@@ -40,7 +41,8 @@ use storage::Extent;
 use toml::{Table, Value};
 
 const TOP: &[&str] = &[
-    "name", "duration", "warmup", "machine", "task", "group", "outside", "workload", "disk", "volume", "file", "cache",
+    "name", "duration", "warmup", "machine", "task", "group", "lock", "outside", "workload", "disk", "volume", "file",
+    "cache",
 ];
 const OUTSIDE: &[&str] = &["name", "count", "start", "program", "loop"];
 const TASK: &[&str] = &[
@@ -62,6 +64,7 @@ const TASK: &[&str] = &[
 ];
 const STEPS: &[&str] = &[
     "compute",
+    "kernel",
     "sleep",
     "wait",
     "wake",
@@ -261,6 +264,7 @@ impl Reading<'_> {
         let mut places = Places::default();
         self.storage(table, &mut plan, &mut places)?;
         plan.groups = self.groups(table)?;
+        self.locks(table, &mut plan, &mut places)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
             let line = self.enter("[[task]]", number);
             self.task(task, line, &mut plan, &mut places)?;
@@ -480,6 +484,7 @@ impl Reading<'_> {
         Ok(match verb {
             "compute" if value.as_str() == Some("forever") => Op::Do(Step::Compute(Span::MAX)),
             "compute" => self.lasting(verb, value, Step::Compute, Op::ComputeBetween)?,
+            "kernel" => self.lasting(verb, value, Step::Kernel, Op::KernelBetween)?,
             "sleep" => self.lasting(verb, value, Step::Sleep, Op::SleepBetween)?,
             "wait" => Op::Do(Step::Wait(self.channel(verb, value, plan, places)?)),
             "wake" => Op::Do(Step::Wake(self.channel(verb, value, plan, places)?)),
@@ -546,17 +551,6 @@ impl Reading<'_> {
         let mailbox = plan.mailbox();
         places.mailboxes.insert(name.into(), mailbox);
         Ok(mailbox)
-    }
-
-    fn lock(&self, key: &str, value: &Value, plan: &mut Plan, places: &mut Places) -> Result<LockId, String> {
-        let name = self.text(key, value)?;
-        if let Some(lock) = places.locks.get(name) {
-            return Ok(*lock);
-        }
-        let lock = plan.lock();
-        plan.names.insert(Awaited::Lock(lock), format!("lock \"{name}\""));
-        places.locks.insert(name.into(), lock);
-        Ok(lock)
     }
 }
 

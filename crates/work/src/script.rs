@@ -8,8 +8,8 @@ mod interpreter;
 
 pub use access::{Access, Place, Target};
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, Groups, HORIZON_MAX, LockId, Outsider, Span, Start, Step, StorageSpec,
-    Task, TaskSpec, Time, Workload,
+    Awaited, BehaviourId, Channel, ChannelKind, Groups, HORIZON_MAX, LockId, LockKind, Outsider, Span, Start, Step,
+    StorageSpec, Task, TaskSpec, Time, Workload,
 };
 use interpreter::{Interpreter, Shared};
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub enum Op {
     Do(Step),
     /// Use CPU time drawn evenly from `low..=high`.
     ComputeBetween(Span, Span),
+    /// Use CPU time in the kernel, drawn evenly from `low..=high`.
+    KernelBetween(Span, Span),
     /// Sleep for a time drawn evenly from `low..=high`.
     SleepBetween(Span, Span),
     /// Use CPU time drawn exponentially with this mean.
@@ -278,8 +280,8 @@ pub struct Plan {
     pub outside: Vec<OutsiderPlan>,
     /// The kind of each channel.
     pub channels: Vec<ChannelKind>,
-    /// Number of locks.
-    pub locks: u32,
+    /// The kind of each lock.
+    pub locks: Vec<LockKind>,
     /// Number of mailboxes.
     pub mailboxes: u16,
     /// Names of channels and locks in their file, with kind: `lock "m"`.
@@ -308,9 +310,9 @@ impl Plan {
     }
 
     /// A fresh lock.
-    pub fn lock(&mut self) -> LockId {
-        self.locks += 1;
-        LockId(self.locks - 1)
+    pub fn lock(&mut self, kind: LockKind) -> LockId {
+        self.locks.push(kind);
+        LockId(self.locks.len() as u32 - 1)
     }
 
     /// A fresh mailbox.
@@ -360,7 +362,7 @@ impl Plan {
             tasks,
             outside: self.outside.iter().map(outsider).collect(),
             channels,
-            locks: self.locks,
+            locks: self.locks.clone(),
             horizon: Some(self.horizon.unwrap_or(Time::ZERO + HORIZON_MAX)),
             warmup: self.warmup,
             timer_slack: self.timer_slack,

@@ -215,7 +215,7 @@ fn refusals_name_file_line_key_and_remedy() {
         ),
         (r#"{ "tasks": { "a": { "timer": { "ref": "x" } } } }"#, "\"period\""),
         (r#"{ "tasks": { "a": { "phases": { "p": { "run": 1 } }, "run": 1 } } }"#, "never happens"),
-        (r#"{ "global": { "pi_enabled": true }, "tasks": { "a": { "run": 1 } } }"#, "priority inheritance"),
+        (r#"{ "global": { "pi_enabled": 1 }, "tasks": { "a": { "run": 1 } } }"#, "must be true or false"),
         (r#"{ "tasks": {} }"#, "no tasks"),
         ("[1]", "an object with \"tasks\""),
     ];

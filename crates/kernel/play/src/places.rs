@@ -1,7 +1,7 @@
-//! Channels and locks of a played workload, with the simulator's rules: waiters are served in FIFO order, and a lock is
-//! passed to the next waiter.
+//! Channels and locks of a played workload, with the simulator's rules: waiters are served in FIFO order. A lock of the
+//! kind `fifo` is passed to the next waiter; of a `mutex`, the next waiter is woken and competes.
 
-use goodness_core::{Channel, ChannelKind, LockId, Workload};
+use goodness_core::{Channel, ChannelKind, LockId, LockKind, Workload};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,9 +13,12 @@ struct Place {
     waiters: VecDeque<u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lock {
+    kind: LockKind,
     owner: Option<u32>,
+    /// True if the owner knows of waiters, so that its release wakes one.
+    contended: bool,
     waiters: VecDeque<u32>,
 }
 
@@ -45,10 +48,9 @@ impl Places {
     /// The places of `work`.
     pub fn of(work: &Workload) -> Places {
         let place = |kind: &ChannelKind| Mutex::new(Place { kind: *kind, kept: 0, waiters: VecDeque::new() });
-        Places {
-            channels: work.channels.iter().map(place).collect(),
-            locks: (0..work.locks).map(|_| Mutex::default()).collect(),
-        }
+        let lock =
+            |kind: &LockKind| Mutex::new(Lock { kind: *kind, owner: None, contended: false, waiters: VecDeque::new() });
+        Places { channels: work.channels.iter().map(place).collect(), locks: work.locks.iter().map(lock).collect() }
     }
 
     fn channel(&self, channel: Channel) -> Result<MutexGuard<'_, Place>, String> {
@@ -92,25 +94,37 @@ impl Places {
         Ok(std::mem::take(&mut self.channel(channel)?.waiters))
     }
 
-    /// Takes the lock and returns true if it is free, else queues `thread`.
-    pub fn lock(&self, lock: LockId, thread: u32) -> Result<bool, String> {
+    /// Takes the lock and returns true if it is free, else queues `thread`. `slept` says whether it waited before; it
+    /// then does not know whether others do.
+    pub fn lock(&self, lock: LockId, thread: u32, slept: bool) -> Result<bool, String> {
         let mut it = self.lock_of(lock)?;
         if it.owner.is_none() {
-            it.owner = Some(thread);
+            (it.owner, it.contended) = (Some(thread), slept);
             return Ok(true);
         }
+        it.contended = true;
         it.waiters.push_back(thread);
         Ok(false)
     }
 
-    /// Passes the lock to the next waiter and returns it, to be woken.
+    /// True if a thread that was woken for the lock has it.
+    pub fn passes_on(&self, lock: LockId) -> Result<bool, String> {
+        Ok(self.lock_of(lock)?.kind.passes_on())
+    }
+
+    /// Releases the lock and returns the waiter to be woken.
     pub fn unlock(&self, lock: LockId, thread: u32) -> Result<Option<u32>, String> {
         let mut it = self.lock_of(lock)?;
         if it.owner != Some(thread) {
             return Err(format!("released lock {}, which it does not hold", lock.0));
         }
-        it.owner = it.waiters.pop_front();
-        Ok(it.owner)
+        it.owner = None;
+        let wakes = std::mem::take(&mut it.contended) || it.kind.passes_on();
+        let next = if wakes { it.waiters.pop_front() } else { None };
+        if it.kind.passes_on() {
+            it.owner = next;
+        }
+        Ok(next)
     }
 }
 
@@ -119,7 +133,7 @@ mod tests {
     use super::*;
 
     fn places(channels: Vec<ChannelKind>) -> Places {
-        Places::of(&Workload { channels, locks: 1, ..Workload::default() })
+        Places::of(&Workload { channels, locks: vec![LockKind::Fifo, LockKind::Normal], ..Workload::default() })
     }
 
     #[test]
@@ -144,9 +158,18 @@ mod tests {
     #[test]
     fn a_lock_goes_to_the_next_in_turn_and_only_its_holder_releases_it() {
         let places = places(Vec::new());
-        assert_eq!((places.lock(LockId(0), 7), places.lock(LockId(0), 3)), (Ok(true), Ok(false)));
+        assert_eq!((places.lock(LockId(0), 7, false), places.lock(LockId(0), 3, false)), (Ok(true), Ok(false)));
         assert_eq!(places.unlock(LockId(0), 3).unwrap_err(), "released lock 0, which it does not hold");
         assert_eq!(places.unlock(LockId(0), 7), Ok(Some(3)));
-        assert!(places.lock(LockId(1), 3).unwrap_err().contains("which the workload does not have"));
+        assert!(places.lock(LockId(2), 3, false).unwrap_err().contains("which the workload does not have"));
+    }
+
+    #[test]
+    fn who_waits_for_a_mutex_is_woken_and_may_find_it_taken() {
+        let (places, mutex) = (places(Vec::new()), LockId(1));
+        assert_eq!((places.lock(mutex, 7, false), places.lock(mutex, 3, false)), (Ok(true), Ok(false)));
+        assert_eq!(places.unlock(mutex, 7), Ok(Some(3)));
+        assert_eq!((places.lock(mutex, 7, false), places.lock(mutex, 3, true)), (Ok(true), Ok(false)));
+        assert_eq!((places.unlock(mutex, 7), places.lock(mutex, 3, true)), (Ok(Some(3)), Ok(true)));
     }
 }

@@ -1,7 +1,7 @@
 //! Rejects workloads that a running kernel cannot play, before anything starts.
 
 use super::PlayError;
-use goodness_core::{Class, CpuId, CpuSet, Task, TaskId, Workload};
+use goodness_core::{Class, CpuId, CpuSet, LockKind, Task, TaskId, Workload};
 
 /// Most tasks of a play. A choice: each is a thread, and a machine has at least 32 768 thread ids.
 pub const TASKS_MAX: usize = 2_048;
@@ -20,6 +20,10 @@ pub fn check(work: &Workload, cpus: &[CpuId]) -> Result<(), PlayError> {
     let all = work.tasks.len() + work.outside.len();
     if all > TASKS_MAX {
         let why = format!("{all} tasks are more than the {TASKS_MAX} threads of a play; lower a count");
+        return Err(PlayError::refused(None, why));
+    }
+    if let Some(kind) = work.locks.iter().find(|kind| !matches!(kind, LockKind::Normal | LockKind::Fifo)) {
+        let why = format!("a lock of the kind {} exists in the simulator only; take mutex or fifo", kind.name());
         return Err(PlayError::refused(None, why));
     }
     for (index, spec) in work.tasks.iter().enumerate() {

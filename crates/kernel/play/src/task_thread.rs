@@ -152,7 +152,7 @@ impl TaskThread {
             }
             Step::WaitUnlocked(channel, lock) => {
                 let then = self.wait(channel, Some(lock))?;
-                return if then == Then::Next { self.lock(lock) } else { Ok(then) };
+                return if then == Then::Next { self.lock(lock, true) } else { Ok(then) };
             }
             Step::Wake(channel) => self.wake(channel)?,
             Step::WakeSync(channel) => {
@@ -164,7 +164,7 @@ impl TaskThread {
                 self.wake(channel)?;
             }
             Step::WakeAll(channel) => self.wake_each(self.state.places.wake_all(channel)?),
-            Step::Lock(lock) => return self.lock(lock),
+            Step::Lock(lock) => return self.lock(lock, false),
             Step::Unlock(lock) => self.unlock(lock)?,
             Step::Exit => return Ok(Then::End),
             other => return self.perform_rare(other),
@@ -260,10 +260,21 @@ impl TaskThread {
         threads.into_iter().for_each(|thread| self.state.parkers[thread as usize].wake());
     }
 
-    fn lock(&mut self, lock: LockId) -> Result<Then, String> {
-        self.state.parkers[self.thread].prepare();
-        let free = self.state.places.lock(lock, self.thread as u32)?;
-        Ok(if free { Then::Next } else { self.park(FOR_EVER) })
+    /// Takes a lock, after waiting for it. `slept` says whether the thread waited for it before.
+    fn lock(&mut self, lock: LockId, mut slept: bool) -> Result<Then, String> {
+        loop {
+            self.state.parkers[self.thread].prepare();
+            if self.state.places.lock(lock, self.thread as u32, slept)? {
+                return Ok(Then::Next);
+            }
+            if self.park(FOR_EVER) == Then::End {
+                return Ok(Then::End);
+            }
+            if self.state.places.passes_on(lock)? {
+                return Ok(Then::Next);
+            }
+            slept = true;
+        }
     }
 
     fn unlock(&self, lock: LockId) -> Result<(), String> {

@@ -2,8 +2,8 @@
 //! need neither a quiet machine nor root.
 
 use goodness_core::{
-    BehaviourId, Channel, ChannelKind, CpuId, CpuSet, LockId, Nice, Seed, Span, Start, Step, StepContext, Task,
-    TaskSpec, Time, Workload,
+    BehaviourId, Channel, ChannelKind, CpuId, CpuSet, LockId, LockKind, Nice, Seed, Span, Start, Step, StepContext,
+    Task, TaskSpec, Time, Workload,
 };
 use goodness_play::{Options, PlayClass, Played, play, playable_cpus};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -27,7 +27,7 @@ fn played(work: Workload, seed: u64) -> Played {
 }
 
 fn with(tasks: Vec<TaskSpec>) -> Workload {
-    Workload { tasks, channels: vec![ChannelKind::Semaphore; 2], locks: 1, ..Workload::default() }
+    Workload { tasks, channels: vec![ChannelKind::Semaphore; 2], locks: vec![LockKind::Fifo], ..Workload::default() }
 }
 
 /// Computes and sleeps for drawn lengths, twenty times.

@@ -92,6 +92,7 @@ pub const METRICS: &[About] = metrics!(@ []
         "refill", "refilling caches";
         "lock", "waiting for the lock of a runqueue";
     }
+    "spin_share", "1", Lower, "CPU time that tasks spent spinning for locks, over busy CPU time.";
     "idle_while_queued", "ns", Lower, "Time in which a CPU idled while a task that may run there waited.";
     "runqueue_length_mean", "1", Neither, "Mean number of runnable tasks of a CPU, the running one included, over time \
         and CPUs.";

@@ -1,5 +1,6 @@
 //! Scheduler share: CPU time of the host itself, divided by all busy CPU time. Overhead on a CPU running a task is part
-//! of that task's slice and already busy time; overhead on an idle CPU is added.
+//! of that task's slice and already busy time; overhead on an idle CPU is added. Spinning for locks of the work is
+//! apart.
 
 use super::measured::Values;
 use goodness_core::{Overhead, Span};
@@ -27,11 +28,14 @@ impl SchedulerTime {
 
     /// Reports the results. `in_slices` is the CPU time of all tasks, ns.
     pub fn report(&self, in_slices: f64, values: &mut Values) {
-        let spent: f64 = self.by_kind.iter().map(|s| s.ns() as f64).sum();
+        let of_scheduler = || Overhead::ALL.into_iter().filter(|kind| *kind != Overhead::Spin);
+        let spent: f64 = of_scheduler().map(|kind| self.by_kind[kind as usize].ns() as f64).sum();
         let busy = in_slices + self.on_idle.ns() as f64;
         let share = |spent: f64| (busy > 0.0).then(|| spent / busy);
         values.set("scheduler_share", share(spent), self.events);
-        for kind in Overhead::ALL {
+        let spun = self.by_kind[Overhead::Spin as usize].ns() as f64;
+        values.set("spin_share", share(spun), self.events);
+        for kind in of_scheduler() {
             let name = format!("scheduler_share_{}", kind.name());
             values.set(&name, share(self.by_kind[kind as usize].ns() as f64), self.events);
         }

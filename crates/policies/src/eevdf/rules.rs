@@ -1,9 +1,9 @@
 //! Defaults of each kernel version for settings left open.
 
-use super::settings::{Kernel, Preempt, Settings};
+use super::settings::{Kernel, Settings};
 use crate::parts::fair::order::Version;
 use crate::parts::fair::weight::scaling;
-use goodness_core::{Machine, Span};
+use goodness_core::{Machine, Preemption, Span};
 
 /// Effective values of the settings, with the kernel's defaults.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Rules {
     pub fair_server: bool,
     pub tick: u64,
     /// A wake-up on another CPU preempts at the tick.
-    pub is_lazy: bool,
+    pub preemption: Preemption,
     /// Rules of balancing.
     pub version: Version,
 }
@@ -53,7 +53,10 @@ impl Rules {
             lag_by_slice_and_tick: current,
             fair_server: delays,
             tick: machine.tick().0,
-            is_lazy: settings.preempt == Preempt::Lazy && settings.kernel >= Kernel::V6_15,
+            preemption: match settings.preempt {
+                Preemption::Lazy if settings.kernel < Kernel::V6_15 => Preemption::Full,
+                model => model,
+            },
             version: match settings.kernel {
                 Kernel::V6_6 => Version::V6_6,
                 Kernel::V6_12_0 | Kernel::V6_12 => Version::V6_12,

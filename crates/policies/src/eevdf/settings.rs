@@ -1,15 +1,10 @@
 //! Settings of EEVDF.
 
-use goodness_core::Span;
+use goodness_core::{Preemption, Span};
 
 goodness_core::choices! {
     /// Kernel whose fair class is modelled.
     pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18" }
-}
-
-goodness_core::choices! {
-    /// Time at which a wake-up preempts a fair task on another CPU.
-    pub enum Preempt { Full = "full", Lazy = "lazy" }
 }
 
 goodness_core::tunables! {
@@ -34,8 +29,9 @@ goodness_core::tunables! {
         delay_zero: Option<bool> = None;
         /// Let woken tasks preempt.
         wakeup_preemption: bool = true;
-        /// Time at which a wake-up preempts on another CPU: at once (`full`), or at the tick (`lazy`; from 6.15).
-        preempt: Preempt = Preempt::Full;
+        /// Preemption model (`lazy` from 6.15): in the kernel tasks lose their CPU at its end (`none`, `voluntary`), at
+        /// once (`full`) or at a tick (`lazy`), which is also when a wake-up preempts on another CPU.
+        preempt: Preemption = Preemption::Full;
         /// Favour the task woken last at the next pick.
         next_buddy: bool = false;
         /// Reconsider a task that has used up its protection at every tick, not only at its deadline.

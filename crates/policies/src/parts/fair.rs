@@ -19,8 +19,8 @@ pub(crate) mod weight;
 use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Preemption,
+    Pull, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
 };
 use groups::Hierarchy;
 use load::Loads;
@@ -285,7 +285,7 @@ impl<O: Order> Stack<O> {
             });
             let is_remote = matches!(why, Enqueue::Wakeup { on, .. } if on != cpu);
             let it = &mut self.cpus[cpu.index()];
-            if is_remote && self.order.order().is_lazy() {
+            if is_remote && self.order.order().preemption() == Preemption::Lazy {
                 it.resched_at_tick |= preempts;
             } else {
                 it.resched |= preempts;
@@ -461,6 +461,14 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         self.propose(cx, cpu, idle)
+    }
+
+    fn preemption(&self) -> Preemption {
+        self.order.order().preemption()
+    }
+
+    fn waits_for_tick(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.index()].resched_at_tick
     }
 
     fn waiting_realtime(&self) -> Option<u32> {

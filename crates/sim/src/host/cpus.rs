@@ -3,7 +3,9 @@
 use super::Host;
 use super::tasks::TaskRun;
 use crate::calendar::{Entry, class};
-use goodness_core::{CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Pull, Span, State, Step, Stop, TaskId, Time};
+use goodness_core::{
+    CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Preemption, Pull, Span, State, Step, Stop, TaskId, Time,
+};
 use goodness_referee::policy::Asked;
 use goodness_referee::{Choice, Move};
 
@@ -28,6 +30,8 @@ pub struct CpuRun {
     pub interrupted: Time,
     /// Capacity of the CPU, 1024 for a full one.
     pub capacity: u32,
+    /// True if the pending request to reschedule is one that `Preemption::Lazy` holds back.
+    pub lazy: bool,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
     /// Picks until the next tasks are loaded into the caches; see `load_ahead`.
@@ -47,6 +51,7 @@ impl CpuRun {
             slice_end: Time::NEVER,
             interrupted: Time::NEVER,
             capacity,
+            lazy: false,
             tick_armed: false,
             until_load: 0,
             ask_stamp: 0,
@@ -113,6 +118,7 @@ impl Host<'_> {
                 continue;
             }
             match self.referee.current(cpu) {
+                Some(task) if self.holds_back(cpu, task) => {}
                 Some(task) => {
                     self.settle(cpu);
                     self.stop_runnable(cpu, task, Stop::Preempted, Enqueue::Preempted, Off::Preempted);
@@ -180,6 +186,7 @@ impl Host<'_> {
     fn schedule_here(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         let stamp = &mut self.cpus[cpu.index()].ask_stamp;
         *stamp = stamp.wrapping_add(1);
+        self.cpus[cpu.index()].lazy = false;
         match self.referee.choose(cpu) {
             Choice::Run { pick, from } => self.run_on(cpu, pick, from, prev, off),
             other => self.carry_out(other, cpu, prev, off),
@@ -205,6 +212,9 @@ impl Host<'_> {
         self.effort_cost(cpu);
         self.agenda.bursts.set(cpu, Time::NEVER);
         if prev.is_some() {
+            if self.somebody_spins() {
+                self.spinners_switch(cpu, prev, None);
+            }
             self.emit(Event::Switch { cpu, prev, off, next: None });
         }
     }
@@ -216,6 +226,9 @@ impl Host<'_> {
         let now = self.now();
         let mut cost = self.effort_cost(cpu);
         if prev != Some(task) {
+            if self.somebody_spins() {
+                self.spinners_switch(cpu, prev, Some(task));
+            }
             if from != cpu {
                 self.emit(Event::Migrate { task, from, to: cpu });
             }
@@ -314,8 +327,12 @@ impl Host<'_> {
         self.settle(cpu);
         let now = self.now();
         self.cpus[cpu.index()].interrupted = now;
+        let is_lazy = self.preemption == Preemption::Lazy && !self.promote_lazy(cpu);
         let ran = self.uncharged(cpu);
         if let Some(asked) = self.referee.tick(cpu, ran) {
+            if asked == cpu && is_lazy {
+                self.cpus[cpu.index()].lazy = self.runs_fair(cpu);
+            }
             self.will_reschedule(asked, if asked == cpu { None } else { Some(cpu) });
         }
         while let Some(it) = self.referee.balance(cpu, Idle::Busy) {
@@ -354,6 +371,9 @@ impl Host<'_> {
     /// Takes the running `task`, already charged, off CPU `from` and queues it on `to`.
     pub fn take_away(&mut self, task: TaskId, from: CpuId, to: CpuId) {
         self.referee.take_off(from);
+        if self.somebody_spins() {
+            self.spinners_switch(from, Some(task), None);
+        }
         self.emit(Event::Switch { cpu: from, prev: Some(task), off: Off::Preempted, next: None });
         if from != to {
             self.emit(Event::Migrate { task, from, to });
@@ -367,7 +387,10 @@ impl Host<'_> {
     /// Queues a runnable task on `cpu`; `by` is the CPU that does it.
     #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue, by: CpuId) {
-        let asked = self.referee.enqueue(task, cpu, why);
+        let mut asked = self.referee.enqueue(task, cpu, why);
+        if self.preemption == Preemption::Lazy {
+            asked = self.note_lazy(task, cpu, asked);
+        }
         self.will_reschedule_all(asked, by);
     }
 }

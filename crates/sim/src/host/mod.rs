@@ -5,14 +5,18 @@
 //! | `cpus` | execution: running tasks, ticks, slices, migrations |
 //! | `tasks` | the host's part of a task: starts, wake-ups, sleeps |
 //! | `steps` | steps of behaviours |
+//! | `locks` | locks of every kind, spinning, priority inheritance |
 //! | `outside` | clients and other actors that use no CPU |
 //! | `storage` | disks, files and page cache |
 //! | `costs` | CPU time of the host's own work |
+//! | `preemption` | models of a kernel's preemption |
 //! | `standstill` | detection of runs in which time does not advance |
 
 mod costs;
 mod cpus;
+mod locks;
 mod outside;
+mod preemption;
 mod standstill;
 mod steps;
 mod storage;
@@ -27,9 +31,11 @@ use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
 use goodness_core::{
-    CpuId, CpuStat, Event, GroupId, Machine, MadePolicy, Observer, Span, State, Task, TaskId, Time, Workload,
+    CpuId, CpuStat, Event, GroupId, Machine, MadePolicy, Observer, Preemption, Span, State, Task, TaskId, Time,
+    Workload,
 };
 use goodness_referee::{Referee, Refusal};
+use locks::Locks;
 use outside::Outside;
 use standstill::Standstill;
 use storage::StorageRun;
@@ -67,6 +73,7 @@ pub struct Host<'a> {
     /// CPUs to reschedule at this instant.
     asked: Vec<CpuId>,
     places: Places,
+    locks: Locks,
     outside: Outside,
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
@@ -74,6 +81,8 @@ pub struct Host<'a> {
     /// What the limits of groups did during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
+    /// The policy's model of preemption.
+    preemption: Preemption,
     /// Longest delay of timers outside the real-time classes.
     timer_slack: Span,
     standstill: Standstill,
@@ -103,6 +112,7 @@ impl<'a> Host<'a> {
         };
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
+            preemption: policy.policy.preemption(),
             machine,
             referee: Referee::new(machine.clone(), policy, tasks),
             outbox: Outbox::new(observer),
@@ -111,7 +121,8 @@ impl<'a> Host<'a> {
             deferred: Vec::with_capacity(tasks),
             cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
             asked: Vec::with_capacity(machine.cpu_count()),
-            places: Places::new(&workload.channels, workload.locks, tasks + outsiders),
+            places: Places::new(&workload.channels, tasks + outsiders),
+            locks: Locks::new(&workload.locks, tasks),
             outside: Outside::default(),
             storage,
             charging: Charging::of(&machine.costs),
@@ -130,11 +141,15 @@ impl<'a> Host<'a> {
                 break reason;
             }
         };
+        self.account_spinners();
         self.outbox.flush();
         if let Some(fault) = self.first_fault() {
             return Err(fault);
         }
-        let waiting = if reason == End::Quiet { self.places.waiting() } else { Vec::new() };
+        let waiting = match reason {
+            End::Quiet => self.places.waiting().chain(self.locks.waiting()).collect(),
+            _ => Vec::new(),
+        };
         let (decisions, events) = (self.referee.decisions(), self.standstill.events());
         let cpu_stats = self.cpu_stats();
         Ok(Outcome { end: self.now(), reason, decisions, events, waiting, cpu_stats })

@@ -4,7 +4,7 @@ use super::Host;
 use super::tasks::Deferred;
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, LockId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
+    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
 };
 
 /// Consecutive zero-time steps after which a task counts as stuck.
@@ -39,7 +39,12 @@ impl Host<'_> {
         for _ in 0..steps_max {
             let then = match self.take_deferred(task) {
                 Deferred::Nothing => self.next_step(cpu, task),
-                Deferred::Retake(lock) => self.lock(cpu, task, lock),
+                Deferred::Retake(lock) => self.lock(cpu, task, lock, true),
+                Deferred::LeaveKernel => {
+                    self.leave_kernel(cpu, task);
+                    Then::Next
+                }
+                Deferred::StopSpinning(lock) => self.stop_spinning(cpu, task, lock),
                 Deferred::FallAsleep(until) => self.fall_asleep(cpu, task, until),
             };
             if !self.may_step_after(cpu, task, then) {
@@ -104,7 +109,14 @@ impl Host<'_> {
     fn perform_other(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
         self.standstill.note(task, self.referee.now());
         match step {
-            Step::Compute(_) | Step::Sleep(_) => Then::Next,
+            Step::Compute(_) | Step::Kernel(Span::ZERO) | Step::Sleep(_) => Then::Next,
+            Step::Kernel(work) => {
+                self.runs[task.index()].begin(work);
+                self.runs[task.index()].in_kernel = true;
+                self.defer(task, Deferred::LeaveKernel);
+                self.arm(cpu, task);
+                Then::Stop
+            }
             Step::SleepUntil(at) if at <= self.now() => Then::Next,
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Step::Wait(channel) => self.wait(cpu, task, channel, Off::Sleeping),
@@ -113,7 +125,7 @@ impl Host<'_> {
             Step::WakeSync(channel) => self.post(task, channel, Some(task), true),
             Step::Interrupt(channel) => self.post(task, channel, None, false),
             Step::WakeAll(channel) => self.post_all(task, channel),
-            Step::Lock(lock) => self.lock(cpu, task, lock),
+            Step::Lock(lock) => self.lock(cpu, task, lock, false),
             Step::Unlock(lock) => self.unlock(task, lock),
             Step::WaitUnlocked(channel, lock) => self.wait_unlocked(cpu, task, channel, lock),
             Step::Yield => {
@@ -122,10 +134,7 @@ impl Host<'_> {
             }
             Step::Fork(child) => self.fork(task, TaskId(child.0)),
             Step::SetNice(nice) => self.change(cpu, task, |it| it.nice = nice),
-            Step::SetClass(class, priority) => self.change(cpu, task, |it| {
-                it.class = class;
-                it.rt_priority = if class.is_realtime() { priority.clamp(1, 99) } else { 0 };
-            }),
+            Step::SetClass(class, priority) => self.set_class(cpu, task, class, priority),
             Step::SetGroup(group) => self.set_group(cpu, task, group),
             Step::SetAffinity(cpus) => self.set_affinity(cpu, task, cpus),
             Step::Served(arrived) => {
@@ -175,7 +184,7 @@ impl Host<'_> {
         Then::Stop
     }
 
-    fn wait(&mut self, cpu: CpuId, task: TaskId, channel: Channel, off: Off) -> Then {
+    pub fn wait(&mut self, cpu: CpuId, task: TaskId, channel: Channel, off: Off) -> Then {
         if !self.known(task, channel) {
             return Then::Stop;
         }
@@ -228,48 +237,6 @@ impl Host<'_> {
         known
     }
 
-    fn known_lock(&mut self, task: TaskId, lock: LockId) -> bool {
-        let known = self.places.has_lock(lock);
-        if !known {
-            self.at_fault(task, format!("used lock {}, which the workload does not have", lock.0));
-        }
-        known
-    }
-
-    fn lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
-        if !self.known_lock(task, lock) {
-            return Then::Stop;
-        }
-        if self.places.lock(lock, task) { Then::Next } else { self.block(cpu, task, Off::Sleeping) }
-    }
-
-    fn unlock(&mut self, task: TaskId, lock: LockId) -> Then {
-        if !self.known_lock(task, lock) {
-            return Then::Stop;
-        }
-        match self.places.unlock(lock, task) {
-            Err(()) => {
-                self.at_fault(task, format!("released lock {}, which it does not hold", lock.0));
-                return Then::Stop;
-            }
-            Ok(None) => {}
-            Ok(Some(next)) => {
-                self.wake(next, Some(task), false);
-                let cpu = self.cpu_of(task);
-                self.interrupt(cpu, Overhead::Wakeup, self.machine.costs.lock_handover);
-            }
-        }
-        Then::Next
-    }
-
-    fn wait_unlocked(&mut self, cpu: CpuId, task: TaskId, channel: Channel, lock: LockId) -> Then {
-        if matches!(self.unlock(task, lock), Then::Stop) {
-            return Then::Stop;
-        }
-        self.defer(task, Deferred::Retake(lock));
-        self.wait(cpu, task, channel, Off::Sleeping)
-    }
-
     fn fork(&mut self, parent: TaskId, child: TaskId) -> Then {
         let can = self.runs.get(child.index()).is_some_and(|run| run.is_forked);
         if !can || self.referee.tasks().state(child) != State::New {
@@ -281,7 +248,7 @@ impl Host<'_> {
     }
 
     /// Changes the running task: takes it off, edits it and requeues it; its CPU picks again.
-    fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut Task)) -> Then {
+    pub fn change(&mut self, cpu: CpuId, task: TaskId, edit: impl FnOnce(&mut Task)) -> Then {
         self.charge(cpu, Stop::Preempted);
         self.referee.edit(task, edit);
         self.requeue(cpu, task, Enqueue::Restored, Off::Preempted);

@@ -20,6 +20,8 @@ pub struct TaskRun {
     ran_on: u32,
     /// True if it has something to do before its next step; see [`Deferred`].
     pub is_deferred: bool,
+    /// True if its burst is in the kernel.
+    pub in_kernel: bool,
     /// True if a fork starts the task; false if the host starts it.
     pub is_forked: bool,
 }
@@ -32,6 +34,10 @@ pub enum Deferred {
     Nothing,
     /// Takes a lock again.
     Retake(LockId),
+    /// Returns from the kernel.
+    LeaveKernel,
+    /// Stops to spin for a lock.
+    StopSpinning(LockId),
     /// Called sleep until this time and is not switched out yet.
     FallAsleep(Time),
 }
@@ -68,6 +74,12 @@ impl TaskRun {
     #[inline]
     pub fn begin(&mut self, work: Span) {
         self.left = work;
+    }
+
+    /// Remaining work of the burst.
+    #[inline]
+    pub fn left(&self) -> Span {
+        self.left
     }
 
     /// Wall time of the remaining burst on a CPU of this capacity.
@@ -116,6 +128,7 @@ impl Host<'_> {
                 left: Span::ZERO,
                 ran_on: TaskRun::NOWHERE,
                 is_deferred: false,
+                in_kernel: false,
                 is_forked: matches!(spec.start, Start::Forked),
             });
             self.deferred.push(Deferred::Nothing);

@@ -21,9 +21,9 @@ pub fn task(steps: &[Step]) -> TaskSpec {
     }
 }
 
-/// Work without a horizon.
+/// Work without a horizon; its locks are passed on first come, first served.
 pub fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
-    Workload { tasks, channels: channels.to_vec(), locks, ..Workload::default() }
+    Workload { tasks, channels: channels.to_vec(), locks: vec![LockKind::Fifo; locks as usize], ..Workload::default() }
 }
 
 /// Events of a run, and its end.

@@ -1,6 +1,7 @@
 //! Experiment files as people write them, and mistakes in them.
 
 use super::*;
+use goodness_core::{LockKind, StepContext};
 
 const SAMPLE: &str = r#"
 name = "four hogs and a blinker"
@@ -195,4 +196,37 @@ fn mistakes_about_groups_are_named_with_their_line() {
         let sentence = Experiment::read("x.toml", &GROUPS.replace(from, to)).unwrap_err();
         assert!(sentence.starts_with("x.toml, line") && sentence.contains(expected), "{sentence}");
     }
+}
+
+#[test]
+fn locks_have_the_kinds_that_the_file_says() {
+    let text = r#"
+duration = "1s"
+[[lock]]
+name = "a"
+kind = "s_lock"
+[[lock]]
+name = "b"
+[[task]]
+program = [ { lock = "c" }, { lock = "a" }, { compute = "1ms" }, { unlock = "a" }, { unlock = "c" } ]
+"#;
+    let work = Experiment::read("x.toml", text).unwrap().build(Seed(1), 0);
+    assert_eq!(work.locks, [LockKind::SLock, LockKind::Normal, LockKind::Normal]);
+    let wrong = |from: &str, to: &str| Experiment::read("x.toml", &text.replace(from, to)).unwrap_err();
+    assert!(wrong("s_lock", "slock").contains("line 5: kind: \"slock\" is no kind of lock; the nearest is \"s_lock\""));
+    assert!(wrong("name = \"b\"", "name = \"a\"").contains("line 7: name: there are two locks \"a\""));
+    assert!(wrong("name = \"b\"", "kind = \"pi\"").contains("line 6: lock: it needs a name"));
+}
+
+#[test]
+fn a_step_in_the_kernel_has_a_length_or_a_range() {
+    let text = |value: &str| format!("duration = \"1s\"\n[[task]]\nprogram = [ {{ kernel = {value} }} ]\n");
+    for value in ["\"2ms\"", "[\"1ms\", \"2ms\"]"] {
+        let mut work = Experiment::read("x.toml", &text(value)).unwrap().build(Seed(1), 0);
+        let mut rng = Seed(1).rng();
+        let step = work.tasks[0].behaviour.next(&mut StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng });
+        let Step::Kernel(span) = step else { panic!("{step:?}") };
+        assert!((Span::from_ms(1)..=Span::from_ms(2)).contains(&span), "{value}: {span}");
+    }
+    assert!(Experiment::read("x.toml", &text("3")).unwrap_err().contains("line 3: kernel: a time with its unit"));
 }

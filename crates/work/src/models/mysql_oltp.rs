@@ -1,7 +1,7 @@
 //! MySQL with InnoDB under sysbench's OLTP test, both on the machine.
 
 use super::parts::*;
-use goodness_core::LockId;
+use goodness_core::{LockId, LockKind};
 
 pub const ABOUT: About = About {
     name: "mysql-oltp",
@@ -87,8 +87,9 @@ pub fn plan(settings: &Settings) -> Plan {
 /// one.
 fn storage(plan: &mut Plan, settings: &Settings) -> Storage {
     let (pages, log) = (plan.mailbox(), plan.mailbox());
-    let rows = LockId(plan.locks);
-    plan.locks += settings.rows as u32;
+    let rows = LockId(plan.locks.len() as u32);
+    // InnoDB grants a row to the transaction that has waited longest.
+    plan.locks.extend((0..settings.rows).map(|_| LockKind::Fifo));
     add_outside(plan, "disk", 1, &forever(vec![Op::Receive(pages), Op::SleepExponential(settings.disk), Op::Reply]));
     let flush = vec![Op::Receive(log), Op::Gather(log), sleep_about(settings.flush), Op::Reply, Op::ReplyGathered];
     add_outside(plan, "log", 1, &forever(flush));

@@ -2,7 +2,7 @@
 
 pub use crate::models::About;
 pub use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
-pub use goodness_core::{ChannelKind, Span, Start, Step, Task, Time};
+pub use goodness_core::{ChannelKind, LockKind, Span, Start, Step, Task, Time};
 pub use std::sync::Arc;
 
 /// Range of `span` ±10 %, so that replications differ.

@@ -28,7 +28,7 @@ goodness_core::tunables! {
 /// Clients run on the machine; any free worker takes the oldest request.
 pub fn plan(settings: &Settings) -> Plan {
     let mut plan = lasting(settings.duration);
-    let (lock, inbox) = (plan.lock(), plan.mailbox());
+    let (lock, inbox) = (plan.lock(LockKind::Normal), plan.mailbox());
     let mut ops = vec![Op::Receive(inbox), compute_about(settings.service)];
     if settings.locked > Span::ZERO {
         ops.push(Op::Do(Step::Lock(lock)));

@@ -12,7 +12,7 @@ use crate::json::{self, Member, Value};
 use crate::script::Plan;
 use coverage::{Coverage, Key, Place};
 use goodness_core::spelling::suggest;
-use goodness_core::{Awaited, Groups, HORIZON_MAX, Seed, Span, TaskId, Time, Workload, WorkloadSource};
+use goodness_core::{Awaited, Groups, HORIZON_MAX, LockKind, Seed, Span, TaskId, Time, Workload, WorkloadSource};
 use std::collections::BTreeMap;
 
 /// Timer slack set by rt-app.
@@ -97,6 +97,8 @@ struct Reading<'a> {
 struct Defaults {
     policy: String,
     duration: i64,
+    /// Kind of the mutexes.
+    mutexes: LockKind,
 }
 
 impl Reading<'_> {
@@ -148,7 +150,7 @@ impl Reading<'_> {
 
     fn plan(&mut self, members: &[Member]) -> Result<Plan, String> {
         self.once(members, |key| key == "global")?;
-        let mut defaults = Defaults { policy: "SCHED_OTHER".into(), duration: -1 };
+        let mut defaults = Defaults { policy: "SCHED_OTHER".into(), duration: -1, mutexes: LockKind::Normal };
         let mut tasks = None;
         for member in members {
             match member.key.as_str() {
@@ -185,7 +187,7 @@ impl Reading<'_> {
             match key.name {
                 "duration" => defaults.duration = self.integer(member, -1, DURATION_MAX)?,
                 "default_policy" => defaults.policy = self.text(member)?.into(),
-                "pi_enabled" if member.value == Value::Bare("false".into()) => {}
+                "pi_enabled" => defaults.mutexes = self.mutexes(member)?,
                 _ => self.check(member, key)?,
             }
         }
@@ -193,6 +195,15 @@ impl Reading<'_> {
             return self.error(global.line, "\"duration\" is 0; write the seconds of the run, or -1");
         }
         Ok(())
+    }
+
+    /// `pi_enabled`: kind of all mutexes.
+    fn mutexes(&self, member: &Member) -> Result<LockKind, String> {
+        match &member.value {
+            Value::Bare(word) if word == "true" => Ok(LockKind::Pi),
+            Value::Bare(word) if word == "false" => Ok(LockKind::Normal),
+            _ => self.error(member.line, "\"pi_enabled\" must be true or false"),
+        }
     }
 
     fn object<'m>(&self, member: &'m Member) -> Result<&'m [Member], String> {

@@ -7,8 +7,8 @@ use crate::script::{Op, Overrun, Plan, Script, TaskPlan, Timer};
 use crate::soundness;
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, GroupId, LockId, Nice, Span, Start, Step, Task,
-    Time,
+    Awaited, BehaviourId, Channel, ChannelKind, Class, CpuId, CpuSet, GroupId, LockId, LockKind, Nice, Span, Start,
+    Step, Task, Time,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub(super) fn compile(reading: &mut Reading, tasks: &[Member], defaults: &Defaul
     let mut compiler = Compiler {
         barriers: count_barriers(tasks, &heads),
         heads,
+        mutexes: defaults.mutexes,
         plan: Plan::default(),
         channels: BTreeMap::new(),
         locks: BTreeMap::new(),
@@ -174,6 +175,7 @@ fn count_barriers(tasks: &[Member], heads: &[Head]) -> BTreeMap<String, u32> {
 struct Compiler {
     heads: Vec<Head>,
     barriers: BTreeMap<String, u32>,
+    mutexes: LockKind,
     plan: Plan,
     channels: BTreeMap<String, Channel>,
     locks: BTreeMap<String, LockId>,
@@ -351,7 +353,7 @@ impl Compiler {
         match self.locks.get(name) {
             Some(lock) => *lock,
             None => {
-                let lock = self.plan.lock();
+                let lock = self.plan.lock(self.mutexes);
                 self.plan.names.insert(Awaited::Lock(lock), format!("mutex \"{name}\""));
                 self.locks.insert(name.into(), lock);
                 lock

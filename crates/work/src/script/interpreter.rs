@@ -132,6 +132,7 @@ impl Interpreter {
         match *op {
             Op::Do(ref step) => self.plain(step.clone()),
             Op::ComputeBetween(low, high) => self.done(Step::Compute(Span(cx.rng.within(low.0, high.0)))),
+            Op::KernelBetween(low, high) => self.done(Step::Kernel(Span(cx.rng.within(low.0, high.0)))),
             Op::SleepBetween(low, high) => self.done(Step::Sleep(Span(cx.rng.within(low.0, high.0)))),
             Op::ComputeExponential(mean) => self.done(Step::Compute(Span(cx.rng.exponential(mean.0)))),
             Op::SleepExponential(mean) => self.done(Step::Sleep(Span(cx.rng.exponential(mean.0)))),

@@ -2,7 +2,7 @@
 //! order knows neither CPUs nor groups.
 
 use super::weight::Weight;
-use goodness_core::{About, Class, Context, Machine, Span, TaskId, Tunables};
+use goodness_core::{About, Class, Context, Machine, Preemption, Span, TaskId, Tunables};
 use std::ops::{Index, IndexMut};
 
 /// Number of an entity, dense from 0.
@@ -175,10 +175,8 @@ pub trait Order: Sized + 'static {
     fn likely_next(&self, _: QueueId, _: &mut [TaskId]) -> usize {
         0
     }
-    /// True if a wake-up on another CPU preempts at the next tick only.
-    fn is_lazy(&self) -> bool {
-        false
-    }
+    /// Preemption model of the kernel.
+    fn preemption(&self) -> Preemption;
     /// Rules of balancing of the kernel that is simulated.
     fn version(&self) -> Version;
     /// True if `entity`, queued there, got more than its share.

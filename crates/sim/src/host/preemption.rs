@@ -1,0 +1,71 @@
+//! Preemption models: when a request to reschedule a busy CPU takes effect. `Full`, at once, is the rule of the rest of
+//! this host; here is what the others hold back, and until when (specs/groups-locks.md section 4.1).
+//!
+//! A held request stays with the referee as one that is on its way. It is let go at the end of the kernel's span, and
+//! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
+//! real-time task. Requests that wait for the tick in user mode, too, are still with the policy.
+
+use super::Host;
+use goodness_core::{CpuId, Preemption, TaskId};
+use goodness_referee::policy::Asked;
+
+impl Host<'_> {
+    /// True if the task that runs on `cpu` cannot lose it now.
+    #[inline]
+    pub fn holds_back(&self, cpu: CpuId, task: TaskId) -> bool {
+        self.runs[task.index()].in_kernel && self.cannot_leave_kernel(cpu)
+    }
+
+    #[cold]
+    fn cannot_leave_kernel(&self, cpu: CpuId) -> bool {
+        match self.preemption {
+            Preemption::Full => false,
+            Preemption::Lazy => self.cpus[cpu.index()].lazy,
+            Preemption::None | Preemption::Voluntary => true,
+        }
+    }
+
+    /// The task that runs on `cpu` leaves the kernel: requests take effect.
+    pub fn leave_kernel(&mut self, cpu: CpuId, task: TaskId) {
+        self.runs[task.index()].in_kernel = false;
+        if self.referee.is_asked(cpu) || self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
+            self.asked.push(cpu);
+        }
+    }
+
+    /// `task` came to `cpu` under `Lazy`, and these CPUs were newly asked to reschedule. Returns those to tell.
+    #[cold]
+    pub fn note_lazy(&mut self, task: TaskId, cpu: CpuId, asked: Asked) -> Asked {
+        let is_urgent = self.referee.tasks().class(task).is_realtime();
+        let is_held = self.is_in_kernel(cpu);
+        if is_urgent && is_held && std::mem::take(&mut self.cpus[cpu.index()].lazy) {
+            return [Some(cpu), asked[0].filter(|it| *it != cpu)];
+        }
+        for it in asked.into_iter().flatten() {
+            self.cpus[it.index()].lazy = !is_urgent && self.runs_fair(it);
+        }
+        asked
+    }
+
+    /// The tick of `cpu` begins under `Lazy`: what was asked for before is urgent now. True if there was such a
+    /// request.
+    #[cold]
+    pub fn promote_lazy(&mut self, cpu: CpuId) -> bool {
+        let was_lazy = std::mem::take(&mut self.cpus[cpu.index()].lazy);
+        let is_held = self.is_in_kernel(cpu);
+        if was_lazy && is_held && self.referee.is_asked(cpu) {
+            self.asked.push(cpu);
+        }
+        was_lazy || self.referee.waits_for_tick(cpu)
+    }
+
+    /// True if the task that runs on `cpu` is in the kernel.
+    fn is_in_kernel(&self, cpu: CpuId) -> bool {
+        self.referee.current(cpu).is_some_and(|task| self.runs[task.index()].in_kernel)
+    }
+
+    /// True if `cpu` runs a task that is not a real-time task.
+    pub fn runs_fair(&self, cpu: CpuId) -> bool {
+        self.referee.current(cpu).is_some_and(|task| !self.referee.tasks().class(task).is_realtime())
+    }
+}
