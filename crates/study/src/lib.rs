@@ -15,6 +15,7 @@ pub mod html;
 pub mod lab;
 pub mod measure;
 mod panasyuk_2009;
+mod postgres_2026;
 pub mod published;
 pub mod repeats;
 mod santosa_2005;
@@ -126,6 +127,7 @@ pub const STUDIES: &[Study<'static>] = &[
     dbload_2006::STUDY,
     panasyuk_2009::STUDY,
     fio_mixed::STUDY,
+    postgres_2026::STUDY,
 ];
 
 /// The studies as a list: each entry is an object with `name`, `summary` and `source`.

@@ -102,3 +102,17 @@ fn fio_mixed_is_told_the_total_under_none_and_foretells_the_kernels_elevators() 
         assert!(kyber < bfq && bfq < mq_deadline, "the order is the kernel's");
     }
 }
+
+/// The published loss does not follow from the model; what halves the throughput is the length of the hold.
+#[test]
+fn postgres_2026_loses_nothing_to_lazy_preemption_and_half_to_long_holds() {
+    let findings = conduct("postgres-2026");
+    assert_eq!(row(&findings, "transactions a second, none").verdict, Verdict::Reproduced);
+    assert_eq!(row(&findings, "throughput, lazy by none").verdict, Verdict::NotReproduced);
+    assert_eq!(row(&findings, "CPU time in s_lock, lazy").verdict, Verdict::NotReproduced);
+    assert_eq!(row(&findings, "throughput with huge pages").verdict, Verdict::Reproduced);
+    let simulated = |start: &str| row(&findings, start).simulated.unwrap();
+    let halved = simulated("faults of 11.2 us: transactions") / simulated("transactions a second, none");
+    assert!((0.3..0.6).contains(&halved), "{halved}");
+    assert!((simulated("faults of 11.2 us: lazy by none") - 1.0).abs() < 0.05);
+}

@@ -93,6 +93,7 @@ models! {
     panasyuk,
     mysql_oltp,
     pipe_ring,
+    postgres_buffers,
     schbench,
     server,
     specweb96,
