@@ -39,10 +39,10 @@ fn what_cannot_be_conducted_or_written_is_refused_before_any_work() {
 }
 
 #[test]
-fn the_list_names_all_eight() {
+fn the_list_names_all_nine() {
     let list = goodness(folder().path(), &["list", "studies", "--json"]);
     let studies: Value = serde_json::from_slice(&list.stdout).expect("JSON");
-    assert_eq!(studies.as_array().map(Vec::len), Some(8));
+    assert_eq!(studies.as_array().map(Vec::len), Some(9));
 }
 
 #[test]
