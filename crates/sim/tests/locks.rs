@@ -70,8 +70,9 @@ fn spun(events: &Events) -> Span {
 }
 
 /// Two threads of one CPU that do nothing but hold a lock for 200 µs, a thousand times in all. Ticks come every 4 ms,
-/// and each one causes three switches of a mutex: to the other thread, which finds the lock taken, back, and to it when
-/// it is woken. A kernel with glibc makes 126 to 156.
+/// and each one causes up to three switches of a mutex: to the other thread, which finds the lock taken, back, and to
+/// it when it is woken. About 1000 switches beside 126 to 156 of a kernel with glibc were reported, of a loop whose
+/// lengths are not known; 200 µs are a choice that gives as many with `fifo`, so 123 is no measure of agreement.
 #[test]
 fn a_fifo_lock_switches_at_each_release_and_a_mutex_at_the_scheduler_s_pace() {
     let of = |kind| {
@@ -80,8 +81,7 @@ fn a_fifo_lock_switches_at_each_release_and_a_mutex_at_the_scheduler_s_pace() {
         switches(&run::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(200))).0)
     };
     let (fifo, mutex) = (of(LockKind::Fifo), of(LockKind::Normal));
-    assert!((950..=1_010).contains(&fifo), "{fifo}");
-    assert!((120..=160).contains(&mutex), "{mutex}");
+    assert_eq!((fifo, mutex), (965, 123));
 }
 
 /// T-LOCK-1: waiters in the order N1, R50, N2, R90, each of which takes the lock when it is woken.
