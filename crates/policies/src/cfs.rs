@@ -16,7 +16,7 @@ mod settings;
 
 use crate::parts::fair::weight::{UNIT, Weight, scaling};
 use crate::parts::fair::Stack;
-use crate::parts::fair::order::{
+use crate::parts::fair::order::{TICK_PATH, 
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Span};
@@ -438,7 +438,7 @@ impl Order for VirtualRuntimes {
         let (rules, it) = (self.rules, &self.entities[current]);
         let slice = self.slice(at, it.weight, queue.load, u64::from(tasks));
         let slice = if rules.early { slice } else { slice.min(rules.latency) };
-        if queue.stretch > slice {
+        if queue.stretch > slice + TICK_PATH.0 {
             self.clear_buddies(at, current.0);
             return true;
         }

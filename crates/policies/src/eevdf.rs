@@ -18,7 +18,7 @@ mod settings;
 
 use crate::parts::ahead;
 use crate::parts::fair::weight::Weight;
-use crate::parts::fair::order::{
+use crate::parts::fair::order::{TICK_PATH, 
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use crate::parts::fair::Stack;
@@ -455,12 +455,13 @@ impl Order for VirtualDeadlines {
         let alone = queue.count == 1;
         let weight = self.entities[EntityId(queue.current)].weight;
         let it = self.advance(at, weight.virtual_time(ran.0));
-        let finished = it.runtime >= it.deadline;
+        let path = weight.virtual_time(TICK_PATH.0);
+        let finished = it.runtime >= it.deadline + path;
         if finished {
             it.deadline = it.runtime + it.weight.virtual_time(it.slice);
         }
         let Entity { runtime, protected, .. } = *it;
-        let unprotected = self.rules.expire_protection && protected <= runtime;
+        let unprotected = self.rules.expire_protection && protected + path <= runtime;
         let again = !alone && (finished || unprotected);
         if again {
             self.queues[at.index()].next = NOBODY;

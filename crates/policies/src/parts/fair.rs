@@ -7,6 +7,7 @@
 mod balance;
 mod bandwidth;
 mod domains;
+mod fork;
 mod groups;
 mod load;
 mod moves;
@@ -414,7 +415,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
         (it.resched, it.resched_at_tick, it.makes_room) = (false, false, false);
         it.running = Running::Nothing;
         let task = self.pick_class(cx, cpu);
-        self.wakeups.note(cpu, task.is_none());
+        self.wakeups.note(cx.now, cpu, task.is_none());
         self.reserved_picked(cx, cpu);
         if cx.machine.cpu_count() > 1 {
             match self.cpus[cpu.index()].running {

@@ -449,7 +449,7 @@ impl<O: Order> Stack<O> {
         Some(moving)
     }
 
-    fn measure(&mut self, cx: &Context, domain: Domain, cpus: &[CpuId], to_idle: bool) -> Group {
+    pub(super) fn measure(&mut self, cx: &Context, domain: Domain, cpus: &[CpuId], to_idle: bool) -> Group {
         let machine = &cx.machine;
         let threads = machine.group(cpus[0], Level::Smt).len();
         let is_pinned = self.balancer.pinned[cpus[0].index()][domain.level as usize];

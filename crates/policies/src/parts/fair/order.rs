@@ -5,6 +5,11 @@ use super::weight::Weight;
 use goodness_core::{About, Class, Context, Machine, Preemption, Span, TaskId, Tunables};
 use std::ops::{Index, IndexMut};
 
+/// Time by which a slice must be exceeded, at least: a task that is picked at a tick begins a little after it, so a
+/// slice of n whole ticks ends at tick n + 1. On Linux 6.18 at HZ 250, two hogs with slices of 4 ms change 142 times a
+/// second, with 3.99 ms 247 times.
+pub const TICK_PATH: Span = Span(1_000);
+
 /// Number of an entity, dense from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityId(pub u32);

@@ -241,3 +241,50 @@ fn a_delayed_task_wakes_with_its_new_weight() {
     assert_eq!(driver.call(|stack, _| stack.order.weight(sleeper)), 3_121);
     assert_eq!(driver.call(|stack, _| stack.loads.weight(CpuId(0))), 3_121 + 1_024);
 }
+
+/// The CPU for a child of `parent`, which runs on `home`.
+fn fork(driver: &mut Driver, parent: TaskId, home: u32) -> u32 {
+    let child = task(driver, Class::Normal, CpuSet::All);
+    driver.set_home(child, CpuId(home));
+    driver.select_cpu(child, &Enqueue::Fork { parent: Some(parent) }).expect("a valid answer").0
+}
+
+/// T-SMP-20 and specs/smp.md section 4.6: of idle CPUs, the one that was used least; of busy ones, the parent's. The
+/// control is a task without a parent, which goes where the weight is least.
+#[test]
+fn a_child_goes_to_the_idlest_cpu_or_stays() {
+    let mut driver = driver(4, Kernel::V6_18);
+    let parent = run(&mut driver, 0, Class::Normal);
+    let worn = run(&mut driver, 1, Class::Normal);
+    driver.pass(40);
+    let _ = driver.retire(CpuId(1), Span::from_ms(40), Stop::Blocked { interruptible: true });
+    let _ = driver.choose(CpuId(1));
+    assert_eq!(fork(&mut driver, parent, 0), 2, "{worn} used CPU 1");
+    for cpu in 1..4 {
+        run(&mut driver, cpu, Class::Normal);
+    }
+    driver.pass(400);
+    assert_eq!(fork(&mut driver, parent, 0), 0);
+    let second = task(&mut driver, Class::Normal, CpuSet::All);
+    let _ = driver.enqueue(second, CpuId(0), Enqueue::Fork { parent: None });
+    assert_eq!(driver.select_cpu(second, &Enqueue::Fork { parent: None }), Some(CpuId(1)));
+}
+
+/// specs/smp.md section 4.6: cores are compared before their threads are, and caches before cores.
+#[test]
+fn a_child_goes_to_an_idle_core() {
+    let cpu = |it: u32| Cpu { core: it / 2, cache: it / 4, node: 0, capacity: 1024 };
+    let machine = Machine::new("cores", (0..8).map(cpu).collect(), 250).expect("a machine");
+    let mut driver = Driver::on(machine, Settings::default());
+    let parent = run(&mut driver, 0, Class::Normal);
+    let mut used = vec![0];
+    for _ in 1..4 {
+        let chosen = fork(&mut driver, parent, 0);
+        used.push(chosen);
+        run(&mut driver, chosen, Class::Normal);
+    }
+    let mut cores: Vec<u32> = used.iter().map(|cpu| cpu / 2).collect();
+    cores.sort_unstable();
+    assert_eq!(cores, [0, 1, 2, 3], "{used:?}");
+    assert!(used[1] >= 4, "the other cache has more idle CPUs: {used:?}");
+}

@@ -1,10 +1,9 @@
-//! Placement of a woken or new task: near its waker or its previous CPU, preferably on an idle CPU.
+//! Placement of a woken task: near its waker or its previous CPU, preferably on an idle CPU.
 //!
-//! Source: specs/smp.md section 4: wake-affine, then an idle CPU that shares the target's cache; forks go to the idlest
-//! CPU. The busier the CPUs were, the fewer are searched (SIS_UTIL).
-//! Departures: a new task goes to the cache group with the fewest runnable tasks per CPU; whether a core is idle is
-//! looked up, not remembered.
-//! Left out: cores of unequal capacity, clusters, energy-aware choice, the exec balance.
+//! Source: specs/smp.md sections 4.1 to 4.5: wake-affine, then an idle CPU that shares the target's cache. The busier
+//! the CPUs were, the fewer are searched (SIS_UTIL).
+//! Departure: whether a core is idle is looked up, not remembered.
+//! Left out: cores of unequal capacity, clusters, energy-aware choice.
 
 use super::domains::Domain;
 use super::load::FULL;
@@ -45,6 +44,8 @@ pub struct Wakeups {
     usage: PerTask<Usage>,
     /// By CPU.
     idle: Vec<bool>,
+    /// By CPU, the last time that it became idle.
+    idle_since: Vec<Time>,
     idle_cpus: u32,
     /// By cache group, in the machine's order.
     groups: Vec<Group>,
@@ -62,7 +63,8 @@ impl Wakeups {
         }
         let idle = vec![true; machine.cpu_count()];
         let idle_cpus = idle.len() as u32;
-        Wakeups { usage: PerTask::default(), idle, idle_cpus, groups, group_of }
+        let idle_since = vec![Time::ZERO; idle.len()];
+        Wakeups { usage: PerTask::default(), idle, idle_since, idle_cpus, groups, group_of }
     }
 
     pub fn admit(&mut self, task: TaskId) {
@@ -73,10 +75,29 @@ impl Wakeups {
         &mut self.groups[self.group_of[cpu.index()] as usize]
     }
 
-    /// Records whether `cpu` is idle.
+    /// The last time that `cpu` became idle.
+    pub fn idle_since(&self, cpu: CpuId) -> Time {
+        self.idle_since[cpu.index()]
+    }
+
+    /// The cache group of `cpu`, by its place in the machine's order.
+    pub fn cache_group(&self, cpu: CpuId) -> usize {
+        self.group_of[cpu.index()] as usize
+    }
+
+    /// Tasks per CPU of a cache group, times 1024, then its part of busy CPUs.
+    pub fn crowd(&self, group: usize, cpus: u64) -> (u64, std::cmp::Reverse<u64>) {
+        let Group { idle, runnable, .. } = self.groups[group];
+        (u64::from(runnable) * 1024 / cpus, std::cmp::Reverse(u64::from(idle) * 1024 / cpus))
+    }
+
+    /// Records whether `cpu` is idle from `now` on.
     #[inline]
-    pub fn note(&mut self, cpu: CpuId, idle: bool) {
+    pub fn note(&mut self, now: Time, cpu: CpuId, idle: bool) {
         if std::mem::replace(&mut self.idle[cpu.index()], idle) != idle {
+            if idle {
+                self.idle_since[cpu.index()] = now;
+            }
             let change = |count: &mut u32| *count = if idle { *count + 1 } else { *count - 1 };
             change(&mut self.idle_cpus);
             change(&mut self.group(cpu).idle);
@@ -174,7 +195,10 @@ impl<O: Order> Stack<O> {
             }
             _ => {
                 self.wakeups.usage[task].recent = Some(before);
-                self.idlest(cx, task, before)
+                match *why {
+                    Enqueue::Fork { parent: None } => self.place_launched(cx, task, before),
+                    _ => self.place_new(cx, task, before),
+                }
             }
         }
     }
@@ -289,29 +313,6 @@ impl<O: Order> Stack<O> {
         });
         cx.examined(Effort::Balance, looked_at);
         found
-    }
-
-    /// The idlest CPU for a new task: in the cache group with the fewest runnable tasks per CPU, an idle CPU or the one
-    /// with the least weight; ties go to the nearest.
-    fn idlest(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
-        let affinity = &cx.tasks[task].affinity;
-        let home = self.wakeups.group_of[before.index()] as usize;
-        let groups = cx.machine.groups(Level::Cache);
-        let order = (home..groups.len()).chain(0..home);
-        cx.examined(Effort::Balance, groups.len() as u32);
-        let allowed = |index: usize| groups[index].iter().any(|cpu| affinity.contains(*cpu));
-        let crowd = |index: usize| {
-            let Group { idle, runnable, .. } = self.wakeups.groups[index];
-            let size = groups[index].len() as u64;
-            (u64::from(runnable) * 1024 / size, std::cmp::Reverse(u64::from(idle) * 1024 / size))
-        };
-        let group = order.filter(|index| allowed(*index)).min_by_key(|index| crowd(*index)).unwrap_or(home);
-        let members = &groups[group];
-        let start = members.partition_point(|cpu| *cpu < before);
-        let (low, high) = members.split_at(start);
-        cx.examined(Effort::Balance, members.len() as u32);
-        let key = |cpu: &CpuId| (!self.has_only_background(*cpu), !self.is_idle(*cpu), self.loads.weight(*cpu));
-        high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu)).min_by_key(key).unwrap_or(before)
     }
 }
 
