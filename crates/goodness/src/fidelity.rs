@@ -100,6 +100,26 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, run: &RunResult) -> Fi
     Fidelity { policy: policy.into(), metrics, lacks: recorded.lacks.clone() }
 }
 
+/// Replays that are compared with a recording of tasks, an odd number: a single one, in which small differences grow,
+/// misses by chance what most keep.
+pub(crate) const VERIFYING: u32 = 5;
+
+/// The comparison of the middle replay, by metric: of the middle error where the metric is the worst of several, else
+/// of the middle value.
+pub(crate) fn middle(mut each: Vec<Fidelity>) -> Option<Fidelity> {
+    let mut found = each.pop()?;
+    for (index, metric) in found.metrics.iter_mut().enumerate() {
+        let mut all: Vec<FidelityMetric> = each.iter().filter_map(|it| it.metrics.get(index).cloned()).collect();
+        all.push(metric.clone());
+        let is_worst = [WORK_PER_TASK, WORK_PER_FIFTH].contains(&metric.name.as_str());
+        let place = |it: &FidelityMetric| if is_worst { it.error } else { it.replayed };
+        all.sort_by(|a, b| place(a).unwrap_or(f64::NAN).total_cmp(&place(b).unwrap_or(f64::NAN)));
+        let half = all.len() / 2;
+        *metric = all.swap_remove(half);
+    }
+    Some(found)
+}
+
 /// Recorded and replayed CPU time of a judged task, or of several, in ns.
 #[derive(Clone, Copy, Default)]
 struct Work {
@@ -203,6 +223,24 @@ pub(crate) fn entry(name: &str, recorded: Option<f64>, replayed: Option<f64>, un
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of values the middle one counts, of largest errors the middle error.
+    #[test]
+    fn one_replay_of_several_decides_nothing() {
+        let of = |[p99, per_task]: [f64; 2]| Fidelity {
+            policy: "eevdf".into(),
+            metrics: vec![
+                entry("request_latency_p99", Some(100.0), Some(p99), "ns"),
+                entry(WORK_PER_TASK, Some(100.0), Some(per_task), "ns"),
+            ],
+            lacks: Vec::new(),
+        };
+        let all = [[125.0, 90.0], [104.0, 105.0], [80.0, 101.0]].map(of).to_vec();
+        let found = middle(all).expect("a comparison");
+        let replayed: Vec<_> = found.metrics.iter().map(|it| it.replayed).collect();
+        assert_eq!(replayed, [Some(104.0), Some(105.0)]);
+        assert_eq!(middle(Vec::new()), None);
+    }
 
     #[test]
     fn errors_are_relative_and_nothing_is_no_zero() {

@@ -4,7 +4,7 @@ use crate::again::Again;
 use crate::block_fidelity;
 use crate::contender::Contender;
 use crate::edit;
-use crate::fidelity::fidelity;
+use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::parallel::each_job;
 use crate::progress::{Progress, Watch};
 use crate::recorded::Recorded;
@@ -100,11 +100,11 @@ impl<'a> Plan<'a> {
         self.check_edits()?;
         let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
-        let stated = Mutex::new(None);
+        let stated = Mutex::new(Vec::new());
         let verifier = self.recorded.map(Recorded::contender);
         self.each(watch, &self.jobs(verifier.as_ref()), |job, run| {
             if job.verifies {
-                *lock(&stated) = self.stated(job.contender, &run);
+                lock(&stated).extend(self.stated(job.contender, &run).map(|it| (job.replication, it)));
             }
             if let Some(index) = job.index {
                 lock(&collected[index]).add(job.replication - self.first, run);
@@ -116,7 +116,9 @@ impl<'a> Plan<'a> {
         if self.recorded.is_some() {
             arms.iter_mut().for_each(Arm::count_observations_once);
         }
-        let fidelity: Option<Fidelity> = stated.into_inner().unwrap_or_else(|it| it.into_inner());
+        let mut stated = stated.into_inner().unwrap_or_else(|it| it.into_inner());
+        stated.sort_by_key(|(replication, _)| *replication);
+        let fidelity = middle(stated.into_iter().map(|(_, it)| it).collect());
         Ok(Runs::new(arms, fidelity, self.source, self.machine, self.drawn(), self.recorded))
     }
 
@@ -176,27 +178,28 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// All simulations, in the order in which faults are reported. The replay that is compared with the recording comes
-    /// first, unless it is one of the contenders' runs.
+    /// All simulations, in the order in which faults are reported. The replays that are compared with the recording
+    /// come first, unless they are among the contenders' runs.
     fn jobs<'b>(&'b self, verifier: Option<&'b Contender>) -> Vec<Job<'b>> {
         let whole = self.recorded.and_then(|it| it.whole.as_deref());
-        let verifier = verifier.map(|contender| {
+        let is_block = self.recorded.is_some_and(|it| it.elevator.is_some());
+        let count = if is_block { 1 } else { VERIFYING };
+        let own = self.first..self.first + self.runs;
+        let anyway = verifier.filter(|it| whole.is_none() && self.contenders.contains(it));
+        let verifying = verifier.into_iter().flat_map(|contender| {
             let source = whole.unwrap_or(self.source);
-            Job { contender, source, index: None, replication: 0, verifies: true }
+            let job = move |replication| Job { contender, source, index: None, replication, verifies: true };
+            (0..count).map(job)
         });
-        let is_run_anyway =
-            |job: &Job| whole.is_none() && self.first == 0 && self.runs > 0 && self.contenders.contains(job.contender);
-        let (anyway, alone) = match verifier {
-            Some(job) if is_run_anyway(&job) => (Some(job.contender), None),
-            other => (None, other),
-        };
+        let is_shared = |job: &Job| anyway.is_some() && job.replication == 0 && own.contains(&0);
+        let alone = verifying.filter(move |job| !is_shared(job));
         let all = self.contenders.iter().enumerate().flat_map(|(index, contender)| {
             (self.first..self.first + self.runs).map(move |replication| {
                 let verifies = replication == 0 && anyway == Some(contender);
                 Job { contender, source: self.source, index: Some(index), replication, verifies }
             })
         });
-        alone.into_iter().chain(all).collect()
+        alone.chain(all).collect()
     }
 
     fn stated(&self, contender: &Contender, run: &RunResult) -> Option<Fidelity> {
@@ -210,7 +213,8 @@ impl<'a> Plan<'a> {
         let replication = Replication::of(self.seed, job.replication);
         let edits = &job.contender.edits;
         let machine = replication.machine(&edit::machine(edits, self.machine)?);
-        let mut work = self.work(job.source, job.replication);
+        // A replay that is only compared with the recording has the recorded work, and ticks at other times.
+        let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
         edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
