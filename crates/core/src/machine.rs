@@ -108,6 +108,8 @@ pub struct Machine {
     pub first_tick: Span,
     /// Costs of the host's own work.
     pub costs: Costs,
+    /// Speed of a thread of a core while one other thread of it is busy, 1024 if they do not slow each other.
+    pub sibling_speed: u32,
     cpus: Vec<Cpu>,
     /// For each level and CPU, the index of its group in `groups`.
     group_of: [Vec<u32>; 4],
@@ -134,6 +136,7 @@ impl Machine {
             hz,
             first_tick: Span(1_000_000_000 / u64::from(hz)),
             costs: Costs::default(),
+            sibling_speed: 1024,
             group_of: std::array::from_fn(|_| Vec::new()),
             groups: std::array::from_fn(|_| Vec::new()),
             cpus,
@@ -204,6 +207,20 @@ impl Machine {
     #[must_use]
     pub fn groups(&self, level: Level) -> &[Box<[CpuId]>] {
         &self.groups[level as usize]
+    }
+
+    /// True if the threads of some core slow each other.
+    #[must_use]
+    pub fn siblings_slow(&self) -> bool {
+        self.sibling_speed < 1024 && self.groups(Level::Smt).len() < self.cpu_count()
+    }
+
+    /// Speed of `cpu`, 1024 for a full one, while `busy` threads of its core run tasks. Two do twice the work of
+    /// [`Machine::sibling_speed`] together; more threads share what two do.
+    #[must_use]
+    pub fn speed(&self, cpu: CpuId, busy: usize) -> u32 {
+        let capacity = self.cpu(cpu).capacity;
+        if busy < 2 { capacity } else { (capacity * self.sibling_speed / 512 / busy as u32).max(1) }
     }
 
     /// The nearest level that contains both CPUs; `None` for the same CPU.

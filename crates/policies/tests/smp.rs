@@ -215,3 +215,34 @@ fn a_lazy_kernel_preempts_on_another_cpu_at_its_tick() {
     assert!(delay("full") < 100, "µs: {}", delay("full"));
     assert!((1_500..=2_500).contains(&delay("lazy")), "half a tick is 2000 µs: {}", delay("lazy"));
 }
+
+/// Cores with a busy thread at the end of `history`, of two threads each.
+fn busy_cores(history: &History) -> Vec<u32> {
+    let mut busy = std::collections::BTreeSet::new();
+    for (_, event) in history {
+        if let Event::Switch { cpu, next, .. } = event {
+            if next.is_some() {
+                busy.insert(cpu.0)
+            } else {
+                busy.remove(&cpu.0)
+            };
+        }
+    }
+    let mut cores: Vec<u32> = busy.iter().map(|cpu| cpu / 2).collect();
+    cores.dedup();
+    cores
+}
+
+/// specs/smp.md sections 3.4 and 4.6: as many tasks as cores have a core each, from the start, as children, or, where
+/// they begin on two cores, by balancing. The control is a policy that knows no cores.
+#[test]
+fn as_many_tasks_as_cores_have_a_core_each() {
+    let cpu = |it: u32| Cpu { core: it / 2, cache: 0, node: 0, capacity: 1024 };
+    let machine = Machine::new("cores", (0..8).map(cpu).collect(), 250).expect("a machine");
+    let crowded = || (0..4).map(|cpu| let_go(cpu, CpuSet::All)).collect::<Vec<_>>();
+    for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
+        assert_eq!(busy_cores(&run(policy, &machine, hogs(4), 2)), [0, 1, 2, 3], "{policy}");
+        assert_eq!(busy_cores(&run(policy, &machine, crowded(), 2)), [0, 1, 2, 3], "{policy}, crowded");
+    }
+    assert_ne!(busy_cores(&run("o1", &machine, crowded(), 2)), [0, 1, 2, 3]);
+}

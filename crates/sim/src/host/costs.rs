@@ -1,7 +1,7 @@
 //! Costs of the host's own work: charges the CPU that does it and reports it to the observer.
 
 use super::Host;
-use goodness_core::{Costs, CpuId, Effort, Event, Overhead, Span, TaskId, Time};
+use goodness_core::{CpuId, Effort, Event, Machine, Overhead, Span, TaskId, Time};
 
 /// Kinds of costs that the machine has, and the lock that decisions may wait for.
 pub struct Charging {
@@ -15,6 +15,8 @@ pub struct Charging {
     pub timers: bool,
     /// True if the call of sleep costs time.
     pub sleeps: bool,
+    /// True if threads of one core slow each other.
+    pub siblings: bool,
     /// Time at which the one lock of a global runqueue is free again.
     lock_free: Time,
     /// The CPU that had that lock last.
@@ -23,8 +25,10 @@ pub struct Charging {
 
 impl Charging {
     /// The costs of a machine.
-    pub fn of(costs: &Costs) -> Charging {
+    pub fn of(machine: &Machine) -> Charging {
+        let costs = &machine.costs;
         Charging {
+            siblings: machine.siblings_slow(),
             effort: costs.effort != [Span::ZERO; 4],
             switches: !costs.switching_is_free(),
             wakeups: costs.effort != [Span::ZERO; 4] || costs.wakeup > Span::ZERO,

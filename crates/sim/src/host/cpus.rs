@@ -28,8 +28,10 @@ pub struct CpuRun {
     pub slice_end: Time,
     /// Time of the last interrupt by a tick or a timer.
     pub interrupted: Time,
-    /// Capacity of the CPU, 1024 for a full one.
+    /// Speed of the CPU now, 1024 for a full one whose siblings idle.
     pub capacity: u32,
+    /// True while it runs a task, on machines whose siblings slow each other.
+    pub is_busy: bool,
     /// True if the pending request to reschedule is one that `Preemption::Lazy` holds back.
     pub lazy: bool,
     /// True while a tick is in the calendar.
@@ -51,6 +53,7 @@ impl CpuRun {
             slice_end: Time::NEVER,
             interrupted: Time::NEVER,
             capacity,
+            is_busy: false,
             lazy: false,
             tick_armed: false,
             until_load: 0,
@@ -210,6 +213,7 @@ impl Host<'_> {
     /// Makes `cpu` idle.
     fn go_idle(&mut self, cpu: CpuId, prev: Option<TaskId>, off: Off) {
         self.effort_cost(cpu);
+        self.occupies(cpu, false);
         self.agenda.bursts.set(cpu, Time::NEVER);
         if prev.is_some() {
             if self.somebody_spins() {
@@ -240,6 +244,7 @@ impl Host<'_> {
         if self.runs.len() > FITS_INTO_CACHES {
             self.load_ahead(cpu);
         }
+        self.occupies(cpu, true);
         let work = &mut self.runs[task.index()];
         work.runs_on(cpu);
         let run = &mut self.cpus[cpu.index()];

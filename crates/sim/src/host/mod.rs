@@ -17,6 +17,7 @@ mod cpus;
 mod locks;
 mod outside;
 mod preemption;
+mod siblings;
 mod standstill;
 mod steps;
 mod storage;
@@ -125,7 +126,7 @@ impl<'a> Host<'a> {
             locks: Locks::new(&workload.locks, tasks),
             outside: Outside::default(),
             storage,
-            charging: Charging::of(&machine.costs),
+            charging: Charging::of(machine),
             warm: Vec::new(),
             timer_slack: workload.timer_slack,
             standstill: Standstill::new(options.event_limit),
