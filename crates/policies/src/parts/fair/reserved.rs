@@ -102,8 +102,9 @@ impl Reserved {
 
     /// Time of the next end of throttling.
     #[inline]
+    #[inline(always)]
     pub fn next_timer(&self) -> Time {
-        self.servers.next_timer().unwrap_or(Time::NEVER)
+        if self.is_used { self.servers.next_timer().unwrap_or(Time::NEVER) } else { Time::NEVER }
     }
 
     fn insert(&mut self, cx: &Context, task: TaskId) {
