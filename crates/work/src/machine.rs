@@ -84,8 +84,8 @@ pub const PRESETS: &[Preset] = &[
                  faster. A working set of 32 kB fetched from memory line by line at 100 ns, 512 lines of 64 bytes, is \
                  51 us after a move between sockets, which share no cache. That two threads of a core slow each other \
                  down is left out: the CPU times of the study were found without it.",
-        text: "cpus=4,hz=250,smt=2,sibling_speed=1,cache=2,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,tick=2us,\
-               search=50ns,recalculate=50ns,insert=50ns,migration_node=51us",
+        text: "cpus=4,hz=250,smt=2,sibling_speed=1,cache=2,switch=1us,address_space=1us,cache_refill=8us,wakeup=1us,\
+               tick=2us,search=50ns,recalculate=50ns,insert=50ns,migration_node=51us",
     },
     Preset {
         name: "haiku-2009",

@@ -16,21 +16,21 @@ impl Host<'_> {
     fn share_core(&mut self, cpu: CpuId, is_busy: bool) {
         self.cpus[cpu.index()].is_busy = is_busy;
         let machine = self.machine;
-        let threads = machine.group(cpu, Level::Smt);
-        let busy = threads.iter().filter(|it| self.cpus[it.index()].is_busy).count();
-        for thread in threads.iter().copied() {
-            let speed = machine.speed(thread, busy);
-            if self.cpus[thread.index()].capacity == speed {
+        let siblings = machine.group(cpu, Level::Smt);
+        let busy = siblings.iter().filter(|it| self.cpus[it.index()].is_busy).count();
+        for sibling in siblings.iter().copied() {
+            let speed = machine.speed(sibling, busy);
+            if self.cpus[sibling.index()].capacity == speed {
                 continue;
             }
             // What was done until now was done at the former speed. The CPU itself is about to begin or to idle.
-            let current = self.referee.current(thread).filter(|_| thread != cpu);
+            let current = self.referee.current(sibling).filter(|_| sibling != cpu);
             if current.is_some() {
-                self.settle(thread);
+                self.settle(sibling);
             }
-            self.cpus[thread.index()].capacity = speed;
+            self.cpus[sibling.index()].capacity = speed;
             if let Some(task) = current {
-                self.arm(thread, task);
+                self.arm(sibling, task);
             }
         }
     }

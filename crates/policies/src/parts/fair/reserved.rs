@@ -101,7 +101,6 @@ impl Reserved {
     }
 
     /// Time of the next end of throttling.
-    #[inline]
     #[inline(always)]
     pub fn next_timer(&self) -> Time {
         if self.is_used { self.servers.next_timer().unwrap_or(Time::NEVER) } else { Time::NEVER }
