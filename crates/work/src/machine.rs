@@ -278,7 +278,7 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
 /// A part of a whole, of 1024.
 fn part(value: &str) -> Result<u32, String> {
     match value.parse::<f64>() {
-        Ok(part) if part >= 0.01 && part <= 1.0 => Ok((part * 1024.0).round() as u32),
+        Ok(part) if (0.01..=1.0).contains(&part) => Ok((part * 1024.0).round() as u32),
         _ => Err("a number in 0.01 ..= 1 is needed".into()),
     }
 }
