@@ -18,34 +18,6 @@ fn reserving(runtime: u64, period: u64, mut spec: TaskSpec) -> TaskSpec {
     spec
 }
 
-/// Works for `runtime` at the beginning of each `period`, in ms.
-fn periodic(runtime: u64, period: u64) -> TaskSpec {
-    let (mut release, mut is_done) = (0, false);
-    let mut spec = task(&[]);
-    spec.behaviour = Box::new(move |_: &mut StepContext| {
-        is_done = !is_done;
-        if is_done {
-            return Step::Compute(MS(runtime));
-        }
-        release += period;
-        Step::SleepUntil(Time(release * 1_000_000))
-    });
-    spec
-}
-
-/// CPU time of `task` between two times in ms.
-fn between(history: &History, until: Span, task: u32, from: u64, to: u64) -> u64 {
-    let (from, to) = (from * 1_000_000, to * 1_000_000);
-    let part = |s: &(Time, CpuId, TaskId, Time)| s.3.0.min(to).saturating_sub(s.0.0.max(from));
-    stretches(history, until).iter().filter(|s| s.2.0 == task).map(part).sum()
-}
-
-/// Number of periods of `period` ms up to `until` that did not bring `runtime` ms.
-fn missed(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
-    let periods = until.0 / 1_000_000 / period;
-    (0..periods).filter(|k| between(history, until, task, k * period, (k + 1) * period) < runtime * 1_000_000).count()
-}
-
 /// specs/cpu-schedulers.md 11 "Check": a hog with Q = 10, P = 100 receives 10 % ± one tick beside ordinary tasks
 #[test]
 fn a_hog_with_10_of_100_ms_gets_a_tenth_beside_ordinary_tasks() {

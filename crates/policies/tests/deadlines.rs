@@ -10,24 +10,14 @@ use goodness_policies::rm::Rm;
 use harness::*;
 
 /// A task that needs `runtime` ms in each period of as many ms, and its reservation.
-fn periodic(runtime: u64, period: u64) -> TaskSpec {
-    let mut release = 0;
-    let mut is_done = false;
-    let mut spec = task(&[]);
-    spec.behaviour = Box::new(move |_: &mut StepContext| {
-        is_done = !is_done;
-        if is_done {
-            return Step::Compute(MS(runtime));
-        }
-        release += period;
-        Step::SleepUntil(Time(release * 1_000_000))
-    });
+fn reserving(runtime: u64, period: u64) -> TaskSpec {
+    let mut spec = periodic(runtime, period);
     spec.task.reservation = Some(Reservation { runtime: MS(runtime), deadline: MS(period), period: MS(period) });
     spec
 }
 
 /// Number of periods up to `until` that ended before the runtime was served.
-fn missed(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
+fn unserved(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
     let stretches = stretches(history, until);
     let served = |by: u64| -> u64 {
         stretches.iter().filter(|s| s.2.0 == task && s.0.0 < by).map(|s| s.3.0.min(by) - s.0.0).sum()
@@ -40,9 +30,9 @@ const TIGHT: [(u64, u64); 3] = [(1, 4), (2, 6), (3, 8)];
 
 fn misses<P: Registered>(set: &[(u64, u64)], more: Vec<TaskSpec>) -> usize {
     let until = MS(4_800);
-    let tasks = set.iter().map(|(c, t)| periodic(*c, *t)).chain(more).collect();
+    let tasks = set.iter().map(|(c, t)| reserving(*c, *t)).chain(more).collect();
     let history = run::<P>(&one_cpu(1000), &[], tasks, until);
-    set.iter().enumerate().map(|(task, (c, t))| missed(&history, until, task as u32, *c, *t)).sum()
+    set.iter().enumerate().map(|(task, (c, t))| unserved(&history, until, task as u32, *c, *t)).sum()
 }
 
 /// specs/cpu-schedulers.md 11 "EDF": (1,4), (2,6), (3,8) with U = 0.958 meets all deadlines
@@ -95,9 +85,9 @@ fn rm_runs_the_shortest_period_and_edf_the_nearest_deadline() {
 fn the_two_nearest_deadlines_run_on_two_cpus() {
     let until = MS(4_800);
     let set = [(3, 6), (4, 8), (5, 10), (4, 12)];
-    let tasks = set.iter().map(|(c, t)| periodic(*c, *t)).chain([hog()]).collect();
+    let tasks = set.iter().map(|(c, t)| reserving(*c, *t)).chain([hog()]).collect();
     let history = run::<Edf>(&Machine::flat(2, 1000).unwrap(), &[], tasks, until);
-    let late: usize = set.iter().enumerate().map(|(i, (c, t))| missed(&history, until, i as u32, *c, *t)).sum();
+    let late: usize = set.iter().enumerate().map(|(i, (c, t))| unserved(&history, until, i as u32, *c, *t)).sum();
     assert_eq!(late, 0);
 }
 
@@ -300,7 +290,7 @@ fn interactive_muqss_compares_every_queue() {
 
 #[test]
 fn the_textbook_schedules_are_as_blessed() {
-    let set = || TIGHT.iter().map(|(c, t)| periodic(*c, *t)).chain([hog()]).collect();
+    let set = || TIGHT.iter().map(|(c, t)| reserving(*c, *t)).chain([hog()]).collect();
     golden("edf", &schedule::<Edf>(1000, &[], set(), MS(24)));
     golden("rm", &schedule::<Rm>(1000, &[], set(), MS(24)));
     golden("bfs", &schedule::<Bfs>(1000, &[], textbook(), MS(300)));

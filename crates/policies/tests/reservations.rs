@@ -20,19 +20,9 @@ fn of(runtime: u64, period: u64, spec: TaskSpec) -> TaskSpec {
     reserving(MS(runtime), MS(period), MS(period), spec)
 }
 
-/// Works for `runtime` at the beginning of each `period`, in ms.
-fn periodic(runtime: u64, period: u64) -> TaskSpec {
-    let (mut release, mut is_done) = (0, false);
-    let mut spec = task(&[]);
-    spec.behaviour = Box::new(move |_: &mut StepContext| {
-        is_done = !is_done;
-        if is_done {
-            return Step::Compute(MS(runtime));
-        }
-        release += period;
-        Step::SleepUntil(Time(release * 1_000_000))
-    });
-    of(runtime, period, spec)
+/// Works for its reservation in each period.
+fn working(runtime: u64, period: u64) -> TaskSpec {
+    of(runtime, period, periodic(runtime, period))
 }
 
 fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
@@ -43,19 +33,6 @@ fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
 
 fn history(kernel: (&str, &str), machine: &Machine, tasks: Vec<TaskSpec>, until: Span) -> History {
     run_of(goodness_policies::entry(kernel.0).expect("a policy"), machine, &[("kernel", kernel.1)], tasks, until)
-}
-
-/// CPU time of `task` between two times in ms.
-fn between(history: &History, until: Span, task: u32, from: u64, to: u64) -> u64 {
-    let (from, to) = (from * 1_000_000, to * 1_000_000);
-    let part = |s: &(Time, CpuId, TaskId, Time)| s.3.0.min(to).saturating_sub(s.0.0.max(from));
-    stretches(history, until).iter().filter(|s| s.2.0 == task).map(part).sum()
-}
-
-/// Periods of `period` ms that did not bring `runtime` ms.
-fn missed(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
-    let periods = until.0 / 1_000_000 / period;
-    (0..periods).filter(|k| between(history, until, task, k * period, (k + 1) * period) < runtime * 1_000_000).count()
 }
 
 /// Specs section 11 "Check": a hog with Q = 10, P = 100 receives 10 % ± one tick beside ordinary tasks.
@@ -100,7 +77,7 @@ fn servers_that_overrun_harm_no_other() {
     let until = Span::from_s(12);
     for kernel in KERNELS {
         let mut tasks = vec![of(10, 100, hog()), of(20, 80, hog()), of(3, 30, hog())];
-        tasks.extend([periodic(5, 20), periodic(4, 30), class(Class::Fifo, 99, hog())]);
+        tasks.extend([working(5, 20), working(4, 30), class(Class::Fifo, 99, hog())]);
         let history = history(kernel, &one_cpu(1000), tasks, until);
         for (task, (runtime, period)) in [(3, (5, 20)), (4, (4, 30))] {
             assert_eq!(missed(&history, until, task, runtime, period), 0, "{kernel:?}: {runtime} of {period}");

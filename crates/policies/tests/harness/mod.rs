@@ -162,3 +162,31 @@ pub fn golden(name: &str, history: &str) {
 pub fn textbook() -> Vec<TaskSpec> {
     vec![hog(), hog(), nice(10, hog()), cycle(&[Step::Compute(MS(2)), Step::Sleep(MS(38))])]
 }
+
+/// Works for `runtime` at the beginning of each `period`, in ms.
+pub fn periodic(runtime: u64, period: u64) -> TaskSpec {
+    let (mut release, mut is_done) = (0, false);
+    let mut spec = task(&[]);
+    spec.behaviour = Box::new(move |_: &mut StepContext| {
+        is_done = !is_done;
+        if is_done {
+            return Step::Compute(MS(runtime));
+        }
+        release += period;
+        Step::SleepUntil(Time(release * 1_000_000))
+    });
+    spec
+}
+
+/// CPU time of `task` between two times in ms.
+pub fn between(history: &History, until: Span, task: u32, from: u64, to: u64) -> u64 {
+    let (from, to) = (from * 1_000_000, to * 1_000_000);
+    let part = |s: &(Time, CpuId, TaskId, Time)| s.3.0.min(to).saturating_sub(s.0.0.max(from));
+    stretches(history, until).iter().filter(|s| s.2.0 == task).map(part).sum()
+}
+
+/// Periods of `period` ms up to `until` that did not bring `runtime` ms.
+pub fn missed(history: &History, until: Span, task: u32, runtime: u64, period: u64) -> usize {
+    let periods = until.0 / 1_000_000 / period;
+    (0..periods).filter(|k| between(history, until, task, k * period, (k + 1) * period) < runtime * 1_000_000).count()
+}
