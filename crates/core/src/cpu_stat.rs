@@ -1,4 +1,4 @@
-//! What the limit of a group did: the figures of `cpu.stat`.
+//! Figures of the limit of a group: `cpu.stat`.
 //!
 //! Source: docs/specs/groups-locks.md section 2.3.
 
@@ -20,7 +20,7 @@ pub struct CpuStat {
 }
 
 impl CpuStat {
-    /// What was counted after `before`.
+    /// Counts after `before`.
     #[must_use]
     pub fn since(self, before: CpuStat) -> CpuStat {
         CpuStat {

@@ -152,7 +152,7 @@ pub trait CpuPolicy {
         None
     }
 
-    /// What the limit of `group` did so far; `None` for a group without a limit, and for a policy without limits.
+    /// Figures of the limit of `group` so far; `None` for a group without a limit, and for a policy without limits.
     fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
         let _ = group;
         None

@@ -1,4 +1,4 @@
-//! What limits of groups did, as `cpu.stat` has it: the checks of docs/specs/groups-locks.md section 7.
+//! Figures of the limits of groups (`cpu.stat`): the checks of docs/specs/groups-locks.md section 7.
 //!
 //! Under 6.1 and 6.6 periods begin at multiples of the period, so the figures are exact.
 
@@ -90,7 +90,7 @@ fn a_server_within_its_quota_is_never_throttled() {
 #[test]
 fn a_burst_is_counted_once_with_what_was_beyond_the_quota() {
     for kernel in ALIGNED {
-        // What runs for an instant starts the timer; the pool is filled at 100 and at 200 ms.
+        // A task that runs for an instant starts the timer; the pool is filled at 100 and at 200 ms.
         let work = task(&[Step::Compute(MS(1)), Step::Sleep(MS(299) + Span(1)), Step::Compute(Span::MAX)]);
         let found = stat(kernel, limit(20, 20), vec![work], MS(1_000));
         assert_eq!(found.bursts, 1, "{kernel:?}: {found:?}");

@@ -143,7 +143,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         &self.cx.groups
     }
 
-    /// What the limits of groups did so far, by group; of policies with limits alone.
+    /// Figures of the limits of groups so far, by group; of policies with limits alone.
     #[must_use]
     pub fn cpu_stats(&self) -> Vec<(GroupId, CpuStat)> {
         self.cx.groups.iter().filter_map(|(group, _)| Some((group, self.policy.cpu_stat(group)?))).collect()

@@ -1,4 +1,4 @@
-//! What the limits of groups did in the first run of each policy.
+//! Figures of the limits of groups in the first run of each policy.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What the limits of groups did, as cells of a table.
+//! Figures of the limits of groups, as cells of a table.
 
 use crate::figure;
 use crate::groups::GroupReport;

@@ -289,7 +289,7 @@ impl Page<'_> {
         format!("{title}\n{}{more}", trimmed(&table))
     }
 
-    /// What the limits of groups did under each policy.
+    /// Figures of the limits of groups under each policy.
     fn groups(&self) -> String {
         if self.report.policies.iter().all(|policy| policy.groups.is_empty()) {
             return String::new();

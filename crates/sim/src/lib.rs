@@ -60,7 +60,7 @@ pub struct Outcome {
     /// Waiting tasks and what they wait for, in the order of the places, if nothing could happen any more
     /// ([`End::Quiet`]); empty after any other end.
     pub waiting: Vec<(TaskId, Awaited)>,
-    /// What the limits of groups did after the warm-up, by group; of policies with limits alone.
+    /// Figures of the limits of groups after the warm-up, by group; of policies with limits alone.
     pub cpu_stats: Vec<(GroupId, CpuStat)>,
 }
 

@@ -72,7 +72,7 @@ impl Cgroups {
         Ok(made)
     }
 
-    /// What the limits of groups did so far, by name. The kernel's figures are in µs.
+    /// Figures of the limits of groups so far, by name. The kernel's figures are in µs.
     pub fn cpu_stats(&self) -> Vec<(String, CpuStat)> {
         let stat = |(name, folder): &(String, PathBuf)| {
             let text = fs::read_to_string(folder.join("cpu.stat")).unwrap_or_default();

@@ -41,7 +41,7 @@ const S_LOCK_TRIES: u32 = 100;
 /// Highest priority of a real-time task.
 const HIGHEST_PRIORITY: u8 = 99;
 
-/// What a task has to do with locks.
+/// State of a task that waits for a lock.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     /// Lock that it spins for.

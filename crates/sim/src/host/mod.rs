@@ -79,7 +79,7 @@ pub struct Host<'a> {
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
-    /// What the limits of groups did during the warm-up.
+    /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
     /// The policy's model of preemption.
@@ -156,7 +156,7 @@ impl<'a> Host<'a> {
         Ok(Outcome { end: self.now(), reason, decisions, events, waiting, cpu_stats })
     }
 
-    /// What the limits of groups did after the warm-up.
+    /// Figures of the limits of groups after the warm-up.
     fn cpu_stats(&self) -> Vec<(GroupId, CpuStat)> {
         let mut all = self.referee.cpu_stats();
         all.iter_mut().zip(&self.warm).for_each(|((_, after), (_, before))| *after = after.since(*before));

@@ -30,7 +30,7 @@ struct Pool {
     phase: Span,
     /// Time at which throttled queues share what others returned.
     slack: Time,
-    /// What the pool had after the last refill.
+    /// CPU time in the pool after the last refill.
     filled: i64,
     /// Nothing was taken since the last refill.
     is_idle: bool,
@@ -155,7 +155,7 @@ impl Bandwidth {
         local.left > 0
     }
 
-    /// What the limit of `group` did so far.
+    /// Figures of the limit of `group` so far.
     pub fn stat(&self, group: GroupId) -> Option<CpuStat> {
         self.pools.get(group.index())?.as_ref().map(|pool| pool.stat)
     }

@@ -75,7 +75,7 @@ impl<O: Order> Hierarchy<O> {
         self.limits.iter_mut().for_each(|limits| limits.throttle(now, queue));
     }
 
-    /// What the limit of `group` did so far.
+    /// Figures of the limit of `group` so far.
     pub fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
         self.limits.as_ref()?.stat(group)
     }
