@@ -1,15 +1,9 @@
 #!/bin/sh
 # Runs inside a guest: plays each line of /jobs, "LOAD SEED", as threads while scheduling events of the kernel are
 # traced, and leaves the traces as a tar on the disk. Nothing reads a trace before the play has ended.
-trace=/sys/kernel/tracing
+. /trace.sh
 cgroups=/sys/fs/cgroup
-echo 0 > /proc/sys/kernel/sched_autogroup_enabled
 echo +cpu > $cgroups/cgroup.subtree_control
-echo mono > $trace/trace_clock
-echo 16384 > $trace/buffer_size_kb
-for event in switch waking wakeup_new process_fork process_exec process_exit migrate_task; do
-    echo 1 > $trace/events/sched/sched_$event/enable
-done
 mkdir /tmp/out
 
 # make_groups FILE: lines "group NAME WEIGHT" of FILE become threaded cgroups below load/.

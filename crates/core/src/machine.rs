@@ -110,6 +110,7 @@ pub struct Machine {
     pub costs: Costs,
     /// Speed of a thread of a core while one other thread of it is busy, 1024 if they do not slow each other.
     pub sibling_speed: u32,
+    is_unequal: bool,
     cpus: Vec<Cpu>,
     /// For each level and CPU, the index of its group in `groups`.
     group_of: [Vec<u32>; 4],
@@ -137,6 +138,7 @@ impl Machine {
             first_tick: Span(1_000_000_000 / u64::from(hz)),
             costs: Costs::default(),
             sibling_speed: 1024,
+            is_unequal: cpus.iter().any(|cpu| cpu.capacity != cpus[0].capacity),
             group_of: std::array::from_fn(|_| Vec::new()),
             groups: std::array::from_fn(|_| Vec::new()),
             cpus,
@@ -207,6 +209,13 @@ impl Machine {
     #[must_use]
     pub fn groups(&self, level: Level) -> &[Box<[CpuId]>] {
         &self.groups[level as usize]
+    }
+
+    /// True if some CPU is faster than another.
+    #[inline]
+    #[must_use]
+    pub fn is_unequal(&self) -> bool {
+        self.is_unequal
     }
 
     /// True if the threads of some core slow each other.

@@ -260,7 +260,8 @@ pub enum Idle {
 pub struct Pick {
     /// The task to run.
     pub task: TaskId,
-    /// CPU time until the host stops it with `SliceEnd`; `None` for policies that count ticks or have no limit.
+    /// CPU time until the host stops it with `SliceEnd`; `None` for policies that count ticks or have no limit. Without
+    /// any, a simulating host stops it where it would return to user mode: a task in the kernel goes on until then.
     pub timeslice: Option<Span>,
 }
 

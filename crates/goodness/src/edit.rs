@@ -113,6 +113,11 @@ impl Edit {
         }
     }
 
+    /// The number of CPUs, if it sets that.
+    pub(crate) fn cpus(&self) -> Option<u32> {
+        if let What::Cpus(cpus) = self.what { Some(cpus) } else { None }
+    }
+
     /// The kind of change, which has an error of its own.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.what {
@@ -237,7 +242,7 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
         let further = (0..).map(|index| goodness_core::Cpu { core: free + index, capacity: 1024, ..near });
         let cpus = edited.cpu_ids().map(|cpu| *edited.cpu(cpu)).chain(further).take(count).collect();
         let mut made = Machine::new(&edited.name, cpus, hz).map_err(|why| wrong(&edit.text, &why))?;
-        made.costs = edited.costs.clone();
+        (made.costs, made.sibling_speed) = (edited.costs.clone(), edited.sibling_speed);
         if hz == edited.hz {
             made.first_tick = edited.first_tick;
         }

@@ -48,7 +48,9 @@ fn fair_class(version: (u32, u32)) -> &'static str {
         (6, 6..=11) => "eevdf:kernel=6.6",
         (6, 12..=14) => "eevdf:kernel=6.12",
         (6, 15..=17) => "eevdf:kernel=6.15",
-        _ => "eevdf:kernel=6.18",
+        (6, _) | (7, 0) => "eevdf:kernel=6.18",
+        // From 7.1 on a timer ends slices.
+        _ => "eevdf:kernel=7.2",
     }
 }
 
@@ -93,9 +95,9 @@ mod tests {
     #[test]
     fn kernels_between_the_models_get_the_nearest_with_a_word() {
         let of = |version| model_of_another(version, fair_class(version));
-        assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (2, 6), (2, 4)].map(of), [None; 7]);
-        let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (2, 2)];
-        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18", "6.18", "2.4"];
+        assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (7, 2), (2, 6), (2, 4)].map(of), [None; 8]);
+        let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (7, 1), (7, 3), (2, 2)];
+        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18", "6.18", "7.2", "7.2", "2.4"];
         assert_eq!(near.map(of), models.map(Some));
     }
 }

@@ -36,6 +36,7 @@ mod block_fidelity;
 pub mod calibrate;
 pub mod catalogue;
 mod change_error;
+mod compared_kernels;
 #[cfg(feature = "live")]
 pub mod conform;
 mod contender;
@@ -71,6 +72,7 @@ mod work;
 
 pub use again::Again;
 pub use change_error::{CHANGE_ERRORS, ChangeError, ChangeErrors, LATENCY_RESOLUTION_NS, error_scale};
+pub use compared_kernels::{COMPARED_KERNELS, ComparedKernel};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::Report;

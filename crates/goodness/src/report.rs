@@ -3,6 +3,7 @@
 use crate::again::Again;
 use crate::apply;
 use crate::change_error::{error_of, is_of_elevators, is_unresolved};
+use crate::compared_kernels::not_compared;
 use crate::contender::Contender;
 use crate::model_error::{model_error, sentence};
 use crate::run::RunResult;
@@ -44,7 +45,7 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.workload_notes.extend(remarks(&self.arms));
-        details.workload_notes.extend(self.model_error_sentence());
+        details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
         details.has_arms = self.arms.iter().any(|arm| arm.label.is_some() || !arm.contender.edits.is_empty());
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
@@ -176,10 +177,11 @@ impl Runs {
         Doubt { error, between }
     }
 
-    /// The sentence about the model's error on several CPUs, for work that is not a recording.
-    fn model_error_sentence(&self) -> Option<String> {
+    /// What is said of the model's error on several CPUs, for work that is not a recording.
+    fn model_error_notes(&self) -> Vec<String> {
         let is_synthetic = self.sampling == Sampling::Runs;
-        sentence(self.arms.iter().map(|arm| &arm.contender).filter(|_| is_synthetic), self.cpus)
+        let contenders = || self.arms.iter().map(|arm| &arm.contender).filter(|_| is_synthetic);
+        sentence(contenders(), self.cpus).into_iter().chain(not_compared(contenders(), self.cpus)).collect()
     }
 
     /// Values of `metric` under the reference and under `arm`.

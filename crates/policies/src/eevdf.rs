@@ -7,9 +7,9 @@
 //!
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
-//! yield gives the slice away); `6.15` and `6.18` likewise.
-//! Deviations: no core scheduling; SCHED_ISO counts as normal. Groups, reservations and
-//! several CPUs: see `parts/fair/`.
+//! yield gives the slice away); `6.15` and `6.18` likewise; `7.2` ends slices by a timer.
+//! Deviations: no core scheduling; 7.2's balance between caches and the one timeline of 7.3 for all groups are missing;
+//! SCHED_ISO counts as normal. Groups, reservations and several CPUs: see `parts/fair/`.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
 mod queue;
@@ -18,7 +18,7 @@ mod settings;
 
 use crate::parts::ahead;
 use crate::parts::fair::weight::Weight;
-use crate::parts::fair::order::{TICK_PATH, 
+use crate::parts::fair::order::{
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use crate::parts::fair::Stack;
@@ -454,8 +454,8 @@ impl Order for VirtualDeadlines {
         }
         let alone = queue.count == 1;
         let weight = self.entities[EntityId(queue.current)].weight;
+        let path = weight.virtual_time(self.rules.slack);
         let it = self.advance(at, weight.virtual_time(ran.0));
-        let path = weight.virtual_time(TICK_PATH.0);
         let finished = it.runtime >= it.deadline + path;
         if finished {
             it.deadline = it.runtime + it.weight.virtual_time(it.slice);
@@ -471,6 +471,14 @@ impl Order for VirtualDeadlines {
 
     fn tick(&mut self, _: &Context, _: QueueId, _: u32) -> bool {
         false
+    }
+
+    fn times_slices(&self) -> bool {
+        self.rules.hrtick
+    }
+
+    fn slice_left(&self, at: QueueId) -> Option<Span> {
+        self.running(at).map(|it| it.weight.real_time(it.deadline - it.runtime))
     }
 
     fn yields(&mut self, at: QueueId) {
@@ -490,9 +498,10 @@ impl Order for VirtualDeadlines {
     }
 
     #[inline(always)]
-    fn class_decides(&mut self, at: QueueId, woken: EntityId, class: Class, _: bool) -> Option<bool> {
+    fn class_decides(&mut self, at: QueueId, woken: EntityId, class: Class, is_fork: bool) -> Option<bool> {
         let queue = &self.queues[at.index()];
-        if queue.current == NOBODY || !self.rules.wakeup_preemption {
+        let may_preempt = self.rules.wakeup_preemption && (self.rules.forks_preempt || !is_fork);
+        if queue.current == NOBODY || !may_preempt {
             return Some(false);
         }
         let is_idle = self.entities[woken].is_idle;

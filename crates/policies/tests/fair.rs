@@ -136,6 +136,29 @@ fn slices_of_eevdf_are_rounded_up_to_ticks() {
     }
 }
 
+/// specs/smp.md section 5 (HRTICK): in 7.x a timer ends slices, at any tick rate; in earlier kernels, and without it,
+/// the next tick does.
+#[test]
+fn a_timer_ends_slices_from_7_2_on() {
+    let turns = |settings: &str, hz, nice| {
+        let policy = format!("eevdf:{settings}");
+        lengths(&stretches(&policy, &one_cpu(hz), vec![hog("a", 0), hog("b", nice)], Span::from_ms(400)))[5..25]
+            .to_vec()
+    };
+    for hz in [100, 250, 1000] {
+        assert_eq!(turns("kernel=7.2", hz, 0), [700; 20], "{hz} Hz");
+        assert_eq!(turns("kernel=6.18,hrtick=on", hz, 0), [700; 20], "{hz} Hz");
+        assert_eq!(turns("kernel=7.2,hrtick=off", hz, 0), turns("kernel=6.18", hz, 0), "{hz} Hz");
+    }
+    // A slice is one of CPU time, whatever the weight.
+    assert!(turns("kernel=7.2,base_slice=3ms", 250, 5).iter().all(|us| us.is_multiple_of(3_000)));
+    // A task that ran alone gets the timer when another one comes.
+    let actors = vec![hog("a", 0), blinker("b", Span::from_us(50), Span::from_ms(10))];
+    let with = stretches("eevdf:kernel=7.2,wakeup_preemption=off", &one_cpu(100), actors, Span::from_ms(200));
+    let waits = with.iter().filter(|it| it.1 == "b").count();
+    assert!(waits >= 17, "{waits} of 19: the hog goes on for a slice of 0.7 ms at most");
+}
+
 #[test]
 fn real_time_tasks_go_first_and_idle_ones_last() {
     for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.12"] {

@@ -6,8 +6,8 @@ use goodness_core::*;
 use harness::*;
 
 /// Kernels with hierarchical groups: policy and profile.
-const KERNELS: [(&str, &str); 5] =
-    [("cfs", "6.1"), ("eevdf", "6.6"), ("eevdf", "6.12.0"), ("eevdf", "6.12"), ("eevdf", "6.18")];
+const KERNELS: [(&str, &str); 6] =
+    [("cfs", "6.1"), ("eevdf", "6.6"), ("eevdf", "6.12.0"), ("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2")];
 
 fn weight(cpu_weight: u64, name: &str, parent: GroupId) -> Group {
     let weight = Group::weight_of(cpu_weight).expect("a weight");

@@ -7,7 +7,7 @@ use goodness_core::*;
 use goodness_sim::{Options, simulate_with};
 use harness::{History, class, cycle, hog, run_of, starting, stretches, task};
 
-const POLICIES: [(&str, &str); 3] = [("cfs", "6.1"), ("eevdf", "6.12"), ("eevdf", "6.18")];
+const POLICIES: [(&str, &str); 4] = [("cfs", "6.1"), ("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2")];
 
 fn fifo(priority: u8, spec: TaskSpec) -> TaskSpec {
     class(Class::Fifo, priority, spec)

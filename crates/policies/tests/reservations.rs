@@ -7,7 +7,8 @@ use goodness_sim::{Options, simulate_with};
 use harness::*;
 
 /// Kernels before and with the fair server.
-const KERNELS: [(&str, &str); 4] = [("cfs", "6.1"), ("eevdf", "6.6"), ("eevdf", "6.12"), ("eevdf", "6.18")];
+const KERNELS: [(&str, &str); 5] =
+    [("cfs", "6.1"), ("eevdf", "6.6"), ("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2")];
 
 fn reserving(runtime: Span, deadline: Span, period: Span, mut spec: TaskSpec) -> TaskSpec {
     spec.task.class = Class::Deadline;
@@ -154,7 +155,7 @@ fn starved_fair_tasks_have_the_fair_server() {
         let until = Span::from_s(10);
         let history = history(kernel, &one_cpu(1000), tasks, until);
         let fair = cpu_time(&history, until, 2).0 as f64 / 1e10;
-        let has_server = matches!(kernel.1, "6.12" | "6.18");
+        let has_server = matches!(kernel.1, "6.12" | "6.18" | "7.2");
         // Up to 6.11 the time of reservations counts for the limit of real-time tasks: these are off ever earlier in a
         // period, and fair tasks get what the reservation leaves then.
         let expected = if has_server { 0.049..0.051 } else { 0.01..0.02 };

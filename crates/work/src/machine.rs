@@ -125,6 +125,11 @@ pub const KEYS: &[(&str, &str)] = &[
         "sibling_speed",
         "speed of each of two busy threads of a core, 0.625 by default; 1 if they do not slow each other",
     ),
+    (
+        "capacity",
+        "speed of each CPU, 1024 of the fastest: 4x446+4x1024, or in a file also [446, 446, 1024, 1024]; threads of a \
+         core have the same",
+    ),
     ("cache", "CPUs that share a last-level cache"),
     ("node", "CPUs of a memory node"),
     ("switch", "cost of switching tasks"),
@@ -200,6 +205,7 @@ struct Draft {
     first_tick: Option<Span>,
     smt: u64,
     sibling_speed: u32,
+    capacities: Option<Vec<u32>>,
     cache: Option<u64>,
     node: Option<u64>,
     costs: Costs,
@@ -212,6 +218,7 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
         first_tick: None,
         smt: 1,
         sibling_speed: SIBLING_SPEED,
+        capacities: None,
         cache: None,
         node: None,
         costs: Costs::default(),
@@ -221,9 +228,14 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
     }
     let (smt, cache, node) =
         (draft.smt, draft.cache.unwrap_or(draft.cpus).max(1), draft.node.unwrap_or(draft.cpus).max(1));
-    let cpu =
-        |i: u64| Cpu { core: (i / smt) as u32, cache: (i / cache) as u32, node: (i / node) as u32, capacity: 1024 };
-    let cpus = (0..draft.cpus).map(cpu).collect();
+    let capacities = capacities(&draft).map_err(|why| format!("machine {name}: capacity: {why}"))?;
+    let cpu = |(i, capacity): (u64, u32)| Cpu {
+        core: (i / smt) as u32,
+        cache: (i / cache) as u32,
+        node: (i / node) as u32,
+        capacity,
+    };
+    let cpus = (0..draft.cpus).zip(capacities).map(cpu).collect();
     let mut machine = Machine::new(name, cpus, draft.hz as u32).map_err(|e| format!("machine {name}: {e}"))?;
     if let Some(first) = draft.first_tick {
         machine.first_tick = first;
@@ -246,6 +258,7 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "hz" => draft.hz = within(HZ_MAX)?,
         "smt" => draft.smt = count()?,
         "sibling_speed" => draft.sibling_speed = part(value)?,
+        "capacity" => draft.capacities = Some(each_capacity(value)?),
         "cache" => draft.cache = Some(count()?),
         "node" => draft.node = Some(count()?),
         "first_tick" => draft.first_tick = Some(time()?),
@@ -275,6 +288,40 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Capacities as typed: `4x446+4x1024`, or as a list in brackets.
+fn each_capacity(value: &str) -> Result<Vec<u32>, String> {
+    let of_one = |text: &str| {
+        let (count, capacity) = text.trim().split_once('x').unwrap_or(("1", text.trim()));
+        let count = count.parse::<u64>().ok().filter(|it| (1..=CPUS_MAX).contains(it))?;
+        let capacity = capacity.parse::<u32>().ok().filter(|it| (1..=1024).contains(it))?;
+        Some(std::iter::repeat_n(capacity, count as usize))
+    };
+    let wrong = || "write a capacity in 1 ..= 1024 for each CPU, like 4x446+4x1024".to_string();
+    let mut all = Vec::new();
+    for part in value.trim_matches(['[', ']']).split(['+', ',']) {
+        all.extend(of_one(part).ok_or_else(wrong)?);
+        if all.len() as u64 > CPUS_MAX {
+            return Err(format!("more than {CPUS_MAX} CPUs are not supported"));
+        }
+    }
+    Ok(all)
+}
+
+/// The capacity of each CPU.
+fn capacities(draft: &Draft) -> Result<Vec<u32>, String> {
+    let Some(typed) = &draft.capacities else { return Ok(vec![1024; draft.cpus as usize]) };
+    if typed.len() as u64 != draft.cpus {
+        return Err(format!("{} values for {} CPUs; give each CPU one", typed.len(), draft.cpus));
+    }
+    if !typed.contains(&1024) {
+        return Err("no CPU has 1024; the fastest has that, and others a part of it".into());
+    }
+    if typed.chunks(draft.smt as usize).any(|core| core.iter().any(|it| *it != core[0])) {
+        return Err(format!("threads of a core differ; with smt={} each {} CPUs have one", draft.smt, draft.smt));
+    }
+    Ok(typed.clone())
+}
+
 /// A part of a whole, of 1024.
 fn part(value: &str) -> Result<u32, String> {
     match value.parse::<f64>() {
@@ -297,6 +344,7 @@ mod tests {
             let value = match *key {
                 "cpus" | "hz" | "smt" | "cache" | "node" => "2",
                 "sibling_speed" => "0.7",
+                "capacity" => "1024",
                 _ => "3us",
             };
             parse_machine(&format!("{key}={value}")).unwrap();
@@ -319,6 +367,16 @@ mod tests {
     }
 
     #[test]
+    fn capacities_are_given_by_group_or_one_by_one() {
+        let capacities = |machine: &Machine| machine.cpu_ids().map(|cpu| machine.cpu(cpu).capacity).collect::<Vec<_>>();
+        let typed = parse_machine("cpus=4,capacity=2x446+2x1024").unwrap();
+        let table = "cpus = 4\ncapacity = [446, 446, 1024, 1024]".parse().unwrap();
+        assert_eq!(capacities(&typed), [446, 446, 1024, 1024]);
+        assert_eq!(capacities(&from_table("file", &table).unwrap()), capacities(&typed));
+        assert!(typed.is_unequal() && !parse_machine("cpus=4").unwrap().is_unequal());
+    }
+
+    #[test]
     fn a_machine_that_cannot_be_is_refused_with_a_remedy() {
         for (text, expected) in [
             ("cpus=0", "1 ..= 65536"),
@@ -332,6 +390,11 @@ mod tests {
             ("switch=2", "no unit"),
             ("smt=2,sibling_speed=0", "sibling_speed = 0: a number in 0.01 ..= 1"),
             ("smt=2,sibling_speed=nan", "a number in 0.01 ..= 1"),
+            ("cpus=4,capacity=2x446", "capacity: 2 values for 4 CPUs; give each CPU one"),
+            ("cpus=2,capacity=446+2000", "write a capacity in 1 ..= 1024 for each CPU, like 4x446+4x1024"),
+            ("cpus=2,capacity=99999999x446", "like 4x446+4x1024"),
+            ("cpus=2,capacity=2x512", "no CPU has 1024"),
+            ("cpus=2,smt=2,capacity=512+1024", "threads of a core differ"),
             ("missing.toml", "cannot be read"),
         ] {
             let sentence = parse_machine(text).unwrap_err();

@@ -1,7 +1,7 @@
 //! Defaults of each kernel version for settings left open.
 
 use super::settings::{Kernel, Settings};
-use crate::parts::fair::order::Version;
+use crate::parts::fair::order::{TICK_PATH, Version};
 use crate::parts::fair::weight::scaling;
 use goodness_core::{Machine, Preemption, Span};
 
@@ -25,6 +25,11 @@ pub(super) struct Rules {
     /// Limit the lag by the queue's longest slice + tick, instead of max(2 own slices, tick).
     pub lag_by_slice_and_tick: bool,
     pub fair_server: bool,
+    /// New tasks preempt.
+    pub forks_preempt: bool,
+    pub hrtick: bool,
+    /// Time by which a slice must be exceeded.
+    pub slack: u64,
     pub tick: u64,
     /// A wake-up on another CPU preempts at the tick.
     pub preemption: Preemption,
@@ -35,6 +40,7 @@ pub(super) struct Rules {
 impl Rules {
     pub fn new(machine: &Machine, settings: &Settings) -> Rules {
         let (delays, current) = (settings.kernel >= Kernel::V6_12_0, settings.kernel >= Kernel::V6_12);
+        let hrtick = settings.hrtick.unwrap_or(settings.kernel >= Kernel::V7_2);
         let slice = settings.base_slice.unwrap_or(Span::from_us(if current { 700 } else { 750 }));
         Rules {
             base_slice: slice.0 * scaling(machine.cpu_count()),
@@ -52,6 +58,9 @@ impl Rules {
             yield_forfeits: settings.yield_forfeits.unwrap_or(current),
             lag_by_slice_and_tick: current,
             fair_server: delays,
+            forks_preempt: settings.kernel < Kernel::V7_2,
+            hrtick,
+            slack: if hrtick { 0 } else { TICK_PATH.0 },
             tick: machine.tick().0,
             preemption: match settings.preempt {
                 Preemption::Lazy if settings.kernel < Kernel::V6_15 => Preemption::Full,
@@ -60,7 +69,9 @@ impl Rules {
             version: match settings.kernel {
                 Kernel::V6_6 => Version::V6_6,
                 Kernel::V6_12_0 | Kernel::V6_12 => Version::V6_12,
-                Kernel::V6_15 | Kernel::V6_18 => Version::V6_18,
+                Kernel::V6_15 => Version::V6_15,
+                Kernel::V6_18 => Version::V6_18,
+                Kernel::V7_2 => Version::V7_2,
             },
         }
     }

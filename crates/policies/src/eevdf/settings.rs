@@ -4,7 +4,7 @@ use goodness_core::{Preemption, Span};
 
 goodness_core::choices! {
     /// Kernel whose fair class is modelled.
-    pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18" }
+    pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18", V7_2 = "7.2" }
 }
 
 goodness_core::tunables! {
@@ -36,6 +36,8 @@ goodness_core::tunables! {
         next_buddy: bool = false;
         /// Reconsider a task that has used up its protection at every tick, not only at its deadline.
         expire_protection: Option<bool> = None;
+        /// End slices by a timer of their own, instead of at the next tick.
+        hrtick: Option<bool> = None;
         /// Make a yield give up the whole slice, instead of only delaying the deadline.
         yield_forfeits: Option<bool> = None;
     }

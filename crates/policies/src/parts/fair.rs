@@ -6,6 +6,7 @@
 
 mod balance;
 mod bandwidth;
+mod capacity;
 mod domains;
 mod fork;
 mod groups;
@@ -13,6 +14,7 @@ mod load;
 mod moves;
 pub(crate) mod order;
 mod reserved;
+mod slices;
 mod urgent;
 mod wakeup;
 pub(crate) mod weight;
@@ -54,6 +56,8 @@ struct Cpu {
     resched_at_tick: bool,
     /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
     makes_room: bool,
+    /// Time at which the slice of the fair task that runs is over, if the kernel sets a timer for that.
+    slice_end: Time,
     /// Only the current entity's attributes changed: the next pick returns it without an election.
     keep: bool,
 }
@@ -68,9 +72,12 @@ impl Cpu {
         self.realtime.queued() > 0 || self.runs_above_fair()
     }
 
-    /// Time of the next alarm of throttle or server; neither matters without real-time tasks.
+    /// Time of the next alarm: the end of a slice, or of throttle or server, which matter beside real-time tasks alone.
     fn next_alarm(&self) -> Time {
-        if self.has_realtime() { self.server.next_timer().min(self.realtime.next_timer()) } else { Time::NEVER }
+        if !self.has_realtime() {
+            return self.slice_end;
+        }
+        self.server.next_timer().min(self.realtime.next_timer()).min(self.slice_end)
     }
 }
 
@@ -87,8 +94,10 @@ pub struct Stack<O> {
     loads: Loads,
     wakeups: Wakeups,
     balancer: Balancer,
-    /// Earliest deadline of any throttle or server.
+    /// Earliest deadline of any throttle, server or slice.
     alarm: Time,
+    /// Slices end by a timer.
+    times_slices: bool,
 }
 
 impl<O: Order> Registered for Stack<O> {
@@ -100,7 +109,7 @@ impl<O: Order> Registered for Stack<O> {
     fn new(machine: &Machine, settings: O::Settings, seed: Seed) -> Self {
         let order = O::new(machine, &settings);
         let version = order.version();
-        let serves = order.has_fair_server();
+        let (serves, times_slices) = (order.has_fair_server(), order.times_slices());
         let cpu = |_| Cpu {
             running: Running::Nothing,
             realtime: Realtime::new(!serves),
@@ -110,6 +119,7 @@ impl<O: Order> Registered for Stack<O> {
             resched: false,
             resched_at_tick: false,
             makes_room: false,
+            slice_end: Time::NEVER,
             keep: false,
         };
         Stack {
@@ -123,6 +133,7 @@ impl<O: Order> Registered for Stack<O> {
             wakeups: Wakeups::new(machine),
             balancer: Balancer::new(machine, version, seed),
             alarm: Time::NEVER,
+            times_slices,
         }
     }
 }
@@ -213,6 +224,9 @@ impl<O: Order> Stack<O> {
     /// Sets the alarm no later than the timer of `cpu`.
     #[inline]
     fn set_alarm(&mut self, cpu: CpuId) {
+        if self.times_slices {
+            self.set_slice_end(cpu);
+        }
         let of_tasks = self.order.next_refill().min(self.reserved.next_timer());
         self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm()).min(of_tasks);
     }
@@ -224,9 +238,17 @@ impl<O: Order> Stack<O> {
 
     /// Lets groups run whose limits were refilled. Returns the first CPU that idles and has work now.
     fn release(&mut self, cx: &Context) -> Option<CpuId> {
+        if self.order.has_limbo() && self.order.next_refill() <= cx.now {
+            // What runs on in the kernel adds to the debt.
+            cx.machine.cpu_ids().for_each(|cpu| self.catch_up(cx, cpu));
+        }
         while let Some((cpu, queue)) = self.order.next_released(cx.now) {
             self.catch_up(cx, cpu);
             self.order.release(cx, &mut self.loads, queue);
+            while let Some(task) = self.order.next_unparked(queue) {
+                self.order.enqueue(cx, &mut self.loads, cpu, task, Arrival::Wake);
+                self.arrives(cx, cpu, task, Enqueue::Preempted);
+            }
             self.watch_server(cx, cpu);
             self.note_tasks(cx, cpu);
             let it = &mut self.cpus[cpu.index()];
@@ -251,11 +273,13 @@ impl<O: Order> Stack<O> {
     #[inline(always)]
     fn enqueue_fair(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {
         match (self.order.home(task), why) {
-            (Some(_), Enqueue::Preempted | Enqueue::Yielded | Enqueue::SliceEnd) => return,
+            (Some(_), Enqueue::Preempted | Enqueue::Yielded) => return,
+            (Some(_), Enqueue::SliceEnd) => return self.stop_at_limit(cx, cpu, task),
             (Some(home), Enqueue::Wakeup { .. }) if home == cpu => {
                 // As in the kernel, the current entity is not brought up to date for this.
                 self.order.rewake(cx, &mut self.loads, cpu, task);
             }
+            (None, _) if self.order.stays_in_limbo(cx, cpu, task) => return,
             (home, _) => {
                 let heavier =
                     Weight::of_task(cx.tasks.class(task), cx.tasks.nice(task), 3).value >= self.order.weight(task);
@@ -291,6 +315,17 @@ impl<O: Order> Stack<O> {
             } else {
                 it.resched |= preempts;
             }
+        }
+    }
+
+    /// `task` would return to user mode, and its group was out of quota when it was picked.
+    #[cold]
+    fn stop_at_limit(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        if self.order.park(cx, &mut self.loads, task) {
+            self.leaves(cx, task, true);
+            self.watch_server(cx, cpu);
+        } else {
+            self.cpus[cpu.index()].keep = true;
         }
     }
 
@@ -375,6 +410,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
                 self.watch_server(cx, home);
                 self.note_tasks(cx, home);
             }
+            self.order.forget_parked(task);
             if cx.tasks.class(task).is_realtime() {
                 self.leave_reserved(task);
                 pushed = self.enqueue_realtime(cx, cpu, task, why);
@@ -386,7 +422,9 @@ impl<O: Order> CpuPolicy for Stack<O> {
             self.enqueue_fair(cx, cpu, task, why);
         }
         if cx.machine.cpu_count() > 1 {
-            self.arrives(cx, cpu, task, why);
+            if !self.order.is_parked(task) {
+                self.arrives(cx, cpu, task, why);
+            }
             self.note_tasks(cx, cpu);
         }
         self.set_alarm(cpu);
@@ -401,7 +439,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
         if self.listed[task].take().is_some() {
             self.cpus[cpu.index()].realtime.remove(&mut self.members, task);
             self.urgent.leaves(cpu, task);
-        } else if !self.reserved.remove(cx, task) {
+        } else if !self.reserved.remove(cx, task) && !self.order.leave_limbo(task) {
             self.catch_up(cx, cpu);
             let how = if why == Dequeue::Kill { Departure::Gone } else { Departure::Move };
             self.order.dequeue(cx, &mut self.loads, cpu, task, how);
@@ -427,7 +465,9 @@ impl<O: Order> CpuPolicy for Stack<O> {
             self.push_later(cx, cpu);
         }
         self.set_alarm(cpu);
-        Some(Pick { task: task?, timeslice: None })
+        let task = task?;
+        let parks = self.cpus[cpu.index()].running == Running::Fair(task) && self.order.parks(cpu);
+        Some(Pick { task, timeslice: parks.then_some(Span::ZERO) })
     }
 
     fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
@@ -526,6 +566,9 @@ impl<O: Order> CpuPolicy for Stack<O> {
             self.urgent.is_due = false;
         }
         for cpu in cx.machine.cpu_ids() {
+            if self.ends_slice(cx, cpu) {
+                return Resched::Preempt(cpu);
+            }
             let it = &mut self.cpus[cpu.index()];
             let opened = it.realtime.timer(cx.now) && it.realtime.best_waiting() > 0;
             let serves = it.has_realtime() && it.server.timer(cx.now) && it.runs_above_fair();

@@ -34,6 +34,8 @@ pub struct CpuRun {
     pub is_busy: bool,
     /// True if the pending request to reschedule is one that `Preemption::Lazy` holds back.
     pub lazy: bool,
+    /// True if the running task is stopped where it would return to user mode.
+    pub parks: bool,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
     /// Picks until the next tasks are loaded into the caches; see `load_ahead`.
@@ -55,6 +57,7 @@ impl CpuRun {
             capacity,
             is_busy: false,
             lazy: false,
+            parks: false,
             tick_armed: false,
             until_load: 0,
             ask_stamp: 0,
@@ -252,6 +255,10 @@ impl Host<'_> {
         run.charged = now;
         run.working = now + cost;
         run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
+        run.parks = timeslice == Some(Span::ZERO);
+        if run.parks && self.locks.keep_in_kernel(task, work, &self.deferred) {
+            run.slice_end = Time::NEVER;
+        }
         let at = run.ends(work);
         let arm_tick = self.referee.about().needs.tick && !std::mem::replace(&mut run.tick_armed, true);
         self.agenda.set_burst(cpu, at);
@@ -301,7 +308,7 @@ impl Host<'_> {
         let now = self.now();
         let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
         run.settle(now, work);
-        if !work.is_done() {
+        if !work.is_done() || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
             self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
         } else if work.is_deferred || self.storage.is_some() {
             self.step(cpu, task);

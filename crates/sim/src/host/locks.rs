@@ -13,7 +13,7 @@ mod spinning;
 
 use super::Host;
 use super::steps::Then;
-use super::tasks::Deferred;
+use super::tasks::{Deferred, TaskRun};
 use goodness_core::{Awaited, Channel, Class, CpuId, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable};
 use goodness_queues::{Links, List};
 
@@ -125,6 +125,17 @@ impl Locks {
             let place = Awaited::Lock(LockId(number as u32));
             lock.sleepers.iter(&self.links).map(move |task| (TaskId(task), place))
         })
+    }
+
+    /// True if `task` is in the kernel, or owns or waits for a lock of the kernel.
+    #[cold]
+    pub fn keep_in_kernel(&self, task: TaskId, run: &TaskRun, deferred: &[Deferred]) -> bool {
+        let asks_for = |lock: &LockId| {
+            let retakes = matches!(deferred[task.index()], Deferred::Retake(it) if it == *lock);
+            let spins = self.waiters[task.index()].spins_for == Some(*lock);
+            self.all[lock.0 as usize].owner == Some(task) || spins || run.is_deferred && retakes
+        };
+        run.in_kernel || self.kernel.iter().any(asks_for)
     }
 
     /// Makes `task` the owner if the lock is free. `slept` says whether it slept for the lock before.

@@ -4,6 +4,8 @@
 //! A held request stays with the referee as one that is on its way. It is let go at the end of the kernel's span, and
 //! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
 //! real-time task. Requests that wait for the tick in user mode, too, are still with the policy.
+//!
+//! A task of a group that is out of quota may be picked only to return to user mode, where it is stopped (section 2.3).
 
 use super::Host;
 use goodness_core::{CpuId, Preemption, TaskId};
@@ -31,6 +33,13 @@ impl Host<'_> {
         if self.referee.is_asked(cpu) || self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
             self.asked.push(cpu);
         }
+    }
+
+    /// True if `task`, which runs on `cpu` and is to be parked, would return to user mode now.
+    #[cold]
+    pub fn may_park(&self, cpu: CpuId, task: TaskId) -> bool {
+        self.cpus[cpu.index()].working <= self.now()
+            && !self.locks.keep_in_kernel(task, &self.runs[task.index()], &self.deferred)
     }
 
     /// `task` came to `cpu` under `Lazy`, and these CPUs were newly asked to reschedule. Returns those to tell.

@@ -59,7 +59,9 @@ impl Host<'_> {
         if matches!(then, Then::Stop) || self.is_at_fault() {
             return false;
         }
-        let goes_on = self.cpus[cpu.index()].working <= self.now() && !self.referee.is_asked(cpu);
+        let run = &self.cpus[cpu.index()];
+        let goes_on =
+            run.working <= self.now() && !self.referee.is_asked(cpu) && !(run.parks && self.may_park(cpu, task));
         if !goes_on {
             if self.storage.is_some() {
                 self.submit_all();

@@ -1,8 +1,10 @@
 //! The figures of a play or a run: the same observers and definitions for both.
 
+use super::{SLICES, placement};
 use goodness::RunResult;
-use goodness_core::{Event, Observer, Off, Span, TaskId, Time, Workload};
+use goodness_core::{Event, Machine, Observer, Off, Span, TaskId, Time, Workload};
 use goodness_observe::{Measured, Metrics, Subject, TaskMeasured};
+use goodness_report::timeline::Recorder;
 use goodness_trace::{Record, Recording, SchedEvent};
 use std::collections::BTreeMap;
 
@@ -22,18 +24,24 @@ fn class_of(name: &str) -> &str {
     }
 }
 
-/// The figures of a simulated run.
+/// The figures of a run on `machine`; those of its schedule if that was kept.
 #[must_use]
-pub fn of_run(run: &RunResult, cpus: usize) -> Figures {
+pub fn of_run(run: &RunResult, machine: &Machine) -> Figures {
     let tasks = run.tasks.iter().zip(&run.measured.tasks);
-    figures(&run.measured, cpus, tasks.map(|(named, measured)| (named.name.as_str(), measured)))
+    let tasks = tasks.map(|(named, measured)| (named.name.as_str(), measured));
+    let mut figures = figures(&run.measured, machine.cpu_count(), tasks);
+    if let Some(timeline) = &run.timeline {
+        let window = run.measured.window;
+        figures.extend(placement::of_slices(machine, timeline.slices.iter(), window.from, window.to));
+    }
+    figures
 }
 
-/// The figures of a traced play of `load` on `cpus` CPUs.
+/// The figures of a traced play of `load` on `machine`.
 ///
 /// # Errors
 /// The trace does not show the beginning of the play.
-pub fn of_trace(recording: &Recording, load: &Workload, cpus: usize) -> Result<Figures, String> {
+pub fn of_trace(recording: &Recording, load: &Workload, machine: &Machine) -> Result<Figures, String> {
     let names: Vec<String> = recording.tasks.iter().map(|(_, entry)| entry.comm.to_string()).collect();
     let subject = |name: &String| match load.tasks.iter().find(|spec| spec.name == *name) {
         Some(spec) => Subject::of(spec),
@@ -42,12 +50,18 @@ pub fn of_trace(recording: &Recording, load: &Workload, cpus: usize) -> Result<F
     let subjects: Vec<Subject> = names.iter().map(subject).collect();
     let begin = beginning(&recording.records, &subjects).ok_or("the trace shows no pause before the play")?;
     let end = begin + load.horizon.ok_or("the load has no duration")?.since(Time::ZERO);
-    let metrics = Metrics::new(cpus, begin + load.warmup, &subjects);
+    let metrics = Metrics::new(machine.cpu_count(), begin + load.warmup, &subjects);
     let mut of_load = OfLoad { subjects: &subjects, end, metrics };
     recording.observe(&mut of_load);
     let measured = of_load.metrics.finish(end);
     let tasks = names.iter().map(String::as_str).zip(&measured.tasks).filter(|(_, task)| task.judged);
-    Ok(figures(&measured, cpus, tasks))
+    let mut figures = figures(&measured, machine.cpu_count(), tasks);
+    let mut recorder = Recorder::new(machine.cpu_count() as u32, SLICES);
+    recording.observe(&mut recorder);
+    let timeline = recorder.finish(end, 0, Vec::new());
+    let of_load = timeline.slices.iter().filter(|slice| subjects[slice.task.index()].judged);
+    figures.extend(placement::of_slices(machine, of_load, begin + load.warmup, end));
+    Ok(figures)
 }
 
 /// Time 0 of a play: the first event of the load's threads after they have all waited for it.

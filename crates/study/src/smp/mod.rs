@@ -1,59 +1,109 @@
 //! Real kernels on several CPUs beside the simulator, on synthetic loads.
 //!
-//! `fidelity/smp` holds the loads and what kernels made of them. [`simulate`] runs a load, [`figures`] measures runs
-//! and traces of plays alike, [`score`] compares them and says how large the model's error is.
+//! `fidelity/smp` holds the loads and what kernels made of them, on equal CPUs that share a cache;
+//! `fidelity/topologies` on other machines. [`simulate`] runs a load, [`figures`] measures runs and traces of plays
+//! alike, [`score`] compares them and says how large the model's error is.
 
 pub mod figures;
+pub mod placement;
 pub mod score;
 
 use figures::{Figures, of_run};
-use goodness::{Contender, OpenOptions, Plan, PolicySpec, Refusal, Work, unwatched};
+use goodness::{Contender, OpenOptions, Plan, PolicySpec, Refusal, Timelines, Work, unwatched};
 use goodness_core::{Machine, WorkloadSource};
+use goodness_work::machine::parse_machine;
 use score::Case;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Seeds of each play.
-pub const SEEDS: [u64; 3] = [1, 2, 3];
+/// Plays of a cell, with seeds from 1 on.
+pub const PLAYS: u64 = 3;
 /// Simulated runs of each cell, with a seed each. A choice: their mean varies by a third of what one run does.
 pub const RUNS: u32 = 8;
-/// Ticks per second of the kernels in guests.
-const HZ: u32 = 250;
+/// Slices kept of a schedule: more than any play has.
+pub(crate) const SLICES: usize = 1 << 20;
 
-/// A kernel on a number of CPUs.
+/// What the CPUs of a guest share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// One cache.
+    Flat,
+    /// One cache, and each two a core.
+    Threads,
+    /// Half of them a cache.
+    Caches,
+    /// Half of them a cache and a node.
+    Nodes,
+}
+
+/// A kernel on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guest {
     /// Kernel series.
     pub kernel: &'static str,
     /// CPUs.
     pub cpus: u32,
+    /// What they share.
+    pub shape: Shape,
 }
 
-/// The guests in which the loads were played.
-pub const GUESTS: [Guest; 5] = [
-    Guest { kernel: "6.1", cpus: 2 },
-    Guest { kernel: "6.1", cpus: 4 },
-    Guest { kernel: "6.12", cpus: 4 },
-    Guest { kernel: "6.18", cpus: 2 },
-    Guest { kernel: "6.18", cpus: 4 },
+const fn guest(kernel: &'static str, cpus: u32, shape: Shape) -> Guest {
+    Guest { kernel, cpus, shape }
+}
+
+/// The guests in which the loads of `fidelity/smp` were played.
+pub const GUESTS: [Guest; 6] = [
+    guest("6.1", 2, Shape::Flat),
+    guest("6.1", 4, Shape::Flat),
+    guest("6.12", 4, Shape::Flat),
+    guest("6.18", 2, Shape::Flat),
+    guest("6.18", 4, Shape::Flat),
+    guest("7.3", 4, Shape::Flat),
+];
+
+/// Those in which the loads of `fidelity/topologies` were.
+pub const TOPOLOGIES: [Guest; 4] = [
+    guest("6.18", 4, Shape::Caches),
+    guest("6.18", 4, Shape::Nodes),
+    guest("6.18", 4, Shape::Threads),
+    guest("6.18", 8, Shape::Threads),
 ];
 
 impl Guest {
     /// Name of its folder of traces.
     #[must_use]
     pub fn name(self) -> String {
-        format!("{}-{}", self.kernel, self.cpus)
+        let shape = match self.shape {
+            Shape::Flat => "",
+            Shape::Threads => "t2",
+            Shape::Caches => "c2",
+            Shape::Nodes => "n2",
+        };
+        format!("{}-{}{shape}", self.kernel, self.cpus)
     }
 
-    /// The scheduler of its kernel. 6.18 preempts lazily, as it is built.
+    /// Plays of `load`: more where starts are counted.
+    #[must_use]
+    pub fn plays(self, load: &str) -> u64 {
+        if (self.cpus, self.shape, load) == (8, Shape::Threads, "four-hogs") { 20 } else { PLAYS }
+    }
+
+    /// The scheduler of its kernel. 6.18 and 7.3 preempt lazily, as they are built.
     #[must_use]
     pub fn policy(self) -> &'static str {
         match self.kernel {
             "6.1" => "cfs:kernel=6.1",
             "6.12" => "eevdf:kernel=6.12",
-            _ => "eevdf:kernel=6.18,preempt=lazy",
+            "6.18" => "eevdf:kernel=6.18,preempt=lazy",
+            _ => "eevdf:kernel=7.2,preempt=lazy",
         }
+    }
+
+    /// The kernel whose rules its policy has: its own, or the nearest before it.
+    #[must_use]
+    pub fn profile(self) -> &'static str {
+        self.policy().split(['=', ',']).nth(1).unwrap_or("")
     }
 
     /// Its policy's name, which shares an error.
@@ -106,10 +156,23 @@ pub fn cells(text: &str, halves: &BTreeMap<String, bool>) -> Result<Vec<Cell>, S
     let all: BTreeMap<String, BTreeMap<String, Vec<f64>>> = toml::from_str(text).map_err(|why| why.to_string())?;
     let cell = |(name, plays): (String, _)| {
         let (load, guest) = name.split_once(' ')?;
-        let guest = *GUESTS.iter().find(|it| it.name() == guest)?;
+        let guest = *GUESTS.iter().chain(&TOPOLOGIES).find(|it| it.name() == guest)?;
         Some(Cell { load: load.into(), guest, is_unseen: *halves.get(load)?, plays })
     };
     all.into_iter().map(|it| cell(it.clone()).ok_or(format!("no such cell: {}", it.0))).collect()
+}
+
+/// The guests in which anything was played, of both suites.
+///
+/// # Errors
+/// A file that cannot be read or is invalid.
+pub fn compared(fidelity: &Path) -> Result<BTreeSet<Guest>, Box<dyn std::error::Error>> {
+    let mut compared = BTreeSet::new();
+    for suite in ["smp", "topologies"].map(|name| fidelity.join(name)) {
+        let all = cells(&std::fs::read_to_string(suite.join("measured.toml"))?, &loads(&suite)?)?;
+        compared.extend(all.into_iter().map(|cell| cell.guest));
+    }
+    Ok(compared)
 }
 
 /// The text of `measured.toml`.
@@ -123,7 +186,8 @@ pub fn file(cells: &[Cell]) -> String {
         text += &format!("\n[\"{} {}\"]\n", cell.load, cell.guest.name());
         for (figure, values) in &cell.plays {
             let values: Vec<String> = values.iter().map(|value| format!("{value:.5e}")).collect();
-            text += &format!("\"{figure}\" = [{}]\n", values.join(", "));
+            let lines: Vec<String> = values.chunks(8).map(|some| some.join(", ")).collect();
+            text += &format!("\"{figure}\" = [{}]\n", lines.join(",\n    "));
         }
     }
     text
@@ -137,20 +201,88 @@ pub fn by_figure(runs: &[Figures]) -> BTreeMap<String, Vec<f64>> {
     first.keys().filter_map(|name| Some((name.clone(), all(name)?))).collect()
 }
 
-/// Simulates `source` on the CPUs of `guest` under `policy`. On this machine scheduling costs nothing.
+/// The machine of `guest`, with what scheduling costs there; on other shapes than flat ones it was not measured, and
+/// costs nothing. In guests the threads of a core do not slow each other.
+///
+/// # Errors
+/// The file `machines/GUEST.toml` of the suite is missing or invalid.
+pub fn machine(suite: &Path, guest: Guest) -> Result<Machine, Refusal> {
+    let (cpus, half) = (guest.cpus, guest.cpus / 2);
+    let text = match guest.shape {
+        Shape::Flat => suite.join(format!("machines/{}.toml", guest.name())).to_string_lossy().into_owned(),
+        Shape::Threads => format!("cpus={cpus},hz=250,smt=2,sibling_speed=1"),
+        Shape::Caches => format!("cpus={cpus},hz=250,cache={half}"),
+        Shape::Nodes => format!("cpus={cpus},hz=250,cache={half},node={half}"),
+    };
+    parse_machine(&text).map_err(Refusal::usage)
+}
+
+/// Simulates `source` on the machine of `guest` under `policy`.
 ///
 /// # Errors
 /// A policy that does not exist, a fault of the run.
 pub fn simulate(
+    suite: &Path,
     source: &dyn WorkloadSource,
     guest: Guest,
     policy: &str,
 ) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
-    let machine = Machine::flat(guest.cpus, HZ).map_err(Refusal::usage)?;
-    let contender = Contender::policy(PolicySpec::parse(policy)?);
-    let plan = Plan { runs: RUNS, may_end_waiting: true, ..Plan::on(source, &machine, vec![contender]) };
-    let runs = plan.run_each(&unwatched, |run| Ok(of_run(&run, guest.cpus as usize)))?;
-    Ok(by_figure(&runs[0]))
+    simulate_often(suite, source, guest, policy, RUNS)
+}
+
+/// As [`simulate`], with so many runs.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_often(
+    suite: &Path,
+    source: &dyn WorkloadSource,
+    guest: Guest,
+    policy: &str,
+    runs: u32,
+) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
+    let machine = machine(suite, guest)?;
+    let contenders = || PolicySpec::parse(policy).map(|spec| vec![Contender::policy(spec)]);
+    let plan = Plan { runs, may_end_waiting: true, ..Plan::on(source, &machine, contenders()?) };
+    if guest.shape == Shape::Flat {
+        let runs = plan.run_each(&unwatched, |run| Ok(of_run(&run, &machine)))?;
+        return Ok(by_figure(&runs[0]));
+    }
+    // A plan keeps the schedule of its first run.
+    let timelines = Timelines { slices: SLICES, with_queues: false };
+    let mut figures = Vec::new();
+    for first in 0..runs {
+        let plan = Plan { runs: 1, first, timelines, contenders: contenders()?, ..plan };
+        figures.extend(plan.run_each(&unwatched, |run| Ok(of_run(&run, &machine)))?.remove(0));
+    }
+    Ok(by_figure(&figures))
+}
+
+/// True if starts of `cell` are counted: no more hogs than the machine has cores of two threads.
+#[must_use]
+pub fn has_starts(cell: &Cell) -> bool {
+    let hogs = ["two-hogs", "three-hogs", "four-hogs"].iter().position(|it| *it == cell.load);
+    let cores = cell.guest.cpus as usize / 2;
+    cell.guest.shape == Shape::Threads && hogs.is_some_and(|place| place + 2 <= cores)
+}
+
+/// True if a start with these `shared_cores` has its tasks on cores of their own.
+fn is_spread(shared_cores: &f64) -> bool {
+    *shared_cores < 1.0
+}
+
+/// Starts of `cell` on cores of their own, and all of them; likewise in `runs` simulated ones.
+///
+/// # Errors
+/// As [`open`] and [`simulate`].
+pub fn starts(suite: &Path, cell: &Cell, policy: &str, runs: u32) -> Result<[(usize, usize); 2], Refusal> {
+    let work = open(suite, &cell.load)?;
+    let simulated = simulate_often(suite, &*work.source, cell.guest, policy, runs)?;
+    let count = |all: &BTreeMap<String, Vec<f64>>| {
+        let shared = all.get("shared_cores").map_or(&[][..], Vec::as_slice);
+        (shared.iter().filter(|it| is_spread(it)).count(), shared.len())
+    };
+    Ok([count(&cell.plays), count(&simulated)])
 }
 
 /// Every figure of `cells` beside what is simulated; `policy` replaces the kernel's own, to see that a wrong one is
@@ -162,7 +294,7 @@ pub fn cases(suite: &Path, cells: &[Cell], policy: Option<&str>) -> Result<Vec<C
     let mut cases = Vec::new();
     for cell in cells {
         let work = open(suite, &cell.load)?;
-        let simulated = simulate(&*work.source, cell.guest, policy.unwrap_or(cell.guest.policy()))?;
+        let simulated = simulate(suite, &*work.source, cell.guest, policy.unwrap_or(cell.guest.policy()))?;
         cases.extend(score::cases(cell, &simulated));
     }
     Ok(cases)

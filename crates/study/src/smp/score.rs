@@ -6,8 +6,17 @@ use goodness::LATENCY_RESOLUTION_NS;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The classes of figures, in the order of tables.
-pub const CLASSES: [&str; 7] =
-    ["share", "spread", "migrations", "switches", "wakeup_latency_p50", "wakeup_latency_p99", "idle_while_waiting"];
+pub const CLASSES: [&str; 9] = [
+    "share",
+    "spread",
+    "migrations",
+    "switches",
+    "wakeup_latency_p50",
+    "wakeup_latency_p99",
+    "idle_while_waiting",
+    "shared_cores",
+    "lopsided",
+];
 
 /// Largest difference of a figure that is within bounds: relative or absolute, whichever is larger.
 struct Bound {
@@ -19,7 +28,8 @@ struct Bound {
 fn bound(class: &str) -> Bound {
     let (factor, difference) = match class {
         "share" => (1.0, 2.0),
-        "spread" | "idle_while_waiting" => (1.5, 2.0),
+        "spread" | "idle_while_waiting" | "shared_cores" => (1.5, 2.0),
+        "lopsided" => (1.5, 10.0),
         "migrations" => (1.5, 1.0),
         "switches" => (1.1, 10.0),
         _ => (1.15, 4e6),
@@ -149,11 +159,12 @@ pub fn errors(cases: &[Case]) -> Vec<ModelError> {
     each.filter_map(one).collect()
 }
 
-/// The text of `fidelity/smp.toml`, which verdicts read.
+/// The text of `fidelity/smp.toml`, which verdicts read: errors, and the guests that were `compared`.
 #[must_use]
-pub fn file(errors: &[ModelError]) -> String {
+pub fn file(errors: &[ModelError], compared: &BTreeSet<Guest>) -> String {
     let mut text = String::from(
-        "# The measured error of simulated schedulers on several CPUs, from the seen half of the loads. Written by\n\
+        "# The measured error of simulated schedulers on several CPUs, from the seen half of the loads, and the\n\
+         # kernels that they were compared with, on so many CPUs. Written by\n\
          # cargo run --release -p goodness-study --example smp -- errors\n",
     );
     for it in errors {
@@ -165,6 +176,14 @@ pub fn file(errors: &[ModelError]) -> String {
             it.log_error,
             it.half_width.exp()
         );
+    }
+    let mut kernels = BTreeMap::<_, BTreeSet<u32>>::new();
+    for guest in compared {
+        kernels.entry((guest.family(), guest.profile())).or_default().insert(guest.cpus);
+    }
+    for ((policy, kernel), cpus) in kernels {
+        let cpus: Vec<u32> = cpus.into_iter().collect();
+        text += &format!("\n[[compared]]\npolicy = \"{policy}\"\nkernel = \"{kernel}\"\ncpus = {cpus:?}\n");
     }
     text
 }
@@ -187,6 +206,9 @@ pub fn table(cases: &[Case], worst: usize) -> String {
     let mut text = String::new();
     for class in CLASSES {
         let (inside, all) = within(cases, class);
+        if all == 0 {
+            continue;
+        }
         text += &format!("{class:<20} {inside:>3} of {all}\n");
         let mut outside: Vec<&Case> = cases.iter().filter(|it| it.class() == class && !it.is_within()).collect();
         outside.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));

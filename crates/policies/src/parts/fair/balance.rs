@@ -10,6 +10,7 @@
 //!   memory nodes at a time.
 
 use super::Stack;
+use super::capacity::{is_greater, is_unequal};
 use super::domains::{Comparison, Domain, Group, Imbalance, Kind};
 use super::load::FULL;
 use super::moves::Moving;
@@ -48,10 +49,12 @@ pub(super) struct Luck {
     calls: u64,
     successes: u64,
     ratio: u64,
+    /// Time at which the ratio was determined.
+    since: Time,
 }
 
 impl Luck {
-    pub const NEW: Luck = Luck { calls: 512, successes: 256, ratio: 512 };
+    pub const NEW: Luck = Luck { calls: 512, successes: 256, ratio: 512, since: Time::ZERO };
 
     /// Draws whether to look: the weight of a success, or `None`.
     pub fn draw(&self, rng: &mut Rng) -> Option<u64> {
@@ -59,11 +62,14 @@ impl Luck {
         (rng.below(1024) <= weight).then_some((1024 + weight / 2) / weight)
     }
 
-    pub fn note(&mut self, success: u64) {
+    /// Counts a look. If `by_time`, looks that are rare enough always succeed: the ratio grows by one each 2²² ns.
+    pub fn note(&mut self, now: Time, success: u64, by_time: bool) {
         self.calls += 1;
         self.successes += success;
         if self.calls >= 1024 {
-            self.ratio = self.successes.min(1024);
+            let rest = if by_time { now.since(self.since).0 >> 22 } else { 0 };
+            self.ratio = (self.successes + rest).min(1024);
+            self.since = now;
             (self.calls, self.successes) = (self.calls / 2, self.successes / 2);
         }
     }
@@ -254,7 +260,7 @@ impl<O: Order> Stack<O> {
 
     /// Looks for work for `cpu`, which has none.
     fn pull_when_idle(&mut self, cx: &Context, cpu: CpuId) -> Option<Pull> {
-        let is_any_crowded = self.loads.is_any_crowded();
+        let is_any_crowded = self.loads.is_any_crowded() || self.is_any_misfit(cx);
         for domain in Domain::around(&cx.machine, cpu) {
             self.balancer.hasten(&cx.machine, cpu, domain.level);
             if !is_any_crowded {
@@ -270,12 +276,13 @@ impl<O: Order> Stack<O> {
     /// Makes a pass at `domain` for `cpu`, which ran out of work, if the dice allow it.
     fn pull_at_level(&mut self, cx: &Context, cpu: CpuId, domain: Domain) -> Option<Pull> {
         let mut success = 0;
+        let by_time = self.balancer.version.looks_when_rare;
         if self.balancer.version.throws_dice {
             let luck = self.balancer.attempts[cpu.index()][domain.level as usize].luck;
             match luck.draw(&mut self.balancer.rng) {
                 Some(weight) => success = weight,
                 None => {
-                    self.balancer.attempt(cpu, domain.level).luck.note(0);
+                    self.balancer.attempt(cpu, domain.level).luck.note(cx.now, 0, by_time);
                     return None;
                 }
             }
@@ -288,7 +295,7 @@ impl<O: Order> Stack<O> {
             self.balancer.is_balanced(&cx.machine, cpu, domain.level, true, false);
         }
         let luck = &mut self.balancer.attempt(cpu, domain.level).luck;
-        luck.note(if pull.is_some() { success } else { 0 });
+        luck.note(cx.now, if pull.is_some() { success } else { 0 }, by_time);
         pull
     }
 
@@ -343,19 +350,24 @@ impl<O: Order> Stack<O> {
     }
 
     /// True if `cpu` has tasks that wait, or real-time tasks leave little to its fair one, or another busy CPU shares
-    /// its cache, while some CPU idles.
+    /// its cache (where CPUs are unequal: its task does not fit), while some CPU idles.
     fn has_reason_to_help(&mut self, cx: &Context, cpu: CpuId) -> bool {
         if self.wakeups.idle_cpus() == 0 {
             return false;
         }
         let near = cx.machine.group(cpu, Level::Cache).len() as u32;
-        self.tasks(cpu) >= 2 || near - self.wakeups.idle_nearby(cpu) > 1 || self.is_squeezed(cx, cpu)
+        let is_near_busy = match cx.machine.is_unequal() {
+            true => self.misfit(cx, cpu).is_some(),
+            false => near - self.wakeups.idle_nearby(cpu) > 1,
+        };
+        self.tasks(cpu) >= 2 || is_near_busy || self.is_squeezed(cx, cpu)
     }
 
     /// True if `cpu` has one fair task, and real-time tasks leave little to it.
     fn is_squeezed(&mut self, cx: &Context, cpu: CpuId) -> bool {
         let percent = Domain::around(&cx.machine, cpu).next().map_or(100, Domain::percent);
-        self.fair_tasks(cpu) == 1 && self.loads.of_cpu(cx.now, cpu).capacity * percent < FULL * 100
+        let averages = self.loads.of_cpu(cx.now, cpu);
+        self.fair_tasks(cpu) == 1 && averages.capacity * percent < averages.whole * 100
     }
 
     /// Makes the next pass for `cpu`, or ends its passes.
@@ -416,6 +428,7 @@ impl<O: Order> Stack<O> {
         cx.examined(Effort::Balance, machine.group(cpu, domain.level).len() as u32);
         let (mut local, mut load, mut capacity, mut util) = (Group::default(), 0, 0, 0);
         let mut busiest: Option<(Kind, Group, &[CpuId])> = None;
+        let here = self.loads.of_cpu(cx.now, cpu).capacity;
         for (place, cpus) in domain.groups(machine, cpu).enumerate() {
             let group = self.measure(cx, domain, cpus, to_idle);
             load += group.load;
@@ -429,7 +442,8 @@ impl<O: Order> Stack<O> {
             let is_busier = |(other, than, _): &(Kind, Group, &[CpuId])| {
                 kind > *other || (kind == *other && group.rank(kind) > than.rank(kind))
             };
-            if group.fair > 0 && busiest.as_ref().is_none_or(is_busier) {
+            let is_busiest = group.fair > 0 && busiest.as_ref().is_none_or(is_busier);
+            if is_busiest && !group.is_beyond(kind, to_idle, here) {
                 busiest = Some((kind, group, cpus));
             }
         }
@@ -439,9 +453,10 @@ impl<O: Order> Stack<O> {
         let (kind, group, cpus) = busiest?;
         let own = local.kind(domain.percent(), false, version);
         let average = load * FULL / capacity.max(1);
-        let compared = Comparison { domain, local: (local, own), busiest: (group, kind), average, to_idle };
+        let allowed = domain.allowed(machine, cpu);
+        let compared = Comparison { domain, local: (local, own), busiest: (group, kind), average, to_idle, allowed };
         let amount = compared.imbalance(version)?;
-        let from = self.busiest_queue(cx, domain, cpus, amount)?;
+        let from = self.busiest_queue(cx, domain, (cpu, cpus), amount)?;
         let looks = MOST_LOOKED_AT.min(self.tasks(from));
         let is_misfit = kind == Kind::Misfit;
         let mut moving = Moving::new(domain, from, cpu, to_idle, amount, looks);
@@ -454,7 +469,9 @@ impl<O: Order> Stack<O> {
         let threads = machine.group(cpus[0], Level::Smt).len();
         let is_pinned = self.balancer.pinned[cpus[0].index()][domain.level as usize];
         let is_core = cpus.len() > 1 && cpus.len() == threads;
-        let mut group = Group { cpus: cpus.len() as u64, is_pinned, is_core, ..Group::default() };
+        let is_unequal = is_unequal(machine, cpus[0], domain.level);
+        let bounds = [u64::MAX, 0];
+        let mut group = Group { cpus: cpus.len() as u64, is_pinned, is_core, is_unequal, bounds, ..Group::default() };
         for cpu in cpus {
             let averages = self.loads.of_cpu(cx.now, *cpu);
             let fair = self.fair_tasks(*cpu);
@@ -466,23 +483,39 @@ impl<O: Order> Stack<O> {
             group.tasks += u64::from(self.tasks(*cpu));
             group.fair += u64::from(fair);
             group.idle += u64::from(self.is_idle(*cpu));
-            if to_idle && fair == 1 && averages.capacity * domain.percent() < FULL * 100 {
+            group.bounds = [group.bounds[0].min(averages.capacity), group.bounds[1].max(averages.capacity)];
+            if is_unequal {
+                group.misfit = group.misfit.max(self.misfit(cx, *cpu).unwrap_or(0));
+            } else if to_idle && fair == 1 && averages.capacity * domain.percent() < averages.whole * 100 {
                 group.misfit = group.misfit.max(averages.load);
             }
         }
         group
     }
 
-    /// The queue among `cpus` that most of `amount` comes from.
-    fn busiest_queue(&mut self, cx: &Context, domain: Domain, cpus: &[CpuId], amount: Imbalance) -> Option<CpuId> {
+    /// The queue among `cpus` that most of `amount` comes from, for `to`.
+    fn busiest_queue(
+        &mut self,
+        cx: &Context,
+        domain: Domain,
+        (to, cpus): (CpuId, &[CpuId]),
+        amount: Imbalance,
+    ) -> Option<CpuId> {
         let is_boosted = self.balancer.version.boosts_util;
+        let is_unequal = is_unequal(&cx.machine, to, domain.level);
+        let here = self.loads.of_cpu(cx.now, to).capacity;
         let mut busiest: Option<(u64, CpuId)> = None;
         for cpu in cpus.iter().copied() {
             let fair = self.fair_tasks(cpu);
             let averages = self.loads.of_cpu(cx.now, cpu);
-            let is_squeezed = averages.capacity * domain.percent() < FULL * 100;
+            let is_squeezed = averages.capacity * domain.percent() < averages.whole * 100;
             let value = match amount {
                 _ if fair == 0 => continue,
+                _ if is_unequal && self.tasks(cpu) == 1 && !is_greater(here, averages.capacity) => continue,
+                Imbalance::Misfit => match self.misfit(cx, cpu) {
+                    Some(load) => load,
+                    None => continue,
+                },
                 Imbalance::Load(load) if fair == 1 && averages.load > load && !is_squeezed => continue,
                 Imbalance::Util(_) if fair == 1 => continue,
                 Imbalance::Load(_) => averages.load * FULL / averages.capacity,

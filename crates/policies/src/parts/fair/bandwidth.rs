@@ -1,10 +1,9 @@
 //! Limits on the CPU time of groups (`cpu.max`): a pool for each group, filled once a period, from which its queues
 //! take slices. A queue that gets nothing is throttled until the pool is filled again or another queue returns time.
 //!
-//! Source: docs/specs/groups-locks.md sections 2.1 to 2.3. Queues are throttled as up to 6.12, at a pick.
-//! Departures: later kernels park the tasks of a throttled queue one by one at their return to user mode, and requeue
-//! the one parked last first. Throttled queues of other CPUs are released at the refill, without the time of an
-//! interrupt. A period never doubles.
+//! Source: docs/specs/groups-locks.md sections 2.1 to 2.3. Queues are throttled at a pick, as up to 6.18.
+//! Departures: throttled queues of other CPUs are released at the refill, without the time of an interrupt. A period
+//! never doubles.
 
 use super::order::QueueId;
 use goodness_core::{CpuStat, GroupId, Quota, Rng, Span, Time};
@@ -86,7 +85,7 @@ struct Local {
     /// CPU time it may still use, ns; debt if negative.
     left: i64,
     is_throttled: bool,
-    /// Time of the last throttling.
+    /// Time at which the last throttling stopped a task; `NEVER` if it has stopped none.
     since: Time,
 }
 
@@ -139,7 +138,7 @@ impl Bandwidth {
         self.next
     }
 
-    /// Charges `ran` to the queue; false if it must be throttled.
+    /// Charges `ran` to the queue; false if it must be throttled, and is not yet.
     pub fn charge(&mut self, now: Time, queue: QueueId, ran: Span) -> bool {
         let group = self.group(queue);
         let Some(pool) = &mut self.pools[group] else { return true };
@@ -152,7 +151,7 @@ impl Bandwidth {
             local.left += taken;
             self.next = self.next.min(pool.refill);
         }
-        local.left > 0
+        local.left > 0 || local.is_throttled
     }
 
     /// Figures of the limit of `group` so far.
@@ -160,12 +159,20 @@ impl Bandwidth {
         self.pools.get(group.index())?.as_ref().map(|pool| pool.stat)
     }
 
-    /// The queue is throttled from now on.
-    pub fn throttle(&mut self, now: Time, queue: QueueId) {
+    /// The queue is throttled from now on. No task has been stopped yet.
+    pub fn throttle(&mut self, queue: QueueId) {
         let group = self.group(queue);
         let local = &mut self.locals[queue.index()];
-        (local.is_throttled, local.since) = (true, now);
+        (local.is_throttled, local.since) = (true, Time::NEVER);
         self.pools[group].iter_mut().for_each(|pool| pool.throttled.push(queue));
+    }
+
+    /// The queue, if it is throttled, stops a task.
+    pub fn stops(&mut self, now: Time, queue: QueueId) {
+        let local = &mut self.locals[queue.index()];
+        if local.is_throttled {
+            local.since = local.since.min(now);
+        }
     }
 
     /// The queue is empty: it returns all but a little.
@@ -213,7 +220,7 @@ impl Bandwidth {
                     break;
                 }
                 pool.throttled.remove(0);
-                pool.stat.throttled += now.since(local.since);
+                pool.stat.throttled += now.since(local.since.min(now));
                 self.released.push(queue);
             }
             self.next = self.next.min(pool.refill).min(pool.slack);
@@ -290,7 +297,7 @@ mod tests {
             assert!(bandwidth.charge(at(0), QUEUES[0], MS(1)));
             pool(&mut bandwidth).left = 0;
             bandwidth.locals[QUEUES[1].index()].left = -1_000_000;
-            bandwidth.throttle(at(0), QUEUES[1]);
+            bandwidth.throttle(QUEUES[1]);
             bandwidth.locals[QUEUES[0].index()].left = 11_000_000;
             bandwidth.give_back(at(ms), QUEUES[0]);
             let slack = pool(&mut bandwidth).slack;
@@ -309,7 +316,8 @@ mod tests {
         pool(&mut bandwidth).left = 0;
         for (queue, debt) in [(QUEUES[1], 18_000_000), (QUEUES[0], 3_000_000)] {
             bandwidth.locals[queue.index()].left = -debt;
-            bandwidth.throttle(at(60), queue);
+            bandwidth.throttle(queue);
+            bandwidth.stops(at(60), queue);
         }
         bandwidth.next = at(100);
         bandwidth.expire(at(100));

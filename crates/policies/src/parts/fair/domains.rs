@@ -1,8 +1,9 @@
 //! Scheduling domains: the groups of CPUs that balancing compares, how loaded each is, and how much should move.
 //!
-//! Source: specs/smp.md sections 1 and 3.4. A CPU's capacity is what real-time tasks leave. Left out: CPUs of unequal
-//! size, energy-aware choice, the allowed imbalance of memory nodes, cache-aware balancing.
+//! Source: specs/smp.md sections 1 and 3.4. A CPU's capacity is what real-time tasks leave of its own. Left out:
+//! energy-aware choice, cache-aware balancing.
 
+use super::capacity::is_greater;
 use super::load::FULL;
 use super::order::Version;
 use goodness_core::{CpuId, Level, Machine};
@@ -50,6 +51,19 @@ impl Domain {
         self.level <= Level::Cache
     }
 
+    /// Tasks in a memory node of `cpu` up to which nodes may be unequal, as long as these tasks may talk to each other
+    /// (specs/smp.md section 7.3); 0 below the level of nodes.
+    pub fn allowed(self, machine: &Machine, cpu: CpuId) -> u64 {
+        if self.level < Level::Machine {
+            return 0;
+        }
+        let [cache, node] = [Level::Cache, Level::Node].map(|level| machine.group(cpu, level).len() as u64);
+        match node / cache {
+            1 => (node / 8).max(1),
+            caches => caches,
+        }
+    }
+
     /// The CPUs of the group of `cpu`.
     pub fn group(self, machine: &Machine, cpu: CpuId) -> &[CpuId] {
         match self.below {
@@ -81,7 +95,7 @@ pub enum Kind {
     Spare,
     /// It is used up, and nobody waits.
     Full,
-    /// A lone task has a CPU of which real-time tasks use much, seen from an idle CPU.
+    /// A task is too large for its CPU; or real-time tasks use much of a lone one's CPU, seen from an idle CPU.
     Misfit,
     /// A core whose threads slow each other, seen from an idle CPU.
     SharedCore,
@@ -116,11 +130,28 @@ pub struct Group {
     pub is_pinned: bool,
     /// True if its CPUs are threads of one core.
     pub is_core: bool,
-    /// The largest load of a CPU with one fair task and reduced capacity.
+    /// The largest load of a CPU with one fair task and reduced capacity; where CPUs are unequal, of a task that is too
+    /// large for its CPU.
     pub misfit: u64,
+    /// True if it is compared with CPUs of other capacity.
+    pub is_unequal: bool,
+    /// The least and the greatest capacity of its CPUs.
+    pub bounds: [u64; 2],
 }
 
 impl Group {
+    /// True if a CPU of `capacity` has no business with the tasks of this group, of `kind`, in a domain of CPUs of
+    /// unequal capacity: it is smaller; or for a task that is too large, not greater, or not `to_idle`.
+    pub fn is_beyond(&self, kind: Kind, to_idle: bool, capacity: u64) -> bool {
+        let [least, most] = self.bounds;
+        match kind {
+            _ if !self.is_unequal => false,
+            Kind::Misfit => !to_idle || !is_greater(capacity, most),
+            Kind::Spare | Kind::Full => is_greater(least, capacity),
+            Kind::SharedCore | Kind::Pinned | Kind::Overloaded => false,
+        }
+    }
+
     /// Load per capacity.
     pub fn density(&self) -> u64 {
         self.load * FULL / self.capacity.max(1)
@@ -136,7 +167,7 @@ impl Group {
             Kind::Pinned
         } else if version.knows_cores && to_idle && self.is_core && self.fair > 1 {
             Kind::SharedCore
-        } else if to_idle && self.misfit > 0 {
+        } else if (to_idle || self.is_unequal) && self.misfit > 0 {
             Kind::Misfit
         } else if self.tasks < self.cpus
             || (self.runnable * 100 <= capacity * percent && capacity * 100 > self.util * percent)
@@ -168,6 +199,8 @@ pub enum Imbalance {
     Util(u64),
     /// This many tasks.
     Tasks(u64),
+    /// A task that is too large for its CPU.
+    Misfit,
 }
 
 impl Imbalance {
@@ -190,6 +223,17 @@ pub struct Comparison {
     pub average: u64,
     /// True if the CPU that balances is idle.
     pub to_idle: bool,
+    /// What [`Domain::allowed`] says.
+    pub allowed: u64,
+}
+
+/// Difference in tasks up to which memory nodes may be unequal.
+const NODES_MAY_DIFFER: u64 = 2;
+
+/// `difference` in tasks or idle CPUs between memory nodes that counts if `local` has this many tasks: none where
+/// `allowed` says so.
+pub fn beyond_allowed(difference: u64, local: u64, allowed: u64) -> u64 {
+    if local < allowed && difference <= NODES_MAY_DIFFER { 0 } else { difference }
 }
 
 impl Comparison {
@@ -209,6 +253,7 @@ impl Comparison {
             }
         }
         let amount = match (own, other) {
+            (_, Kind::Misfit) if busiest.is_unequal => Imbalance::Misfit,
             (_, Kind::Misfit) => Imbalance::Load(busiest.misfit),
             (_, Kind::SharedCore | Kind::Pinned) => Imbalance::Tasks(1),
             (Kind::Spare, _) if other > Kind::Full && !self.domain.shares_cache() => {
@@ -218,9 +263,12 @@ impl Comparison {
                 }
             }
             (Kind::Spare, _) if busiest.cpus == 1 || self.prefers_siblings() => {
-                Imbalance::Tasks(self.difference(version) / 2)
+                Imbalance::Tasks(beyond_allowed(self.difference(version), local.tasks, self.allowed) / 2)
             }
-            (Kind::Spare, _) => Imbalance::Tasks(local.idle.saturating_sub(busiest.idle) / 2),
+            (Kind::Spare, _) => {
+                let difference = local.idle.saturating_sub(busiest.idle);
+                Imbalance::Tasks(beyond_allowed(difference, local.tasks, self.allowed) / 2)
+            }
             _ => Imbalance::Load(self.load()),
         };
         Some(amount).filter(|amount| !amount.is_none())
@@ -228,7 +276,7 @@ impl Comparison {
 
     /// True if tasks should be spread over the groups, whose CPUs share something.
     fn prefers_siblings(&self) -> bool {
-        self.busiest.0.cpus > 1
+        self.busiest.0.cpus > 1 && !self.busiest.0.is_unequal
     }
 
     /// Both are overloaded, and the difference is too small to matter.
@@ -304,7 +352,7 @@ mod tests {
     fn busy(local: Group, busiest: Group, average: u64) -> Comparison {
         let kind = |group: Group| (group, group.kind(117, false, V));
         let (local, busiest) = (kind(local), kind(busiest));
-        Comparison { domain: CACHE, local, busiest, average, to_idle: false }
+        Comparison { domain: CACHE, local, busiest, average, to_idle: false, allowed: 0 }
     }
 
     /// specs/smp.md section 3.4: for one CPU overloaded from two tasks, fully busy from a utilisation of 876.
@@ -330,6 +378,31 @@ mod tests {
         assert_eq!(idle.imbalance(V), Some(Imbalance::Tasks(1)));
         let one = Comparison { to_idle: true, ..busy(cpu(0, 0), cpu(1, 1024), 512) };
         assert_eq!(one.imbalance(V), None);
+    }
+
+    /// specs/smp.md section 7.3: the examples, and the rule. The control is a level below the nodes.
+    #[test]
+    fn memory_nodes_may_differ_by_two_tasks_while_few_run() {
+        let allowed = |node: u32, cache: u32, level: Level| {
+            let cpu = |it: u32| goodness_core::Cpu { core: it, cache: it / cache, node: it / node, capacity: 1024 };
+            let machine = Machine::new("nodes", (0..2 * node).map(cpu).collect(), 250).expect("a machine");
+            let domains: Vec<Domain> = Domain::around(&machine, CpuId(0)).collect();
+            domains.iter().find(|it| it.level == level).map(|it| it.allowed(&machine, CpuId(0)))
+        };
+        assert_eq!(
+            [(16, 16), (64, 64), (16, 8)].map(|(n, c)| allowed(n, c, Level::Machine)),
+            [Some(2), Some(8), Some(2)]
+        );
+        assert_eq!([allowed(2, 2, Level::Machine), allowed(16, 8, Level::Node)], [Some(1), Some(0)]);
+        assert_eq!([(2, 1), (2, 2), (3, 1)].map(|(more, local)| beyond_allowed(more, local, 2)), [0, 2, 3]);
+        let busy = Group { cpus: 16, cores: 16, tasks: 2, fair: 2, idle: 14, capacity: 16 * FULL, ..Group::default() };
+        let free = Group { tasks: 0, fair: 0, idle: 16, ..busy };
+        let (local, busiest) = ((free, Kind::Spare), (busy, Kind::Spare));
+        let nodes = |allowed: u64| {
+            let domain = Domain { level: Level::Machine, below: Some(Level::Cache) };
+            Comparison { domain, local, busiest, average: 0, to_idle: true, allowed }.imbalance(V)
+        };
+        assert_eq!([nodes(2), nodes(0)], [None, Some(Imbalance::Tasks(1))]);
     }
 
     #[test]

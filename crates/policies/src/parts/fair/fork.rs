@@ -2,10 +2,11 @@
 //! there from the start have no parent and are spread.
 //!
 //! Source: specs/smp.md section 4.6. Departure: idle CPUs have no idle states; the one that became idle last is taken.
-//! Left out: the exec balance; the allowed imbalance of memory nodes.
+//! Left out: the exec balance; the node that a task prefers.
 
 use super::Stack;
-use super::domains::{Domain, Group, Kind};
+use super::domains::{Domain, Group, Kind, beyond_allowed};
+use super::load::FULL;
 use super::order::Order;
 use goodness_core::{Context, CpuId, Effort, Level, TaskId};
 
@@ -37,15 +38,19 @@ impl Place<'_> {
         }
     }
 
-    /// True if a new task leaves this group, which its parent is in, for `other`.
-    fn is_left_for(&self, other: &Place, domain: Domain) -> bool {
+    /// True if a new task leaves this group, which its parent is in, for `other`. Nodes may be as unequal as `allowed`
+    /// says.
+    fn is_left_for(&self, other: &Place, domain: Domain, allowed: u64) -> bool {
         if self.kind != other.kind {
             return self.kind > other.kind;
         }
         let percent = domain.percent();
         let (own, than) = (self.sums.density(), other.sums.density());
         match self.kind {
-            Kind::Spare => self.sums.idle < other.sums.idle,
+            Kind::Spare => {
+                let more = other.sums.idle.saturating_sub(self.sums.idle);
+                beyond_allowed(more, self.sums.tasks, allowed) > 0
+            }
             Kind::Full | Kind::Overloaded if domain.level == Level::Machine && than + margin(percent) >= own => false,
             Kind::Full | Kind::Overloaded => than < own + margin(percent) && 100 * own > percent * than,
             Kind::Misfit | Kind::SharedCore | Kind::Pinned => false,
@@ -55,8 +60,8 @@ impl Place<'_> {
 
 impl<O: Order> Stack<O> {
     /// The CPU for a task without a parent, which is there from the start: as after balancing, in the cache group with
-    /// the fewest tasks per CPU an idle CPU, of an idle core if there is one, or the one with the least weight. Ties go
-    /// to the nearest CPU from `before` on.
+    /// the fewest tasks per CPU an idle CPU, of an idle core if there is one, the fastest, or the one with the least
+    /// weight for its capacity. Ties go to the nearest CPU from `before` on.
     pub(super) fn place_launched(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let groups = cx.machine.groups(Level::Cache);
@@ -71,7 +76,9 @@ impl<O: Order> Stack<O> {
         let is_free = |cpu: CpuId| cx.machine.group(cpu, Level::Smt).iter().all(|it| self.is_idle(*it));
         let key = |cpu: &CpuId| {
             let is_quiet = self.has_only_background(*cpu);
-            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), self.loads.weight(*cpu))
+            let capacity = u64::from(cx.machine.cpu(*cpu).capacity);
+            let weight = self.loads.weight(*cpu) * FULL / capacity;
+            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), weight, std::cmp::Reverse(capacity))
         };
         high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu)).min_by_key(key).unwrap_or(before)
     }
@@ -105,7 +112,9 @@ impl<O: Order> Stack<O> {
             }
         }
         match (local, idlest) {
-            (Some(local), Some(idlest)) => local.is_left_for(&idlest, domain).then_some(idlest.cpus),
+            (Some(local), Some(idlest)) => {
+                local.is_left_for(&idlest, domain, domain.allowed(&cx.machine, cpu)).then_some(idlest.cpus)
+            }
             (None, Some(idlest)) => Some(idlest.cpus),
             (_, None) => None,
         }

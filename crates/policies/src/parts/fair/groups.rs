@@ -6,12 +6,14 @@
 //! Without groups each CPU has its one queue, and every call goes straight to it.
 
 mod limits;
+mod parking;
 
 use super::bandwidth::Bandwidth;
 use super::load::Loads;
 use super::order::{Arrival, Departure, EntityId, Order, QueueId, Traits};
 use super::weight::Weight;
 use goodness_core::{Class, Context, CpuId, GroupId, Machine, Seed, Span, TaskId, Time};
+use parking::Limbo;
 
 /// Tasks on a queue and on those below it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +40,8 @@ pub struct Hierarchy<O> {
     trail: Vec<(QueueId, EntityId)>,
     /// The limits of groups, if any has one.
     limits: Option<Box<Bandwidth>>,
+    /// Tasks that limits have stopped, if the kernel stops tasks rather than queues.
+    limbo: Option<Box<Limbo>>,
     seed: Seed,
 }
 
@@ -55,6 +59,7 @@ impl<O: Order> Hierarchy<O> {
             paths: Vec::new(),
             trail,
             limits: None,
+            limbo: None,
             seed,
         }
     }
@@ -101,6 +106,7 @@ impl<O: Order> Hierarchy<O> {
         }
         let entity = self.entity(task);
         self.order.admit(entity);
+        self.limbo.iter_mut().for_each(|limbo| limbo.admit(task));
         if cx.now == Time::ZERO {
             let queue = self.queue(cx.tasks.group(task), cx.tasks.cpu(task));
             self.order.launch(queue, entity);
@@ -244,6 +250,13 @@ impl<O: Order> Hierarchy<O> {
         path.iter().fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
     }
 
+    /// CPU time until the slice of the current task is over, if others wait for that.
+    pub fn slice_left(&self, cpu: CpuId) -> Option<Span> {
+        let flat = QueueId(cpu.0);
+        let queue = if self.is_flat() { flat } else { *self.paths[cpu.index()].last()? };
+        if self.queued(cpu) > 1 { self.order.slice_left(queue) } else { None }
+    }
+
     /// The current task yields.
     pub fn yields(&mut self, cpu: CpuId) {
         let flat = QueueId(cpu.0);
@@ -331,7 +344,7 @@ impl<O: Order> Hierarchy<O> {
             let node = &mut self.nodes[queue.index()];
             node.queued = node.queued.wrapping_add_signed(queued);
             node.runnable = node.runnable.wrapping_add_signed(runnable);
-            if self.is_throttled(queue) {
+            if self.is_shut(queue) {
                 return;
             }
             next = self.owners[queue.index()].map(|(around, _)| around);
@@ -364,7 +377,7 @@ impl<O: Order> Hierarchy<O> {
                 }
                 return self.refresh(cx, loads, below);
             }
-            if self.is_throttled(below) || self.stays_out(cx.now, below) {
+            if self.is_shut(below) || self.stays_out(cx.now, below) {
                 return;
             }
             let traits = self.part_traits(cx, loads, below);
@@ -416,7 +429,7 @@ impl<O: Order> Hierarchy<O> {
             if let Some(limits) = &mut self.limits {
                 limits.give_back(cx.now, below);
             }
-            if self.is_throttled(below) {
+            if self.is_shut(below) {
                 break;
             }
             loads.part_leaves(cx.now, below);
@@ -500,8 +513,7 @@ impl<O: Order> Hierarchy<O> {
                 Some(task) => break Some(task),
                 None => queue = QueueId(entity.0 + self.cpus),
             }
-            if self.is_out(cx.now, queue) {
-                self.throttle(cx, loads, queue);
+            if self.is_out(cx.now, queue) && self.throttle(cx, loads, queue) {
                 self.trail.clear();
                 queue = QueueId(cpu.0);
             }

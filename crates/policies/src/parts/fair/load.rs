@@ -2,14 +2,17 @@
 //! task and each CPU, as sums that lose half in 32 periods of 1.05 ms.
 //!
 //! Source: specs/smp.md section 2 (integer arithmetic included). A CPU's averages contain what sleeping tasks left
-//! there, until it has decayed or the task wakes elsewhere. A task that sleeps but is still queued has load.
+//! there, until it has decayed or the task wakes elsewhere. A task that sleeps but is still queued has load. On a slow
+//! CPU the clock is slower, too.
 //! Departures: averages are brought up to date whenever they are read, also those of idle CPUs; a task that wakes
 //! elsewhere takes its part from its old CPU at once.
 
+mod clock;
 mod parts;
 
 use super::order::QueueId;
 use super::weight::Weight;
+use clock::Clock;
 use goodness_core::{Class, Context, CpuId, Machine, PerTask, Span, TaskId, Time};
 use goodness_queues::{Links, List};
 use parts::Parts;
@@ -148,6 +151,13 @@ impl Series {
         self.load_sum = self.load_sum.saturating_add_signed(change * self.divisor() as i64);
     }
 
+    /// Continues on the clock of another CPU, which shows `now`.
+    fn continue_at(&mut self, weight: u64, now: Time) {
+        self.at = now.0 / PERIOD;
+        let averages = [self.load, self.runnable, self.util];
+        self.set(weight.max(1), averages);
+    }
+
     /// Adds the averages of a task that came, whose load is `load`.
     fn attach(&mut self, task: &Series) {
         let divisor = self.divisor();
@@ -211,6 +221,7 @@ impl TaskLoad {
 /// Load of one CPU.
 #[derive(Clone, Debug, Default)]
 struct CpuLoad {
+    clock: Clock,
     /// Of its fair tasks.
     series: Series,
     present: Presence,
@@ -228,17 +239,22 @@ struct CpuLoad {
 }
 
 impl CpuLoad {
-    fn advance(&mut self, now: Time) {
+    /// Brings its averages up to `now`, and says what its clock shows then.
+    fn advance(&mut self, now: Time) -> Time {
+        let now = self.clock.advance(now, self.present.runs || self.realtime_runs);
         self.series.advance(now, self.present, 1);
+        now
     }
 
-    /// Capacity left to fair tasks by real-time ones, of [`FULL`].
+    /// Capacity left to fair tasks by real-time ones.
     fn capacity(&mut self, now: Time) -> u64 {
+        let whole = self.clock.speed();
         if !self.realtime_runs && self.realtime.util == 0 {
-            return FULL;
+            return whole;
         }
+        let now = self.clock.advance(now, self.present.runs || self.realtime_runs);
         self.realtime.advance(now, Presence { runs: self.realtime_runs, ..Presence::default() }, 1);
-        FULL.saturating_sub(self.realtime.util).max(1)
+        whole.saturating_sub(self.realtime.util).max(1)
     }
 }
 
@@ -251,8 +267,10 @@ pub struct Averages {
     pub runnable: u64,
     /// Utilisation, 1024 if a task always ran.
     pub util: u64,
-    /// Capacity left to fair tasks by real-time ones, 1024 if there are none.
+    /// Capacity left to fair tasks by real-time ones.
     pub capacity: u64,
+    /// Capacity without real-time tasks, 1024 of the fastest CPU.
+    pub whole: u64,
 }
 
 /// Loads of all tasks and CPUs.
@@ -266,13 +284,15 @@ pub struct Loads {
     /// SCHED_IDLE tasks on all queues.
     background: u32,
     parts: Parts,
+    is_unequal: bool,
 }
 
 impl Loads {
     pub fn new(machine: &Machine) -> Loads {
-        let cpus = vec![CpuLoad::default(); machine.cpu_count()];
+        let cpu = |cpu| CpuLoad { clock: Clock::new(machine.cpu(cpu).capacity), ..CpuLoad::default() };
+        let cpus = machine.cpu_ids().map(cpu).collect();
         let (tasks, links, parts) = (PerTask::default(), Links::default(), Parts::default());
-        Loads { tasks, cpus, links, crowded: 0, background: 0, parts }
+        Loads { tasks, cpus, links, crowded: 0, background: 0, parts, is_unequal: machine.is_unequal() }
     }
 
     pub fn admit(&mut self, task: TaskId) {
@@ -308,8 +328,8 @@ impl Loads {
 
     /// Makes the averages of `cpu`, and of the queue of the task's group there, contain those of `task`.
     fn attach(&mut self, now: Time, (cpu, queue): (CpuId, QueueId), task: TaskId, weight: u64) {
+        self.advance_task(now, task);
         let own = &mut self.tasks[task];
-        own.advance(now);
         let is_new = own.weight == 0;
         if own.weight != weight && !is_new {
             // Another weight: the averages of load follow it.
@@ -321,14 +341,18 @@ impl Loads {
         let own = &mut self.tasks[task];
         own.weight = weight;
         if own.attached.is_some() && own.queue == queue {
-            return self.cpus[cpu.index()].advance(now);
+            self.cpus[cpu.index()].advance(now);
+            return;
         }
         self.detach(now, task);
         let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
         (own.attached, own.queue) = (Some(cpu), queue);
-        there.advance(now);
+        let shown = there.advance(now);
+        if self.is_unequal {
+            own.series.continue_at(weight, shown);
+        }
         if is_new {
-            let util = initial_utilisation(weight, there.series);
+            let util = initial_utilisation(weight, there.series, there.clock.speed());
             own.series.set(weight, [weight, util, util]);
         }
         let series = own.series;
@@ -378,9 +402,8 @@ impl Loads {
     fn stops_wanting(&mut self, now: Time, task: TaskId, sleeps: bool) {
         let own = &mut self.tasks[task];
         let Some(cpu) = own.attached.filter(|_| own.on_queue) else { return };
-        own.advance(now);
         let there = &mut self.cpus[cpu.index()];
-        there.advance(now);
+        own.advance(there.advance(now));
         if own.is_delayed {
             return;
         }
@@ -395,6 +418,7 @@ impl Loads {
     pub fn realtime_runs(&mut self, now: Time, cpu: CpuId, runs: bool) {
         let there = &mut self.cpus[cpu.index()];
         let present = Presence { runs: there.realtime_runs, ..Presence::default() };
+        let now = there.clock.advance(now, there.present.runs || there.realtime_runs);
         there.realtime.advance(now, present, 1);
         there.realtime_runs = runs;
     }
@@ -433,8 +457,7 @@ impl Loads {
 
     fn runs(&mut self, now: Time, cpu: CpuId, task: TaskId, runs: bool) {
         let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
-        own.advance(now);
-        there.advance(now);
+        own.advance(there.advance(now));
         own.runs = runs;
         there.present.runs = runs;
     }
@@ -462,16 +485,33 @@ impl Loads {
         there.advance(now);
         let Series { load, runnable, util, .. } = there.series;
         let capacity = there.capacity(now);
-        Averages { load, runnable, util: util.max(there.estimate).min(FULL), capacity }
+        let whole = there.clock.speed();
+        Averages { load, runnable, util: util.max(there.estimate).min(whole), capacity, whole }
+    }
+
+    /// Brings the averages of `task` up to `now`.
+    fn advance_task(&mut self, now: Time, task: TaskId) {
+        let own = &mut self.tasks[task];
+        let now = match own.attached.filter(|_| self.is_unequal) {
+            Some(cpu) => self.cpus[cpu.index()].advance(now),
+            None => now,
+        };
+        own.advance(now);
     }
 
     /// Load of `task` now.
     pub fn of_task(&mut self, now: Time, task: TaskId) -> u64 {
-        self.tasks[task].advance(now);
+        self.advance_task(now, task);
         match self.tasks[task].queue {
             queue if self.has_groups() => self.hierarchical(now, queue, task),
             _ => self.tasks[task].series.load,
         }
+    }
+
+    /// Utilisation of `task` now, or its estimate.
+    pub fn utilisation(&mut self, now: Time, task: TaskId) -> u64 {
+        self.advance_task(now, task);
+        self.estimate(task)
     }
 
     /// Utilisation by which `task` is moved.
@@ -515,9 +555,9 @@ impl Loads {
     }
 }
 
-/// Utilisation of a new task on a CPU with these averages.
-fn initial_utilisation(weight: u64, there: Series) -> u64 {
-    let spare = FULL.saturating_sub(there.util) / 2;
+/// Utilisation of a new task on a CPU of this capacity with these averages.
+fn initial_utilisation(weight: u64, there: Series, capacity: u64) -> u64 {
+    let spare = capacity.saturating_sub(there.util) / 2;
     if spare == 0 {
         return 0;
     }

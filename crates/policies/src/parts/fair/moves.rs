@@ -3,7 +3,6 @@
 //! Source: specs/smp.md sections 3.3, 3.5 and 3.8.
 
 use super::domains::{Domain, Imbalance};
-use super::load::FULL;
 use super::order::Order;
 use super::{Running, Stack};
 use goodness_core::{Context, CpuId, Effort, Level, Pull, Span, TaskId};
@@ -22,7 +21,7 @@ pub(super) struct Moving {
     to_idle: bool,
     /// The receiver just ran out of work.
     pub is_newly: bool,
-    /// The task is to move because real-time tasks leave little to it.
+    /// The task is to move because it is too large for its CPU, or real-time tasks leave little to it.
     pub is_misfit: bool,
     amount: Imbalance,
     /// Candidates that may still be looked at.
@@ -66,7 +65,7 @@ impl<O: Order> Stack<O> {
             moving.looks -= 1;
             let task = self.loads.longest_waiting(from)?;
             cx.examined(Effort::Balance, 1);
-            if !(self.may_move(cx, moving, task, failed) && self.takes(cx, &mut moving.amount, task, failed)) {
+            if !(self.may_move(cx, moving, task, failed) && self.takes(cx, moving, task, failed)) {
                 self.loads.refused(from, task);
                 continue;
             }
@@ -96,7 +95,7 @@ impl<O: Order> Stack<O> {
         let Moving { from, to, domain, .. } = *moving;
         let version = self.balancer.version;
         let is_load = matches!(moving.amount, Imbalance::Load(_));
-        if self.order.is_out_of_reach(task) {
+        if self.order.is_limited(task) {
             return false;
         }
         if !version.counts_delayed && !is_load && self.loads.is_delayed(task) {
@@ -119,11 +118,17 @@ impl<O: Order> Stack<O> {
         !is_hot || failed > domain.tries()
     }
 
-    /// True if `task` is not larger than what is left of `amount`, which then becomes smaller.
-    fn takes(&mut self, cx: &Context, amount: &mut Imbalance, task: TaskId, failed: u32) -> bool {
+    /// True if `task` is not larger than what is left of the amount, which then becomes smaller.
+    fn takes(&mut self, cx: &Context, moving: &mut Moving, task: TaskId, failed: u32) -> bool {
         let shift = failed.min(u64::BITS - 1);
-        match amount {
+        match &mut moving.amount {
             Imbalance::Tasks(left) => *left -= 1,
+            Imbalance::Misfit => {
+                if self.fits(cx, task, moving.from) {
+                    return false;
+                }
+                moving.amount = Imbalance::Tasks(0);
+            }
             Imbalance::Load(left) => {
                 let load = self.loads.of_task(cx.now, task).max(1);
                 if load >> shift > *left {
@@ -170,7 +175,8 @@ impl<O: Order> Stack<O> {
         let Moving { domain, from, to, .. } = *moving;
         let failed = self.balancer.attempt(to, domain.level).failed;
         let is_stuck = matches!(moving.amount, Imbalance::Tasks(_)) && failed > domain.tries() + ACTIVE_TRIES;
-        if !is_stuck && !self.is_better_off(cx, moving) {
+        let is_misfit = moving.amount == Imbalance::Misfit;
+        if !is_stuck && !is_misfit && !self.is_better_off(cx, moving) {
             return None;
         }
         let (Running::Fair(current) | Running::Realtime(current, _) | Running::Reserved(current)) =
@@ -193,8 +199,9 @@ impl<O: Order> Stack<O> {
     fn is_better_off(&mut self, cx: &Context, moving: &Moving) -> bool {
         let Moving { domain, from, to, to_idle, .. } = *moving;
         let percent = domain.percent();
-        let there = self.loads.of_cpu(cx.now, from).capacity * percent;
+        let averages = self.loads.of_cpu(cx.now, from);
+        let there = averages.capacity * percent;
         let here = self.loads.of_cpu(cx.now, to).capacity * 100;
-        to_idle && self.fair_tasks(from) == 1 && there < FULL * 100 && there < here
+        to_idle && self.fair_tasks(from) == 1 && there < averages.whole * 100 && there < here
     }
 }

@@ -146,6 +146,14 @@ pub trait Order: Sized + 'static {
     fn account(&mut self, queue: QueueId, ran: Span) -> bool;
     /// Handles a tick of a CPU with `tasks` fair tasks, after the accounting. Returns whether it should pick again.
     fn tick(&mut self, cx: &Context, queue: QueueId, tasks: u32) -> bool;
+    /// True if slices end by a timer of their own; otherwise at the next tick.
+    fn times_slices(&self) -> bool {
+        false
+    }
+    /// CPU time until the slice of the current entity is over.
+    fn slice_left(&self, _: QueueId) -> Option<Span> {
+        None
+    }
     /// The current entity yields.
     fn yields(&mut self, queue: QueueId);
     /// Preemption of the current entity by `woken` (just queued) as decided by idleness and the class of the woken
@@ -190,7 +198,8 @@ pub trait Order: Sized + 'static {
     }
 }
 
-/// Rules of balancing that differ between kernels (specs/smp.md section 9).
+/// Rules of balancing and of limits that differ between kernels (specs/smp.md section 9, specs/groups-locks.md section
+/// 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Tasks are spread over cores before threads.
@@ -205,8 +214,12 @@ pub struct Version {
     pub counts_delayed: bool,
     /// Limits of groups with equal periods are refilled at times of their own, not all together.
     pub phases_quotas: bool,
+    /// Tasks of a group out of quota are stopped one by one, at their return to user mode; else its queues at a pick.
+    pub parks_tasks: bool,
     /// Tasks ahead of their share stay in a first pass.
     pub keeps_ineligible: bool,
+    /// A CPU without work always looks at a level if it seldom does.
+    pub looks_when_rare: bool,
 }
 
 impl Version {
@@ -218,7 +231,9 @@ impl Version {
         boosts_util: false,
         counts_delayed: false,
         phases_quotas: false,
+        parks_tasks: false,
         keeps_ineligible: false,
+        looks_when_rare: false,
     };
     /// Linux 6.6.
     pub const V6_6: Version =
@@ -226,7 +241,11 @@ impl Version {
     /// Linux 6.12.
     pub const V6_12: Version =
         Version { knows_cores: true, boosts_util: true, phases_quotas: true, counts_delayed: true, ..Version::V6_1 };
-    /// Linux 6.18, and the nearest to 6.15.
-    pub const V6_18: Version =
+    /// Linux 6.15.
+    pub const V6_15: Version =
         Version { knows_cores: true, boosts_util: true, phases_quotas: true, keeps_ineligible: true, ..Version::V6_1 };
+    /// Linux 6.18.
+    pub const V6_18: Version = Version { parks_tasks: true, ..Version::V6_15 };
+    /// Linux 7.2, and the nearest to 7.1 and 7.3.
+    pub const V7_2: Version = Version { looks_when_rare: true, ..Version::V6_18 };
 }

@@ -227,8 +227,16 @@ fn looks_that_find_nothing_become_rare_where_dice_are_thrown() {
     assert!((200..=312).contains(&first) && then < 30, "{first} and {then} of 512");
     assert_eq!(looks(Kernel::V6_6), (512, 512));
     let mut lucky = Luck::NEW;
-    (0..4_096).for_each(|_| lucky.note(2));
-    assert!((0..100).all(|seed| lucky.draw(&mut Seed(seed).stream("dice", 0).rng()).is_some()));
+    (0..4_096).for_each(|_| lucky.note(Time::ZERO, 2, false));
+    let always = |luck: Luck| (0..100).all(|seed| luck.draw(&mut Seed(seed).stream("dice", 0).rng()).is_some());
+    assert!(always(lucky));
+    // Looks that never succeed, one each 10 ms or 0.5 ms: from 7.x on the rare ones are made all the same.
+    let unlucky = |us, by_time| {
+        let mut luck = Luck::NEW;
+        (0..4_096_u64).for_each(|look| luck.note(Time::ZERO + Span::from_us(us * look), 0, by_time));
+        luck
+    };
+    assert!(always(unlucky(10_000, true)) && !always(unlucky(10_000, false)) && !always(unlucky(500, true)));
 }
 
 /// specs/smp.md section 5: the nice value that a task got while it slept counts from its wake-up on.

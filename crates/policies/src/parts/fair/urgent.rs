@@ -248,7 +248,11 @@ impl<O: Order> Stack<O> {
             return None;
         }
         let to = self.lowest(cx, task, priority, by)?;
-        self.urgent.claims[to.index()] = Some((task, priority));
+        if let Some((other, _)) = self.urgent.claims[to.index()].replace((task, priority)) {
+            // A less urgent task loses the CPU that it was to go to, and may have to go to another.
+            self.urgent.is_claimed[other] = false;
+            (self.urgent.is_due, self.alarm) = (true, cx.now);
+        }
         self.urgent.is_claimed[task] = true;
         self.cpus[to.index()].resched = true;
         Some(to)

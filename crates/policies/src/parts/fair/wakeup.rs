@@ -1,9 +1,9 @@
 //! Placement of a woken task: near its waker or its previous CPU, preferably on an idle CPU.
 //!
 //! Source: specs/smp.md sections 4.1 to 4.5: wake-affine, then an idle CPU that shares the target's cache. The busier
-//! the CPUs were, the fewer are searched (SIS_UTIL).
+//! the CPUs were, the fewer are searched (SIS_UTIL). Where CPUs are unequal, the task must also fit.
 //! Departure: whether a core is idle is looked up, not remembered.
-//! Left out: cores of unequal capacity, clusters, energy-aware choice.
+//! Left out: clusters, energy-aware choice.
 
 use super::domains::Domain;
 use super::load::FULL;
@@ -210,7 +210,7 @@ impl<O: Order> Stack<O> {
     }
 
     /// True if a woken task that is put on `cpu` runs there at once: it is idle, or runs SCHED_IDLE tasks alone.
-    fn is_idle_enough(&self, cpu: CpuId) -> bool {
+    pub(super) fn is_idle_enough(&self, cpu: CpuId) -> bool {
         self.is_idle(cpu) || self.has_only_background(cpu)
     }
 
@@ -259,24 +259,31 @@ impl<O: Order> Stack<O> {
             there -= waker;
         }
         let here = self.loads.of_cpu(cx.now, before).load.saturating_sub(mine);
-        if (there + mine) * 100 < here * AFFINE_BIAS + u64::from(sync) { on } else { before }
+        let [whole, of_before] = [on, before].map(|cpu| self.loads.of_cpu(cx.now, cpu).capacity);
+        if (there + mine) * 100 * of_before < here * AFFINE_BIAS * whole + u64::from(sync) { on } else { before }
     }
 
     /// An idle CPU near `target`: itself, one of the task's last two, or one that shares the cache, if possible of an
     /// idle core; else `target`.
     fn idle_near(&mut self, cx: &Context, task: TaskId, target: CpuId, before: CpuId) -> CpuId {
-        if self.is_idle_enough(target) {
+        if self.is_idle_enough(target) && self.fits(cx, task, target) {
             return target;
         }
         let is_near = |cpu: CpuId| cx.machine.distance(target, cpu).is_some_and(|level| level <= Level::Cache);
-        if is_near(before) && self.is_idle_enough(before) {
+        if is_near(before) && self.is_idle_enough(before) && self.fits(cx, task, before) {
             return before;
         }
         let recent = self.wakeups.usage[task].recent.replace(before);
         if let Some(recent) = recent.filter(|cpu| is_near(*cpu) && cx.tasks.may_run(task, *cpu))
             && self.is_idle_enough(recent)
+            && self.fits(cx, task, recent)
         {
             return recent;
+        }
+        if cx.machine.is_unequal()
+            && let Some(found) = self.search_by_capacity(cx, task, target)
+        {
+            return found;
         }
         if self.wakeups.idle_nearby(target) == 0 && !self.loads.is_any_background() {
             return target;

@@ -4,7 +4,7 @@
 //! 1024 / weight nanoseconds of virtual time. The rounding (32-bit inverse weights, truncated products) is kept because
 //! runs of equal tasks are decided by single nanoseconds.
 
-use goodness_core::{Class, Nice};
+use goodness_core::{Class, Nice, Span};
 
 /// Weight of nice 0.
 pub const UNIT: u64 = 1024;
@@ -50,6 +50,18 @@ impl Weight {
     #[inline]
     pub fn virtual_time(self, span: u64) -> i64 {
         if self.value == UNIT { span as i64 } else { scaled(span, UNIT, self.inverse) as i64 }
+    }
+
+    /// CPU time after which at least `distance` of virtual time has passed; 0 for what is past.
+    pub fn real_time(self, distance: i64) -> Span {
+        let Ok(distance) = u64::try_from(distance) else { return Span::ZERO };
+        let span = (u128::from(distance) * u128::from(self.value)).div_ceil(u128::from(UNIT));
+        let mut span = u64::try_from(span).unwrap_or(u64::MAX);
+        // Virtual time is rounded down.
+        while self.virtual_time(span) < distance as i64 {
+            span += 1;
+        }
+        Span(span)
     }
 
     /// The share of `span` that this weight has among all of weight `total`.
@@ -101,6 +113,21 @@ mod tests {
         assert_eq!(nice(0).virtual_time(1_000_000), 1_000_000);
         assert_eq!(nice(19).virtual_time(15_000_000) / 1_000_000, 1_023);
         assert_eq!(nice(-20).virtual_time(88_761_000) / 1_000, 1_023);
+    }
+
+    #[test]
+    fn real_time_is_the_least_span_that_covers_a_virtual_one() {
+        for weight in [nice(0), nice(7), nice(19), nice(-20)] {
+            for distance in [1, 699_999, 2_100_000] {
+                let span = weight.real_time(distance).0;
+                assert!(weight.virtual_time(span) >= distance, "{weight:?} {distance}");
+                assert!(
+                    weight.virtual_time(span.saturating_sub(2 + span / 100_000)) < distance,
+                    "{weight:?} {distance}"
+                );
+            }
+        }
+        assert_eq!(nice(5).real_time(-1), Span::ZERO);
     }
 
     /// Specs section 5.1: factor 1, 2, 3, 4 for 1, 2, 4, 8 and more CPUs.

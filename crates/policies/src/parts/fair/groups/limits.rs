@@ -3,7 +3,7 @@
 use super::super::bandwidth::Bandwidth;
 use super::super::load::Loads;
 use super::super::order::{Departure, Order, QueueId};
-use super::Hierarchy;
+use super::{Hierarchy, Limbo};
 use goodness_core::{Context, CpuId, CpuStat, GroupId, Rng, Span, TaskId, Time};
 
 impl<O: Order> Hierarchy<O> {
@@ -13,6 +13,7 @@ impl<O: Order> Hierarchy<O> {
         if quotas().any(|quota| quota.is_some()) {
             let rng = self.order.version().phases_quotas.then_some(rng);
             self.limits = Some(Box::new(Bandwidth::new(quotas(), self.cpus, rng)));
+            self.limbo = self.order.version().parks_tasks.then(|| Box::new(Limbo::new(self.owners.len())));
         }
     }
 
@@ -22,19 +23,29 @@ impl<O: Order> Hierarchy<O> {
         self.limits.as_ref().is_some_and(|limits| limits.is_throttled(queue))
     }
 
-    /// True if the group of `task`, or one around it, is throttled on the task's CPU.
+    /// True if the queue is off the one around it because its group is throttled there.
+    #[inline]
+    pub(super) fn is_shut(&self, queue: QueueId) -> bool {
+        self.limbo.is_none() && self.is_throttled(queue)
+    }
+
+    /// True if the group of `queue`, or one around it, is throttled on its CPU.
+    pub(super) fn is_held(&self, queue: QueueId) -> bool {
+        let around = |queue: &QueueId| self.owners[queue.index()].map(|(around, _)| around);
+        self.limits.is_some() && std::iter::successors(Some(queue), around).any(|queue| self.is_throttled(queue))
+    }
+
+    /// True if the group of `task`, which is queued, or one around it, is throttled on the task's CPU.
+    pub fn is_limited(&self, task: TaskId) -> bool {
+        self.limits.is_some() && self.order.home(self.entity(task)).is_some_and(|queue| self.is_held(queue))
+    }
+
+    /// True if a limit keeps `task` from being picked.
     pub fn is_out_of_reach(&self, task: TaskId) -> bool {
-        if self.limits.is_none() {
-            return false;
+        match &self.limbo {
+            Some(limbo) => limbo.has(task),
+            None => self.is_limited(task),
         }
-        let mut next = self.order.home(self.entity(task));
-        while let Some(queue) = next {
-            if self.is_throttled(queue) {
-                return true;
-            }
-            next = self.owners[queue.index()].map(|(around, _)| around);
-        }
-        false
     }
 
     /// Charges `ran` to the groups of the current task of `cpu`; true if one of them used up its limit.
@@ -44,26 +55,37 @@ impl<O: Order> Hierarchy<O> {
         path.iter().fold(false, |out, queue| !limits.charge(now, *queue, ran) | out)
     }
 
-    /// True if the group of `queue` has no CPU time left there.
+    /// True if the group of `queue` has no CPU time left there, and is not throttled yet.
     pub(super) fn is_out(&mut self, now: Time, queue: QueueId) -> bool {
         self.limits.as_mut().is_some_and(|limits| !limits.charge(now, queue, Span::ZERO))
     }
 
-    /// The group of `queue` leaves the queue around it until there is CPU time again.
-    pub(super) fn throttle(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
-        let Some((around, entity)) = self.owners[queue.index()] else { return };
+    /// Throttles the group of `queue`. True if that leaves the queue around it until there is CPU time again; else its
+    /// tasks are stopped one by one.
+    pub(super) fn throttle(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) -> bool {
+        let Some((around, entity)) = self.owners[queue.index()] else { return false };
+        if self.limbo.is_some() {
+            self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+            return false;
+        }
         self.close(cx.now, queue);
         loads.part_leaves(cx.now, queue);
         self.remove(cx, loads, around, entity, Departure::Gone);
+        true
     }
 
-    /// Throttles the group of `queue`, which is just about to join the queue around it, if it has no CPU time.
+    /// Throttles the group of `queue`, which is just about to join the queue around it, if it has no CPU time. True if
+    /// it does not join.
     pub(super) fn stays_out(&mut self, now: Time, queue: QueueId) -> bool {
-        let is_out = self.is_out(now, queue);
-        if is_out {
-            self.close(now, queue);
+        if !self.is_out(now, queue) {
+            return false;
         }
-        is_out
+        if self.limbo.is_some() {
+            self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+            return false;
+        }
+        self.close(now, queue);
+        true
     }
 
     /// Counts the tasks of `queue` out of those around it, and marks it as throttled.
@@ -72,7 +94,10 @@ impl<O: Order> Hierarchy<O> {
         if let Some((around, _)) = self.owners[queue.index()] {
             self.count(around, -(node.queued as i32), -(node.runnable as i32));
         }
-        self.limits.iter_mut().for_each(|limits| limits.throttle(now, queue));
+        if let Some(limits) = &mut self.limits {
+            limits.throttle(queue);
+            limits.stops(now, queue);
+        }
     }
 
     /// Figures of the limit of `group` so far.
@@ -94,10 +119,10 @@ impl<O: Order> Hierarchy<O> {
         Some((self.cpu(queue), queue))
     }
 
-    /// The group of `queue` joins the queue around it again.
+    /// The group of `queue` joins the queue around it again, if it left that.
     pub fn release(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
         let Some((around, _)) = self.owners[queue.index()] else { return };
-        if self.order.queued(queue) > 0 {
+        if self.limbo.is_none() && self.order.queued(queue) > 0 {
             let node = self.nodes[queue.index()];
             self.count(around, node.queued as i32, node.runnable as i32);
             self.rise(cx, loads, queue);

@@ -20,7 +20,7 @@ impl<O: Order> Hierarchy<O> {
             while let Some(queue) = next {
                 counts[queue.index()].queued += 1;
                 counts[queue.index()].runnable += runnable;
-                next = self.owners[queue.index()].filter(|_| !self.is_throttled(queue)).map(|(around, _)| around);
+                next = self.owners[queue.index()].filter(|_| !self.is_shut(queue)).map(|(around, _)| around);
             }
         }
         (0..self.nodes.len() as u32).map(QueueId).find_map(|queue| {
@@ -31,8 +31,8 @@ impl<O: Order> Hierarchy<O> {
             }
             let (around, entity) = self.owners[queue.index()]?;
             let (home, is_empty) = (self.order.home(entity), self.order.queued(queue) == 0);
-            let may_be_queued = !self.is_throttled(queue) && (!is_empty || self.order.is_delayed(entity));
-            let must_be_queued = !self.is_throttled(queue) && !is_empty;
+            let may_be_queued = !self.is_shut(queue) && (!is_empty || self.order.is_delayed(entity));
+            let must_be_queued = !self.is_shut(queue) && !is_empty;
             let is_wrong =
                 home.is_some_and(|home| home != around || !may_be_queued) || home.is_none() && must_be_queued;
             is_wrong.then(|| format!("group {group} on {cpu} is queued at {home:?}, with {counted:?}"))

@@ -62,8 +62,8 @@ fn parts_of_periods_count_as_in_the_kernel() {
 /// specs/smp.md T-SMP-6.
 #[test]
 fn a_new_task_has_half_of_what_is_free() {
-    assert_eq!(initial_utilisation(UNIT, Series::default()), 512);
-    assert_eq!(initial_utilisation(UNIT, Series { util: 600, load: 1024, ..Series::default() }), 212);
+    assert_eq!(initial_utilisation(UNIT, Series::default(), FULL), 512);
+    assert_eq!(initial_utilisation(UNIT, Series { util: 600, load: 1024, ..Series::default() }, FULL), 212);
 }
 
 /// specs/smp.md section 2.3.
