@@ -14,6 +14,8 @@ pub(super) const RULE: Rule = Rule {
 const TOOLS: [&str; 5] = ["autotools", "bindgen", "cc", "cmake", "pkg-config"];
 /// Dependencies allowed behind features only; they must be `optional` everywhere.
 const BEHIND_FEATURES: [&str; 1] = ["libbpf-rs"];
+/// Packages that only builds for another system take.
+const ELSEWHERE: [&str; 1] = ["iana-time-zone-haiku"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut found: Vec<Finding> = tree.files.iter().flat_map(|file| unconditional(&file.path, &file.text)).collect();
@@ -46,7 +48,7 @@ fn ways_to_tools(lock: &str) -> Vec<String> {
         let last = way.last().copied().unwrap_or_default();
         if TOOLS.contains(&last) {
             ways.push(way.join(" → "));
-        } else if seen.insert(last) && !BEHIND_FEATURES.contains(&last) {
+        } else if seen.insert(last) && !BEHIND_FEATURES.contains(&last) && !ELSEWHERE.contains(&last) {
             let next = packages.get(last).map(|package| package.dependencies.as_slice()).unwrap_or_default();
             queue.extend(next.iter().map(|name| [&way[..], &[*name]].concat()));
         }

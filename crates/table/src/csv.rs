@@ -1,0 +1,54 @@
+//! Comma-separated values, as RFC 4180 has them, with a header line. A missing value is an empty field.
+
+use crate::table::{Cell, Table};
+use std::io::{self, Write};
+
+/// Writes `table`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(table.columns().iter().map(|column| column.name))?;
+    for row in 0..table.rows() {
+        for column in 0..table.columns().len() {
+            match table.cell(row, column) {
+                Cell::Text(text) => csv.write_field(text)?,
+                Cell::Float(value) => csv.write_field(value.to_string())?,
+                Cell::Whole(value) => csv.write_field(value.to_string())?,
+                Cell::Missing => csv.write_field("")?,
+            }
+        }
+        csv.write_record(None::<&[u8]>)?;
+    }
+    csv.flush()
+}
+
+/// The table as text.
+///
+/// # Panics
+/// Never: names and values are UTF-8, and memory takes them.
+#[must_use]
+pub fn render(table: &Table) -> String {
+    let mut text = Vec::new();
+    write(table, &mut text).expect("memory takes everything");
+    String::from_utf8(text).expect("made of UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Column, Kind};
+
+    #[test]
+    fn names_with_commas_quotes_and_line_ends_stay_one_field() {
+        const COLUMNS: &[Column] = &[
+            Column { name: "task", kind: Kind::Text, about: "" },
+            Column { name: "value", kind: Kind::Float, about: "" },
+        ];
+        let mut table = Table::new("t/1", COLUMNS);
+        table.push(&[Cell::Text("a,\"b\"\nc"), Cell::Float(0.1)]);
+        table.push(&[Cell::Missing, Cell::Float(1e-9)]);
+        assert_eq!(render(&table), "task,value\n\"a,\"\"b\"\"\nc\",0.1\n,0.000000001\n");
+    }
+}
