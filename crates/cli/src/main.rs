@@ -36,6 +36,7 @@ mod record;
 mod run;
 mod study;
 mod summarise;
+mod tables;
 mod usage;
 mod verify;
 mod watching;

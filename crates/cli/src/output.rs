@@ -1,8 +1,9 @@
 //! Output of results: terminal, JSON, files.
 
 use crate::failure::Failure;
+use crate::tables::Tables;
 use goodness::Timelines;
-use goodness_report::{Report, Timeline, atomic, html, json, perfetto, text};
+use goodness_report::{Report, Timeline, atomic, html, json, perfetto, tables, text};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub struct Outputs {
     /// Write the schedule of the first run of the first policy as a Perfetto trace (open it at ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
+    #[command(flatten)]
+    pub tables: Tables,
 }
 
 impl Outputs {
@@ -28,7 +31,9 @@ impl Outputs {
     /// # Errors
     /// A sentence naming the file.
     pub fn check(&self, input: &str) -> Result<(), Failure> {
-        check(input, &[(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")])
+        self.tables.check()?;
+        let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
+        check(input, &[&files[..], &self.tables.asked()].concat())
     }
 
     /// The schedules that are needed, of `slices` each.
@@ -51,7 +56,10 @@ impl Outputs {
             say!("{}", text::render(report, width(terminal), colour).trim_end());
         }
         let mut written = Vec::new();
-        written.extend(write(file(&self.json), || json::render(report))?);
+        if let Some(path) = file(&self.json) {
+            atomic::write_with(path, |out| json::write(report, out)).map_err(Failure::other)?;
+            written.push(path);
+        }
         written.extend(write(self.html.as_deref(), || html::render(report, timelines))?);
         if let (Some(path), Some(first)) = (&self.perfetto, timelines.first()) {
             let labels = report.labels();
@@ -59,6 +67,7 @@ impl Outputs {
             atomic::write_with(path, |out| perfetto::write(first, policy, out)).map_err(Failure::other)?;
             written.push(path);
         }
+        written.extend(self.tables.write(|| tables::runs_in_parts(report))?);
         if !to_stdout {
             say_written(&written);
         }

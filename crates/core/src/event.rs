@@ -37,6 +37,18 @@ impl Off {
     pub const fn is_runnable(self) -> bool {
         matches!(self, Off::Preempted | Off::Yielded)
     }
+
+    /// The word for it in schedules.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Off::Preempted => "preempted",
+            Off::Yielded => "yielded",
+            Off::Sleeping => "slept",
+            Off::Uninterruptible => "waited (D)",
+            Off::Exited => "ended",
+        }
+    }
 }
 
 /// CPU time that is not work of a task: the host's own, and spinning.

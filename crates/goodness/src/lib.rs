@@ -75,7 +75,7 @@ pub use change_error::{CHANGE_ERRORS, ChangeError, ChangeErrors, LATENCY_RESOLUT
 pub use compared_kernels::{COMPARED_KERNELS, ComparedKernel};
 pub use contender::Contender;
 pub use edit::Edit;
-pub use goodness_report::Report;
+pub use goodness_report::{Report, tables};
 pub use kernel::{own_policy, running_policy};
 pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};

@@ -11,7 +11,7 @@ use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::run::{Named, RunResult};
-use crate::runs::{Arm, Collected, Drawn, Runs};
+use crate::runs::{self, Arm, Collected, Drawn, Runs};
 use crate::simulation::{self, Trial};
 use crate::standstill;
 use crate::work::Work;
@@ -113,6 +113,7 @@ impl<'a> Plan<'a> {
         })?;
         let collected = collected.into_iter().map(|one| one.into_inner().unwrap_or_else(|it| it.into_inner()));
         let mut arms: Vec<Arm> = collected.map(Collected::finish).collect();
+        runs::pad(&mut arms, self.runs as usize);
         if self.recorded.is_some() {
             arms.iter_mut().for_each(Arm::count_observations_once);
         }

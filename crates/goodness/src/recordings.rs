@@ -33,7 +33,7 @@ pub fn of_one_load<E: From<Refusal>>(
         let mut runs = run(name, &work)?;
         if inputs.len() > 1 {
             is_replayed(name, &runs)?;
-            runs.arms.iter_mut().for_each(Arm::average);
+            runs.arms.iter_mut().for_each(|arm| arm.average(shown(name)));
         }
         match &mut merged {
             None => merged = Some(runs),
@@ -74,7 +74,17 @@ pub fn as_arms<E: From<Refusal>>(
     // Gaps matter to replays, not to the recording itself.
     about.details.unknowns.clear();
     let machine = machine.unwrap_or_default();
-    let runs = Runs { arms, fidelity: None, machine, cpus, seed: 0, runs: 1, remark: None, sampling: Sampling::Arms };
+    let runs = Runs {
+        arms,
+        fidelity: None,
+        machine,
+        cpus,
+        seed: 0,
+        first: 0,
+        runs: 1,
+        remark: None,
+        sampling: Sampling::Arms,
+    };
     Ok((runs, about.input, about.details))
 }
 
@@ -157,18 +167,21 @@ impl Arm {
         self.samples = self.first.measured.values.iter().map(|value| value.samples).collect();
     }
 
-    /// Turns the values of the replays of one recording into one value each.
-    fn average(&mut self) {
+    /// Turns the values of the replays of one recording, `input`, into one value each, and keeps them.
+    fn average(&mut self, input: &str) {
         self.count_observations_once();
-        for values in &mut self.values {
+        let mean = |values: &Vec<Option<f64>>| {
             let known: Vec<f64> = values.iter().flatten().copied().collect();
-            *values = vec![goodness_stats::summary::mean(&known)];
-        }
+            vec![goodness_stats::summary::mean(&known)]
+        };
+        let means = self.values.iter().map(mean).collect();
+        self.by_input.push((input.to_string(), std::mem::replace(&mut self.values, means)));
     }
 
     /// Adds another recording of the same load.
     fn join(&mut self, other: Arm) {
         self.values.iter_mut().zip(other.values).for_each(|(own, more)| own.extend(more));
+        self.by_input.extend(other.by_input);
         self.samples.iter_mut().zip(other.samples).for_each(|(own, more)| *own += more);
         self.distributions.iter_mut().zip(&other.distributions).for_each(|(own, more)| own.merge(more));
         self.decisions += other.decisions;
@@ -224,6 +237,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
         label: Some(shown(name).into()),
         contender: Contender::policy(recorded.policy),
         values: measured.values.iter().map(|it| vec![it.value.filter(|_| it.samples >= it.about.fewest())]).collect(),
+        by_input: Vec::new(),
         samples: measured.values.iter().map(|it| it.samples).collect(),
         batch_errors: recorded.batch_errors,
         decisions: 0,

@@ -14,7 +14,8 @@ use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     self, Application, Build, Details, Distribution, EffectRow, Effects, FidelityMetric, Input, MetricAbout,
-    MetricSummary, PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
+    MetricSummary, PolicyReport, PolicyRuns, QUANTILES, Report, RunValues, Sampling, Setting, TaskIoReport, TaskReport,
+    Trust, VsReference,
 };
 use goodness_stats::compare::{Because, Comparison, Direction, Doubt, Settings, compare_each};
 use goodness_stats::factorial;
@@ -76,6 +77,7 @@ impl Runs {
             ..Report::default()
         };
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
+        report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
         report
     }
@@ -106,6 +108,22 @@ fn doubts(arms: &[Arm]) -> Vec<String> {
 }
 
 impl Runs {
+    /// The values of every run, by arm, then input.
+    fn every_run(&self, report: &Report) -> Vec<PolicyRuns> {
+        let of = |label: &str, input: &str, values: &[Vec<Option<f64>>]| {
+            let measured = METRICS.iter().zip(values).filter(|(_, values)| values.iter().any(Option::is_some));
+            let values = measured.map(|(metric, it)| RunValues { name: metric.name.into(), values: it.clone() });
+            PolicyRuns { policy: label.into(), input: input.into(), first: self.first, values: values.collect() }
+        };
+        let of_arm = |(arm, label): (&Arm, String)| -> Vec<PolicyRuns> {
+            match arm.by_input.is_empty() {
+                true => vec![of(&label, arm.label.as_deref().unwrap_or(&report.input.name), &arm.values)],
+                false => arm.by_input.iter().map(|(input, values)| of(&label, input, values)).collect(),
+            }
+        };
+        self.arms.iter().zip(report.labels()).flat_map(of_arm).collect()
+    }
+
     /// Compares each arm with the first, per metric; empty for metrics without a better direction. All arms of one
     /// metric form one family for the correction.
     fn compare_all(&self) -> Vec<Vec<Comparison>> {

@@ -28,6 +28,8 @@ pub struct Runs {
     pub(crate) cpus: u32,
     /// Random seed of the replications.
     pub(crate) seed: u64,
+    /// Number of the first replication.
+    pub(crate) first: u32,
     /// Replications of each contender.
     pub(crate) runs: u32,
     /// Remark on runs that ended early.
@@ -42,8 +44,11 @@ pub struct Arm {
     pub(crate) label: Option<String>,
     /// The policy and the elevator.
     pub contender: Contender,
-    /// For each of [`METRICS`] its value in each run, in the order of the replications.
+    /// For each of [`METRICS`] its values: one for each run, in the order of the replications, or one for each input.
+    /// Empty if no run of any arm measured it.
     pub(crate) values: Vec<Vec<Option<f64>>>,
+    /// For each input its name and the values of its runs, where there are several inputs.
+    pub(crate) by_input: Vec<(String, Vec<Vec<Option<f64>>>)>,
     /// For each of [`METRICS`] the observations behind all its values.
     pub(crate) samples: Vec<u64>,
     /// For each of [`METRICS`] the standard error of its logarithm, if the arm is a recording as it was made.
@@ -74,7 +79,8 @@ impl Arm {
         self.label.clone().unwrap_or_else(|| self.contender.beside(&reference.contender))
     }
 
-    /// The value of `metric` in each run; `None` where it was not measured.
+    /// The value of `metric` in each run, or on each of several inputs; `None` where it was not measured. Empty if no arm
+    /// has it.
     ///
     /// # Panics
     /// There is no such metric; names from users are checked first ([`check_metric`]).
@@ -103,7 +109,8 @@ impl Runs {
         let machine = MachineSummary { name: machine.name.clone(), cpus: machine.cpu_count() as u32, hz: machine.hz };
         let cpus = recorded.map_or(machine.cpus, |it| it.cpus);
         let sampling = if recorded.is_some() { Sampling::Replays } else { Sampling::Runs };
-        Runs { arms, fidelity, machine, cpus, seed: drawn.seed, runs: drawn.runs, remark, sampling }
+        let Drawn { seed, first, runs } = drawn;
+        Runs { arms, fidelity, machine, cpus, seed, first, runs, remark, sampling }
     }
 
     /// The first thing that a checker found.
@@ -183,6 +190,15 @@ fn place_of(metric: &str) -> usize {
     METRICS.iter().position(|it| it.name == metric).unwrap_or_else(|| panic!("\"{metric}\" is not in METRICS"))
 }
 
+/// Gives a metric that some arm measured a place for each run in all arms.
+pub(crate) fn pad(arms: &mut [Arm], runs: usize) {
+    for metric in 0..METRICS.len() {
+        if arms.iter().any(|arm| !arm.values[metric].is_empty()) {
+            arms.iter_mut().for_each(|arm| arm.values[metric].resize(runs, None));
+        }
+    }
+}
+
 /// The replications to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drawn {
@@ -211,7 +227,7 @@ impl Collected {
         Collected {
             contender,
             drawn,
-            values: METRICS.iter().map(|_| vec![None; drawn.runs as usize]).collect(),
+            values: vec![Vec::new(); METRICS.len()],
             samples: vec![0; METRICS.len()],
             decisions: 0,
             wall_ns: None,
@@ -225,8 +241,13 @@ impl Collected {
     /// Keeps the values of run `index`; of the first run, everything.
     pub(crate) fn add(&mut self, index: u32, mut run: RunResult) {
         for (place, value) in run.measured.values.iter().enumerate() {
-            self.values[place][index as usize] = value.value.filter(|_| value.samples >= value.about.fewest());
             self.samples[place] += value.samples;
+            // Most metrics are not measured on most work: they take no memory by the run.
+            if let Some(enough) = value.value.filter(|_| value.samples >= value.about.fewest()) {
+                let values = &mut self.values[place];
+                values.resize(self.drawn.runs as usize, None);
+                values[index as usize] = Some(enough);
+            }
         }
         self.decisions += run.outcome.decisions;
         self.wall_ns = run.wall_ns.map(|ns| ns + self.wall_ns.unwrap_or_default()).or(self.wall_ns);
@@ -252,6 +273,7 @@ impl Collected {
         Arm {
             label: None,
             values: self.values,
+            by_input: Vec::new(),
             samples: self.samples,
             batch_errors: Vec::new(),
             decisions: self.decisions,

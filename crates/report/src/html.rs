@@ -59,7 +59,7 @@ fn part(mark: &str, report: &Report, timelines: &[Timeline], script: &str) -> St
 }
 
 fn embedded(report: &Report, timelines: &[Timeline]) -> String {
-    let report = serde_json::to_string(report).expect("a report has string keys only");
+    let report = serde_json::to_string(&report.without_runs()).expect("a report has string keys only");
     let mut scripts = format!("<script type=\"application/json\" id=\"report\">{}</script>", without_markup(&report));
     for timeline in timelines {
         let packed = serde_json::to_string(&pack::pack(timeline)).expect("a timeline has string keys only");

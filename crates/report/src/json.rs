@@ -1,6 +1,7 @@
 //! A report as JSON, `goodness.report/1`: pretty-printed, fields in schema order, reproducible byte for byte.
 
 use crate::model::{Report, SCHEMA};
+use std::io::{self, Write};
 
 /// The report as JSON text with a final newline.
 ///
@@ -11,6 +12,15 @@ pub fn render(report: &Report) -> String {
     let mut text = serde_json::to_string_pretty(report).expect("a report has string keys only");
     text.push('\n');
     text
+}
+
+/// Writes the same text, in little memory.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    out.write_all(b"\n")
 }
 
 /// Parses a report.

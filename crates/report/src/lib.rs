@@ -17,6 +17,7 @@ pub mod perfetto;
 mod ranking;
 pub mod schedule;
 pub mod table;
+pub mod tables;
 pub mod text;
 pub mod timeline;
 mod trust;

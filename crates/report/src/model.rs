@@ -40,6 +40,9 @@ pub struct Report {
     pub sampling: Sampling,
     /// Policies in the requested order.
     pub policies: Vec<PolicyReport>,
+    /// Every value of every run, for each policy and input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<PolicyRuns>,
     /// For people, beyond the schema.
     #[serde(default, skip_serializing_if = "Details::is_empty")]
     pub details: Details,
@@ -212,6 +215,31 @@ pub struct PolicyReport {
     /// Beyond the schema: points of the distributions behind the metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
+}
+
+/// Every run of a policy on one input.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolicyRuns {
+    /// The policy's label, as in [`Report::labels`].
+    pub policy: String,
+    /// The input's name.
+    pub input: String,
+    /// Number of the first run; the others follow it.
+    pub first: u32,
+    /// The metrics that some run measured.
+    #[serde(with = "keyed")]
+    pub values: Vec<RunValues>,
+}
+
+/// The values of one metric, by run; `None` where the run did not measure it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunValues {
+    /// Registered name of the metric; the key in JSON.
+    #[serde(skip)]
+    pub name: String,
+    /// Values in the metric's unit.
+    pub values: Vec<Option<f64>>,
 }
 
 /// Commands that bring an arm to a machine, and those that take it back. Each is a line for a shell.
@@ -493,6 +521,15 @@ impl Keyed for MetricSummary {
     }
 }
 
+impl Keyed for RunValues {
+    fn key(&self) -> &str {
+        &self.name
+    }
+    fn set_key(&mut self, key: String) {
+        self.name = key;
+    }
+}
+
 impl Keyed for Setting {
     fn key(&self) -> &str {
         &self.name
@@ -517,6 +554,7 @@ impl Default for Report {
             trust: None,
             sampling: Sampling::default(),
             policies: Vec::new(),
+            runs: Vec::new(),
             details: Details::default(),
         }
     }
@@ -531,6 +569,23 @@ impl Details {
 }
 
 impl Report {
+    /// A copy without the values of single runs, for pages.
+    #[must_use]
+    pub fn without_runs(&self) -> Report {
+        Report {
+            schema: self.schema.clone(),
+            goodness: self.goodness.clone(),
+            input: self.input.clone(),
+            machine: self.machine.clone(),
+            fidelity: self.fidelity.clone(),
+            trust: self.trust.clone(),
+            policies: self.policies.clone(),
+            runs: Vec::new(),
+            details: self.details.clone(),
+            ..*self
+        }
+    }
+
     /// The word for a row of the tables.
     #[must_use]
     pub fn row(&self) -> &'static str {

@@ -17,13 +17,7 @@ pub fn history(timeline: &Timeline, count: usize, width: u16) -> String {
     let mut table = table::new(width);
     table.set_header(["time", "CPU", "task", "waited", "ran", "then"]);
     for slice in slices.iter().take(count) {
-        let then = slice.off.map_or("still running", |off| match off {
-            Off::Preempted => "preempted",
-            Off::Yielded => "yielded",
-            Off::Sleeping => "slept",
-            Off::Uninterruptible => "waited (D)",
-            Off::Exited => "ended",
-        });
+        let then = slice.off.map_or("still running", Off::name);
         table.add_row([
             Span(slice.start).to_string(),
             slice.cpu.0.to_string(),

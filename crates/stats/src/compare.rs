@@ -17,7 +17,7 @@
 
 use super::bootstrap::Resampling;
 use super::holm::holm;
-use super::rank::{RankTest, cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon};
+use super::rank::{RankTest, cliffs_delta, mann_whitney, wilcoxon};
 use super::ratio::{Between, Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
@@ -156,8 +156,6 @@ pub struct Effect {
     /// Cliff's delta, -1 to 1: the fraction of pairs in which the candidate is larger, minus the fraction in which it
     /// is smaller.
     pub cliffs_delta: f64,
-    /// Hodges–Lehmann shift in the metric's unit.
-    pub shift: f64,
 }
 
 /// One candidate against the reference in one metric.
@@ -337,12 +335,8 @@ impl Sides {
     }
 
     fn effect(&self, pairing: Pairing) -> Option<Effect> {
-        let shift = match pairing {
-            Pairing::Paired => hodges_lehmann_paired(&self.differences())?,
-            Pairing::Independent => hodges_lehmann(&self.reference, &self.candidate)?,
-        };
         let cliffs_delta = cliffs_delta(&self.reference, &self.candidate)?;
-        Some(Effect { standardized: self.standardized(pairing), cliffs_delta, shift })
+        Some(Effect { standardized: self.standardized(pairing), cliffs_delta })
     }
 
     fn standardized(&self, pairing: Pairing) -> Option<f64> {

@@ -2,7 +2,9 @@
 
 use crate::table::{Column, Kind, Table, Texts, Values};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -30,6 +32,7 @@ pub fn schema(name: &str, columns: &[Column]) -> SchemaRef {
             Kind::Text => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
             Kind::Float => DataType::Float64,
             Kind::Whole => DataType::UInt64,
+            Kind::Signed => DataType::Int64,
         };
         Field::new(column.name, kind, true).with_metadata(HashMap::from([("about".into(), column.about.into())]))
     };
@@ -56,6 +59,7 @@ fn array(values: Values) -> ArrayRef {
         }
         Values::Float { values, present } => Arc::new(Float64Array::new(values.into(), nulls(present))),
         Values::Whole { values, present } => Arc::new(UInt64Array::new(values.into(), nulls(present))),
+        Values::Signed { values, present } => Arc::new(Int64Array::new(values.into(), nulls(present))),
     }
 }
 
@@ -73,20 +77,31 @@ pub fn write_arrow(batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
     writer.write(batch).and_then(|()| writer.finish()).map_err(from_arrow)
 }
 
-/// Writes a Parquet file compressed with Snappy, with `facts` as key-value metadata. Equal tables give equal bytes.
+/// Writes a Parquet file of `batches`, which have one schema, compressed with Snappy, with `facts` as key-value
+/// metadata. Equal batches give equal bytes. Writes nothing without a batch.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_parquet(batch: &RecordBatch, facts: &[(&str, &str)], out: &mut (dyn Write + Send)) -> io::Result<()> {
+pub fn write_parquet(
+    batches: &mut dyn Iterator<Item = RecordBatch>,
+    facts: &[(&str, &str)],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut batches = batches.peekable();
+    let Some(first) = batches.peek() else { return Ok(()) };
     let facts = facts.iter().map(|(key, value)| KeyValue::new((*key).to_string(), (*value).to_string()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(facts.collect()))
         .build();
-    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties))?;
-    writer.write(batch)?;
-    writer.close()?;
-    Ok(())
+    // The writer wants an output that may be sent to another thread.
+    let mut writer = ArrowWriter::try_new(Vec::new(), first.schema(), Some(properties))?;
+    for batch in batches {
+        writer.write(&batch)?;
+        out.write_all(writer.inner())?;
+        writer.inner_mut().clear();
+    }
+    out.write_all(&writer.into_inner()?)
 }
 
 /// Batches of a Parquet file with its key-value metadata.
@@ -127,7 +142,9 @@ mod tests {
     use crate::table::Cell;
     use arrow_array::ArrayAccessor;
     use arrow_array::cast::AsArray;
+    use arrow_array::types::Float64Type;
     use std::io::Seek;
+    use std::iter::once;
 
     const COLUMNS: &[Column] = &[
         Column { name: "arm", kind: Kind::Text, about: "Name of the arm." },
@@ -160,7 +177,7 @@ mod tests {
     fn a_parquet_file_reads_back_as_it_was_with_its_facts() {
         let batch = batch(sample());
         let mut file = tempfile();
-        write_parquet(&batch, &[("cell", "abc")], &mut file).unwrap();
+        write_parquet(&mut once(batch.clone()), &[("cell", "abc")], &mut file).unwrap();
         file.rewind().unwrap();
         let read = read_parquet(file.try_clone().unwrap(), &[]).unwrap();
         assert_eq!(read.facts.get("cell").map(String::as_str), Some("abc"));
@@ -177,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_become_one_file_whatever_their_number() {
+        let mut file = tempfile();
+        // Enough rows for two row groups: the bytes of the first leave memory before the last part comes.
+        let mut parts = (0..250).map(|_| batch(sample()));
+        write_parquet(&mut parts, &[], &mut file).unwrap();
+        file.rewind().unwrap();
+        let read = read_parquet(file, &["value"]).unwrap();
+        assert_eq!(read.batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 250 * 5_000);
+        let last = read.batches.last().unwrap();
+        assert_eq!(last.column(0).as_primitive::<Float64Type>().value(last.num_rows() - 1), 4_999.0 / 3.0);
+    }
+
+    #[test]
     fn equal_tables_give_equal_bytes() {
         let bytes = |write: &dyn Fn(&mut Vec<u8>)| {
             let mut out = Vec::new();
@@ -184,7 +214,7 @@ mod tests {
             out
         };
         let batch = batch(sample());
-        let parquet = |out: &mut Vec<u8>| write_parquet(&batch, &[], out).unwrap();
+        let parquet = |out: &mut Vec<u8>| write_parquet(&mut once(batch.clone()), &[], out).unwrap();
         let arrow = |out: &mut Vec<u8>| write_arrow(&batch, out).unwrap();
         assert_eq!(bytes(&parquet), bytes(&parquet));
         assert_eq!(bytes(&arrow), bytes(&arrow));

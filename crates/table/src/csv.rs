@@ -3,25 +3,35 @@
 use crate::table::{Cell, Table};
 use std::io::{self, Write};
 
-/// Writes `table`.
+/// Writes a table that comes in `parts`, under one header.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_parts(parts: &mut dyn Iterator<Item = Table>, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(table.columns().iter().map(|column| column.name))?;
+    for (place, part) in parts.enumerate() {
+        if place == 0 {
+            csv.write_record(part.columns().iter().map(|column| column.name))?;
+        }
+        write_rows(&part, &mut csv)?;
+    }
+    csv.flush()
+}
+
+fn write_rows(table: &Table, csv: &mut csv::Writer<impl Write>) -> io::Result<()> {
     for row in 0..table.rows() {
         for column in 0..table.columns().len() {
             match table.cell(row, column) {
                 Cell::Text(text) => csv.write_field(text)?,
                 Cell::Float(value) => csv.write_field(value.to_string())?,
                 Cell::Whole(value) => csv.write_field(value.to_string())?,
+                Cell::Signed(value) => csv.write_field(value.to_string())?,
                 Cell::Missing => csv.write_field("")?,
             }
         }
         csv.write_record(None::<&[u8]>)?;
     }
-    csv.flush()
+    Ok(())
 }
 
 /// The table as text.
@@ -31,7 +41,7 @@ pub fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 #[must_use]
 pub fn render(table: &Table) -> String {
     let mut text = Vec::new();
-    write(table, &mut text).expect("memory takes everything");
+    write_parts(&mut std::iter::once(table.clone()), &mut text).expect("memory takes everything");
     String::from_utf8(text).expect("made of UTF-8")
 }
 

@@ -16,6 +16,8 @@
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod csv;
+mod format;
 mod table;
 
+pub use format::Format;
 pub use table::{Cell, Column, Kind, Table, Values};

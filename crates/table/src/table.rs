@@ -22,6 +22,8 @@ pub enum Kind {
     Float,
     /// Whole number of 64 bits, not negative.
     Whole,
+    /// Whole number of 64 bits that may be negative.
+    Signed,
 }
 
 /// One value of a row.
@@ -33,6 +35,8 @@ pub enum Cell<'a> {
     Float(f64),
     /// Whole number.
     Whole(u64),
+    /// Whole number that may be negative.
+    Signed(i64),
     /// Not measured, or not applicable.
     Missing,
 }
@@ -46,6 +50,12 @@ impl From<Option<f64>> for Cell<'_> {
 impl From<Option<u64>> for Cell<'_> {
     fn from(value: Option<u64>) -> Self {
         value.map_or(Cell::Missing, Cell::Whole)
+    }
+}
+
+impl From<Option<i64>> for Cell<'_> {
+    fn from(value: Option<i64>) -> Self {
+        value.map_or(Cell::Missing, Cell::Signed)
     }
 }
 
@@ -71,6 +81,13 @@ pub enum Values {
     Whole {
         /// Values.
         values: Vec<u64>,
+        /// False where the value is missing.
+        present: Vec<bool>,
+    },
+    /// Whole numbers that may be negative; 0 where `present` is false.
+    Signed {
+        /// Values.
+        values: Vec<i64>,
         /// False where the value is missing.
         present: Vec<bool>,
     },
@@ -118,6 +135,7 @@ impl Table {
             Kind::Text => Values::Text(Texts::default()),
             Kind::Float => Values::Float { values: Vec::new(), present: Vec::new() },
             Kind::Whole => Values::Whole { values: Vec::new(), present: Vec::new() },
+            Kind::Signed => Values::Signed { values: Vec::new(), present: Vec::new() },
         };
         Table { schema, columns, values: columns.iter().map(empty).collect(), rows: 0 }
     }
@@ -148,10 +166,31 @@ impl Table {
                     values.push(0);
                     present.push(false);
                 }
+                (Values::Signed { values, present }, Cell::Signed(value)) => {
+                    values.push(value);
+                    present.push(true);
+                }
+                (Values::Signed { values, present }, Cell::Missing) => {
+                    values.push(0);
+                    present.push(false);
+                }
                 (_, cell) => panic!("column {} of {} does not hold {cell:?}", column.name, self.schema),
             }
         }
         self.rows += 1;
+    }
+
+    /// The rows of this table, then those of `other`.
+    ///
+    /// # Panics
+    /// They have other columns.
+    #[must_use]
+    pub fn and(mut self, other: Table) -> Table {
+        for row in 0..other.rows {
+            let cells: Vec<Cell> = (0..other.columns.len()).map(|column| other.cell(row, column)).collect();
+            self.push(&cells);
+        }
+        self
     }
 
     /// Name and version of the schema.
@@ -182,6 +221,7 @@ impl Table {
             Values::Text(texts) => texts.places[row].map(|place| texts.words[place as usize].as_str()).into(),
             Values::Float { values, present } => present[row].then_some(values[row]).into(),
             Values::Whole { values, present } => present[row].then_some(values[row]).into(),
+            Values::Signed { values, present } => present[row].then_some(values[row]).into(),
         }
     }
 

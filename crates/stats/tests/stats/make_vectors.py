@@ -139,12 +139,8 @@ def mann_whitney(a, b):
 
 
 def effects(a, b):
-    walsh = [(x + y) / 2 for i, x in enumerate(a) for y in a[i:]]
     balance = sum((y > x) - (y < x) for x in a for y in b)
-    return {
-        "a": a, "b": b, "walsh_median_of_a": float(np.median(walsh)),
-        "shift": float(np.median([y - x for x in a for y in b])), "cliffs_delta": balance / (len(a) * len(b)),
-    }
+    return {"a": a, "b": b, "cliffs_delta": balance / (len(a) * len(b))}
 
 
 def log_ratio(reference, candidate, level):

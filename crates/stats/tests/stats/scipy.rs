@@ -8,7 +8,7 @@ use goodness_stats::distribution::{binomial_cdf, normal_cdf, normal_quantile, st
 use goodness_stats::holm::holm;
 use goodness_stats::outliers::outliers;
 use goodness_stats::quantile::Sorted;
-use goodness_stats::rank::{cliffs_delta, hodges_lehmann, hodges_lehmann_paired, mann_whitney, wilcoxon};
+use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
 use goodness_stats::ratio::{Pairing, Ratio, RatioMethod};
 use goodness_stats::summary::summarise;
 use goodness_stats::warmup::warmup;
@@ -139,11 +139,9 @@ fn rank_tests_agree_exact_tied_and_approximate() {
 }
 
 #[test]
-fn shifts_and_dominance_agree() {
+fn dominance_agrees() {
     for case in cases("/effects") {
         let (a, b) = (numbers(case, "a"), numbers(case, "b"));
-        near(hodges_lehmann_paired(&a).unwrap(), number(case, "walsh_median_of_a"), 1e-13);
-        assert!((hodges_lehmann(&a, &b).unwrap() - number(case, "shift")).abs() < 1e-12);
         near(cliffs_delta(&a, &b).unwrap(), number(case, "cliffs_delta"), 1e-13);
     }
 }
