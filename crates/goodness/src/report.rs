@@ -11,11 +11,11 @@ use crate::runs::{Arm, FAMILIES, Runs};
 use crate::spread::Spread;
 use goodness_core::{CpuStat, GroupId};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
+use goodness_report::every_run::{PolicyRuns, RunValues};
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     self, Application, Build, Details, Distribution, EffectRow, Effects, FidelityMetric, Input, MetricAbout,
-    MetricSummary, PolicyReport, PolicyRuns, QUANTILES, Report, RunValues, Sampling, Setting, TaskIoReport, TaskReport,
-    Trust, VsReference,
+    MetricSummary, PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
 };
 use goodness_stats::compare::{Because, Comparison, Direction, Doubt, Settings, compare_each};
 use goodness_stats::factorial;

@@ -79,8 +79,8 @@ impl Arm {
         self.label.clone().unwrap_or_else(|| self.contender.beside(&reference.contender))
     }
 
-    /// The value of `metric` in each run, or on each of several inputs; `None` where it was not measured. Empty if no arm
-    /// has it.
+    /// The value of `metric` in each run, or on each of several inputs; `None` where it was not measured. Empty if
+    /// no arm has it.
     ///
     /// # Panics
     /// There is no such metric; names from users are checked first ([`check_metric`]).

@@ -5,6 +5,7 @@
 
 pub mod chart;
 mod conclusion;
+pub mod every_run;
 pub mod figure;
 pub mod groups;
 pub mod html;

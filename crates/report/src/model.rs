@@ -4,6 +4,7 @@
 //! the command to reproduce) are in [`Details`] and [`PolicyReport::distributions`], which the JSON omits when empty. A
 //! value that was not measured is `None`, written `null`, never 0.
 
+use crate::every_run::PolicyRuns;
 use crate::groups::GroupReport;
 use crate::keyed::{self, Keyed};
 pub use goodness_observe::Better;
@@ -215,31 +216,6 @@ pub struct PolicyReport {
     /// Beyond the schema: points of the distributions behind the metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distributions: Vec<Distribution>,
-}
-
-/// Every run of a policy on one input.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PolicyRuns {
-    /// The policy's label, as in [`Report::labels`].
-    pub policy: String,
-    /// The input's name.
-    pub input: String,
-    /// Number of the first run; the others follow it.
-    pub first: u32,
-    /// The metrics that some run measured.
-    #[serde(with = "keyed")]
-    pub values: Vec<RunValues>,
-}
-
-/// The values of one metric, by run; `None` where the run did not measure it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RunValues {
-    /// Registered name of the metric; the key in JSON.
-    #[serde(skip)]
-    pub name: String,
-    /// Values in the metric's unit.
-    pub values: Vec<Option<f64>>,
 }
 
 /// Commands that bring an arm to a machine, and those that take it back. Each is a line for a shell.
@@ -513,15 +489,6 @@ impl Keyed for FidelityMetric {
 }
 
 impl Keyed for MetricSummary {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
-
-impl Keyed for RunValues {
     fn key(&self) -> &str {
         &self.name
     }

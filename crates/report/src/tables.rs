@@ -1,6 +1,7 @@
 //! A report as tables, one row per fact: for data frames, and files of CSV, Arrow and Parquet.
 
-use crate::model::{Better, MetricSummary, PolicyReport, PolicyRuns, Report};
+use crate::every_run::PolicyRuns;
+use crate::model::{Better, MetricSummary, PolicyReport, Report};
 use crate::timeline::Timeline;
 use goodness_core::Off;
 use goodness_table::Kind::{Float, Signed, Text, Whole};
@@ -239,7 +240,8 @@ pub fn schedule(timeline: &Timeline) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{RunValues, Setting, Verdict, VsReference};
+    use crate::every_run::RunValues;
+    use crate::model::{Setting, Verdict, VsReference};
     use goodness_table::{Format, csv};
 
     fn report() -> Report {

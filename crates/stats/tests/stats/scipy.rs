@@ -139,7 +139,7 @@ fn rank_tests_agree_exact_tied_and_approximate() {
 }
 
 #[test]
-fn dominance_agrees() {
+fn cliffs_delta_agrees_with_counting_pairs() {
     for case in cases("/effects") {
         let (a, b) = (numbers(case, "a"), numbers(case, "b"));
         near(cliffs_delta(&a, &b).unwrap(), number(case, "cliffs_delta"), 1e-13);

@@ -1,0 +1,38 @@
+//! Every value of every run, as a part of a report.
+
+use crate::keyed::{self, Keyed};
+use serde::{Deserialize, Serialize};
+
+/// Every run of a policy on one input.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolicyRuns {
+    /// The policy's label, as in [`Report::labels`].
+    pub policy: String,
+    /// The input's name.
+    pub input: String,
+    /// Number of the first run; the others follow it.
+    pub first: u32,
+    /// The metrics that some run measured.
+    #[serde(with = "keyed")]
+    pub values: Vec<RunValues>,
+}
+
+/// The values of one metric, by run; `None` where the run did not measure it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunValues {
+    /// Registered name of the metric; the key in JSON.
+    #[serde(skip)]
+    pub name: String,
+    /// Values in the metric's unit.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Keyed for RunValues {
+    fn key(&self) -> &str {
+        &self.name
+    }
+    fn set_key(&mut self, key: String) {
+        self.name = key;
+    }
+}
