@@ -2,6 +2,8 @@
 
 use crate::failure::{Failure, exit};
 use goodness::{Again, Kind, Refusal, See};
+use std::ffi::OsString;
+use std::sync::OnceLock;
 
 /// An error for the command line, with the list that contains the right name, and the command that reproduces it if
 /// `input` (the words after `goodness run`) is known.
@@ -66,9 +68,17 @@ fn ended(text: &str) -> String {
 
 /// The command line, as the report repeats it.
 pub fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
-    std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+    TYPED.get().cloned().unwrap_or_default()
 }
+
+/// Keeps the words that were typed after the program's name.
+pub fn typed_as(arguments: &[OsString]) {
+    let words = arguments.iter().map(|word| quoted(&word.to_string_lossy()));
+    let _ = TYPED.set(std::iter::once("goodness".to_string()).chain(words).collect::<Vec<_>>().join(" "));
+}
+
+/// The command line.
+static TYPED: OnceLock<String> = OnceLock::new();
 
 /// A word quoted for the shell.
 pub fn quoted(word: &str) -> String {

@@ -6,6 +6,7 @@
 use crate::load_error::LoadError;
 use crate::measure::{Better, Measure};
 use goodness_core::{TunableError, Tunables};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -13,7 +14,7 @@ use std::process::{Command, ExitCode};
 #[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,
-    words: Vec<String>,
+    words: Vec<OsString>,
 }
 
 impl Launcher {
@@ -25,7 +26,8 @@ impl Launcher {
     /// # Errors
     /// The system cannot name this program.
     pub fn of_this_program() -> std::io::Result<Launcher> {
-        Ok(Launcher { program: std::env::current_exe()?, words: vec![Launcher::COMMAND.into()] })
+        let mut words = goodness_sys::program::words()?.into_iter().chain([Launcher::COMMAND.into()]);
+        Ok(Launcher { program: words.next().unwrap_or_default().into(), words: words.collect() })
     }
 
     /// Another program, which passes all its words to [`main`].

@@ -95,20 +95,9 @@ impl Journal {
 fn first_line(pid: u32) -> Vec<u8> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut line = format!("{FORMAT}{VERSION} {} {pid} {since} ", boot()).into_bytes();
-    line::encode(command().as_bytes(), &mut line);
+    line::encode(goodness_sys::program::name().as_bytes(), &mut line);
     line.push(b'\n');
     line
-}
-
-/// The program and its first argument, as in `goodness race`.
-fn command() -> String {
-    let mut words = std::env::args_os();
-    let program = words.next().map(PathBuf::from).unwrap_or_default();
-    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    match words.next() {
-        Some(verb) => format!("{name} {}", verb.to_string_lossy()),
-        None => name,
-    }
 }
 
 /// Parsed contents of a journal.

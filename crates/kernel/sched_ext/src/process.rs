@@ -44,9 +44,10 @@ impl Launcher {
     /// # Errors
     /// The system cannot name this program.
     pub fn of_this_program() -> Result<Launcher, LiveError> {
-        let program = std::env::current_exe();
-        let program = program.map_err(|source| LiveError::System { what: "finding this program's file", source })?;
-        Ok(Launcher { program, words: vec!["live".into(), "daemon".into()] })
+        let words = sys::program::words();
+        let words = words.map_err(|source| LiveError::System { what: "finding this program's file", source })?;
+        let mut words = words.into_iter().chain(["live", "daemon"].map(OsString::from));
+        Ok(Launcher { program: words.next().unwrap_or_default().into(), words: words.collect() })
     }
 }
 

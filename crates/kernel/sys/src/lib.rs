@@ -4,6 +4,7 @@ pub mod cgroup;
 pub mod cpu_list;
 pub mod forked;
 pub mod process;
+pub mod program;
 pub mod topology;
 
 mod affinity;

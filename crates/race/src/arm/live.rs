@@ -11,7 +11,7 @@ use goodness_sys::cgroup::Hierarchies;
 use goodness_sys::process::{Class, Conditions};
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 pub(super) const KIND: Kind = Kind {
@@ -83,8 +83,8 @@ impl Setting for Live {
     }
 
     fn apply(&self, changes: &mut MachineChanges) -> Result<(), String> {
-        let program = std::env::current_exe().map_err(|why| format!("this program cannot be found: {why}"))?;
-        let mut command = Command::new(program);
+        let mut command =
+            goodness_sys::program::again().map_err(|why| format!("this program cannot be found: {why}"))?;
         command.args(["live", &self.0]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.process_group(0);
         let daemon = command.spawn().map_err(|why| format!("`goodness live` cannot be started: {why}"))?;
