@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::tables::Tables;
 use goodness::Timelines;
-use goodness_report::{Report, Timeline, atomic, html, json, perfetto, tables, text};
+use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, tables, text};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,12 @@ pub struct Outputs {
     pub perfetto: Option<PathBuf>,
     #[command(flatten)]
     pub tables: Tables,
+    /// Write figures for print into a folder: ranking, distribution and runs, each as SVG and PDF.
+    #[arg(long, value_name = "FOLDER")]
+    pub figures: Option<PathBuf>,
+    /// Print what a paper needs to cite the result.
+    #[arg(long)]
+    pub cite: bool,
 }
 
 impl Outputs {
@@ -32,6 +38,9 @@ impl Outputs {
     /// A sentence naming the file.
     pub fn check(&self, input: &str) -> Result<(), Failure> {
         self.tables.check()?;
+        if let Some(folder) = self.figures.as_deref().filter(|path| path.exists() && !path.is_dir()) {
+            return Err(Failure::usage(format!("--figures {0}: {0} is a file; name a folder", folder.display())));
+        }
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
         check(input, &[&files[..], &self.tables.asked()].concat())
     }
@@ -68,11 +77,32 @@ impl Outputs {
             written.push(path);
         }
         written.extend(self.tables.write(|| tables::runs_in_parts(report))?);
+        let figures = self.figures.as_deref().map(|folder| draw(report, folder)).transpose()?;
         if !to_stdout {
             say_written(&written);
+            figures.into_iter().flatten().for_each(|path| say!("wrote {}", path.display()));
+            if self.cite {
+                say!("\n{}", citation::text(report));
+            }
         }
         Ok(())
     }
+}
+
+/// Draws the figures of `report` into a folder, which is made if there is none. Returns the files.
+fn draw(report: &Report, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|why| Failure::other(format!("{}: the folder cannot be made: {why}", folder.display())))?;
+    let mut written = Vec::new();
+    for (name, _) in figures::FIGURES {
+        let Some(drawing) = figures::draw(report, name) else { continue };
+        for (end, bytes) in [("svg", drawing.svg().into_bytes()), ("pdf", drawing.pdf())] {
+            let path = folder.join(format!("{name}.{end}"));
+            atomic::write(&path, &bytes).map_err(Failure::other)?;
+            written.push(path);
+        }
+    }
+    Ok(written)
 }
 
 /// True if `--json` names standard output.

@@ -4,9 +4,12 @@
 //! schedule of one run, kept separately because it is large; [`html`] and [`perfetto`] render it.
 
 pub mod chart;
+pub mod citation;
 mod conclusion;
+pub mod drawing;
 pub mod every_run;
 pub mod figure;
+pub mod figures;
 pub mod groups;
 pub mod html;
 pub mod json;

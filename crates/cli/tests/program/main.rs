@@ -22,3 +22,4 @@ mod race_beside;
 mod record_block;
 mod same_bytes;
 mod study;
+mod tables;
