@@ -2,7 +2,7 @@
 
 use crate::fidelity::entry;
 use crate::recorded::Recorded;
-use crate::report::unit;
+use crate::report::unit_of;
 use crate::run::RunResult;
 use goodness_observe::{METRICS, Measured};
 use goodness_report::model::{Fidelity, FidelityMetric};
@@ -47,7 +47,7 @@ fn metrics(recorded: &Recorded, replayed: &Measured) -> Vec<FidelityMetric> {
         .map(|(name, bound)| {
             let about = METRICS.iter().find(|m| m.name == *name);
             let value = |m: &Measured| m.get(name).value;
-            let metric = entry(name, value(own), value(replayed), about.map_or("", unit));
+            let metric = entry(name, value(own), value(replayed), about.map_or("", unit_of));
             bounded(metric, *bound, own.get(name).samples)
         })
         .filter(|metric| metric.recorded.is_some() || metric.replayed.is_some())

@@ -1,7 +1,7 @@
 //! Measures how closely a replay reproduces its recording.
 
 use crate::recorded::{Recorded, RecordedTask};
-use crate::report::unit;
+use crate::report::unit_of;
 use crate::run::RunResult;
 use goodness_core::Span;
 use goodness_observe::{ByFifth, Fifths, METRICS, Measured};
@@ -88,7 +88,7 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, run: &RunResult) -> Fi
     for name in of_requests.iter().chain(COMPARED) {
         let about = METRICS.iter().find(|m| m.name == *name);
         let value = |m: &Measured| m.get(name).value;
-        let mut metric = entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit));
+        let mut metric = entry(name, value(&recorded.measured), value(replayed), about.map_or("", unit_of));
         let samples = recorded.measured.get(name).samples;
         metric.tolerance =
             metric.tolerance.filter(|_| !FEWEST.iter().any(|(of, few)| of == name && (1..*few).contains(&samples)));

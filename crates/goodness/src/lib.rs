@@ -84,7 +84,7 @@ pub use progress::{Progress, Watch, unwatched};
 pub use recorded::Recorded;
 pub use refusal::{Kind, Refusal, See};
 pub use replication::Replication;
-pub use report::Circumstances;
+pub use report::{Circumstances, unit_of};
 pub use run::{Named, RunResult};
 pub use runs::{Arm, Runs, check_metric, check_rank};
 pub use simulation::{Run, Trial, run};

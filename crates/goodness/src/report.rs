@@ -233,7 +233,7 @@ impl Runs {
             let compared = compared.iter().filter(|_| is_measured(arm) && is_measured(first));
             MetricSummary {
                 name: metric.name.into(),
-                unit: unit(metric).into(),
+                unit: unit_of(metric).into(),
                 better: metric.better,
                 value: summary.as_ref().map(|s| s.mean),
                 ci95: summary.and_then(|it| self.interval(arm, metric, &it)).map(ends),
@@ -292,7 +292,7 @@ impl Runs {
 }
 
 /// Unit in reports, which distinguish shares, ratios and counts.
-pub(crate) fn unit(metric: &About) -> &'static str {
+pub fn unit_of(metric: &About) -> &'static str {
     match (metric.unit, metric.name) {
         ("1", "jain_index") => "ratio",
         ("1", name) if name.contains("share") || name == "utilisation" => "share",

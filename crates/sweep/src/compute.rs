@@ -1,0 +1,81 @@
+//! Computes a cell: a plan with one arm. Touches no file but the inputs.
+
+use crate::cell::Cell;
+use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
+use goodness_observe::METRICS;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Opened inputs that a computer keeps.
+const KEPT: usize = 64;
+
+/// The values of one metric, by run; `None` where a run did not measure it.
+pub type Values = (String, Vec<Option<f64>>);
+
+/// The values of many cells, by name.
+pub type ByCell = std::collections::HashMap<String, Vec<Values>>;
+
+/// A computed cell, as a line of the journal has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Name of the cell.
+    pub cell: String,
+    /// The machine's name.
+    #[serde(default)]
+    pub machine: String,
+    /// The metrics that some run measured; empty for a cell that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Values>,
+    /// Why the cell failed, if it did: a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// Computes cells, and keeps the inputs that it opened. One for each thread.
+#[derive(Default)]
+pub struct Computer {
+    works: HashMap<(String, Option<String>), Work>,
+}
+
+impl Computer {
+    /// Computes `cell`. Equal cells give equal results, wherever they are computed.
+    pub fn compute(&mut self, cell: &Cell) -> Finished {
+        match self.values(cell) {
+            Ok((machine, values)) => Finished { cell: cell.name.clone(), machine, values, failed: None },
+            Err(why) => Finished {
+                cell: cell.name.clone(),
+                machine: String::new(),
+                values: Vec::new(),
+                failed: Some(why.to_string()),
+            },
+        }
+    }
+
+    fn values(&mut self, cell: &Cell) -> Result<(String, Vec<Values>), Refusal> {
+        let work = self.work(cell)?;
+        let elevator = work.elevators(&[])?.into_iter().next();
+        let arm = Contender::arm(&cell.arm, &work.standard_policy()?)?;
+        let arm = Contender { elevator: arm.elevator.clone().or(elevator), ..arm };
+        // A replay's stated error is the same in every cell of its input: `goodness verify` has it.
+        let plan = Plan { recorded: None, seed: cell.seed, runs: cell.runs, ..Plan::of(work, vec![arm]) };
+        let runs = plan.run(&unwatched)?;
+        if let Some((_, violation)) = runs.violation() {
+            return Err(Refusal::violated(format!("{}: {}", violation.checker, violation.sentence)));
+        }
+        let values = METRICS.iter().map(|metric| (metric.name.to_string(), runs.arms[0].values(metric.name).to_vec()));
+        let measured = values.filter(|(_, values)| values.iter().any(Option::is_some)).collect();
+        Ok((work.machine.name.clone(), measured))
+    }
+
+    fn work(&mut self, cell: &Cell) -> Result<&Work, Refusal> {
+        let key = (cell.input.clone(), cell.machine.clone());
+        if !self.works.contains_key(&key) {
+            if self.works.len() >= KEPT {
+                self.works.clear();
+            }
+            let options = OpenOptions { machine: cell.machine.clone(), ..OpenOptions::default() };
+            self.works.insert(key.clone(), open(&cell.input, &options, &unwatched)?);
+        }
+        Ok(&self.works[&key])
+    }
+}

@@ -1,0 +1,284 @@
+//! The folder of a sweep: journals, and a shard for each block of cells.
+//!
+//! ```text
+//!  slices/
+//!    journal/1-of-1.jsonl           finished cells of blocks that have no shard yet, a line each
+//!    journal/1-of-1.lock            held by its writer
+//!    shards/3f2a…-00000.parquet     block 0 of the definition with that hash
+//! ```
+//!
+//! A cell is acknowledged when its line is on disk. A shard is written when all cells of its block are finished, under
+//! its name at once. The bytes of a shard depend on the cells alone: not on the order in which they were finished, nor
+//! on how often the sweep was killed.
+
+use crate::cell::{Cell, Cells};
+use crate::compute::{ByCell, Finished, Values};
+use crate::journal::{self, Journal};
+use crate::shard::{self, Facts, Shard};
+use goodness::Refusal;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Cells of a block.
+pub const BLOCK: usize = 1_024;
+
+/// One of several writers of a folder: it has every `of`-th block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Number of this writer, from 1.
+    pub number: usize,
+    /// Number of writers.
+    pub of: usize,
+}
+
+impl Part {
+    /// The only writer.
+    pub const WHOLE: Part = Part { number: 1, of: 1 };
+
+    /// Parses `2/8`.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn parse(text: &str) -> Result<Part, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            _ => Err(format!("{text} is not a part such as 2/8: number 2 of 8")),
+        }
+    }
+
+    fn has(self, block: usize) -> bool {
+        block % self.of == self.number - 1
+    }
+}
+
+/// A folder, opened by one writer.
+pub struct Folder<'a> {
+    path: PathBuf,
+    cells: &'a Cells,
+    part: Part,
+    /// Held as long as the folder is open.
+    _lock: File,
+    journal: Journal,
+    /// Place among the cells by name.
+    places: HashMap<&'a str, usize>,
+    /// Finished cells of blocks that have no whole shard, by name.
+    finished: HashMap<String, Finished>,
+    /// Cells in shards of other definitions.
+    elsewhere: HashSet<String>,
+    /// Blocks of this definition that have a whole shard.
+    stored: HashSet<usize>,
+}
+
+impl<'a> Folder<'a> {
+    /// Opens the folder at `path` for `part` of `cells`, and makes it if there is none.
+    ///
+    /// # Errors
+    /// Another writer of the same part has it, or a file in it is damaged.
+    pub fn open(path: &Path, cells: &'a Cells, part: Part) -> Result<Folder<'a>, Refusal> {
+        for folder in [path.join("journal"), path.join("shards")] {
+            fs::create_dir_all(&folder)
+                .map_err(|why| Refusal::usage(format!("the folder cannot be made: {why}")).at(shown(&folder)))?;
+        }
+        let name = format!("{}-of-{}", part.number, part.of);
+        let lock = lock(&path.join("journal").join(format!("{name}.lock")), path)?;
+        let journal = Journal::open(&path.join("journal").join(format!("{name}.jsonl")))?;
+        let places = cells.all.iter().enumerate().map(|(place, cell)| (cell.name.as_str(), place)).collect();
+        let mut folder = Folder {
+            path: path.into(),
+            cells,
+            part,
+            _lock: lock,
+            journal,
+            places,
+            finished: HashMap::new(),
+            elsewhere: HashSet::new(),
+            stored: HashSet::new(),
+        };
+        folder.read_shards()?;
+        folder.read_journals()?;
+        Ok(folder)
+    }
+
+    fn read_shards(&mut self) -> Result<(), Refusal> {
+        for path in files(&self.path.join("shards"), "parquet")? {
+            // The names of the cells are enough here.
+            let Shard { facts, values } = shard::read(&path, Some(""))?;
+            match facts.definition == self.cells.hash {
+                true if facts.failed == 0 => drop(self.stored.insert(facts.block)),
+                true => {}
+                false => self.elsewhere.extend(values.into_keys()),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_journals(&mut self) -> Result<(), Refusal> {
+        for path in files(&self.path.join("journal"), "jsonl")? {
+            let done = journal::read(&path)?.into_iter().filter(|it| it.failed.is_none());
+            self.finished.extend(done.map(|it| (it.cell.clone(), it)));
+        }
+        Ok(())
+    }
+
+    fn block(&self, number: usize) -> &'a [Cell] {
+        let from = number * BLOCK;
+        &self.cells.all[from..(from + BLOCK).min(self.cells.all.len())]
+    }
+
+    fn blocks(&self) -> std::ops::Range<usize> {
+        0..self.cells.all.len().div_ceil(BLOCK)
+    }
+
+    /// True if the cell needs not be computed: it is in a shard or in a journal.
+    #[must_use]
+    pub fn has(&self, cell: &Cell) -> bool {
+        let is_stored = self.places.get(cell.name.as_str()).is_some_and(|place| self.stored.contains(&(place / BLOCK)));
+        is_stored || self.finished.contains_key(&cell.name) || self.elsewhere.contains(&cell.name)
+    }
+
+    /// The cells of this part that are to be computed, in order.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&'a Cell> {
+        let own = self.blocks().filter(|block| self.part.has(*block)).flat_map(|block| self.block(block));
+        own.filter(|cell| !self.has(cell)).collect()
+    }
+
+    /// Takes computed cells. They are acknowledged when this returns: never computed again. Cells that failed are kept
+    /// until the end of this run only.
+    ///
+    /// # Errors
+    /// The journal or a shard cannot be written.
+    pub fn accept(&mut self, cells: Vec<Finished>) -> Result<(), Refusal> {
+        self.journal.append(&cells)?;
+        let blocks: HashSet<usize> =
+            cells.iter().filter_map(|it| Some(self.places.get(it.cell.as_str())? / BLOCK)).collect();
+        self.finished.extend(cells.into_iter().map(|it| (it.cell.clone(), it)));
+        let mut blocks: Vec<usize> = blocks.into_iter().collect();
+        blocks.sort_unstable();
+        blocks.into_iter().try_for_each(|block| self.store(block))
+    }
+
+    /// Writes the shard of `block` if all its cells are finished.
+    fn store(&mut self, block: usize) -> Result<(), Refusal> {
+        let own = || self.block(block).iter().filter(|cell| !self.elsewhere.contains(&cell.name));
+        let results: Option<Vec<(&Cell, &Finished)>> =
+            own().map(|cell| Some((cell, self.finished.get(&cell.name)?))).collect();
+        let Some(results) = results else { return Ok(()) };
+        let failed = results.iter().filter(|(_, it)| it.failed.is_some()).count();
+        let facts = Facts { definition: self.cells.hash.clone(), block, failed };
+        let path = self.path.join("shards").join(format!("{}-{block:05}.parquet", facts.definition));
+        shard::write(&path, &facts, &results)?;
+        if failed == 0 {
+            self.stored.insert(block);
+            for cell in self.block(block) {
+                self.finished.remove(&cell.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes shards whose cells were all in journals, and drops the lines of stored blocks from this writer's journal.
+    /// Returns the cells that failed, with their sentences.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn finish(mut self) -> Result<Vec<(&'a Cell, String)>, Refusal> {
+        let open: Vec<usize> = self.blocks().filter(|it| self.part.has(*it) && !self.stored.contains(it)).collect();
+        open.into_iter().try_for_each(|block| self.store(block))?;
+        let own = self.cells.all.iter().filter_map(|cell| Some((cell, self.finished.get(&cell.name)?)));
+        let failed = own.clone().filter_map(|(cell, it)| Some((cell, it.failed.clone()?))).collect();
+        let kept: Vec<&Finished> = own.filter(|(_, it)| it.failed.is_none()).map(|(_, it)| it).collect();
+        let others: Vec<&Finished> =
+            self.finished.values().filter(|it| !self.places.contains_key(it.cell.as_str())).collect();
+        self.journal.keep(kept.into_iter().chain(others))?;
+        Ok(failed)
+    }
+
+    /// Takes in the shards and journals of another folder.
+    ///
+    /// # Errors
+    /// A cell that is in both has different values: name and folder.
+    pub fn merge(&mut self, other: &Path) -> Result<(), Refusal> {
+        let known = values(&self.path, None)?;
+        let same = |cell: &str, values: &[Values]| match known.get(cell) {
+            Some(own) if own != values => Err(Refusal::violated(format!(
+                "cell {cell} has other values in {}; equal cells must have equal values",
+                other.display()
+            ))
+            .remedy("delete the folder that another version of the program made")),
+            _ => Ok(()),
+        };
+        for path in files(&other.join("shards"), "parquet")? {
+            let shard = shard::read(&path, None)?;
+            shard.values.iter().try_for_each(|(cell, values)| same(cell, values))?;
+            let is_new = shard.values.keys().any(|cell| !known.contains_key(cell));
+            let target = self.path.join("shards").join(path.file_name().unwrap_or_default());
+            if is_new {
+                let bytes = fs::read(&path).map_err(|why| Refusal::failed(why.to_string()).at(shown(&path)))?;
+                goodness_output::write(&target, &bytes).map_err(Refusal::failed)?;
+            }
+        }
+        let mut taken = Vec::new();
+        for path in files(&other.join("journal"), "jsonl")? {
+            for finished in journal::read(&path)?.into_iter().filter(|it| it.failed.is_none()) {
+                same(&finished.cell, &finished.values)?;
+                if !known.contains_key(&finished.cell) {
+                    taken.push(finished);
+                }
+            }
+        }
+        self.read_shards()?;
+        self.accept(taken)
+    }
+}
+
+/// The values of every cell in the folder, or of `metric` alone: of shards and journals.
+///
+/// # Errors
+/// A file is damaged.
+pub fn values(folder: &Path, metric: Option<&str>) -> Result<ByCell, Refusal> {
+    let mut all = ByCell::new();
+    for path in files(&folder.join("shards"), "parquet")? {
+        all.extend(shard::read(&path, metric)?.values);
+    }
+    for path in files(&folder.join("journal"), "jsonl")? {
+        for finished in journal::read(&path)?.into_iter().filter(|it| it.failed.is_none()) {
+            let of = finished.values.into_iter().filter(|(name, _)| metric.is_none_or(|it| it == name));
+            all.insert(finished.cell, of.collect());
+        }
+    }
+    Ok(all)
+}
+
+/// The files of a folder with this ending, by name; none if there is no folder.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Refusal> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) => return Err(Refusal::failed(format!("it cannot be read: {why}")).at(shown(folder))),
+    };
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == ending) && !is_hidden(path)).collect();
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn lock(path: &Path, folder: &Path) -> Result<File, Refusal> {
+    let file =
+        File::create(path).map_err(|why| Refusal::usage(format!("it cannot be written: {why}")).at(shown(path)))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Refusal::usage("another run writes this part of the sweep")
+            .at(shown(folder))
+            .remedy("wait for its end, or compute another part of it")),
+        Err(TryLockError::Error(why)) => Err(Refusal::failed(format!("it cannot be locked: {why}")).at(shown(path))),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
