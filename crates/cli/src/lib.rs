@@ -22,7 +22,7 @@ mod list;
 mod live;
 #[cfg(feature = "manual")]
 mod manual;
-#[cfg(not(feature = "live"))]
+#[cfg(not(all(feature = "live", feature = "tables")))]
 mod not_built;
 mod output;
 mod patience;
@@ -36,6 +36,8 @@ mod record;
 mod run;
 mod study;
 mod summarise;
+#[cfg(feature = "tables")]
+mod sweep;
 mod tables;
 mod usage;
 mod verify;
@@ -46,7 +48,9 @@ use clap::{Parser, Subcommand};
 use failure::{Failure, exit};
 use goodness_report::figure;
 #[cfg(not(feature = "live"))]
-use not_built::{calibrate, conform, doctor, elevate, live, play, race, record};
+use not_built::live::{calibrate, conform, doctor, elevate, live, play, race, record};
+#[cfg(not(feature = "tables"))]
+use not_built::tables::sweep;
 use std::ffi::OsString;
 
 /// Compare schedulers, by simulation and on real kernels.
@@ -71,6 +75,7 @@ First steps:
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
   goodness study panasyuk-2009                   reproduce a published table
+  goodness sweep slices.toml                     sweep a space of settings, resumable
 
 Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 undecided (--decide), 4 a checker was violated.";
 
@@ -86,6 +91,7 @@ enum Command {
     Summarise(summarise::Summarise),
     List(list::List),
     Study(study::Conduct),
+    Sweep(sweep::Sweep),
     Elevate(Box<elevate::Elevate>),
     Calibrate(calibrate::Calibrate),
     Bench(bench::Bench),
@@ -110,7 +116,12 @@ impl Command {
     fn run(self) -> Result<u8, Failure> {
         if matches!(
             self,
-            Command::Compare(_) | Command::Run(_) | Command::Verify(_) | Command::Study(_) | Command::Conform(_)
+            Command::Compare(_)
+                | Command::Run(_)
+                | Command::Verify(_)
+                | Command::Study(_)
+                | Command::Sweep(_)
+                | Command::Conform(_)
         ) {
             goodness::threads::prepare()?;
         }
@@ -124,6 +135,7 @@ impl Command {
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
             Command::Study(study) => study.run(),
+            Command::Sweep(sweep) => sweep.run(),
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),
             Command::Bench(bench) => bench.run(),

@@ -1,8 +1,8 @@
-//! The commands that a build without the feature `live` leaves out: those for this machine's own kernel.
+//! The commands that a build without a feature leaves out: `live`, for this machine's own kernel, and `tables`.
 
-/// Declares a command that accepts any arguments and explains how to build it.
+/// Declares commands that accept any arguments and explain how to build them. `$what` says what they do.
 macro_rules! not_built {
-    ($($module:ident: $name:ident, $command:literal, $summary:literal;)*) => {$(
+    ($feature:literal, $what:literal, $($module:ident: $name:ident, $command:literal, $summary:literal;)*) => {$(
         pub mod $module {
             /// Not part of this build.
             #[derive(clap::Args)]
@@ -20,9 +20,9 @@ macro_rules! not_built {
                 /// Always.
                 pub fn run(&self) -> Result<u8, crate::failure::Failure> {
                     Err(crate::failure::Failure::usage(format!(
-                        "`goodness {}` works on this machine's kernel, which this build leaves out. Build it in: \
-                         cargo build --release --features live",
-                        $command
+                        "`goodness {}` {}, which this build leaves out. Build it in: cargo build --release --features \
+                         {}",
+                        $command, $what, $feature
                     )))
                 }
             }
@@ -30,13 +30,25 @@ macro_rules! not_built {
     )*};
 }
 
-not_built! {
-    calibrate: Calibrate, "calibrate", "Measure the scheduling costs of this machine";
-    conform: Conform, "conform", "Compare a simulation with the same work on the running kernel";
-    doctor: Doctor, "doctor", "Check what works on this machine, and undo leftovers of killed commands";
-    elevate: Elevate, "elevate", "Run an elevator for a real disk";
-    live: Live, "live", "Schedule real threads of this machine with a policy";
-    play: Play, "play", "Play work as real threads, under the scheduler of the running kernel";
-    race: Race, "race", "Race real servers under different kernel settings";
-    record: Record, "record", "Record this machine's scheduling";
+#[cfg(not(feature = "live"))]
+pub mod live {
+    not_built! {
+        "live", "works on this machine's kernel",
+        calibrate: Calibrate, "calibrate", "Measure the scheduling costs of this machine";
+        conform: Conform, "conform", "Compare a simulation with the same work on the running kernel";
+        doctor: Doctor, "doctor", "Check what works on this machine, and undo leftovers of killed commands";
+        elevate: Elevate, "elevate", "Run an elevator for a real disk";
+        live: Live, "live", "Schedule real threads of this machine with a policy";
+        play: Play, "play", "Play work as real threads, under the scheduler of the running kernel";
+        race: Race, "race", "Race real servers under different kernel settings";
+        record: Record, "record", "Record this machine's scheduling";
+    }
+}
+
+#[cfg(not(feature = "tables"))]
+pub mod tables {
+    not_built! {
+        "tables", "writes Parquet files",
+        sweep: Sweep, "sweep", "Sweep a space of arms, settings, machines, inputs and seeds";
+    }
 }

@@ -14,6 +14,18 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
     bar
 }
 
+/// As [`bar`], with the rate.
+#[cfg(feature = "tables")]
+pub fn rate(steps: u64, what: &'static str) -> ProgressBar {
+    let bar = bar(steps, what);
+    let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {per_sec}, about {eta} left")
+        .map(|style| style.progress_chars("=> "));
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// A progress counter of simulations without a known total.
 pub fn counter(what: String) -> ProgressBar {
     let counter = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));

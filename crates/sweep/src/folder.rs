@@ -85,6 +85,7 @@ impl<'a> Folder<'a> {
         let lock = lock(&path.join("journal").join(format!("{name}.lock")), path)?;
         let journal = Journal::open(&path.join("journal").join(format!("{name}.jsonl")))?;
         let places = cells.all.iter().enumerate().map(|(place, cell)| (cell.name.as_str(), place)).collect();
+        remove_partial(path, &name, part)?;
         let mut folder = Folder {
             path: path.into(),
             cells,
@@ -116,8 +117,10 @@ impl<'a> Folder<'a> {
 
     fn read_journals(&mut self) -> Result<(), Refusal> {
         for path in files(&self.path.join("journal"), "jsonl")? {
-            let done = journal::read(&path)?.into_iter().filter(|it| it.failed.is_none());
-            self.finished.extend(done.map(|it| (it.cell.clone(), it)));
+            // Lines of stored cells are left over from a kill between the last shard and the end.
+            let done = journal::read(&path)?.into_iter();
+            let done: Vec<Finished> = done.filter(|it| it.failed.is_none() && !self.is_stored(&it.cell)).collect();
+            self.finished.extend(done.into_iter().map(|it| (it.cell.clone(), it)));
         }
         Ok(())
     }
@@ -134,8 +137,13 @@ impl<'a> Folder<'a> {
     /// True if the cell needs not be computed: it is in a shard or in a journal.
     #[must_use]
     pub fn has(&self, cell: &Cell) -> bool {
-        let is_stored = self.places.get(cell.name.as_str()).is_some_and(|place| self.stored.contains(&(place / BLOCK)));
-        is_stored || self.finished.contains_key(&cell.name) || self.elsewhere.contains(&cell.name)
+        self.is_stored(&cell.name) || self.finished.contains_key(&cell.name)
+    }
+
+    /// True if the cell is in a shard.
+    fn is_stored(&self, name: &str) -> bool {
+        let block = self.places.get(name).map(|place| place / BLOCK);
+        block.is_some_and(|block| self.stored.contains(&block)) || self.elsewhere.contains(name)
     }
 
     /// The cells of this part that are to be computed, in order.
@@ -259,12 +267,32 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Refusal> {
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(why) => return Err(Refusal::failed(format!("it cannot be read: {why}")).at(shown(folder))),
     };
-    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let paths = entries.flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|it| it == ending) && !is_hidden(path)).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|it| it == ending)).collect();
     paths.sort_unstable();
     Ok(paths)
+}
+
+/// Removes files that this part's writer was writing when it was killed.
+fn remove_partial(folder: &Path, journal: &str, part: Part) -> Result<(), Refusal> {
+    let is_own = |name: &str| match name.strip_suffix(".partial") {
+        None => false,
+        Some(rest) if rest.starts_with(&format!(".{journal}.jsonl.")) => true,
+        Some(rest) => {
+            let block = rest.split_once('-').and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
+            rest.contains(".parquet.") && block.is_some_and(|block| part.has(block))
+        }
+    };
+    for folder in [folder.join("journal"), folder.join("shards")] {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if is_own(&entry.file_name().to_string_lossy()) {
+                let path = entry.path();
+                fs::remove_file(&path)
+                    .map_err(|why| Refusal::failed(format!("it cannot be removed: {why}")).at(shown(&path)))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn lock(path: &Path, folder: &Path) -> Result<File, Refusal> {

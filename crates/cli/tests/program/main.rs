@@ -10,7 +10,7 @@ mod elevate;
 mod examples;
 mod help;
 mod hostile_input;
-#[cfg(not(feature = "live"))]
+#[cfg(not(all(feature = "live", feature = "tables")))]
 mod not_built;
 #[cfg(feature = "live")]
 mod play;
@@ -22,4 +22,6 @@ mod race_beside;
 mod record_block;
 mod same_bytes;
 mod study;
+#[cfg(feature = "tables")]
+mod sweep;
 mod tables;

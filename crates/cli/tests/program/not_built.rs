@@ -1,8 +1,18 @@
-//! Without the feature `live`, the missing commands explain how to build them.
+//! Without the features `live` and `tables`, the missing commands explain how to build them.
 
 use crate::common::{folder, goodness, refused, text};
 
 #[test]
+#[cfg(not(feature = "tables"))]
+fn sweeps_say_how_they_are_built() {
+    let said = ["`goodness sweep` writes Parquet files", "cargo build --release --features tables"];
+    for words in [&["sweep"][..], &["sweep", "--help"], &["sweep", "a.toml", "--dry-run"]] {
+        refused(folder().path(), words, &said);
+    }
+}
+
+#[test]
+#[cfg(not(feature = "live"))]
 fn a_command_for_this_machines_kernel_says_how_it_is_built() {
     eprintln!("SKIPPED: recording, playing, racing and elevating: built without the feature live");
     for command in ["calibrate", "conform", "doctor", "elevate", "live", "play", "race", "record"] {

@@ -1,0 +1,146 @@
+//! `goodness sweep`: a space of comparisons, computed once each.
+
+use crate::failure::{Failure, exit};
+use crate::progress;
+use crate::words::{command_line, quoted};
+use clap::Args;
+use goodness::Refusal;
+use goodness_report::figure;
+use goodness_sweep::{Cell, Cells, Definition, Folder, Part, local};
+use indicatif::ProgressBar;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Cells that a dry run times.
+const TIMED: usize = 32;
+/// Failed cells that are shown.
+const SHOWN: usize = 10;
+
+/// Sweep a space of arms, settings, machines, inputs and seeds; resumable.
+///
+/// FILE defines the space (docs/sweep.md). Each cell is computed once: its results are in a folder, as Parquet files of
+/// one value a row and a journal. A killed sweep goes on where it was; a larger space computes what is new.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  goodness sweep slices.toml                         compute what is missing in the folder slices
+  goodness sweep slices.toml --dry-run               number of cells, and the time they take
+  goodness sweep slices.toml --part 3/8              third of eight jobs of a batch system, in one folder or several
+  goodness sweep slices.toml --merge other/slices    take in the results of another folder
+  duckdb -c \"from 'slices/shards/*.parquet' limit 5\"
+
+Exit codes: 0 computed, 1 a cell failed or a file cannot be written, 2 bad input.")]
+pub struct Sweep {
+    /// Definition of the sweep.
+    #[arg(value_name = "FILE.toml")]
+    file: PathBuf,
+    /// Folder of the results. Default: FILE without its ending.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Compute one of N parts of the cells, number K.
+    #[arg(long, value_name = "K/N", value_parser = Part::parse, default_value = "1/1")]
+    part: Part,
+    /// Take in the results of other folders first.
+    #[arg(long, value_name = "FOLDER", num_args = 1..)]
+    merge: Vec<PathBuf>,
+    /// Print how many cells there are and how long they take; compute and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Sweep {
+    /// Computes the missing cells.
+    ///
+    /// # Errors
+    /// A bad definition, a damaged folder, a file that cannot be written.
+    pub fn run(&self) -> Result<u8, Failure> {
+        let definition = Definition::open(&self.file)?;
+        let cells = Cells::of(&definition)?;
+        let path = self.folder.clone().unwrap_or_else(|| self.file.with_extension(""));
+        if path == self.file {
+            let why = format!("{}: its results need a folder of another name; name one with --folder", path.display());
+            return Err(Failure::usage(why));
+        }
+        if self.dry_run && !path.exists() {
+            dry_run(&cells.all.iter().collect::<Vec<_>>(), cells.all.len());
+            return Ok(exit::OK);
+        }
+        let mut folder = Folder::open(&path, &cells, self.part)?;
+        if self.dry_run {
+            dry_run(&folder.missing(), cells.all.len());
+            return Ok(exit::OK);
+        }
+        self.merge.iter().try_for_each(|other| folder.merge(other))?;
+        let (count, began) = (folder.missing().len(), Instant::now());
+        compute(&mut folder, count as u64)?;
+        let failed = folder.finish()?;
+        say!("{}", done(count, cells.all.len(), began.elapsed()));
+        say!("results: {}/shards/*.parquet", path.display());
+        Ok(say_failed(&failed))
+    }
+}
+
+/// Computes what is missing; on Ctrl-C says how to go on.
+fn compute(folder: &mut Folder, count: u64) -> Result<(), Failure> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&is_stopped))
+            .map_err(|why| Failure::other(format!("signals cannot be caught: {why}")))?;
+    }
+    let bar: ProgressBar = progress::rate(count, "computing");
+    let ended = local::run(folder, &mut |done, _| {
+        bar.set_position(done as u64);
+        match is_stopped.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    bar.finish_and_clear();
+    ended.map_err(|refusal: Refusal| match is_stopped.load(Ordering::Relaxed) {
+        true => Failure::other(format!("stopped; what was computed is kept. Go on with: {}", command_line())),
+        false => refusal.into(),
+    })
+}
+
+/// What was computed, and how fast.
+fn done(count: usize, of: usize, time: Duration) -> String {
+    let rate = count as f64 / time.as_secs_f64().max(1e-9);
+    match count {
+        0 => format!("nothing is missing of {of} cells"),
+        _ => format!("computed {count} of {of} cells in {}, {rate:.0} a second", shown(time)),
+    }
+}
+
+fn shown(time: Duration) -> String {
+    figure::show(Some(time.as_nanos() as f64), "ns")
+}
+
+fn dry_run(missing: &[&Cell], of: usize) {
+    say!("{} of {of} cells are to be computed", missing.len());
+    if let Some(time) = local::time_of_a_cell(missing, TIMED) {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let whole = shown(time.mul_f64(missing.len() as f64 / threads as f64));
+        say!("about {whole} on {threads} cores: {} a cell, the median of up to {TIMED}", shown(time));
+    }
+}
+
+/// Names cells that failed, each with the command that shows it again. Returns the exit code.
+fn say_failed(failed: &[(&Cell, String)]) -> u8 {
+    if failed.is_empty() {
+        return exit::OK;
+    }
+    let cells = if failed.len() == 1 { "1 cell".to_string() } else { format!("{} cells", failed.len()) };
+    eprintln!("{cells} failed, and will be tried again on the next start");
+    for (cell, why) in failed.iter().take(SHOWN) {
+        let machine = cell.machine.as_ref().map_or(String::new(), |it| format!(" --machine {}", quoted(it)));
+        let input = quoted(&cell.input);
+        eprintln!("  {}: {why}", cell.arm);
+        let Cell { arm, runs, seed, .. } = cell;
+        eprintln!("    goodness compare {input}{machine} --arm {} --runs {runs} --seed {seed}", quoted(arm));
+    }
+    exit::FAILURE
+}
