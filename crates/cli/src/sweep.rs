@@ -59,19 +59,19 @@ impl Sweep {
     /// A bad definition, a damaged folder, a file that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
         let definition = Definition::open(&self.file)?;
-        let cells = Cells::of(&definition)?;
+        let cells = Arc::new(Cells::of(&definition)?);
         let path = self.folder.clone().unwrap_or_else(|| self.file.with_extension(""));
         if path == self.file {
             let why = format!("{}: its results need a folder of another name; name one with --folder", path.display());
             return Err(Failure::usage(why));
         }
         if self.dry_run && !path.exists() {
-            dry_run(&cells.all.iter().collect::<Vec<_>>(), cells.all.len());
+            dry_run(&cells, &(0..cells.all.len()).collect::<Vec<_>>());
             return Ok(exit::OK);
         }
-        let mut folder = Folder::open(&path, &cells, self.part)?;
+        let mut folder = Folder::open(&path, Arc::clone(&cells), self.part)?;
         if self.dry_run {
-            dry_run(&folder.missing(), cells.all.len());
+            dry_run(&cells, &folder.missing());
             return Ok(exit::OK);
         }
         self.merge.iter().try_for_each(|other| folder.merge(other))?;
@@ -119,9 +119,9 @@ fn shown(time: Duration) -> String {
     figure::show(Some(time.as_nanos() as f64), "ns")
 }
 
-fn dry_run(missing: &[&Cell], of: usize) {
-    say!("{} of {of} cells are to be computed", missing.len());
-    if let Some(time) = local::time_of_a_cell(missing, TIMED) {
+fn dry_run(cells: &Cells, missing: &[usize]) {
+    say!("{} of {} cells are to be computed", missing.len(), cells.all.len());
+    if let Some(time) = local::time_of_a_cell(missing.iter().map(|place| &cells.all[*place]), TIMED) {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let whole = shown(time.mul_f64(missing.len() as f64 / threads as f64));
         say!("about {whole} on {threads} cores: {} a cell, the median of up to {TIMED}", shown(time));
@@ -129,7 +129,7 @@ fn dry_run(missing: &[&Cell], of: usize) {
 }
 
 /// Names cells that failed, each with the command that shows it again. Returns the exit code.
-fn say_failed(failed: &[(&Cell, String)]) -> u8 {
+fn say_failed(failed: &[(Cell, String)]) -> u8 {
     if failed.is_empty() {
         return exit::OK;
     }

@@ -2,6 +2,7 @@
 
 use crate::definition::{Definition, Template};
 use goodness::{Refusal, shipped};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use std::path::Path;
 pub const RESULTS: u32 = 1;
 
 /// One cell of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Hash of all that decides its values: 32 hexadecimal digits.
     pub name: String,

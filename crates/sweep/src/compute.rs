@@ -5,6 +5,7 @@ use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
 use goodness_observe::METRICS;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 /// Opened inputs that a computer keeps.
 const KEPT: usize = 64;
@@ -34,10 +35,18 @@ pub struct Finished {
 /// Computes cells, and keeps the inputs that it opened. One for each thread.
 #[derive(Default)]
 pub struct Computer {
+    /// Where the files are that inputs and machines name; those that are not listed are where they say.
+    files: HashMap<String, PathBuf>,
     works: HashMap<(String, Option<String>), Work>,
 }
 
 impl Computer {
+    /// A computer on a machine that has the files of inputs and machines elsewhere.
+    #[must_use]
+    pub fn with_files(files: HashMap<String, PathBuf>) -> Computer {
+        Computer { files, ..Computer::default() }
+    }
+
     /// Computes `cell`. Equal cells give equal results, wherever they are computed.
     pub fn compute(&mut self, cell: &Cell) -> Finished {
         match self.values(cell) {
@@ -73,8 +82,10 @@ impl Computer {
             if self.works.len() >= KEPT {
                 self.works.clear();
             }
-            let options = OpenOptions { machine: cell.machine.clone(), ..OpenOptions::default() };
-            self.works.insert(key.clone(), open(&cell.input, &options, &unwatched)?);
+            let found =
+                |text: &str| self.files.get(text).map_or(text.into(), |path| path.to_string_lossy().into_owned());
+            let options = OpenOptions { machine: cell.machine.as_deref().map(found), ..OpenOptions::default() };
+            self.works.insert(key.clone(), open(&found(&cell.input), &options, &unwatched)?);
         }
         Ok(&self.works[&key])
     }

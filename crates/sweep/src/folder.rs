@@ -19,6 +19,7 @@ use goodness::Refusal;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Cells of a block.
 pub const BLOCK: usize = 1_024;
@@ -54,15 +55,15 @@ impl Part {
 }
 
 /// A folder, opened by one writer.
-pub struct Folder<'a> {
+pub struct Folder {
     path: PathBuf,
-    cells: &'a Cells,
+    cells: Arc<Cells>,
     part: Part,
     /// Held as long as the folder is open.
     _lock: File,
     journal: Journal,
     /// Place among the cells by name.
-    places: HashMap<&'a str, usize>,
+    places: HashMap<String, usize>,
     /// Finished cells of blocks that have no whole shard, by name.
     finished: HashMap<String, Finished>,
     /// Cells in shards of other definitions.
@@ -71,12 +72,12 @@ pub struct Folder<'a> {
     stored: HashSet<usize>,
 }
 
-impl<'a> Folder<'a> {
+impl Folder {
     /// Opens the folder at `path` for `part` of `cells`, and makes it if there is none.
     ///
     /// # Errors
     /// Another writer of the same part has it, or a file in it is damaged.
-    pub fn open(path: &Path, cells: &'a Cells, part: Part) -> Result<Folder<'a>, Refusal> {
+    pub fn open(path: &Path, cells: Arc<Cells>, part: Part) -> Result<Folder, Refusal> {
         for folder in [path.join("journal"), path.join("shards")] {
             fs::create_dir_all(&folder)
                 .map_err(|why| Refusal::usage(format!("the folder cannot be made: {why}")).at(shown(&folder)))?;
@@ -84,7 +85,7 @@ impl<'a> Folder<'a> {
         let name = format!("{}-of-{}", part.number, part.of);
         let lock = lock(&path.join("journal").join(format!("{name}.lock")), path)?;
         let journal = Journal::open(&path.join("journal").join(format!("{name}.jsonl")))?;
-        let places = cells.all.iter().enumerate().map(|(place, cell)| (cell.name.as_str(), place)).collect();
+        let places = cells.all.iter().enumerate().map(|(place, cell)| (cell.name.clone(), place)).collect();
         remove_partial(path, &name, part)?;
         let mut folder = Folder {
             path: path.into(),
@@ -125,9 +126,16 @@ impl<'a> Folder<'a> {
         Ok(())
     }
 
-    fn block(&self, number: usize) -> &'a [Cell] {
+    /// Places of the cells of a block.
+    fn block(&self, number: usize) -> std::ops::Range<usize> {
         let from = number * BLOCK;
-        &self.cells.all[from..(from + BLOCK).min(self.cells.all.len())]
+        from..(from + BLOCK).min(self.cells.all.len())
+    }
+
+    /// All cells of the definition.
+    #[must_use]
+    pub fn cells(&self) -> Arc<Cells> {
+        Arc::clone(&self.cells)
     }
 
     fn blocks(&self) -> std::ops::Range<usize> {
@@ -146,11 +154,11 @@ impl<'a> Folder<'a> {
         block.is_some_and(|block| self.stored.contains(&block)) || self.elsewhere.contains(name)
     }
 
-    /// The cells of this part that are to be computed, in order.
+    /// Places of the cells of this part that are to be computed, in order.
     #[must_use]
-    pub fn missing(&self) -> Vec<&'a Cell> {
+    pub fn missing(&self) -> Vec<usize> {
         let own = self.blocks().filter(|block| self.part.has(*block)).flat_map(|block| self.block(block));
-        own.filter(|cell| !self.has(cell)).collect()
+        own.filter(|place| !self.has(&self.cells.all[*place])).collect()
     }
 
     /// Takes computed cells. They are acknowledged when this returns: never computed again. Cells that failed are kept
@@ -170,7 +178,8 @@ impl<'a> Folder<'a> {
 
     /// Writes the shard of `block` if all its cells are finished.
     fn store(&mut self, block: usize) -> Result<(), Refusal> {
-        let own = || self.block(block).iter().filter(|cell| !self.elsewhere.contains(&cell.name));
+        let cells = self.cells();
+        let own = || cells.all[self.block(block)].iter().filter(|cell| !self.elsewhere.contains(&cell.name));
         let results: Option<Vec<(&Cell, &Finished)>> =
             own().map(|cell| Some((cell, self.finished.get(&cell.name)?))).collect();
         let Some(results) = results else { return Ok(()) };
@@ -180,7 +189,7 @@ impl<'a> Folder<'a> {
         shard::write(&path, &facts, &results)?;
         if failed == 0 {
             self.stored.insert(block);
-            for cell in self.block(block) {
+            for cell in &cells.all[self.block(block)] {
                 self.finished.remove(&cell.name);
             }
         }
@@ -192,11 +201,11 @@ impl<'a> Folder<'a> {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn finish(mut self) -> Result<Vec<(&'a Cell, String)>, Refusal> {
+    pub fn finish(mut self) -> Result<Vec<(Cell, String)>, Refusal> {
         let open: Vec<usize> = self.blocks().filter(|it| self.part.has(*it) && !self.stored.contains(it)).collect();
         open.into_iter().try_for_each(|block| self.store(block))?;
         let own = self.cells.all.iter().filter_map(|cell| Some((cell, self.finished.get(&cell.name)?)));
-        let failed = own.clone().filter_map(|(cell, it)| Some((cell, it.failed.clone()?))).collect();
+        let failed = own.clone().filter_map(|(cell, it)| Some((cell.clone(), it.failed.clone()?))).collect();
         let kept: Vec<&Finished> = own.filter(|(_, it)| it.failed.is_none()).map(|(_, it)| it).collect();
         let others: Vec<&Finished> =
             self.finished.values().filter(|it| !self.places.contains_key(it.cell.as_str())).collect();

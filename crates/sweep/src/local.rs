@@ -18,18 +18,18 @@ const GATHERING: Duration = Duration::from_millis(200);
 /// # Errors
 /// A file cannot be written; it was ended.
 pub fn run(folder: &mut Folder, tell: &mut dyn FnMut(usize, usize) -> ControlFlow<()>) -> Result<(), Refusal> {
-    let missing = folder.missing();
+    let (cells, missing) = (folder.cells(), folder.missing());
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let threads = rayon::current_num_threads().max(1);
     std::thread::scope(|scope| {
         let (done, results) = channel();
         for _ in 0..threads {
-            let (done, missing, next, is_over) = (done.clone(), &missing, &next, &is_over);
+            let (done, cells, missing, next, is_over) = (done.clone(), &cells, &missing, &next, &is_over);
             scope.spawn(move || {
                 let mut computer = Computer::default();
                 while !is_over.load(Ordering::Relaxed) {
-                    let Some(cell) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    if done.send(computer.compute(cell)).is_err() {
+                    let Some(place) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    if done.send(computer.compute(&cells.all[*place])).is_err() {
                         break;
                     }
                 }
@@ -75,11 +75,10 @@ fn take(
 
 /// Time that a cell takes on one core: the median of up to `most` missing cells, evenly taken.
 #[must_use]
-pub fn time_of_a_cell(missing: &[&Cell], most: usize) -> Option<Duration> {
+pub fn time_of_a_cell<'a>(missing: impl ExactSizeIterator<Item = &'a Cell>, most: usize) -> Option<Duration> {
     let step = missing.len().div_ceil(most.max(1)).max(1);
     let mut computer = Computer::default();
     let mut times: Vec<Duration> = missing
-        .iter()
         .step_by(step)
         .map(|cell| {
             let began = Instant::now();
