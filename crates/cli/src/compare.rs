@@ -145,5 +145,5 @@ impl Compare {
 
 /// Parts of a report that do not come from the runs.
 pub fn circumstances(input: model::Input, details: Details, again: &dyn Fn(&Again) -> String) -> Circumstances<'_> {
-    Circumstances { input, details, commit: option_env!("GOODNESS_COMMIT").map(str::to_string), again }
+    Circumstances { input, details, commit: crate::COMMIT.map(str::to_string), again }
 }

@@ -152,6 +152,9 @@ impl Command {
     }
 }
 
+/// The commit this was built from, if known.
+pub const COMMIT: Option<&str> = option_env!("GOODNESS_COMMIT");
+
 /// Runs the command line `arguments`, without the program's name. Returns the exit code. Once per process: threads are
 /// set up for all of it, and standard output that cannot be written ends it.
 pub fn main(arguments: Vec<OsString>) -> u8 {

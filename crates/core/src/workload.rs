@@ -96,7 +96,7 @@ pub struct Workload {
 }
 
 /// Repeatable work: a trace, an experiment, a model.
-pub trait WorkloadSource: Sync {
+pub trait WorkloadSource: Send + Sync {
     /// Name for reports.
     fn name(&self) -> &str;
     /// Differences between replications, in one sentence, for the report.

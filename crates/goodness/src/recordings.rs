@@ -10,6 +10,7 @@ use goodness_core::{Groups, Remarked, TaskId, Time};
 use goodness_observe::{Checked, Measured, TaskMeasured};
 use goodness_report::model::{Details, Fidelity, FidelityMetric, Input, MachineSummary, Sampling};
 use goodness_sim::{End, Outcome};
+use std::borrow::Borrow;
 
 /// Runs the same arms on several recordings of one load. Each recording gives one value of each metric, the mean of its
 /// replays, so that intervals are over recordings. One input alone may be any work.
@@ -20,17 +21,18 @@ use goodness_sim::{End, Outcome};
 ///
 /// # Panics
 /// Without inputs.
-pub fn of_one_load<E: From<Refusal>>(
+pub fn of_one_load<E: From<Refusal>, W: Borrow<Work>>(
     inputs: &[String],
-    open: impl Fn(&str) -> Result<Work, E>,
+    open: impl Fn(&str) -> Result<W, E>,
     run: impl Fn(&str, &Work) -> Result<Runs, E>,
 ) -> Result<(Runs, Input, Details), E> {
     let mut about = Several::of(inputs);
     let mut merged: Option<Runs> = None;
     for name in inputs {
-        let mut work = open(name)?;
-        about.add(name, &mut work)?;
-        let mut runs = run(name, &work)?;
+        let work = open(name)?;
+        let work = work.borrow();
+        about.add(name, work)?;
+        let mut runs = run(name, work)?;
         if inputs.len() > 1 {
             is_replayed(name, &runs)?;
             runs.arms.iter_mut().for_each(|arm| arm.average(shown(name)));
@@ -65,8 +67,8 @@ pub fn as_arms<E: From<Refusal>>(
     let mut about = Several::of(inputs);
     let (mut arms, mut cpus, mut machine) = (Vec::new(), 0, None);
     for name in inputs {
-        let mut work = open(name)?;
-        about.add(name, &mut work)?;
+        let work = open(name)?;
+        about.add(name, &work)?;
         cpus = cpus.max(work.recorded.as_ref().map_or(0, |it| it.cpus));
         machine.get_or_insert_with(|| summary(&work));
         arms.push(as_arm(name, work.recorded)?);
@@ -107,8 +109,8 @@ impl Several<'_> {
     }
 
     /// Takes the description of one more, its warnings and lost events.
-    fn add(&mut self, name: &str, work: &mut Work) -> Result<(), Refusal> {
-        let details = std::mem::take(&mut work.details);
+    fn add(&mut self, name: &str, work: &Work) -> Result<(), Refusal> {
+        let details = work.details.clone();
         let values = work.recorded.iter().flat_map(|it| &it.measured.values).map(|it| it.value).collect();
         if let Some(twin) = self.measured.iter().position(|it| *it == values) {
             let what = format!("\"{name}\" is the same recording as \"{}\"", self.inputs[twin]);

@@ -4,6 +4,9 @@
 use crate::refusal::Refusal;
 use std::num::NonZero;
 
+/// Threads for simulations.
+pub use rayon::ThreadPool as Pool;
+
 /// The variable that rayon reads.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
@@ -18,12 +21,30 @@ const ALWAYS_ACCEPTED: usize = 64;
 /// # Errors
 /// The variable is not a number or too large, or threads cannot be created; a sentence.
 pub fn prepare() -> Result<(), Refusal> {
+    let threads = asked()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|error| cannot_start(threads, &error))
+}
+
+/// Simulation threads of the caller's own, as many as [`prepare`] starts: for a program that is a part of another one,
+/// whose threads it leaves alone.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn pool() -> Result<Pool, Refusal> {
+    let threads = asked()?;
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| cannot_start(threads, &error))
+}
+
+/// The number of threads to start.
+fn asked() -> Result<usize, Refusal> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let asked = std::env::var_os(VARIABLE).map(|text| text.to_string_lossy().into_owned());
-    let threads = wanted(asked.as_deref(), cores).map_err(Refusal::usage)?;
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
-        Refusal::failed(format!("{threads} threads cannot be started: {error}; set {VARIABLE} to a smaller number"))
-    })
+    wanted(asked.as_deref(), cores).map_err(Refusal::usage)
+}
+
+fn cannot_start(threads: usize, error: &rayon::ThreadPoolBuildError) -> Refusal {
+    Refusal::failed(format!("{threads} threads cannot be started: {error}; set {VARIABLE} to a smaller number"))
 }
 
 /// The requested number; one per core for 0 or no request, as in rayon.

@@ -1,7 +1,7 @@
 //! A report as tables, one row per fact: for data frames, and files of CSV, Arrow and Parquet.
 
 use crate::every_run::PolicyRuns;
-use crate::model::{Better, MetricSummary, PolicyReport, Report};
+use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report};
 use crate::timeline::Timeline;
 use goodness_core::Off;
 use goodness_table::Kind::{Float, Signed, Text, Whole};
@@ -233,6 +233,28 @@ pub fn schedule(timeline: &Timeline) -> Table {
             Cell::Whole(task.map_or(u64::from(slice.task.0), |task| task.id)),
             slice.off.map(Off::name).into(),
         ]);
+    }
+    table
+}
+
+/// Columns of [`fidelity`]: schema `goodness.fidelity/1`.
+pub const FIDELITY: &[Column] = &[
+    METRIC,
+    UNIT,
+    column("recorded", Float, "Value in the recording."),
+    column("replayed", Float, "Value in the replay."),
+    column("error", Float, "Difference as a share of the recorded value."),
+    column("bound", Float, "Largest error that is promised; missing if none is."),
+];
+
+/// The metrics of a replay beside those of its recording.
+#[must_use]
+pub fn fidelity(fidelity: &Fidelity) -> Table {
+    let mut table = Table::new("goodness.fidelity/1", FIDELITY);
+    for it in &fidelity.metrics {
+        let values = [it.recorded, it.replayed, it.error, it.tolerance].map(Cell::from);
+        let [recorded, replayed, error, bound] = values;
+        table.push(&[Cell::Text(&it.name), Cell::Text(&it.unit), recorded, replayed, error, bound]);
     }
     table
 }
