@@ -1,0 +1,57 @@
+"""How good is this scheduler, for this work, on this machine?
+
+>>> import goodness as g
+>>> c = g.compare("apache-ab-c32-1cpu", arms=["eevdf:base_slice=3ms", g.arm(nice={"ab": 5})])
+>>> c.ranking.to_polars()
+"""
+
+from goodness._arms import Arm, arm
+from goodness._errors import Error, Failure, UsageError, Violation
+from goodness._goodness import VERSION as __version__
+from goodness._goodness import Comparison, Figure, Study, Table, Verification, Work
+from goodness._inputs import experiment, recording, workload
+from goodness._lists import (
+    devices,
+    elevators,
+    formats,
+    machines,
+    metrics,
+    policies,
+    recordings,
+    studies,
+    workloads,
+)
+from goodness._record import record
+from goodness._run import compare, study, verify
+
+__all__ = [
+    "Arm",
+    "Comparison",
+    "Error",
+    "Failure",
+    "Figure",
+    "Study",
+    "Table",
+    "UsageError",
+    "Verification",
+    "Violation",
+    "Work",
+    "__version__",
+    "arm",
+    "compare",
+    "devices",
+    "elevators",
+    "experiment",
+    "formats",
+    "machines",
+    "metrics",
+    "policies",
+    "record",
+    "recording",
+    "recordings",
+    "studies",
+    "study",
+    "verify",
+    "workload",
+    "workloads",
+]

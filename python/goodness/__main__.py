@@ -1,0 +1,6 @@
+"""`python -m goodness`: the command `goodness`."""
+
+from goodness._command import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+//! The function that compares.
+
+use crate::comparison::Comparison;
+use crate::error::usage;
+use crate::question::Question;
+use crate::waiting::{self, Cancel};
+use crate::work::{Opened, Work};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Most runs of an arm, as on the command line.
+const MOST_RUNS: u32 = 10_000;
+
+/// Compares arms, or policies and elevators, on works. The package gives defaults.
+#[pyfunction]
+#[pyo3(signature = (works, *, arms, policies, elevators, field, as_arms, runs, first, seed, rank_by))]
+#[expect(clippy::too_many_arguments, reason = "the keywords of the call")]
+pub fn compare(
+    py: Python,
+    works: Vec<PyRef<Work>>,
+    arms: Vec<String>,
+    policies: Vec<String>,
+    elevators: Vec<String>,
+    field: Option<&str>,
+    as_arms: bool,
+    runs: u32,
+    first: u32,
+    seed: u64,
+    rank_by: Option<String>,
+) -> PyResult<Comparison> {
+    if runs == 0 || runs > MOST_RUNS || first > MOST_RUNS {
+        return Err(usage(format!("runs={runs}, first={first}: runs is in 1 ..= {MOST_RUNS}, first at most that")));
+    }
+    let field = field.map(str::parse).transpose().map_err(|near: String| usage(format!("field={field:?}: {near}")))?;
+    let works: Vec<Arc<Opened>> = works.iter().map(|work| Arc::clone(&work.0)).collect();
+    let input = works.first().map(|work| work.call.clone()).unwrap_or_default();
+    let question = Question { works, arms, policies, elevators, field, as_arms, runs, first, seed, rank_by };
+    let comparison = waiting::run(py, &input, Cancel::default(), move |watch| {
+        let (report, contenders) = question.answer(watch)?;
+        Ok(Comparison { report, contenders, question })
+    })?;
+    comparison.refuse_violations(py)
+}

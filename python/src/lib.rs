@@ -1,0 +1,48 @@
+//! The Python module `goodness._goodness`; empty without feature `wheel`.
+//!
+//! The package `goodness` beside it gives names, defaults and types to what is here.
+
+#![cfg(feature = "wheel")]
+
+mod command;
+mod compare;
+mod comparison;
+mod error;
+mod figure;
+mod lists;
+mod notebook;
+mod question;
+mod studies;
+mod table;
+mod verify;
+mod waiting;
+mod work;
+
+/// The native part of the package `goodness`.
+#[pyo3::pymodule]
+mod _goodness {
+    #[pymodule_export]
+    use super::command::command;
+    #[pymodule_export]
+    use super::compare::compare;
+    #[pymodule_export]
+    use super::comparison::Comparison;
+    #[pymodule_export]
+    use super::figure::Figure;
+    #[pymodule_export]
+    use super::lists::listed;
+    #[pymodule_export]
+    use super::studies::Results;
+    #[pymodule_export]
+    use super::studies::study;
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::verify::{Verification, verify};
+    #[pymodule_export]
+    use super::work::{Work, open_work};
+
+    /// Version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

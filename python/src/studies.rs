@@ -1,0 +1,75 @@
+//! Published results, reproduced.
+
+use crate::error::{failure, usage};
+use crate::waiting::{self, Cancel};
+use goodness::Refusal;
+use goodness_core::spelling::suggest;
+use goodness_report::atomic;
+use goodness_study::{Conducting, CustomStudy, Published, STUDIES, Study};
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// Results of a study beside the published ones.
+#[pyclass(frozen, module = "goodness", name = "Study")]
+pub struct Results {
+    text: String,
+    document: String,
+    page: String,
+}
+
+/// Conducts a study: a built-in one, or that of a file or folder.
+#[pyfunction]
+#[pyo3(signature = (name, *, runs, seed, quick))]
+pub fn study(py: Python, name: String, runs: Option<u32>, seed: u64, quick: bool) -> PyResult<Results> {
+    if runs.is_some_and(|runs| !(2..=10_000).contains(&runs)) {
+        return Err(usage("runs is in 2 ..= 10000"));
+    }
+    let how = Conducting { runs, seed, quick };
+    waiting::run(py, "", Cancel::default(), move |_| find(&name, how))
+}
+
+fn find(name: &str, how: Conducting) -> Result<Results, Refusal> {
+    if let Some(study) = goodness_study::find(name) {
+        let published = Published::read(study.name, study.published).map_err(Refusal::failed)?;
+        return conduct(study, &published, name, how);
+    }
+    if !Path::new(name).exists() && !name.ends_with(".toml") {
+        let near = suggest(name, STUDIES.iter().map(|study| study.name));
+        let refusal = Refusal::usage(format!("there is no study \"{name}\""));
+        return Err(refusal.remedy(format!("{near}, or name a file or folder that exists")));
+    }
+    let custom = CustomStudy::open(name).map_err(Refusal::usage)?;
+    let run = |lab: &goodness_study::Lab| custom.conduct(lab);
+    conduct(&custom.study(&run), &custom.published, name, how)
+}
+
+fn conduct(study: &Study, published: &Published, name: &str, how: Conducting) -> Result<Results, Refusal> {
+    let conducted = how.conduct(study, published, &|_| {}).map_err(Refusal::violated)?;
+    let (runs, seed) = (how.runs_of(study), how.seed);
+    let quick = if how.quick { ", quick=True" } else { "" };
+    let call = format!("goodness.study({name:?}, runs={runs}, seed={seed}{quick})");
+    let document = serde_json::to_string_pretty(&conducted.document()).expect("plain values serialise");
+    Ok(Results { text: conducted.text(80), document, page: conducted.page(&call) })
+}
+
+#[pymethods]
+impl Results {
+    /// The results as dictionaries and lists (schema goodness.study/1).
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (&self.document,))
+    }
+
+    /// The results as JSON.
+    fn to_json(&self) -> String {
+        format!("{}\n", self.document)
+    }
+
+    /// Writes a self-contained page.
+    fn report(&self, path: PathBuf) -> PyResult<()> {
+        atomic::write(&path, self.page.as_bytes()).map_err(failure)
+    }
+
+    fn __repr__(&self) -> &str {
+        self.text.trim_end()
+    }
+}

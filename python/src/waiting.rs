@@ -1,0 +1,97 @@
+//! Work of the library while Python goes on: the interpreter is free for other threads, and Ctrl-C ends the wait.
+
+use crate::error::exception;
+use goodness::{Progress, Refusal, Watch, threads};
+use pyo3::prelude::*;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Time between two looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time that cancelled work has to end. A longer simulation ends by itself, unobserved.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Wish to end the work: of the caller, or of a part of the work.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Wishes it.
+    pub fn wish(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True if it is wished.
+    pub fn is_wished(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn watch(&self, _: Progress) -> ControlFlow<()> {
+        if self.is_wished() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// An exception that a part of the work raised, on its way through threads.
+pub struct Raised(pub PyErr);
+
+/// Runs `work` on the simulation threads and waits for it. `input` opens the work, for errors.
+pub fn run<T: Send + 'static>(
+    py: Python,
+    input: &str,
+    cancel: Cancel,
+    work: impl FnOnce(&Watch) -> Result<T, Refusal> + Send + 'static,
+) -> PyResult<T> {
+    let pool = pool().map_err(|refusal| exception(&refusal, None))?;
+    let (tell, told) = channel();
+    let (cancelled, watching) = (cancel.clone(), cancel);
+    let work = move || pool.install(|| work(&|progress| watching.watch(progress)));
+    let thread = std::thread::Builder::new().name("goodness".into()).spawn(move || {
+        let _ = tell.send(catch_unwind(AssertUnwindSafe(work)));
+    });
+    thread.map_err(|why| exception(&Refusal::failed(format!("a thread cannot be started: {why}")), None))?;
+    let mut told = told;
+    loop {
+        let (back, result) = py.detach(move || wait(told, LOOK));
+        told = back;
+        match result {
+            Ok(Ok(result)) => return result.map_err(|refusal| exception(&refusal, Some(input))),
+            Ok(Err(panic)) => match panic.downcast::<Raised>() {
+                Ok(raised) => return Err(raised.0),
+                Err(panic) => resume_unwind(panic),
+            },
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the thread tells how it ended"),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = py.check_signals() {
+                    cancelled.wish();
+                    let _ = py.detach(move || wait(told, GRACE));
+                    return Err(interrupt);
+                }
+            }
+        }
+    }
+}
+
+fn wait<T>(told: Receiver<T>, most: Duration) -> (Receiver<T>, Result<T, RecvTimeoutError>) {
+    let result = told.recv_timeout(most);
+    (told, result)
+}
+
+/// The simulation threads of this process. A forked process has none of its parent's, and starts its own.
+fn pool() -> Result<Arc<threads::Pool>, Refusal> {
+    static POOL: Mutex<Option<(u32, Arc<threads::Pool>)>> = Mutex::new(None);
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = std::process::id();
+    match &*pool {
+        Some((process, pool)) if *process == own => Ok(Arc::clone(pool)),
+        _ => {
+            let made = Arc::new(threads::pool()?);
+            // The parent's threads do not exist here: waiting for their end would never end.
+            std::mem::forget(pool.replace((own, Arc::clone(&made))));
+            Ok(made)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+"""What the tests of the Python package share."""
+
+import goodness as g
+import pytest
+
+#: Work that takes a fraction of a second.
+SMALL = "mixed:duration=500ms"
+
+
+@pytest.fixture(scope="session")
+def small() -> g.Comparison:
+    """A comparison of three policies on small work."""
+    return g.compare(SMALL, policies=["eevdf", "rr", "o1"], runs=4, seed=7)
+
+
+@pytest.fixture(scope="session")
+def recorded() -> g.Comparison:
+    """A comparison on a shipped recording, with every table filled."""
+    return g.compare("apache-ab-c4-1cpu", arms=["eevdf:base_slice=6ms"], runs=3)

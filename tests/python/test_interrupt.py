@@ -1,0 +1,52 @@
+"""Ctrl-C: KeyboardInterrupt at once in Python, the end of the process on the command line."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LONG = "mixed:duration=60s"
+#: Far above what an answer takes, far below what the work takes.
+SOON = 10.0
+
+SCRIPT = f"""
+import time, goodness as g
+print("ready", flush=True)
+try:
+    g.compare("{LONG}", policies=["eevdf", "cfs", "o1"], runs=1000)
+except KeyboardInterrupt:
+    print("interrupted", g.compare("mixed:duration=100ms", policies=["rr"], runs=1).arms, flush=True)
+"""
+
+
+def interrupted(words: list[str], ready: str | None) -> tuple[int, str, float]:
+    """Exit code, output, and seconds from the signal to the end."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if ready is not None:
+        assert process.stdout.readline().strip() == ready
+    time.sleep(1.5)
+    assert process.poll() is None, "it is at work"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    return process.returncode, out, time.monotonic() - begun
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_is_keyboard_interrupt_and_the_interpreter_goes_on() -> None:
+    code, out, took = interrupted([sys.executable, "-c", SCRIPT], "ready")
+    print(f"from Ctrl-C to the end of the process: {took * 1e3:.0f} ms")
+    assert (code, out.strip()) == (0, "interrupted ['rr']")
+    assert took < SOON
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_ends_the_command_as_it_ends_any_program() -> None:
+    words = [sys.executable, "-m", "goodness", "compare", LONG, "-p", "eevdf", "--runs", "1000", "--no-html"]
+    code, _, took = interrupted(words, None)
+    assert code == -signal.SIGINT
+    assert took < SOON

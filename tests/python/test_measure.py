@@ -1,0 +1,44 @@
+"""Figures that the package states of itself: printed, not judged."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import goodness as g
+import pytest
+
+IMPORT = "import time; begun = time.perf_counter(); import goodness; print(time.perf_counter() - begun)"
+WORK = "apache-ab-c32-1cpu"
+
+
+def middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def test_import_loads_no_data_frame_library_and_its_time_is_printed() -> None:
+    def took() -> float:
+        return float(subprocess.run([sys.executable, "-c", IMPORT], check=True, capture_output=True, text=True).stdout)
+
+    print(f"\nimport goodness: {middle([took() for _ in range(9)]) * 1e3:.1f} ms, the middle of 9")
+    loaded = "import sys, goodness; print(sorted({'numpy', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True).stdout
+    assert shown.strip() == "[]"
+
+
+@pytest.mark.skipif("GOODNESS_PROGRAM" not in os.environ, reason="no program to compare with; scripts/test-python")
+def test_what_python_adds_to_a_comparison_is_printed(tmp_path: Path) -> None:
+    program = os.environ["GOODNESS_PROGRAM"]
+    words = ["compare", WORK, "-p", "eevdf", "-p", "o1", "--runs", "20", "--no-html"]
+    words += ["--json", str(tmp_path / "a.json")]
+    inside, outside = [], []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([program, *words], check=True, capture_output=True)
+        outside.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        g.compare(WORK, policies=["eevdf", "o1"], runs=20).to_json()
+        inside.append(time.perf_counter() - begun)
+    share = middle(inside) / middle(outside) - 1
+    print(f"\n20 runs of 2 policies: program {middle(outside):.3f} s, Python {middle(inside):.3f} s ({share:+.1%})")
