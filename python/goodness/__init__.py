@@ -23,6 +23,7 @@ from goodness._lists import (
 )
 from goodness._record import record
 from goodness._run import compare, study, verify
+from goodness._sweep import Sweep, sweep
 
 __all__ = [
     "Arm",
@@ -31,6 +32,7 @@ __all__ = [
     "Failure",
     "Figure",
     "Study",
+    "Sweep",
     "Table",
     "UsageError",
     "Verification",
@@ -51,6 +53,7 @@ __all__ = [
     "recordings",
     "studies",
     "study",
+    "sweep",
     "verify",
     "workload",
     "workloads",

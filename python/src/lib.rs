@@ -13,6 +13,7 @@ mod lists;
 mod notebook;
 mod question;
 mod studies;
+mod sweep;
 mod table;
 mod verify;
 mod waiting;
@@ -35,6 +36,8 @@ mod _goodness {
     use super::studies::Results;
     #[pymodule_export]
     use super::studies::study;
+    #[pymodule_export]
+    use super::sweep::{SweepFolder, compute_cells};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

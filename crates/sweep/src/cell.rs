@@ -159,6 +159,17 @@ impl Namer {
     }
 }
 
+/// The files that inputs and machines of the cells name, each once, in order.
+#[must_use]
+pub fn files(cells: &Cells) -> Vec<String> {
+    let named = cells.all.iter().flat_map(|cell| [Some(&cell.input), cell.machine.as_ref()]).flatten();
+    let mut files: Vec<String> = named.cloned().collect();
+    files.sort_unstable();
+    files.dedup();
+    files.retain(|text| shipped::find(text).is_none() && Path::new(text).is_file());
+    files
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
