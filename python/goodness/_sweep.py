@@ -75,7 +75,7 @@ def sweep(
 
 
 def command(words: list[str]) -> int:
-    """The command `goodness sweep FILE --on CLUSTER`. Returns the exit code."""
+    """Runs the command `goodness sweep FILE --on CLUSTER`. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="goodness sweep", allow_abbrev=False)
     parser.add_argument("file", metavar="FILE.toml", help="definition of the sweep")
     parser.add_argument("--on", required=True, metavar="CLUSTER", help='"ray", or an address such as ray://head:10001')

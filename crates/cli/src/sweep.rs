@@ -30,6 +30,7 @@ Examples:
   goodness sweep slices.toml                         compute what is missing in the folder slices
   goodness sweep slices.toml --dry-run               number of cells, and the time they take
   goodness sweep slices.toml --part 3/8              third of eight jobs of a batch system, in one folder or several
+  goodness sweep slices.toml --on ray://head:10001   on a cluster
   goodness sweep slices.toml --merge other/slices    take in the results of another folder
   duckdb -c \"from 'slices/shards/*.parquet' limit 5\"
 
@@ -47,6 +48,10 @@ pub struct Sweep {
     /// Take in the results of other folders first.
     #[arg(long, value_name = "FOLDER", num_args = 1..)]
     merge: Vec<PathBuf>,
+    /// Compute on a Ray cluster: ray, or an address such as ray://head:10001. Needs the Python package
+    /// (pip install 'goodness[ray]').
+    #[arg(long, value_name = "CLUSTER")]
+    on: Option<String>,
     /// Print how many cells there are and how long they take; compute and write nothing.
     #[arg(long)]
     dry_run: bool,
@@ -58,6 +63,11 @@ impl Sweep {
     /// # Errors
     /// A bad definition, a damaged folder, a file that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
+        if let Some(cluster) = &self.on {
+            // The command of the Python package takes this option before it comes here.
+            let remedy = "Install the package and use its command: pip install 'goodness[ray]'";
+            return Err(Failure::usage(format!("--on {cluster}: this program is built without Python. {remedy}")));
+        }
         let definition = Definition::open(&self.file)?;
         let cells = Arc::new(Cells::of(&definition)?);
         let path = self.folder.clone().unwrap_or_else(|| self.file.with_extension(""));

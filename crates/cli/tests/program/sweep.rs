@@ -121,4 +121,5 @@ fn a_cell_that_fails_is_named_with_its_command_and_the_others_are_computed() {
     assert!(text(&again.stdout).contains("computed 1 of 3 cells"), "{}", text(&again.stdout));
     refused(here.path(), &["sweep", "no.toml"], &["no.toml", "cannot be read"]);
     refused(here.path(), &["sweep", "s.toml", "--part", "3/2"], &["3/2", "2/8"]);
+    refused(here.path(), &["sweep", "s.toml", "--on", "ray"], &["--on ray", "pip install 'goodness[ray]'"]);
 }
