@@ -111,10 +111,12 @@ class Driver:
             try:
                 finished, seconds = self.ray.get(reference)
             except self.ray.exceptions.RayTaskError as error:
-                raise (error.cause if isinstance(error.cause, (UsageError, Violation)) else Failure(str(error))) from None
+                cause = error.cause
+                raise (cause if isinstance(cause, (UsageError, Violation)) else Failure(str(error))) from None
             except self.ray.exceptions.RayError as error:
                 if tried + 1 >= TRIES:
-                    raise Failure(f"a task of {len(places)} cells was lost {TRIES} times: {first_line(error)}") from None
+                    why = f"a task of {len(places)} cells was lost {TRIES} times: {first_line(error)}"
+                    raise Failure(why) from None
                 self.again.append((places, tried + 1))
                 continue
             self.size = max(1, min(MOST, round(TASK * len(places) / max(seconds, 1e-6))))
@@ -129,7 +131,8 @@ class Driver:
 def task(version: str, files: dict[str, bytes], cells: bytes) -> tuple[bytes, float]:
     """Computes cells on a worker. Returns them with the time in seconds."""
     if version != VERSION:
-        raise UsageError(f"the driver has goodness {version} and a worker has {VERSION}; install one version on all nodes")
+        why = f"the driver has goodness {version} and a worker has {VERSION}"
+        raise UsageError(f"{why}; install one version on all nodes")
     paths = {name: written(name, content) for name, content in files.items()}
     began = time.perf_counter()
     return compute_cells(cells, paths), time.perf_counter() - began
