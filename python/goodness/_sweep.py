@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from goodness._errors import UsageError
 from goodness._goodness import SweepFolder
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 
 class Sweep:
@@ -31,13 +27,13 @@ class Sweep:
         """The Parquet files: one row for each cell, run and metric."""
         return sorted((self.folder / "shards").glob("*.parquet"))
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self) -> Any:
         """All values as one data frame of polars."""
         import polars
 
         return polars.read_parquet(self.shards)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> Any:
         """All values as one data frame of pandas."""
         import pandas
 
