@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Every run of a policy on one input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyRuns {
     /// The policy's label, as in [`Report::labels`].
     pub policy: String,
@@ -14,11 +15,13 @@ pub struct PolicyRuns {
     pub first: u32,
     /// The metrics that some run measured.
     #[serde(with = "keyed")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, RunValues>"))]
     pub values: Vec<RunValues>,
 }
 
 /// The values of one metric, by run; `None` where the run did not measure it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct RunValues {
     /// Registered name of the metric; the key in JSON.

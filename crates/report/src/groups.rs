@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One group with a limit in the first replication of a policy: the figures of `cpu.stat`, after the warm-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupReport {
     /// Its name.
     pub name: String,

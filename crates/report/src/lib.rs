@@ -6,6 +6,7 @@
 pub mod chart;
 pub mod citation;
 mod conclusion;
+mod details;
 pub mod drawing;
 pub mod every_run;
 pub mod figure;

@@ -4,6 +4,7 @@
 //! the command to reproduce) are in [`Details`] and [`PolicyReport::distributions`], which the JSON omits when empty. A
 //! value that was not measured is `None`, written `null`, never 0.
 
+pub use crate::details::{Counted, Details, EffectRow, Effects, MetricAbout};
 use crate::every_run::PolicyRuns;
 use crate::groups::GroupReport;
 use crate::keyed::{self, Keyed};
@@ -16,6 +17,7 @@ pub const SCHEMA: &str = "goodness.report/1";
 
 /// Everything that one `goodness compare` or `goodness run` found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -51,6 +53,7 @@ pub struct Report {
 
 /// Sampling unit of a metric's values; intervals are over these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Sampling {
     /// A run of the work.
@@ -66,6 +69,7 @@ pub enum Sampling {
 
 /// Trust in the verdicts, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trust {
     /// The answer.
     pub verdict: TrustVerdict,
@@ -75,6 +79,7 @@ pub struct Trust {
 
 /// Trusted or untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TrustVerdict {
     /// The replay meets the bounds that the verdicts rely on.
@@ -85,6 +90,7 @@ pub enum TrustVerdict {
 
 /// The program that wrote a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Build {
     /// Version of the crate.
     pub version: String,
@@ -94,6 +100,7 @@ pub struct Build {
 
 /// Kind of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
     /// A recorded trace, replayed.
@@ -125,6 +132,7 @@ impl InputKind {
 
 /// Input of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Input {
     /// Its kind.
     pub kind: InputKind,
@@ -138,6 +146,7 @@ pub struct Input {
 
 /// Description of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineSummary {
     /// Preset or file.
     pub name: String,
@@ -149,11 +158,13 @@ pub struct MachineSummary {
 
 /// Error of a replay under the recording's policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fidelity {
     /// Policy used in place of the recording kernel's.
     pub policy: String,
     /// Compared metrics.
     #[serde(with = "keyed")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, FidelityMetric>"))]
     pub metrics: Vec<FidelityMetric>,
     /// Facts that a prediction needs and the recording does not show, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -162,6 +173,7 @@ pub struct Fidelity {
 
 /// One metric, recorded and replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FidelityMetric {
     /// Registered name of the metric; the key in JSON.
     #[serde(skip)]
@@ -182,16 +194,19 @@ pub struct FidelityMetric {
 
 /// Results of one policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyReport {
     /// Registered name: `eevdf`.
     pub name: String,
     /// All tunables with the values used, in order of declaration.
     #[serde(with = "keyed")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, Setting>"))]
     pub settings: Vec<Setting>,
     /// True if the others are compared with this one.
     pub is_reference: bool,
     /// Metrics.
     #[serde(with = "keyed")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, MetricSummary>"))]
     pub metrics: Vec<MetricSummary>,
     /// The tasks of the first replication.
     pub tasks: Vec<TaskReport>,
@@ -220,6 +235,7 @@ pub struct PolicyReport {
 
 /// Commands that bring an arm to a machine, and those that take it back. Each is a line for a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Application {
     /// Commands that apply it, in order.
     pub apply: Vec<String>,
@@ -237,6 +253,7 @@ impl Application {
 
 /// One tunable with its value as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Setting {
     /// Name of the tunable; the key in JSON.
@@ -248,6 +265,7 @@ pub struct Setting {
 
 /// One metric over all replications of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricSummary {
     /// Registered name; the key in JSON.
     #[serde(skip)]
@@ -268,6 +286,7 @@ pub struct MetricSummary {
 
 /// A policy against the reference in one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VsReference {
     /// Value / value of the reference, paired by seed.
     pub ratio: Option<f64>,
@@ -279,6 +298,7 @@ pub struct VsReference {
 
 /// One task in the first replication of a policy. Times in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskReport {
     /// Name; not unique.
     pub name: String,
@@ -309,6 +329,7 @@ pub struct TaskReport {
 
 /// The block I/O of one task in the first replication of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskIoReport {
     /// I/Os completed.
     pub done: u64,
@@ -326,6 +347,7 @@ pub struct TaskIoReport {
 
 /// An invariant that a run broke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
     /// Name of the checker.
     pub checker: String,
@@ -339,6 +361,7 @@ pub struct Violation {
 
 /// Points of one distribution over all replications of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Family of metrics it belongs to, for example `wakeup_latency`.
     pub metric: String,
@@ -356,88 +379,6 @@ pub const QUANTILES: [f64; 37] = [
     0.85, 0.875, 0.9, 0.925, 0.95, 0.9625, 0.975, 0.9825, 0.99, 0.9925, 0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99999,
     1.0,
 ];
-
-/// Text for readers, beyond the schema.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Details {
-    /// Command line that reproduces this report.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// Sampling unit with its number: `10 replays of this one recording`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub samples: Option<String>,
-    /// Differences between the replications, in one sentence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub what_varies: Option<String>,
-    /// The metric that ranks the policies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranked_by: Option<String>,
-    /// Description of each metric, in one sentence.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub metrics: Vec<MetricAbout>,
-    /// True if the rows are arms: each is the same work with changes, not only another policy.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub has_arms: bool,
-    /// Effects of policies and elevators, alone and combined, if several of both were run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub effects: Option<Effects>,
-    /// Sentences about the work.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub workload_notes: Vec<String>,
-    /// Sentences about the machine model and how its costs were measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub machine_notes: Vec<String>,
-    /// Sentences to read before believing a number.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// Repairs made to the recording.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub repairs: Vec<Counted>,
-    /// Gaps of the recording.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unknowns: Vec<Counted>,
-}
-
-/// Main effects and interaction of two crossed factors in one metric.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Effects {
-    /// Name of the metric.
-    pub metric: String,
-    /// Effects of each factor's levels against its first, then the interactions.
-    pub rows: Vec<EffectRow>,
-}
-
-/// One effect.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EffectRow {
-    /// `policy`, `elevator` or `interaction`.
-    pub factor: String,
-    /// The level, or the pair.
-    pub level: String,
-    /// Ratio to the first level. For a pair: ratio to the product of the single effects.
-    pub ratio: f64,
-    /// 95 % confidence interval of the ratio.
-    pub ci95: Option<[f64; 2]>,
-}
-
-/// A metric's name and meaning.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MetricAbout {
-    /// Registered name.
-    pub name: String,
-    /// Summary in one sentence.
-    pub summary: String,
-}
-
-/// Something that happened a number of times.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
-    /// The thing counted, as a phrase that follows a number: `switches without a wake-up`.
-    pub what: String,
-    /// Number of times.
-    pub count: u64,
-}
 
 impl Sampling {
     fn is_of_runs(&self) -> bool {
@@ -524,14 +465,6 @@ impl Default for Report {
             runs: Vec::new(),
             details: Details::default(),
         }
-    }
-}
-
-impl Details {
-    /// True if there is nothing to report.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Details::default()
     }
 }
 

@@ -99,6 +99,7 @@ impl Settings {
 
 /// Comparison of the candidate with the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Better by more than chance and the replay's error explain.

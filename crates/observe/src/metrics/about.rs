@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Direction of improvement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Larger is better.
