@@ -6,9 +6,9 @@
 """
 
 from goodness._arms import Arm, arm
-from goodness._errors import Error, Failure, UsageError, Violation
+from goodness._errors import Error, Failure, Rejected, UsageError, Violation
 from goodness._goodness import VERSION as __version__
-from goodness._goodness import Comparison, Figure, Study, Table, Verification, Work
+from goodness._goodness import Comparison, Context, Figure, Study, Table, Task, Verification, Work
 from goodness._inputs import experiment, recording, workload
 from goodness._lists import (
     devices,
@@ -21,6 +21,7 @@ from goodness._lists import (
     studies,
     workloads,
 )
+from goodness._policy import Policy
 from goodness._record import record
 from goodness._run import compare, study, verify
 from goodness._sweep import Sweep, sweep
@@ -28,12 +29,16 @@ from goodness._sweep import Sweep, sweep
 __all__ = [
     "Arm",
     "Comparison",
+    "Context",
     "Error",
     "Failure",
     "Figure",
+    "Policy",
+    "Rejected",
     "Study",
     "Sweep",
     "Table",
+    "Task",
     "UsageError",
     "Verification",
     "Violation",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Union
 
 from goodness._errors import UsageError
+from goodness._policy import Policy
 
 #: A value of a setting, as it would be typed: "3ms", 8, True.
 Setting = Union[str, int, float, bool]
@@ -24,26 +25,28 @@ def settings(values: Mapping[str, Setting]) -> str:
 
 
 class Arm:
-    """A policy and changes. `str` gives the text of the command line's option `--arm`."""
+    """A policy, which may be a class of your own, and changes; `str` gives the text of the command line's `--arm`."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, policy: type[Policy] | None = None) -> None:
         self.text = text
+        self.policy = policy
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Arm({self.text!r})"
+        return f"Arm({self.text!r}, {self.policy.__name__})" if self.policy else f"Arm({self.text!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Arm) and other.text == self.text
+        return isinstance(other, Arm) and (other.text, other.policy) == (self.text, self.policy)
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return hash((self.text, self.policy))
 
 
 def arm(
-    policy: str | None = None,
+    policy: str | type[Policy] | None = None,
+    changes: str = "",
     *,
     nice: Mapping[str, int] | None = None,
     affinity: Mapping[str, str | int | Iterable[int]] | None = None,
@@ -63,19 +66,22 @@ def arm(
     >>> arm(nice={"redis*": -5}, cpus=4)
     Arm('redis*.nice=-5 cpus=4')
     """
-    parts: list[str] = []
+    parts: list[str] = changes.split()
+    own = policy if isinstance(policy, type) else None
+    if own is not None and (policy_settings or elevator):
+        raise UsageError(f"{own.__name__} takes no settings and no elevator; derive a class for each setting")
     if policy is None and policy_settings:
         names = ", ".join(policy_settings)
         raise UsageError(f"{names}: settings of no policy; name it first, as in goodness.arm('eevdf', ...)")
-    if policy is not None:
+    if isinstance(policy, str):
         text = settings(policy_settings)
         separator = "," if ":" in policy else ":"
         policy = f"{policy}{separator}{text}" if text else policy
         parts.append(f"{policy}+{elevator}" if elevator else policy)
-    elif elevator is not None:
+    elif elevator is not None and policy is None:
         raise UsageError("elevator is named without a policy; name both, as in goodness.arm('eevdf', elevator='bfq')")
-    for key, changes in (("nice", nice), ("class", cls), ("slice", slice)):
-        for whom, value in (changes or {}).items():
+    for key, changed in (("nice", nice), ("class", cls), ("slice", slice)):
+        for whom, value in (changed or {}).items():
             parts.append(f"{whom}.{key}={value}")
     for whom, where in (affinity or {}).items():
         named = isinstance(where, (str, int))
@@ -88,4 +94,4 @@ def arm(
     for part in parts:
         if any(character.isspace() for character in part):
             raise UsageError(f"{part!r} contains a blank, which separates changes; write ? or * in its place")
-    return Arm(" ".join(parts) or "base")
+    return Arm(" ".join(parts), own) if own else Arm(" ".join(parts) or "base")

@@ -41,3 +41,7 @@ class Violation(Error):
 
 class Failure(Error):
     """A file that cannot be written, or another thing that failed on this machine."""
+
+
+class Rejected(Error):
+    """Raised by a policy's `admit`: the task never runs."""

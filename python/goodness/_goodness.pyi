@@ -9,13 +9,17 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from goodness._policy import Policy
+
 __all__ = [
     "VERSION",
     "Comparison",
+    "Context",
     "Figure",
     "Study",
     "SweepFolder",
     "Table",
+    "Task",
     "Verification",
     "Work",
     "command",
@@ -125,12 +129,48 @@ class Study:
     def to_json(self) -> str: ...
     def report(self, path: str | os.PathLike[str]) -> None: ...
 
+@final
+class Task:
+    """A task, the same object for the whole run. A policy may set attributes of its own."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def cpu(self) -> int: ...
+    @property
+    def nice(self) -> int: ...
+    @property
+    def cls(self) -> str: ...
+    @property
+    def rt_priority(self) -> int: ...
+    def may_run(self, cpu: int) -> bool: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+
+@final
+class Context:
+    """The system during one call."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def cpus(self) -> int: ...
+    @property
+    def hz(self) -> int: ...
+    @property
+    def waker(self) -> Task | None: ...
+    @property
+    def waking_cpu(self) -> int | None: ...
+    @property
+    def sync(self) -> bool: ...
+    def examined(self, kind: str, elements: int) -> None: ...
+
 def open_work(text: str, call: str, is_recording: bool, **options: object) -> Work: ...
 def compare(
     works: Sequence[Work],
     *,
-    arms: Sequence[str],
-    policies: Sequence[str],
+    arms: Sequence[tuple[str, type[Policy] | None]],
+    policies: Sequence[tuple[str, type[Policy] | None]],
     elevators: Sequence[str],
     field: str | None,
     as_arms: bool,

@@ -11,12 +11,13 @@ from goodness._arms import Arm
 from goodness._errors import UsageError
 from goodness._goodness import Comparison, Study, Verification, Work
 from goodness._inputs import Name, opened
+from goodness._policy import Policy
 
 #: The recording that is compared where none is named.
 DEFAULT = "apache-ab-c32-1cpu"
 
 #: A name with settings, or an arm.
-Named = Union[str, Arm]
+Named = Union[str, Arm, type[Policy]]
 
 
 def compare(
@@ -41,7 +42,8 @@ def compare(
     policies alone, of which the first is the reference; each runs with each of `elevators`. Without any of these the
     arms are those of `field`. Every arm gets the same `runs` replications of `seed`, from number `first` on.
     """
-    arms, policies = texts("arms", arms), texts("policies", policies)
+    arms, policies = named("arms", arms), named("policies", policies)
+    elevators = texts("elevators", elevators)
     if arms and (policies or elevators or field):
         other = "policies" if policies else "elevators" if elevators else "field"
         raise UsageError(f"arms and {other} are both given; leave one out")
@@ -57,9 +59,9 @@ def compare(
         raise UsageError(f"{option} is for work that is opened here; give it to goodness.recording or its like")
     return _goodness.compare(
         [opened(one, machine, judge) for one in works],
-        arms=arms,
-        policies=policies,
-        elevators=texts("elevators", elevators),
+        arms=[pair(one) for one in arms],
+        policies=[pair(one) for one in policies],
+        elevators=elevators,
         field=field,
         as_arms=as_arms,
         runs=runs,
@@ -69,11 +71,26 @@ def compare(
     )
 
 
-def texts(option: str, named: Iterable[Named]) -> list[str]:
-    """The names as texts."""
-    if isinstance(named, (str, Arm)):
-        raise UsageError(f"{option} is one name; write a list: {option}=[{str(named)!r}]")
-    return [str(one) for one in named]
+def named(option: str, given: Iterable[Named]) -> list[Named]:
+    """What was given, as a list of names."""
+    if isinstance(given, (str, Arm, type)):
+        shown = given.__name__ if isinstance(given, type) else repr(str(given))
+        raise UsageError(f"{option} is one name; write a list: {option}=[{shown}]")
+    return list(given)
+
+
+def texts(option: str, given: Iterable[str]) -> list[str]:
+    """The same for names alone."""
+    return [str(one) for one in named(option, given)]
+
+
+def pair(one: Named) -> tuple[str, type[Policy] | None]:
+    """Text and policy of a name."""
+    if isinstance(one, type):
+        if not issubclass(one, Policy):
+            raise UsageError(f"{one.__name__} is no policy; derive it from goodness.Policy")
+        return "", one
+    return (one.text, one.policy) if isinstance(one, Arm) else (one, None)
 
 
 def verify(

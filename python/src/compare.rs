@@ -2,7 +2,8 @@
 
 use crate::comparison::Comparison;
 use crate::error::usage;
-use crate::question::Question;
+use crate::policy;
+use crate::question::{Named, Question};
 use crate::waiting::{self, Cancel};
 use crate::work::{Opened, Work};
 use pyo3::prelude::*;
@@ -18,8 +19,8 @@ const MOST_RUNS: u32 = 10_000;
 pub fn compare(
     py: Python,
     works: Vec<PyRef<Work>>,
-    arms: Vec<String>,
-    policies: Vec<String>,
+    arms: Vec<(String, Option<Py<PyAny>>)>,
+    policies: Vec<(String, Option<Py<PyAny>>)>,
     elevators: Vec<String>,
     field: Option<&str>,
     as_arms: bool,
@@ -34,10 +35,34 @@ pub fn compare(
     let field = field.map(str::parse).transpose().map_err(|near: String| usage(format!("field={field:?}: {near}")))?;
     let works: Vec<Arc<Opened>> = works.iter().map(|work| Arc::clone(&work.0)).collect();
     let input = works.first().map(|work| work.call.clone()).unwrap_or_default();
-    let question = Question { works, arms, policies, elevators, field, as_arms, runs, first, seed, rank_by };
-    let comparison = waiting::run(py, &input, Cancel::default(), move |watch| {
+    let cancel = Cancel::default();
+    let [arms, policies] = [arms, policies].map(|given| named(py, given, &cancel));
+    let (arms, policies) = (arms?, policies?);
+    let question = Question {
+        works,
+        arms,
+        policies,
+        elevators,
+        field,
+        as_arms,
+        runs,
+        first,
+        seed,
+        rank_by,
+        cancel: cancel.clone(),
+    };
+    let comparison = waiting::run(py, &input, cancel, move |watch| {
         let (report, contenders) = question.answer(watch)?;
         Ok(Comparison { report, contenders, question })
     })?;
     comparison.refuse_violations(py)
+}
+
+/// Texts with the policies behind them.
+fn named(py: Python, given: Vec<(String, Option<Py<PyAny>>)>, cancel: &Cancel) -> PyResult<Vec<Named>> {
+    let one = |(text, class): (String, Option<Py<PyAny>>)| {
+        let own = class.map(|class| policy::own(class.bind(py), cancel)).transpose()?;
+        Ok(Named { text, own })
+    };
+    given.into_iter().map(one).collect()
 }

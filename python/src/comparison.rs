@@ -4,7 +4,7 @@ use crate::error::{failure, usage, violation};
 use crate::figure::Figure;
 use crate::question::Question;
 use crate::table::Table;
-use crate::waiting::{self, Cancel};
+use crate::waiting;
 use goodness::{Contender, Plan, Timelines};
 use goodness_report::{Report, Timeline, atomic, citation, html, json, tables, text};
 use pyo3::prelude::*;
@@ -39,7 +39,7 @@ impl Comparison {
         let work = std::sync::Arc::clone(self.question.simulated()?);
         let question = self.question.clone();
         let call = work.call.clone();
-        waiting::run(py, &call, Cancel::default(), move |watch| {
+        waiting::run(py, &call, self.question.cancel.clone(), move |watch| {
             let timelines = Timelines { slices, with_queues: false };
             let plan = question.plan(&work.work, contenders);
             let mut runs = Plan { first, timelines, recorded: None, ..plan }.run(watch)?;

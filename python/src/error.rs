@@ -54,7 +54,11 @@ fn made(py: Python, class: &str, sentence: &str, facts: &[(&str, Option<String>)
 /// The call that does a run again.
 pub fn reproduce(input: &str, again: &Again) -> String {
     let Again { policy, elevator, edits, seed, replication } = again;
+    // A policy that is not registered is a class of the caller's.
+    let is_class = goodness::PolicySpec::parse(policy).is_err();
     let arms = match edits.is_empty() {
+        true if is_class => format!("policies=[{policy}]"),
+        false if is_class => format!("arms=[goodness.arm({policy}, {:?})]", edits.join(" ")),
         true => format!("policies=[{policy:?}]"),
         false => format!("arms=[{:?}]", format!("{policy} {}", edits.join(" "))),
     };

@@ -11,6 +11,8 @@ mod error;
 mod figure;
 mod lists;
 mod notebook;
+mod policy;
+mod policy_view;
 mod question;
 mod studies;
 mod sweep;
@@ -32,6 +34,8 @@ mod _goodness {
     use super::figure::Figure;
     #[pymodule_export]
     use super::lists::listed;
+    #[pymodule_export]
+    use super::policy_view::{Context, Task};
     #[pymodule_export]
     use super::studies::Results;
     #[pymodule_export]

@@ -1,14 +1,47 @@
 //! What a comparison asks.
 
 use crate::error::{exception, reproduce};
+use crate::waiting::Cancel;
 use crate::work::Opened;
 use goodness::standard::Field;
-use goodness::{Circumstances, Contender, Plan, Refusal, Runs, recordings};
+use goodness::{Circumstances, Contender, Own, Plan, PolicySpec, Refusal, Runs, recordings};
 use goodness_report::Report;
 use goodness_report::model::{Details, Input};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// A policy or an arm: its text, and the policy where it is the caller's own. The text of an arm has no policy then.
+#[derive(Clone)]
+pub struct Named {
+    /// As typed.
+    pub text: String,
+    /// The caller's own policy.
+    pub own: Option<Own>,
+}
+
+impl Named {
+    /// The expression that names it.
+    fn shown(&self) -> String {
+        match &self.own {
+            None => format!("{:?}", self.text),
+            Some(own) if self.text.is_empty() => own.name().into(),
+            Some(own) => format!("goodness.arm({}, {:?})", own.name(), self.text),
+        }
+    }
+
+    fn policy(&self) -> Result<PolicySpec, Refusal> {
+        self.own.clone().map_or_else(|| PolicySpec::parse(&self.text), |own| Ok(PolicySpec::own(own)))
+    }
+
+    fn arm(&self, standard: &PolicySpec) -> Result<Contender, Refusal> {
+        let arm = Contender::arm(&self.text, standard)?;
+        Ok(match &self.own {
+            None => arm,
+            Some(own) => Contender { policy: PolicySpec::own(own.clone()), ..arm },
+        })
+    }
+}
 
 /// What is compared.
 #[derive(Clone)]
@@ -16,9 +49,9 @@ pub struct Question {
     /// Works by name; several are recordings of one load.
     pub works: Vec<Arc<Opened>>,
     /// Arms as typed.
-    pub arms: Vec<String>,
+    pub arms: Vec<Named>,
     /// Policies as typed.
-    pub policies: Vec<String>,
+    pub policies: Vec<Named>,
     /// Elevators as typed.
     pub elevators: Vec<String>,
     /// Default arms.
@@ -31,6 +64,8 @@ pub struct Question {
     pub first: u32,
     /// Random seed.
     pub seed: u64,
+    /// Wish to end the work on it.
+    pub cancel: Cancel,
     /// Metric that ranks, if it is not the default.
     pub rank_by: Option<String>,
 }
@@ -39,7 +74,8 @@ impl Question {
     /// Makes the runs and the report.
     pub fn answer(&self, watch: &goodness::Watch) -> Result<(Report, Vec<Contender>), Refusal> {
         self.rank_by.as_deref().map(goodness::check_rank).transpose()?;
-        goodness::check_names(&self.policies, &self.elevators)?;
+        self.policies.iter().try_for_each(|named| named.policy().map(drop))?;
+        goodness::check_names(&[], &self.elevators)?;
         let (runs, about, details) = self.runs(watch)?;
         self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
         let ranked_by = self.rank_by.clone().or(details.ranked_by);
@@ -56,9 +92,11 @@ impl Question {
     fn call(&self) -> String {
         let works: Vec<&str> = self.works.iter().map(|work| work.call.as_str()).collect();
         let works = if let [one] = works[..] { one.to_string() } else { format!("[{}]", works.join(", ")) };
-        let lists = [("arms", &self.arms), ("policies", &self.policies), ("elevators", &self.elevators)];
+        let lists = [("arms", &self.arms), ("policies", &self.policies)];
         let lists = lists.into_iter().filter(|(_, given)| !given.is_empty());
-        let mut words: Vec<String> = lists.map(|(name, given)| format!("{name}={given:?}")).collect();
+        let shown = |given: &[Named]| given.iter().map(Named::shown).collect::<Vec<_>>().join(", ");
+        let mut words: Vec<String> = lists.map(|(name, given)| format!("{name}=[{}]", shown(given))).collect();
+        words.extend((!self.elevators.is_empty()).then(|| format!("elevators={:?}", self.elevators)));
         words.extend(self.field.map(|field| format!("field={:?}", format!("{field:?}").to_lowercase())));
         words.extend(self.rank_by.as_ref().map(|metric| format!("rank_by={metric:?}")));
         match self.as_arms {
@@ -84,10 +122,16 @@ impl Question {
     }
 
     fn contenders(&self, work: &goodness::Work) -> Result<Vec<Contender>, Refusal> {
-        match self.arms.is_empty() {
-            true => work.contenders(&self.policies, &self.elevators, self.field),
-            false => Contender::arms(&self.arms, &work.standard_policy()?),
+        if self.arms.is_empty() && self.policies.is_empty() {
+            return work.contenders(&[], &self.elevators, self.field);
         }
+        if self.arms.is_empty() {
+            let policies: Vec<PolicySpec> = self.policies.iter().map(Named::policy).collect::<Result<_, _>>()?;
+            return Ok(Contender::cross(&policies, &work.elevators(&self.elevators)?));
+        }
+        let standard = work.standard_policy()?;
+        let arms = self.arms.iter().map(|named| named.arm(&standard)).collect::<Result<_, _>>()?;
+        Ok(Contender::with_base(arms, &standard))
     }
 
     /// One run of each contender on `work`, with the seed of this question.

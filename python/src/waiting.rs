@@ -20,6 +20,11 @@ const GRACE: Duration = Duration::from_millis(200);
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
+    /// Takes the wish back: new work begins.
+    fn renew(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
     /// Wishes it.
     pub fn wish(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -47,6 +52,7 @@ pub fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let pool = pool().map_err(|refusal| exception(&refusal, None))?;
     let (tell, told) = channel();
+    cancel.renew();
     let (cancelled, watching) = (cancel.clone(), cancel);
     let work = move || pool.install(|| work(&|progress| watching.watch(progress)));
     let thread = std::thread::Builder::new().name("goodness".into()).spawn(move || {

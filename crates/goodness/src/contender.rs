@@ -33,13 +33,18 @@ impl Contender {
     /// # Errors
     /// As [`Contender::arm`].
     pub fn arms(typed: &[String], standard: &PolicySpec) -> Result<Vec<Contender>, Refusal> {
+        let arms = typed.iter().map(|text| Contender::arm(text, standard)).collect::<Result<_, _>>()?;
+        Ok(Contender::with_base(arms, standard))
+    }
+
+    /// `arms` after the unchanged work under `standard`, unless one of them is it.
+    #[must_use]
+    pub fn with_base(mut arms: Vec<Contender>, standard: &PolicySpec) -> Vec<Contender> {
         let base = Contender::policy(standard.clone());
-        let mut arms: Vec<Contender> =
-            typed.iter().map(|text| Contender::arm(text, standard)).collect::<Result<_, _>>()?;
         if !arms.contains(&base) {
             arms.insert(0, base);
         }
-        Ok(arms)
+        arms
     }
 
     /// Parses a policy, or a policy and an elevator: `eevdf`, `o1+cfq:quantum=8`.

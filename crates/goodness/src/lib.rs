@@ -45,6 +45,7 @@ mod fidelity;
 mod kernel;
 mod model_error;
 mod open;
+mod own;
 mod parallel;
 mod plan;
 #[cfg(feature = "live")]
@@ -79,6 +80,7 @@ pub use goodness_report::{Report, tables};
 pub use kernel::{own_policy, running_policy};
 pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};
+pub use own::Own;
 pub use plan::{Plan, Timelines};
 pub use progress::{Progress, Watch, unwatched};
 pub use recorded::Recorded;

@@ -1,16 +1,16 @@
 //! Parses a policy or an elevator: `eevdf:kernel=6.12,base_slice=3ms`, `bfq:low_latency=off`.
 
+use crate::own::Own;
 use crate::refusal::{Refusal, See};
 use goodness_core::spelling::suggest;
 use goodness_core::{Machine, MadePolicy, PolicyEntry, Seed, tunable};
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Settings as typed: names and values.
 type Settings = Vec<(String, String)>;
 
 /// A registry of named things with tunables.
-pub trait Registry {
+pub trait Registry: Default {
     /// The kind of its entries: `policy`.
     const ONE: &'static str;
     /// The list of all its entries, or of the settings of one.
@@ -21,15 +21,15 @@ pub trait Registry {
     ///
     /// # Errors
     /// The first invalid setting, as a sentence without the name.
-    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
+    fn values(&self, name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String>;
 }
 
-/// The registry of CPU policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policies;
+/// The registry of CPU policies, or one of the caller's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policies(Option<Own>);
 
 /// The registry of elevators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elevators;
 
 /// A registered name with checked settings.
@@ -39,7 +39,7 @@ pub struct Spec<R> {
     pub name: &'static str,
     /// Settings that differ from the defaults, as typed.
     pub settings: Vec<(String, String)>,
-    registry: PhantomData<R>,
+    registry: R,
 }
 
 /// A policy as typed.
@@ -61,7 +61,7 @@ impl<R: Registry> Spec<R> {
         };
         let settings =
             tunable::pairs(rest).map_err(|why| Refusal::usage(why.to_string()).at(format!("{} {name}", R::ONE)))?;
-        let spec = Spec { name, settings, registry: PhantomData };
+        let spec = Spec { name, settings, registry: R::default() };
         spec.values()?;
         Ok(spec)
     }
@@ -83,12 +83,19 @@ impl<R: Registry> Spec<R> {
     /// # Errors
     /// As [`Spec::parse`].
     pub fn values(&self) -> Result<Vec<(&'static str, String)>, Refusal> {
-        R::values(self.name, &self.settings)
+        self.registry
+            .values(self.name, &self.settings)
             .map_err(|why| Refusal::usage(why).at(self.name).see(R::see(Some(self.name))))
     }
 }
 
 impl PolicySpec {
+    /// A policy of the caller's own.
+    #[must_use]
+    pub fn own(policy: Own) -> PolicySpec {
+        PolicySpec { name: policy.entry().about.name, settings: Vec::new(), registry: Policies(Some(policy)) }
+    }
+
     /// This policy as a change of `recorded`: where both are of one name, the recorded settings stay that this one does
     /// not name. Naming the kernel takes that kernel's defaults.
     #[must_use]
@@ -115,7 +122,10 @@ impl PolicySpec {
     /// Never: the name was checked when the specification was read.
     #[must_use]
     pub fn entry(&self) -> &'static PolicyEntry {
-        goodness_policies::entry(self.name).expect("a checked name is registered")
+        match &self.registry {
+            Policies(Some(own)) => own.entry(),
+            Policies(None) => goodness_policies::entry(self.name).expect("a checked name is registered"),
+        }
     }
 
     /// The policy for `machine` in a run with `seed`.
@@ -124,6 +134,9 @@ impl PolicySpec {
     /// Never: the settings were checked when the specification was read.
     #[must_use]
     pub fn make(&self, machine: &Machine, seed: Seed) -> MadePolicy {
+        if let Policies(Some(own)) = &self.registry {
+            return own.made(machine, seed);
+        }
         (self.entry().make)(machine, &self.settings, seed).expect("settings were checked when they were read")
     }
 }
@@ -146,7 +159,10 @@ impl Registry for Policies {
     fn names() -> Vec<&'static str> {
         goodness_policies::ALL.iter().map(|about| about.name).collect()
     }
-    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+    fn values(&self, name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+        if let Policies(Some(_)) = self {
+            return Ok(Vec::new());
+        }
         let entry = goodness_policies::entry(name).expect("a checked name is registered");
         (entry.values)(settings).map_err(|e| e.to_string())
     }
@@ -160,7 +176,7 @@ impl Registry for Elevators {
     fn names() -> Vec<&'static str> {
         goodness_elevators::ALL.iter().map(|about| about.name).collect()
     }
-    fn values(name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
+    fn values(&self, name: &str, settings: &Settings) -> Result<Vec<(&'static str, String)>, String> {
         let entry = goodness_elevators::entry(name).expect("a checked name is registered");
         (entry.values)(settings).map_err(|e| e.to_string())
     }
