@@ -181,7 +181,8 @@ impl Template {
         Ok(Template { text, parts })
     }
 
-    fn names(&self, parameter: &str) -> bool {
+    /// True if it names `parameter`.
+    pub(crate) fn names(&self, parameter: &str) -> bool {
         self.parts.iter().any(|part| matches!(part, TemplatePart::Parameter(name) if name == parameter))
     }
 

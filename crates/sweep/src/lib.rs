@@ -13,11 +13,17 @@ pub mod compute;
 pub mod definition;
 pub mod folder;
 mod journal;
+
 pub mod local;
+mod page;
+pub mod phase;
 mod shard;
 pub mod space;
+pub mod summary;
+mod text;
 
 pub use cell::{Cell, Cells};
 pub use compute::{Computer, Finished};
 pub use definition::Definition;
 pub use folder::{Folder, Part};
+pub use summary::Summary;

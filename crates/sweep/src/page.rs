@@ -1,0 +1,212 @@
+//! A summary as a self-contained HTML page: phase diagram, responses and main effects.
+
+use crate::phase::{Diagram, Place, number};
+use crate::summary::{Factor, Response, Summary};
+use goodness_report::chart::{self, Chart, Line, Point, escape};
+use goodness_report::drawing::{Colour, Style};
+use goodness_report::figure;
+use std::fmt::Write;
+
+const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
+th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
+.number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
+svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; }";
+const LEFT: f64 = 90.0;
+const TOP: f64 = 40.0;
+const WIDTH: f64 = 600.0;
+/// Largest height of a row.
+const ROW: f64 = 32.0;
+
+impl Summary {
+    /// The page; `command` makes it again.
+    #[must_use]
+    pub fn page(&self, title: &str, command: &str) -> String {
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{0} – goodness</title>\n\
+             <style>{1}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n<p>{2}</p>\n",
+            escape(title),
+            chart::STYLE,
+            escape(&self.conclusion())
+        );
+        if let Some(phase) = &self.phase {
+            let _ = writeln!(page, "<h2>Which arm wins where</h2>\n<figure>{}</figure>", self.map(phase));
+            page.push_str(
+                "<p>A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs \
+                           paired by seed). Hollow places are undecided: the best is not told from the next.</p>\n",
+            );
+            self.places(phase, &mut page);
+        }
+        self.responses(&mut page);
+        self.effects.iter().for_each(|factor| effects(factor, &self.metric, &mut page));
+        let _ = writeln!(page, "<h2>Run it again</h2>\n<pre>{}</pre>\n</main>\n</body>\n</html>", escape(command));
+        page
+    }
+
+    /// The phase diagram as SVG. Winners have letters, so that it is readable without colour.
+    fn map(&self, phase: &Diagram) -> String {
+        let (columns, rows) = phase.levels();
+        let (wide, high) = (WIDTH / columns.len().max(1) as f64, (480.0 / rows.len().max(1) as f64).min(ROW));
+        let bottom = TOP + high * rows.len() as f64;
+        let mut svg = format!(
+            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"phase diagram\">\n",
+            LEFT + WIDTH + 20.0,
+            bottom + 44.0 + 18.0 * self.arms.len() as f64
+        );
+        let y_name = phase.y.as_deref().unwrap_or_default();
+        let _ =
+            writeln!(svg, "<text x=\"{}\" y=\"{}\" class=\"end\">{}</text>", LEFT - 6.0, TOP - 10.0, escape(y_name));
+        for (at, row) in rows.iter().enumerate().filter(|(at, _)| at % rows.len().div_ceil(24).max(1) == 0) {
+            let y = TOP + (at as f64 + 0.5) * high + 4.0;
+            let _ = writeln!(svg, "<text x=\"{}\" y=\"{y:.1}\" class=\"end\">{}</text>", LEFT - 6.0, escape(row));
+        }
+        for (at, column) in columns.iter().enumerate().filter(|(at, _)| at % columns.len().div_ceil(9).max(1) == 0) {
+            let x = LEFT + (at as f64 + 0.5) * wide;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{:.1}\" class=\"middle\">{}</text>",
+                bottom + 16.0,
+                escape(column)
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{:.1}\" class=\"middle\">{}</text>",
+            LEFT + WIDTH / 2.0,
+            bottom + 32.0,
+            escape(&phase.x)
+        );
+        for place in &phase.places {
+            let column = columns.iter().position(|it| *it == place.x).unwrap_or_default();
+            let row = rows.iter().position(|it| Some(it) == place.y.as_ref()).unwrap_or_default();
+            let corner = (LEFT + column as f64 * wide, TOP + row as f64 * high);
+            self.square(place, corner, (wide, high), &mut svg);
+        }
+        for (at, arm) in self.arms.iter().enumerate() {
+            let y = bottom + 50.0 + 18.0 * at as f64;
+            let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"{y:.1}\">{} {}</text>", self.letter(arm), escape(arm));
+        }
+        svg + "</svg>\n"
+    }
+
+    fn square(&self, place: &Place, (x, y): (f64, f64), (wide, high): (f64, f64), svg: &mut String) {
+        // Drawn points are many columns and rows with few places in them.
+        let (w, h) = (wide.max(14.0) - 1.0, high.max(14.0) - 1.0);
+        let said = format!("{}, {}: {}", place.x, place.y.as_deref().unwrap_or_default(), words(place));
+        let Some(winner) = &place.winner else {
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" class=\"undecided\">\
+                 <title>{}</title></rect>",
+                escape(&said)
+            );
+            return;
+        };
+        let index = self.arms.iter().position(|arm| arm == winner).unwrap_or_default();
+        let Colour(red, green, blue) = Style::of(index).colour;
+        let is_light = 0.3 * f64::from(red) + 0.59 * f64::from(green) + 0.11 * f64::from(blue) > 120.0;
+        let class = if is_light { "middle dark" } else { "middle in" };
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"#{red:02x}{green:02x}{blue:02x}\">\
+             <title>{}</title></rect><text x=\"{:.1}\" y=\"{:.1}\" class=\"{class}\">{}</text>",
+            escape(&said),
+            x + w / 2.0,
+            y + h / 2.0 + 4.0,
+            self.letter(winner)
+        );
+    }
+
+    fn places(&self, phase: &Diagram, page: &mut String) {
+        let head = [&phase.x, phase.y.as_ref().unwrap_or(&phase.x)].map(|it| escape(it));
+        let second = if phase.y.is_some() { format!("<th>{}", head[1]) } else { String::new() };
+        let _ = writeln!(
+            page,
+            "<div class=\"scroll\"><table>\n<thead><tr><th>{}{second}<th>best<th>next<th class=\"number\">ratio\
+             <th class=\"number\">interval<th>verdict</tr></thead>\n<tbody>",
+            head[0]
+        );
+        for place in &phase.places {
+            let y = place.y.as_ref().map_or_else(String::new, |y| format!("<td>{}", escape(y)));
+            let arm = |arm: &Option<String>| escape(arm.as_deref().unwrap_or_default());
+            let _ = writeln!(
+                page,
+                "<tr><td>{}{y}<td>{}<td>{}<td class=\"number\">{}<td class=\"number\">{}<td>{}</tr>",
+                escape(&place.x),
+                arm(&place.best),
+                arm(&place.next),
+                figure::ratio(place.ratio),
+                place.interval.map_or_else(String::new, figure::ratio_interval),
+                if place.winner.is_some() { "wins" } else { "undecided" }
+            );
+        }
+        page.push_str("</tbody></table></div>\n");
+    }
+
+    /// The response of each arm: a chart for each value of the second parameter, up to nine.
+    fn responses(&self, page: &mut String) {
+        let Some(phase) = self.phase.as_ref() else { return };
+        let (columns, rows) = phase.levels();
+        if columns.iter().any(|it| number(it).is_none()) || rows.len() > 9 {
+            return;
+        }
+        page.push_str("<h2>Response of each arm</h2>\n");
+        for row in &rows {
+            let line = |response: &Response| {
+                let here = response.points.iter().filter(|it| it.y.as_deref().unwrap_or_default() == row);
+                let mut points: Vec<Point> =
+                    here.filter_map(|it| Some(Point { x: number(&it.x)?, y: it.value?, ci95: it.ci95 })).collect();
+                points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                Line { name: response.arm.clone(), published: false, points }
+            };
+            let numbers: Vec<f64> = columns.iter().filter_map(|it| number(it)).collect();
+            let spans = numbers.first().zip(numbers.last());
+            let is_time = columns.iter().any(|it| it.parse::<f64>().is_err());
+            let chart = Chart {
+                title: phase
+                    .y
+                    .as_ref()
+                    .map_or_else(|| self.metric.clone(), |y| format!("{} at {y} = {row}", self.metric)),
+                x: if is_time { format!("{} (ns)", phase.x) } else { phase.x.clone() },
+                y: format!("{} ({})", self.metric, self.unit),
+                doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
+                lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
+            };
+            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+        }
+    }
+}
+
+fn words(place: &Place) -> String {
+    let (best, next) = (place.best.as_deref().unwrap_or_default(), place.next.as_deref().unwrap_or_default());
+    match place.winner {
+        Some(_) => format!("{best} wins over {next}"),
+        None => format!("undecided between {best} and {next}"),
+    }
+}
+
+fn effects(factor: &Factor, metric: &str, page: &mut String) {
+    let _ = writeln!(
+        page,
+        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, all else equal.</p>\n<div class=\"scroll\"><table>\n\
+         <thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">\
+         combinations</tr></thead>\n<tbody>",
+        escape(&factor.factor),
+        escape(metric),
+        escape(&factor.reference)
+    );
+    for level in &factor.levels {
+        let _ = writeln!(
+            page,
+            "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}</tr>",
+            escape(&level.level),
+            figure::ratio(level.ratio),
+            level.ci95.map_or_else(String::new, figure::ratio_interval),
+            level.contexts
+        );
+    }
+    page.push_str("</tbody></table></div>\n");
+}
