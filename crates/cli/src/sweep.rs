@@ -1,12 +1,12 @@
 //! `goodness sweep`: a space of comparisons, computed once each.
 
 use crate::failure::{Failure, exit};
-use crate::progress;
 use crate::words::{command_line, quoted};
+use crate::{output, progress};
 use clap::Args;
 use goodness::Refusal;
 use goodness_report::figure;
-use goodness_sweep::{Cell, Cells, Definition, Folder, Part, local};
+use goodness_sweep::{Cell, Cells, Definition, Folder, Part, Summary, folder, local};
 use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ops::ControlFlow;
@@ -29,6 +29,7 @@ const SHOWN: usize = 10;
 Examples:
   goodness sweep slices.toml                         compute what is missing in the folder slices
   goodness sweep slices.toml --dry-run               number of cells, and the time they take
+  goodness sweep slices.toml --html slices.html      which arm wins where, as a page
   goodness sweep slices.toml --part 3/8              third of eight jobs of a batch system, in one folder or several
   goodness sweep slices.toml --on ray://head:10001   on a cluster
   goodness sweep slices.toml --merge other/slices    take in the results of another folder
@@ -43,7 +44,7 @@ pub struct Sweep {
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     /// Compute one of N parts of the cells, number K.
-    #[arg(long, value_name = "K/N", value_parser = Part::parse, default_value = "1/1")]
+    #[arg(long, visible_alias = "shard", value_name = "K/N", value_parser = Part::parse, default_value = "1/1")]
     part: Part,
     /// Take in the results of other folders first.
     #[arg(long, value_name = "FOLDER", num_args = 1..)]
@@ -55,6 +56,12 @@ pub struct Sweep {
     /// Print how many cells there are and how long they take; compute and write nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Write the summary as JSON (schema goodness.sweep/1); `-` for standard output.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the summary as a self-contained page.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 impl Sweep {
@@ -68,6 +75,7 @@ impl Sweep {
             let remedy = "Install the package and use its command: pip install 'goodness[ray]'";
             return Err(Failure::usage(format!("--on {cluster}: this program is built without Python. {remedy}")));
         }
+        output::check(&self.file.to_string_lossy(), &[(&self.json, "--json"), (&self.html, "--html")])?;
         let definition = Definition::open(&self.file)?;
         let cells = Arc::new(Cells::of(&definition)?);
         let path = self.folder.clone().unwrap_or_else(|| self.file.with_extension(""));
@@ -88,9 +96,27 @@ impl Sweep {
         let (count, began) = (folder.missing().len(), Instant::now());
         compute(&mut folder, count as u64)?;
         let failed = folder.finish()?;
-        say!("{}", done(count, cells.all.len(), began.elapsed()));
-        say!("results: {}/shards/*.parquet", path.display());
+        let summary = Summary::of(&definition, &folder::values(&path, Some(&definition.metric))?)?;
+        if output::is_stdout(&self.json) {
+            output::say_json(&summary);
+        } else {
+            say!("{}\n", done(count, cells.all.len(), began.elapsed()));
+            say!("{}", summary.text(output::columns()));
+            say!("results: {}/shards/*.parquet", path.display());
+        }
+        self.deliver(&summary)?;
         Ok(say_failed(&failed))
+    }
+
+    /// Writes the files that were asked for.
+    fn deliver(&self, summary: &Summary) -> Result<(), Failure> {
+        let title = self.file.file_stem().unwrap_or_default().to_string_lossy();
+        let json = output::write(output::file(&self.json), || output::json(summary))?;
+        let html = output::write(self.html.as_deref(), || summary.page(&title, &command_line()))?;
+        if !output::is_stdout(&self.json) {
+            output::say_written(&[json, html].into_iter().flatten().collect::<Vec<_>>());
+        }
+        Ok(())
     }
 }
 

@@ -22,6 +22,10 @@ impl Journal {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         file.set_len(whole as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
+        // A new file's name must be on disk, too. Where folders cannot be opened, their names need no sync.
+        if let Some(Ok(folder)) = path.parent().map(File::open) {
+            folder.sync_all().map_err(failed)?;
+        }
         Ok(Journal { path: path.into(), file })
     }
 

@@ -9,11 +9,11 @@
 //! that is on disk, and writes a Parquet file for each block of cells, whose bytes depend on the definition alone.
 
 pub mod cell;
+mod combinations;
 pub mod compute;
 pub mod definition;
 pub mod folder;
 mod journal;
-
 pub mod local;
 mod page;
 pub mod phase;

@@ -111,7 +111,8 @@ impl Summary {
         let class = if is_light { "middle dark" } else { "middle in" };
         let _ = writeln!(
             svg,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"#{red:02x}{green:02x}{blue:02x}\">\
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" \
+             fill=\"#{red:02x}{green:02x}{blue:02x}\">\
              <title>{}</title></rect><text x=\"{:.1}\" y=\"{:.1}\" class=\"{class}\">{}</text>",
             escape(&said),
             x + w / 2.0,

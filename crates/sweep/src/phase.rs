@@ -1,6 +1,6 @@
 //! The phase diagram: which arm wins at each place of two parameters, and where that is undecided.
 
-use crate::summary::{Context, Data, means};
+use crate::combinations::{Combinations, Context, means};
 use goodness_stats::Confidence;
 use goodness_stats::holm::holm;
 use goodness_stats::ratio::{Pairing, Ratio};
@@ -75,7 +75,7 @@ pub fn number(value: &str) -> Option<f64> {
 }
 
 /// Judges every place along `axes`.
-pub(crate) fn diagram(data: &Data, axes: (&str, Option<&str>), is_lower: bool) -> Diagram {
+pub(crate) fn diagram(data: &Combinations, axes: (&str, Option<&str>), is_lower: bool) -> Diagram {
     let arms = &data.definition.arms;
     let mut places = Vec::new();
     let mut ratios: Vec<Option<Ratio>> = Vec::new();

@@ -1,6 +1,7 @@
 //! What a sweep shows: main effects, the response of each arm, and which arm wins where.
 
-use crate::cell::{Coordinates, Namer};
+use crate::cell::Namer;
+use crate::combinations::{AtPlace, ByContext, Combinations, Context, Entry, means};
 use crate::compute::ByCell;
 use crate::definition::Definition;
 use crate::phase::{Diagram, diagram};
@@ -85,22 +86,6 @@ pub struct ResponsePoint {
     pub ci95: Option<[f64; 2]>,
 }
 
-/// A combination with its values.
-pub(crate) struct Entry<'a> {
-    pub at: Coordinates,
-    pub values: &'a [Option<f64>],
-}
-
-/// What is paired across arms and levels: seed and run.
-type Replicate = (usize, usize);
-/// Everything else.
-pub(crate) type Context = (usize, usize, usize, usize);
-
-/// Values by context, then seed and run.
-pub(crate) type ByContext = BTreeMap<Context, BTreeMap<Replicate, f64>>;
-/// Values across and down, with what each arm has there.
-pub(crate) type AtPlace = ((String, Option<String>), Vec<ByContext>);
-
 /// A way to divide entries into levels.
 #[derive(Clone, Copy)]
 enum Division<'a> {
@@ -108,12 +93,6 @@ enum Division<'a> {
     Input,
     Machine,
     Parameter(&'a str),
-}
-
-/// All entries of a definition with what is needed to compare them.
-pub(crate) struct Data<'a> {
-    pub definition: &'a Definition,
-    pub entries: Vec<Entry<'a>>,
 }
 
 impl Summary {
@@ -134,7 +113,7 @@ impl Summary {
             }
             entries.extend(of_metric.map(|(_, values)| Entry { at, values }));
         }
-        let data = Data { definition, entries };
+        let data = Combinations { definition, entries };
         let about = METRICS.iter().find(|it| it.name == definition.metric).expect("the metric was checked");
         let is_lower = about.better == Better::Lower;
         let axes = definition.axes();
@@ -168,7 +147,7 @@ impl Definition {
     }
 }
 
-impl<'a> Data<'a> {
+impl<'a> Combinations<'a> {
     fn effects(&self) -> Vec<Factor> {
         let definition = self.definition;
         let texts = |templates: &[crate::definition::Template]| templates.iter().map(|it| it.text.clone()).collect();
@@ -247,77 +226,25 @@ impl<'a> Data<'a> {
         machine || of.inputs[at.input].names(name) || of.arms[at.arm].names(name)
     }
 
-    /// Values of the entries at each place of the axes: by arm, context and replicate.
-    pub(crate) fn by_place(
-        &self,
-        (x, y): (&str, Option<&str>),
-    ) -> Vec<AtPlace> {
-        let arms = self.definition.arms.len();
-        let (mut places, mut all) = (HashMap::new(), Vec::new());
-        let place_of = |point: usize| {
-            let point = &self.definition.points[point];
-            (point[x].clone(), y.map(|y| point[y].clone()))
-        };
-        for point in 0..self.definition.points.len() {
-            let place = place_of(point);
-            places.entry(place.clone()).or_insert_with(|| {
-                all.push((place, vec![ByContext::new(); arms]));
-                all.len() - 1
-            });
-        }
-        for Entry { at, values } in &self.entries {
-            let context = (at.point, at.input, at.machine.unwrap_or_default(), 0);
-            let measured = values.iter().enumerate().filter_map(|(run, value)| Some(((at.seed, run), (*value)?)));
-            all[places[&place_of(at.point)]].1[at.arm].entry(context).or_default().extend(measured);
-        }
-        all
-    }
-
     fn responses(&self, axes: (&str, Option<&str>)) -> Vec<Response> {
         let places = self.by_place(axes);
         let of_arm = |(arm, template): (usize, &crate::definition::Template)| {
-            let point =
-                |((x, y), arms): &AtPlace| {
-                    let contexts: Vec<Context> = arms[arm].keys().copied().collect();
-                    let [values] = means([&arms[arm]], &contexts);
-                    let is_positive = values.iter().all(|value| *value > 0.0);
-                    let scaled: Vec<f64> = values.iter().map(|it| if is_positive { it.ln() } else { *it }).collect();
-                    let back = |value: f64| if is_positive { value.exp() } else { value };
-                    let summary = summarise(&scaled, Confidence::P95);
-                    ResponsePoint {
-                        x: x.clone(),
-                        y: y.clone(),
-                        value: summary.as_ref().map(|it| back(it.mean)),
-                        ci95: summary.and_then(|it| it.interval).map(|it| [back(it.low), back(it.high)]),
-                    }
-                };
+            let point = |((x, y), arms): &AtPlace| {
+                let contexts: Vec<Context> = arms[arm].keys().copied().collect();
+                let [values] = means([&arms[arm]], &contexts);
+                let is_positive = values.iter().all(|value| *value > 0.0);
+                let scaled: Vec<f64> = values.iter().map(|it| if is_positive { it.ln() } else { *it }).collect();
+                let back = |value: f64| if is_positive { value.exp() } else { value };
+                let summary = summarise(&scaled, Confidence::P95);
+                ResponsePoint {
+                    x: x.clone(),
+                    y: y.clone(),
+                    value: summary.as_ref().map(|it| back(it.mean)),
+                    ci95: summary.and_then(|it| it.interval).map(|it| [back(it.low), back(it.high)]),
+                }
+            };
             Response { arm: template.text.clone(), points: places.iter().map(point).collect() }
         };
         self.definition.arms.iter().enumerate().map(of_arm).collect()
     }
-}
-
-/// For each of `sides` its mean over `contexts` by replicate, of the replicates that all sides have in a context;
-/// geometric where all values are above 0.
-pub(crate) fn means<const N: usize>(
-    sides: [&ByContext; N],
-    contexts: &[Context],
-) -> [Vec<f64>; N] {
-    let mut rows: BTreeMap<Replicate, Vec<[f64; N]>> = BTreeMap::new();
-    for context in contexts {
-        let of = sides.map(|side| &side[context]);
-        for replicate in of[0].keys() {
-            let row = of.map(|side| side.get(replicate).copied());
-            if row.iter().all(Option::is_some) {
-                rows.entry(*replicate).or_default().push(row.map(Option::unwrap_or_default));
-            }
-        }
-    }
-    let is_positive = rows.values().flatten().flatten().all(|value| *value > 0.0);
-    let mean = |values: &[[f64; N]], side: usize| {
-        let scaled = values.iter().map(|row| if is_positive { row[side].ln() } else { row[side] });
-        let mean = scaled.sum::<f64>() / values.len() as f64;
-        if is_positive { mean.exp() } else { mean }
-    };
-    std::array::from_fn(|side| rows.values().map(|values| mean(values, side)).collect())
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells the child process which folder to fill.
@@ -15,18 +16,18 @@ const KILLS: u32 = 50;
 const DELAY_MAX_MS: u64 = 700;
 
 /// Three blocks, the last of them in part.
-fn cells() -> Cells {
+fn cells() -> Arc<Cells> {
     let seeds: Vec<String> = (1..=1_150).map(|seed| seed.to_string()).collect();
     let text = format!(
         "metric = \"wakeup_latency_p99\"\nruns = 1\nseeds = [{}]\ninputs = [\"mixed:duration=10ms\"]\n\
          arms = [\"rr\", \"cfs\"]\nmachines = [\"cpus=1\"]\n",
         seeds.join(", ")
     );
-    Cells::of(&Definition::parse("killed.toml", &text).unwrap()).unwrap()
+    Arc::new(Cells::of(&Definition::parse("killed.toml", &text).unwrap()).unwrap())
 }
 
-fn run(folder: &Path, cells: &Cells) {
-    let mut folder = Folder::open(folder, cells, Part::WHOLE).unwrap();
+fn run(folder: &Path, cells: &Arc<Cells>) {
+    let mut folder = Folder::open(folder, cells.clone(), Part::WHOLE).unwrap();
     local::run(&mut folder, &mut |_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(folder.finish().unwrap(), []);
 }

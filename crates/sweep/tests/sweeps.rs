@@ -4,6 +4,7 @@ use goodness_sweep::{Cells, Definition, Folder, Part, folder, local};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Enough seeds for two blocks of cells.
 fn definition(arms: &str, seeds: u32) -> Definition {
@@ -16,13 +17,13 @@ fn definition(arms: &str, seeds: u32) -> Definition {
     Definition::parse("s.toml", &text).unwrap()
 }
 
-fn cells(arms: &str, seeds: u32) -> Cells {
-    Cells::of(&definition(arms, seeds)).unwrap()
+fn cells(arms: &str, seeds: u32) -> Arc<Cells> {
+    Arc::new(Cells::of(&definition(arms, seeds)).unwrap())
 }
 
 /// Runs `part`. Returns the number of computed cells and the failures.
-fn run(path: &Path, cells: &Cells, part: Part) -> (usize, Vec<(String, String)>) {
-    let mut folder = Folder::open(path, cells, part).unwrap();
+fn run(path: &Path, cells: &Arc<Cells>, part: Part) -> (usize, Vec<(String, String)>) {
+    let mut folder = Folder::open(path, cells.clone(), part).unwrap();
     let missing = folder.missing().len();
     local::run(&mut folder, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let failed = folder.finish().unwrap();
@@ -60,7 +61,7 @@ fn parts_and_thread_counts_give_the_bytes_of_one_run_and_merge() {
     }
     assert!(whole == shards(&at("shared")), "two parts in one folder");
     assert_eq!(shards(&at("part-2")).len(), 1);
-    let mut folder = Folder::open(&at("part-1"), &cells, Part::WHOLE).unwrap();
+    let mut folder = Folder::open(&at("part-1"), cells.clone(), Part::WHOLE).unwrap();
     folder.merge(&at("part-2")).unwrap();
     folder.merge(&at("part-2")).unwrap();
     assert_eq!(folder.missing().len(), 0);
@@ -90,19 +91,19 @@ fn a_planted_difference_is_found_by_a_merge_and_names_the_cell() {
     let at = |name: &str| root.path().join(name);
     run(&at("a"), &cells, Part::WHOLE);
     // An unfinished copy: all cells are in its journal, one of them with another value.
-    let mut other = Folder::open(&at("b"), &cells, Part::WHOLE).unwrap();
+    let mut other = Folder::open(&at("b"), cells.clone(), Part::WHOLE).unwrap();
     let mut computer = goodness_sweep::Computer::default();
     let mut finished: Vec<_> = cells.all[..5].iter().map(|cell| computer.compute(cell)).collect();
     other.accept(finished.clone()).unwrap();
     drop(other);
     let merge = |from: &str| {
         copied(&at("a"), &at("into"));
-        Folder::open(&at("into"), &cells, Part::WHOLE).unwrap().merge(&at(from)).map_err(|why| why.to_string())
+        Folder::open(&at("into"), cells.clone(), Part::WHOLE).unwrap().merge(&at(from)).map_err(|why| why.to_string())
     };
     assert_eq!(merge("b"), Ok(()), "equal cells are one");
     let value = finished[3].values[0].1[0].as_mut().unwrap();
     *value = f64::from_bits(value.to_bits() + 1);
-    Folder::open(&at("c"), &cells, Part::WHOLE).unwrap().accept(finished).unwrap();
+    Folder::open(&at("c"), cells.clone(), Part::WHOLE).unwrap().accept(finished).unwrap();
     let said = merge("c").unwrap_err();
     assert!(said.contains(&cells.all[3].name) && said.contains("equal cells must have equal values"), "{said}");
 }
@@ -123,12 +124,12 @@ fn one_bad_cell_fails_and_is_tried_again_while_the_others_finish() {
 #[test]
 fn a_second_run_of_the_same_part_is_told_of_the_first() {
     let (root, cells) = (tempfile::tempdir().unwrap(), cells("\"rr\"", 2));
-    let first = Folder::open(root.path(), &cells, Part::WHOLE).unwrap();
-    let said = Folder::open(root.path(), &cells, Part::WHOLE).err().unwrap().to_string();
+    let first = Folder::open(root.path(), cells.clone(), Part::WHOLE).unwrap();
+    let said = Folder::open(root.path(), cells.clone(), Part::WHOLE).err().unwrap().to_string();
     assert!(said.contains("another run writes this part of the sweep; wait"), "{said}");
-    assert!(Folder::open(root.path(), &cells, Part { number: 1, of: 2 }).is_ok());
+    assert!(Folder::open(root.path(), cells.clone(), Part { number: 1, of: 2 }).is_ok());
     drop(first);
-    assert!(Folder::open(root.path(), &cells, Part::WHOLE).is_ok());
+    assert!(Folder::open(root.path(), cells.clone(), Part::WHOLE).is_ok());
 }
 
 #[test]
@@ -136,13 +137,13 @@ fn a_torn_journal_goes_on_and_a_damaged_shard_is_named() {
     let (root, cells) = (tempfile::tempdir().unwrap(), cells("\"rr\"", 6));
     let mut computer = goodness_sweep::Computer::default();
     let done: Vec<_> = cells.all[..4].iter().map(|cell| computer.compute(cell)).collect();
-    Folder::open(root.path(), &cells, Part::WHOLE).unwrap().accept(done).unwrap();
+    Folder::open(root.path(), cells.clone(), Part::WHOLE).unwrap().accept(done).unwrap();
     let journal = root.path().join("journal/1-of-1.jsonl");
     let bytes = std::fs::read(&journal).unwrap();
     std::fs::write(&journal, &bytes[..bytes.len() - 7]).unwrap();
     assert_eq!(run(root.path(), &cells, Part::WHOLE).0, 3, "the torn cell and the two that were missing");
     let name = shards(root.path()).into_keys().next().unwrap();
     std::fs::write(root.path().join("shards").join(&name), b"PAR1").unwrap();
-    let said = Folder::open(root.path(), &cells, Part::WHOLE).err().unwrap().to_string();
+    let said = Folder::open(root.path(), cells.clone(), Part::WHOLE).err().unwrap().to_string();
     assert!(said.contains(&name) && said.contains("delete the file; its cells are computed again"), "{said}");
 }
