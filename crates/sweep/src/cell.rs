@@ -1,7 +1,7 @@
 //! Cells: what is computed at once, named by the hash of all that decides it.
 
 use crate::definition::{Definition, Template};
-use goodness::{Refusal, shipped};
+use goodness::{Contender, PolicySpec, Refusal, shipped};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -45,6 +45,7 @@ impl Cells {
     /// # Errors
     /// A file among the inputs or machines cannot be read.
     pub fn of(definition: &Definition) -> Result<Cells, Refusal> {
+        check_arms(definition)?;
         let mut namer = Namer::default();
         let (mut all, mut known) = (Vec::new(), HashSet::new());
         for coordinates in definition.coordinates() {
@@ -57,6 +58,21 @@ impl Cells {
         all.iter().for_each(|cell| hash.update(&cell.name));
         Ok(Cells { all, hash: hex(&hash.finalize()[..8]) })
     }
+}
+
+/// Refuses an arm that is wrong at every point, before anything is computed. One that is wrong at some has cells that
+/// fail.
+fn check_arms(definition: &Definition) -> Result<(), Refusal> {
+    let standard = PolicySpec::parse("eevdf")?;
+    for arm in &definition.arms {
+        let mut tried = definition.points.iter().map(|point| Contender::arm(&arm.at(point), &standard));
+        if let Some(Err(why)) = tried.next()
+            && tried.all(|it| it.is_err())
+        {
+            return Err(why);
+        }
+    }
+    Ok(())
 }
 
 /// Places in the lists of a definition.
@@ -196,6 +212,13 @@ mod tests {
         let shown: Vec<_> = all.iter().map(|it| (it.arm.as_str(), it.settings.as_str())).collect();
         let expected = [("rr", ""), ("eevdf:base_slice=1ms", "slice=1ms"), ("eevdf:base_slice=2ms", "slice=2ms")];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn an_arm_that_cannot_be_is_refused_before_anything_is_computed() {
+        let text = "metric = \"wakeup_latency_p99\"\ninputs = [\"mixed\"]\narms = [\"rr\", \"eevdv\"]\n";
+        let why = Cells::of(&Definition::parse("s.toml", text).unwrap()).unwrap_err().to_string();
+        assert!(why.contains("eevdv") && why.contains("eevdf"), "{why}");
     }
 
     #[test]

@@ -4,7 +4,9 @@ use crate::cell::Cell;
 use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
 use goodness_observe::METRICS;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// Opened inputs that a computer keeps.
@@ -49,7 +51,9 @@ impl Computer {
 
     /// Computes `cell`. Equal cells give equal results, wherever they are computed.
     pub fn compute(&mut self, cell: &Cell) -> Finished {
-        match self.values(cell) {
+        // A fault of the program in one cell is that cell's failure, not the sweep's.
+        let values = catch_unwind(AssertUnwindSafe(|| self.values(cell)));
+        match values.unwrap_or_else(|panic| Err(Refusal::failed(said(&*panic)))) {
             Ok((machine, values)) => Finished { cell: cell.name.clone(), machine, values, failed: None },
             Err(why) => Finished {
                 cell: cell.name.clone(),
@@ -89,4 +93,10 @@ impl Computer {
         }
         Ok(&self.works[&key])
     }
+}
+
+/// The sentence of a panic.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the program has a fault: {}", text.unwrap_or("it does not say which"))
 }

@@ -106,7 +106,7 @@ impl Folder {
     fn read_shards(&mut self) -> Result<(), Refusal> {
         for path in files(&self.path.join("shards"), "parquet")? {
             // The names of the cells are enough here.
-            let Shard { facts, values } = shard::read(&path, Some(""))?;
+            let Shard { facts, values, .. } = shard::read(&path, Some(""))?;
             match facts.definition == self.cells.hash {
                 true if facts.failed == 0 => drop(self.stored.insert(facts.block)),
                 true => {}
@@ -227,17 +227,20 @@ impl Folder {
             .remedy("delete the folder that another version of the program made")),
             _ => Ok(()),
         };
+        let mut taken = Vec::new();
         for path in files(&other.join("shards"), "parquet")? {
             let shard = shard::read(&path, None)?;
             shard.values.iter().try_for_each(|(cell, values)| same(cell, values))?;
-            let is_new = shard.values.keys().any(|cell| !known.contains_key(cell));
-            let target = self.path.join("shards").join(path.file_name().unwrap_or_default());
-            if is_new {
+            let new = shard.values.keys().filter(|cell| !known.contains_key(*cell)).count();
+            if new < shard.values.len() {
+                // A copy of the file would have the rows of known cells twice.
+                taken.extend(shard.into_finished().filter(|it| !known.contains_key(&it.cell)));
+            } else if new > 0 {
+                let target = self.path.join("shards").join(path.file_name().unwrap_or_default());
                 let bytes = fs::read(&path).map_err(|why| Refusal::failed(why.to_string()).at(shown(&path)))?;
                 goodness_output::write(&target, &bytes).map_err(Refusal::failed)?;
             }
         }
-        let mut taken = Vec::new();
         for path in files(&other.join("journal"), "jsonl")? {
             for finished in journal::read(&path)?.into_iter().filter(|it| it.failed.is_none()) {
                 same(&finished.cell, &finished.values)?;

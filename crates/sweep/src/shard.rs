@@ -9,6 +9,7 @@ use goodness_table::arrow::arrow_array::types::{Float64Type, Int32Type, UInt64Ty
 use goodness_table::arrow::arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray};
 use goodness_table::arrow::{batch, read_parquet, write_parquet};
 use goodness_table::{Cell as Value, Column, Kind, Table};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -66,6 +67,8 @@ pub(crate) struct Shard {
     pub facts: Facts,
     /// By cell, then metric: the value of each run. Only the metrics asked for.
     pub values: ByCell,
+    /// By cell: the name of its machine.
+    machines: HashMap<String, String>,
 }
 
 /// Reads a shard; of metrics other than `metric` nothing, if one is named.
@@ -79,11 +82,12 @@ pub(crate) fn read(path: &Path, metric: Option<&str>) -> Result<Shard, Refusal> 
             .remedy("delete the file; its cells are computed again")
     };
     let file = File::open(path).map_err(|why| damaged(why.to_string()))?;
-    let read = read_parquet(file, &["cell", "run", "metric", "value"]).map_err(|why| damaged(why.to_string()))?;
+    let read =
+        read_parquet(file, &["cell", "machine", "run", "metric", "value"]).map_err(|why| damaged(why.to_string()))?;
     let fact = |name: &str| read.facts.get(name).cloned().ok_or_else(|| damaged(format!("it has no {name}")));
     let number = |name: &str| fact(name)?.parse().map_err(|_| damaged(format!("its {name} is no number")));
     let facts = Facts { definition: fact("definition")?, block: number("block")?, failed: number("failed")? };
-    let mut shard = Shard { facts, values: ByCell::new() };
+    let mut shard = Shard { facts, values: ByCell::new(), machines: HashMap::new() };
     for batch in &read.batches {
         shard.take(batch, metric).ok_or_else(|| damaged("its columns have other kinds".into()))?;
     }
@@ -91,17 +95,31 @@ pub(crate) fn read(path: &Path, metric: Option<&str>) -> Result<Shard, Refusal> 
 }
 
 impl Shard {
+    /// The cells as they were when they were finished, in no order.
+    pub(crate) fn into_finished(self) -> impl Iterator<Item = Finished> {
+        let Shard { values, mut machines, .. } = self;
+        values.into_iter().map(move |(cell, values)| Finished {
+            machine: machines.remove(&cell).unwrap_or_default(),
+            cell,
+            values,
+            failed: None,
+        })
+    }
+
     fn take(&mut self, batch: &RecordBatch, metric: Option<&str>) -> Option<()> {
         let text =
             |name: &str| batch.column_by_name(name)?.as_dictionary_opt::<Int32Type>()?.downcast_dict::<StringArray>();
-        let (cells, metrics) = (text("cell")?, text("metric")?);
+        let (cells, machines, metrics) = (text("cell")?, text("machine")?, text("metric")?);
         let runs = batch.column_by_name("run")?.as_primitive_opt::<UInt64Type>()?;
         let values = batch.column_by_name("value")?.as_primitive_opt::<Float64Type>()?;
         for row in 0..batch.num_rows() {
             let (cell, name) = (cells.value(row), metrics.value(row));
             let of_cell = match self.values.get_mut(cell) {
                 Some(known) => known,
-                None => self.values.entry(cell.to_string()).or_default(),
+                None => {
+                    self.machines.insert(cell.to_string(), machines.value(row).to_string());
+                    self.values.entry(cell.to_string()).or_default()
+                }
             };
             if metric.is_some_and(|it| it != name) {
                 continue;

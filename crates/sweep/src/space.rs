@@ -161,7 +161,7 @@ impl RangeText {
             Scale::Log => low * (high / low).powf(share),
         };
         Ok(match (is_time, low.fract() == 0.0 && high.fract() == 0.0) {
-            (true, _) => format!("{}ns", value.round()),
+            (true, _) => Span(value.round() as u64).to_string(),
             (false, true) => value.round().to_string(),
             (false, false) => value.to_string(),
         })
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(values("{ from = 0, to = 8, points = 5 }"), ["0", "2", "4", "6", "8"]);
         assert_eq!(values("{ from = 1, to = 16, points = 5, scale = \"log\" }"), ["1", "2", "4", "8", "16"]);
         let times = values("{ from = \"100us\", to = \"10ms\", points = 3, scale = \"log\" }");
-        assert_eq!(times, ["100000ns", "1000000ns", "10000000ns"]);
+        assert_eq!(times, ["100us", "1ms", "10ms"]);
         assert_eq!(values("{ from = 1, to = 2, points = 5 }"), ["1", "2"], "whole numbers, each once");
     }
 

@@ -103,6 +103,12 @@ fn a_larger_space_computes_what_is_new_and_parts_make_the_same_shards_as_the_who
     assert!(run(&[]).contains("computed 40 of 1240 cells"));
     let merged = run(&["--folder", "merged", "--merge", "s", "parts"]);
     assert!(merged.contains("nothing is missing of 1240 cells"), "{merged}");
+    // Of another cut of the cells into blocks, only what is new is taken: no row is there twice.
+    let small = fs::read_to_string(here.path().join("s.toml")).unwrap().replace("[3, 4]", "[4, 5]");
+    fs::write(here.path().join("s.toml"), small).unwrap();
+    run(&["--folder", "other"]);
+    let both = run(&["--folder", "merged", "--merge", "other"]);
+    assert!(both.contains("nothing is missing of 1240 cells"), "{both}");
 }
 
 #[test]
