@@ -111,11 +111,11 @@ fn a_planted_difference_is_found_by_a_merge_and_names_the_cell() {
 #[test]
 fn one_bad_cell_fails_and_is_tried_again_while_the_others_finish() {
     let root = tempfile::tempdir().unwrap();
-    let cells = cells("\"rr\", \"rr:timeslice=2h\", \"cfs\"", 3);
+    let cells = cells("\"rr\", \"rr nobody.nice=5\", \"cfs\"", 3);
     for tried in [9, 3, 3] {
         let (computed, failed) = run(root.path(), &cells, Part::WHOLE);
         assert_eq!((computed, failed.len()), (tried, 3));
-        assert!(failed.iter().all(|(arm, why)| arm == "rr:timeslice=2h" && why.contains("timeslice")), "{failed:?}");
+        assert!(failed.iter().all(|(arm, why)| arm == "rr nobody.nice=5" && why.contains("nobody")), "{failed:?}");
         let values = folder::values(root.path(), Some("context_switches")).unwrap();
         assert_eq!(values.len(), 6);
     }
