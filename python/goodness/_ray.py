@@ -1,7 +1,7 @@
 """Sweeps on Ray: workers compute, and only the driver touches the folder.
 
-A task computes about a second of cells. What it returns is journaled before it counts: a worker, a node or the driver
-that dies loses what it had not returned, and nothing else.
+A task computes a second of cells, or more on a large cluster. What it returns is journaled before it counts: a worker,
+a node or the driver that dies loses what it had not returned, and nothing else.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 from goodness._errors import Failure, UsageError, Violation
 from goodness._goodness import VERSION, SweepFolder, compute_cells
 
-#: Seconds of work in a task. Ray needs about a millisecond for one.
+#: Seconds of work in a task, at least. Ray needs about a millisecond for one.
 TASK = 1.0
+#: Tasks a second that a driver hands out at most; a larger cluster gets longer tasks.
+RATE = 500.0
 #: Most cells in a task.
-MOST = 4096
+MOST = 65_536
 #: Tasks in flight for each CPU of the cluster: one that runs, and one that waits.
 AHEAD = 2
 #: Times that a task is tried whose result was lost for a reason that Ray does not repair.
@@ -119,7 +121,8 @@ class Driver:
                     raise Failure(why) from None
                 self.again.append((places, tried + 1))
                 continue
-            self.size = max(1, min(MOST, round(TASK * len(places) / max(seconds, 1e-6))))
+            wanted = max(TASK, self.cpus() / RATE)
+            self.size = max(1, min(MOST, round(wanted * len(places) / max(seconds, 1e-6))))
             lines.append(finished)
             for place, line in zip(places, finished.splitlines()):
                 if is_checked(line):

@@ -70,16 +70,14 @@ def sweep(
     return Sweep(Path(sweeping.path), cells, sweeping.finish())
 
 
-def command(words: list[str]) -> int:
-    """Runs the command `goodness sweep FILE --on CLUSTER`. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="goodness sweep", allow_abbrev=False)
-    parser.add_argument("file", metavar="FILE.toml", help="definition of the sweep")
-    parser.add_argument("--on", required=True, metavar="CLUSTER", help='"ray", or an address such as ray://head:10001')
-    parser.add_argument("--folder", metavar="FOLDER", help="folder of the results")
-    parser.add_argument("--part", default="1/1", metavar="K/N", help="compute one of N parts of the cells, number K")
-    words_of = parser.parse_args(words)
-    done = sweep(words_of.file, folder=words_of.folder, part=words_of.part, on=words_of.on)
-    print(done)
-    for arm, work, why in done.failed[:10]:
-        print(f"  {arm} on {work}: {why}")
-    return 1 if done.failed else 0
+def on_cluster(words: list[str]) -> list[str]:
+    """Computes the sweep of the command `goodness sweep` on a cluster. Returns the words without the cluster."""
+    parser = argparse.ArgumentParser(prog="goodness sweep", allow_abbrev=False, add_help=False)
+    parser.add_argument("--on", required=True)
+    known, rest = parser.parse_known_args(words)
+    parser.add_argument("file")
+    parser.add_argument("--folder")
+    parser.add_argument("--part", "--shard", default="1/1")
+    named, _ = parser.parse_known_args(words)
+    sweep(named.file, folder=named.folder, part=named.part, on=known.on)
+    return rest
