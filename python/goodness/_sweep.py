@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,25 @@ from goodness._goodness import SweepFolder
 
 
 class Sweep:
-    """A sweep that was computed: its folder, and the cells that failed."""
+    """A sweep that was computed: which arm wins where, its folder, and the cells that failed."""
 
-    def __init__(self, folder: Path, cells: int, failed: list[tuple[str, str, str]]) -> None:
-        #: Folder of the results.
-        self.folder = folder
-        #: Number of cells.
-        self.cells = cells
+    def __init__(self, sweeping: SweepFolder) -> None:
         #: Arm, input and sentence of each cell that failed. They are tried again on the next start.
-        self.failed = failed
+        self.failed = sweeping.finish()
+        #: Folder of the results.
+        self.folder = Path(sweeping.path)
+        #: Number of cells.
+        self.cells = len(sweeping)
+        self._json, self._text, self._page = sweeping.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary: main effects, responses and the phase diagram (schema goodness.sweep/1)."""
+        summary: dict[str, Any] = json.loads(self._json)
+        return summary
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the summary as a self-contained page."""
+        Path(path).write_text(self._page, encoding="utf-8")
 
     @property
     def shards(self) -> list[Path]:
@@ -41,7 +52,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
-        return f"Sweep of {self.cells} cells in {self.folder}{failed}"
+        return f"{self.cells} cells in {self.folder}{failed}\n\n{self._text.rstrip()}"
 
 
 def sweep(
@@ -66,8 +77,7 @@ def sweep(
         from goodness import _ray
 
         _ray.run(sweeping, on)
-    cells = len(sweeping)
-    return Sweep(Path(sweeping.path), cells, sweeping.finish())
+    return Sweep(sweeping)
 
 
 def on_cluster(words: list[str]) -> list[str]:

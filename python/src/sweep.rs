@@ -3,7 +3,7 @@
 use crate::error::{exception, failure, usage};
 use crate::waiting::{self, Cancel};
 use goodness::{Progress, Refusal};
-use goodness_sweep::{Cell, Cells, Computer, Definition, Finished, Folder, Part, cell, local};
+use goodness_sweep::{Cell, Cells, Computer, Definition, Finished, Folder, Part, Summary, cell, folder, local};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::cell::RefCell;
@@ -16,7 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct SweepFolder {
     /// Empty when it was finished, and while this process computes.
     folder: Mutex<Option<Folder>>,
+    definition: Definition,
     cells: Arc<Cells>,
+    file: PathBuf,
     path: PathBuf,
 }
 
@@ -41,10 +43,11 @@ impl SweepFolder {
     fn new(file: PathBuf, folder: Option<PathBuf>, part: &str) -> PyResult<SweepFolder> {
         let part = Part::parse(part).map_err(usage)?;
         let open = || {
-            let cells = Arc::new(Cells::of(&Definition::open(&file)?)?);
+            let definition = Definition::open(&file)?;
+            let cells = Arc::new(Cells::of(&definition)?);
             let path = folder.unwrap_or_else(|| file.with_extension(""));
             let folder = Mutex::new(Some(Folder::open(&path, Arc::clone(&cells), part)?));
-            Ok(SweepFolder { folder, cells, path })
+            Ok(SweepFolder { folder, definition, cells, file, path })
         };
         open().map_err(|refusal: Refusal| exception(&refusal, None))
     }
@@ -95,6 +98,19 @@ impl SweepFolder {
         })?;
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
         result.map_err(|refusal| exception(&refusal, None))
+    }
+
+    /// The summary of what is there: as JSON (schema goodness.sweep/1), as text and as a page.
+    fn summary(&self, py: Python) -> PyResult<(String, String, String)> {
+        let title = self.file.file_stem().unwrap_or_default().to_string_lossy();
+        let call = format!("goodness.sweep({:?})", self.file);
+        let summary = py.detach(|| {
+            let values = folder::values(&self.path, Some(&self.definition.metric))?;
+            let summary = Summary::of(&self.definition, &values)?;
+            let json = serde_json::to_string_pretty(&summary).expect("plain values serialise");
+            Ok((json, summary.text(80), summary.page(&title, &call)))
+        });
+        summary.map_err(|refusal: Refusal| exception(&refusal, None))
     }
 
     /// Ends the sweep. Returns the cells that failed: the arm, the input and the sentence of each.
