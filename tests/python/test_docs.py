@@ -15,7 +15,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    small = (ROOT / "examples/sweeps/slices.toml").read_text().replace("duration=2s", "duration=50ms")
+    small = (ROOT / "examples/sweeps/slices.toml").read_text().replace("duration=2s", "duration=1s")
     (tmp_path / "slices.toml").write_text(small)
     names: dict[str, object] = {}
     assert len(BLOCKS) >= 5
