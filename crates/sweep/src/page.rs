@@ -155,24 +155,34 @@ impl Summary {
             return;
         }
         page.push_str("<h2>Response of each arm</h2>\n");
+        // Times are in ns, and read in ms.
+        let in_ms = |is_time: bool| if is_time { 1e-6 } else { 1.0 };
+        let is_time = columns.iter().any(|it| it.parse::<f64>().is_err());
+        let (x_scale, y_scale) = (in_ms(is_time), in_ms(self.unit == "ns"));
         for row in &rows {
             let line = |response: &Response| {
                 let here = response.points.iter().filter(|it| it.y.as_deref().unwrap_or_default() == row);
-                let mut points: Vec<Point> =
-                    here.filter_map(|it| Some(Point { x: number(&it.x)?, y: it.value?, ci95: it.ci95 })).collect();
+                let mut points: Vec<Point> = here
+                    .filter_map(|it| {
+                        Some(Point {
+                            x: number(&it.x)? * x_scale,
+                            y: it.value? * y_scale,
+                            ci95: it.ci95.map(|ends| ends.map(|end| end * y_scale)),
+                        })
+                    })
+                    .collect();
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 Line { name: response.arm.clone(), published: false, points }
             };
             let numbers: Vec<f64> = columns.iter().filter_map(|it| number(it)).collect();
             let spans = numbers.first().zip(numbers.last());
-            let is_time = columns.iter().any(|it| it.parse::<f64>().is_err());
             let chart = Chart {
                 title: phase
                     .y
                     .as_ref()
                     .map_or_else(|| self.metric.clone(), |y| format!("{} at {y} = {row}", self.metric)),
-                x: if is_time { format!("{} (ns)", phase.x) } else { phase.x.clone() },
-                y: format!("{} ({})", self.metric, self.unit),
+                x: if is_time { format!("{} (ms)", phase.x) } else { phase.x.clone() },
+                y: format!("{} ({})", self.metric, if self.unit == "ns" { "ms" } else { self.unit.as_str() }),
                 doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
                 lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
             };
