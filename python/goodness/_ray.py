@@ -19,7 +19,7 @@ from goodness._goodness import VERSION, SweepFolder, compute_cells
 #: Seconds of work in a task, at least. Ray needs about a millisecond for one.
 TASK = 1.0
 #: Tasks a second that a driver hands out at most; a larger cluster gets longer tasks.
-RATE = 500.0
+RATE = 300.0
 #: Most cells in a task.
 MOST = 65_536
 #: Tasks in flight for each CPU of the cluster: one that runs, and one that waits.
