@@ -55,7 +55,7 @@ impl Verification {
     /// Each metric as recorded and as replayed, with its error and bound.
     #[getter]
     fn metrics(&self) -> Table {
-        Table::of(tables::fidelity(&self.fidelity))
+        Table::of(tables::fidelity(&[(self.trace.clone(), self.fidelity.clone())]))
     }
 
     /// As JSON, byte for byte that of the command line.

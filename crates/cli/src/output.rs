@@ -148,6 +148,15 @@ pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<
     atomic::check_all(Path::new(input), files).map_err(Failure::usage)
 }
 
+/// Rejects tables that cannot be written, or would be one of the inputs.
+///
+/// # Errors
+/// A sentence naming the option or the file.
+pub fn check_tables(inputs: &[String], tables: &Tables) -> Result<(), Failure> {
+    tables.check()?;
+    inputs.iter().try_for_each(|input| check(input, &tables.asked()))
+}
+
 /// Refuses a file that cannot be written, before any work is done.
 ///
 /// # Errors

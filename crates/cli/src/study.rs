@@ -1,6 +1,7 @@
 //! `goodness study`: reproduces published results.
 
 use crate::failure::{Failure, exit};
+use crate::tables::Tables;
 use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
@@ -43,6 +44,8 @@ pub struct Conduct {
     /// Write a self-contained page; for `all`, a folder of them. Default: goodness-study-NAME.html.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 impl Conduct {
@@ -80,6 +83,7 @@ impl Conduct {
     /// Runs `studies`, each with its published numbers.
     fn conduct_each(&self, studies: &[Study], published: &[Published]) -> Result<u8, Failure> {
         let to_stdout = output::is_stdout(&self.json);
+        output::check_tables(std::slice::from_ref(&self.name), &self.tables)?;
         self.check_files(studies, to_stdout)?;
         let mut conducted = Vec::new();
         for (study, published) in studies.iter().zip(published) {
@@ -141,6 +145,10 @@ impl Conduct {
         } else if let Some(path) = &self.json {
             output::write(Some(path), || format!("{text}\n"))?;
             say!("wrote {}", path.display());
+        }
+        let written = self.tables.write(|| std::iter::once(goodness_study::table(conducted)))?;
+        if !to_stdout {
+            output::say_written(&written);
         }
         if to_stdout && self.html.is_none() {
             return Ok(());

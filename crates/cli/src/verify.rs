@@ -2,12 +2,13 @@
 
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
+use crate::tables::Tables;
 use crate::watching::watch;
 use crate::{output, words};
 use clap::Args;
 use goodness::{Plan, shipped};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
-use goodness_report::verification;
+use goodness_report::{tables, verification};
 
 /// Measure how closely a replay reproduces its recording.
 ///
@@ -38,6 +39,8 @@ pub struct Verify {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
+    tables: Tables,
+    #[command(flatten)]
     options: InputOptions,
 }
 
@@ -49,6 +52,7 @@ impl Verify {
     pub fn run(&self) -> Result<u8, Failure> {
         let shipped: Vec<String> = shipped::RECORDINGS.iter().map(|r| r.name.to_string()).collect();
         let traces = if self.traces.is_empty() { &shipped } else { &self.traces };
+        output::check_tables(traces, &self.tables)?;
         let mut results = Vec::new();
         for trace in traces {
             let (fidelity, details) = self.verify(trace)?;
@@ -57,8 +61,10 @@ impl Verify {
             }
             results.push((trace.clone(), fidelity));
         }
-        if self.json {
-            output::say_json(&verification::document(&results));
+        let written = self.tables.write(|| std::iter::once(tables::fidelity(&results)))?;
+        match self.json {
+            true => output::say_json(&verification::document(&results)),
+            false => output::say_written(&written),
         }
         let some = |is: fn(&FidelityMetric) -> bool| results.iter().any(|(_, found)| found.metrics.iter().any(is));
         match self.strict {

@@ -239,6 +239,8 @@ pub fn schedule(timeline: &Timeline) -> Table {
 
 /// Columns of [`fidelity`]: schema `goodness.fidelity/1`.
 pub const FIDELITY: &[Column] = &[
+    column("input", Text, "Name of the recording."),
+    column("policy", Text, "Policy of the replay."),
     METRIC,
     UNIT,
     column("recorded", Float, "Value in the recording."),
@@ -247,14 +249,16 @@ pub const FIDELITY: &[Column] = &[
     column("bound", Float, "Largest error that is promised; missing if none is."),
 ];
 
-/// The metrics of a replay beside those of its recording.
+/// The metrics of replays beside those of their recordings, whose names come first.
 #[must_use]
-pub fn fidelity(fidelity: &Fidelity) -> Table {
+pub fn fidelity(results: &[(String, Fidelity)]) -> Table {
     let mut table = Table::new("goodness.fidelity/1", FIDELITY);
-    for it in &fidelity.metrics {
-        let values = [it.recorded, it.replayed, it.error, it.tolerance].map(Cell::from);
-        let [recorded, replayed, error, bound] = values;
-        table.push(&[Cell::Text(&it.name), Cell::Text(&it.unit), recorded, replayed, error, bound]);
+    for (input, fidelity) in results {
+        for it in &fidelity.metrics {
+            let texts = [input, &fidelity.policy, &it.name, &it.unit].map(|text| Cell::Text(text));
+            let values = [it.recorded, it.replayed, it.error, it.tolerance].map(Cell::from);
+            table.push(&[&texts[..], &values].concat());
+        }
     }
     table
 }

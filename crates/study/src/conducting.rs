@@ -4,7 +4,7 @@ use crate::html::Page;
 use crate::lab::Lab;
 use crate::published::Published;
 use crate::sensitivity::{self, Sensitivity};
-use crate::{Findings, Study, text};
+use crate::{Findings, Row, Study, text};
 use serde_json::Value;
 
 /// Options of conducting studies.
@@ -61,6 +61,24 @@ impl Conducted<'_> {
         self.study
     }
 
+    /// The rows: published beside simulated.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.findings.rows
+    }
+
+    /// Random seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.how.seed
+    }
+
+    /// Replications of each run.
+    #[must_use]
+    pub fn runs(&self) -> u32 {
+        self.how.runs_of(self.study)
+    }
+
     /// As text of `width` columns.
     #[must_use]
     pub fn text(&self, width: u16) -> String {
@@ -70,8 +88,7 @@ impl Conducted<'_> {
     /// As JSON, in the schema `goodness.study/1`.
     #[must_use]
     pub fn document(&self) -> Value {
-        let runs = self.how.runs_of(self.study);
-        self.study.document(&self.findings, self.sensitivity.as_ref(), self.how.seed, runs)
+        self.study.document(&self.findings, self.sensitivity.as_ref(), self.how.seed, self.runs())
     }
 
     /// As a self-contained page; `command` does it again.

@@ -23,6 +23,7 @@ mod santosa_2005_apache;
 mod santosa_2005_mysql;
 pub mod sensitivity;
 pub mod smp;
+mod table;
 pub mod text;
 mod travis_1998;
 pub mod verdict;
@@ -33,6 +34,7 @@ pub use goodness_report::chart::{self, Chart, Line, Point};
 pub use lab::{Lab, Run, Trial};
 pub use published::{Against, Number, Published, Tolerance};
 pub use sensitivity::{Flip, Sensitivity};
+pub use table::table;
 pub use verdict::{Estimate, Row, Verdict};
 
 use serde_json::{Value, json};

@@ -82,3 +82,21 @@ fn parquet_and_arrow_files_begin_as_they_must() {
     assert!(fs::read(here.path().join("a.parquet")).unwrap().starts_with(b"PAR1"));
     assert!(fs::read(here.path().join("a.arrow")).unwrap().starts_with(b"ARROW1"));
 }
+
+#[test]
+fn verifications_and_studies_are_tables_too() {
+    let here = folder();
+    let verified = goodness(here.path(), &["verify", "apache-ab-c4-1cpu", "--csv", "v.csv"]);
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stderr));
+    let csv = fs::read_to_string(here.path().join("v.csv")).unwrap();
+    assert!(csv.starts_with("input,policy,metric,unit,recorded,replayed,error,bound\napache-ab-c4-1cpu,"), "{csv}");
+    let study =
+        ["study", "travis-1998", "--quick", "--runs", "2", "--html", "s.html", "--csv", "s.csv", "--json", "s.json"];
+    let conducted = goodness(here.path(), &study);
+    assert_eq!(conducted.status.code(), Some(0), "{}", text(&conducted.stderr));
+    let document: Value = serde_json::from_slice(&fs::read(here.path().join("s.json")).unwrap()).unwrap();
+    let csv = fs::read_to_string(here.path().join("s.csv")).unwrap();
+    assert_eq!(csv.lines().count() - 1, document["rows"].as_array().unwrap().len(), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.starts_with("travis-1998,1,2,")), "{csv}");
+    refused(here.path(), &["verify", "apache-ab-c4-1cpu", "--csv", "no/such/v.csv"], &["no/such"]);
+}
