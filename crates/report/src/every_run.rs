@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyRuns {
-    /// The policy's label, as in [`Report::labels`].
+    /// The policy's label, as in [`Report::labels`](crate::Report::labels).
     pub policy: String,
     /// The input's name.
     pub input: String,
