@@ -98,7 +98,7 @@ def stop_ray() -> None:
 
 
 def test_workers_that_are_killed_lose_nothing(tmp_path: Path) -> None:
-    file = define(tmp_path, 20, f"{1 + FAULTS}s", 10)
+    file = define(tmp_path, 20, f"{100 * FAULTS}s", 10)
     here = g.sweep(file, folder=tmp_path / "here")
     chance, killed = random.Random(1), 0
     process = driver(file, tmp_path / "there")
@@ -115,7 +115,7 @@ def test_workers_that_are_killed_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_driver_or_a_node_that_is_killed_loses_only_what_was_not_acknowledged(tmp_path: Path) -> None:
-    file = define(tmp_path, 20, f"{1 + FAULTS}s", 10)
+    file = define(tmp_path, 20, f"{100 * FAULTS}s", 10)
     here = g.sweep(file, folder=tmp_path / "here")
     there, chance, acknowledged = tmp_path / "there", random.Random(2), 0
     for fault in range(2 * FAULTS):
