@@ -32,3 +32,12 @@ def test_the_first_notebook_shows_the_answer_and_the_chart(tmp_path: Path) -> No
     shown = notebook.cells[0].outputs[-1]["data"]["text/html"]
     assert "<svg" in shown and "<table" in shown
     assert "<svg" in notebook.cells[1].outputs[-1]["data"]["image/svg+xml"]
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    names: dict[str, object] = {}
+    exec(compile(blocks[0].replace("runs=20", "runs=2"), "README.md", "exec"), names)
+    assert isinstance(names["c"], g.Comparison) and (tmp_path / "fig.pdf").exists()
