@@ -142,7 +142,7 @@ fn compute(folder: &mut Folder, count: u64) -> Result<(), Failure> {
     })
 }
 
-/// What was computed, and how fast.
+/// Number of computed cells, with the rate, for people.
 fn done(count: usize, of: usize, time: Duration) -> String {
     let rate = count as f64 / time.as_secs_f64().max(1e-9);
     match count {

@@ -75,7 +75,7 @@ fn slowed_down(percent: u32) -> (Verdict, [f64; 2]) {
     (verdict(&outcome), versus.interval.expect("measured"))
 }
 
-/// How narrow the interval is depends on the machine's other load; that the truth is in it does not.
+/// The width of the interval depends on the machine's other load. The interval holds the truth under any load.
 #[test]
 fn the_interval_of_a_planted_tenth_holds_the_truth() {
     let _alone = alone();

@@ -155,7 +155,7 @@ impl Namer {
         Ok(cell)
     }
 
-    /// What an input or machine is: the hash of its bytes, or the text if it is built in.
+    /// Identity of an input or machine: the hash of its bytes, or the text if it is built in.
     fn identity(&mut self, text: &str) -> Result<String, Refusal> {
         if let Some(known) = self.identities.get(text) {
             return Ok(known.clone());

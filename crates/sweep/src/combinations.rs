@@ -10,7 +10,7 @@ pub(crate) struct Entry<'a> {
     pub values: &'a [Option<f64>],
 }
 
-/// What is paired across arms and levels: seed and run.
+/// Seed and run, which are paired across arms and levels.
 pub(crate) type Replicate = (usize, usize);
 /// Everything else.
 pub(crate) type Context = (usize, usize, usize, usize);

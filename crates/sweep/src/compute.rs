@@ -29,7 +29,7 @@ pub struct Finished {
     /// The metrics that some run measured; empty for a cell that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Values>,
-    /// Why the cell failed, if it did: a sentence.
+    /// Reason of the failure, a sentence; `None` if the cell did not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -37,7 +37,7 @@ pub struct Finished {
 /// Computes cells, and keeps the inputs that it opened. One for each thread.
 #[derive(Default)]
 pub struct Computer {
-    /// Where the files are that inputs and machines name; those that are not listed are where they say.
+    /// Places of the files that inputs and machines name. A file that is not listed is where its name says.
     files: HashMap<String, PathBuf>,
     works: HashMap<(String, Option<String>), Work>,
 }

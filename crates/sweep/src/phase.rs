@@ -7,7 +7,7 @@ use goodness_stats::ratio::{Pairing, Ratio};
 use goodness_stats::summary::mean;
 use serde::Serialize;
 
-/// Which arm wins where. All places are one family of comparisons (Holm, 95 %).
+/// The winning arm of each place. All places are one family of comparisons (Holm, 95 %).
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagram {
     /// Parameter across.

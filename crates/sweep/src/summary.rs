@@ -1,4 +1,4 @@
-//! What a sweep shows: main effects, the response of each arm, and which arm wins where.
+//! The summary of a sweep: main effects, the response of each arm, and the winning arm of each place.
 
 use crate::cell::Namer;
 use crate::combinations::{AtPlace, ByContext, Combinations, Context, Entry, means};
