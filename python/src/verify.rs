@@ -60,8 +60,8 @@ impl Verification {
 
     /// As JSON, byte for byte that of the command line.
     fn to_json(&self) -> String {
-        let document = verification::document(&[(self.trace.clone(), self.fidelity.clone())]);
-        serde_json::to_string_pretty(&document).expect("plain values serialise") + "\n"
+        let results = [(self.trace.clone(), self.fidelity.clone())];
+        serde_json::to_string_pretty(&verification::Document::of(&results)).expect("plain values serialise") + "\n"
     }
 
     fn __repr__(&self) -> String {

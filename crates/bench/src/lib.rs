@@ -17,6 +17,7 @@ mod calibration;
 mod clock;
 pub mod dispatch;
 pub mod end_to_end;
+pub mod long;
 pub mod pattern;
 pub mod quanta;
 pub mod requests;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// Costs of one policy at one size.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The policy as typed.
     pub policy: String,
@@ -146,6 +147,7 @@ fn round(value: f64) -> f64 {
 
 /// Costs of one elevator with this many requests waiting.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestRow {
     /// The elevator as typed.
     pub elevator: String,

@@ -6,12 +6,14 @@ use crate::failure::{Failure, exit};
 use crate::input::span;
 use crate::output;
 use crate::progress;
+use crate::tables::Tables;
 use clap::{Args, ValueEnum};
 use goodness::PolicySpec;
 use goodness_bench::Size;
 use goodness_bench::pattern::Pattern;
-use goodness_bench::{table, text};
+use goodness_bench::{long, table, text};
 use goodness_core::Span;
+use goodness_table::Table;
 use std::time::Duration;
 
 /// Time decisions of policies and elevators.
@@ -57,9 +59,11 @@ pub struct Bench {
     /// Work of the end-to-end run.
     #[arg(long, value_enum, default_value_t = Work::Sleeps)]
     work: Work,
-    /// Print JSON instead of a table.
+    /// Print JSON instead of a table (an array; schema goodness.bench/1).
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 /// Work of the end-to-end run.
@@ -87,6 +91,7 @@ impl Bench {
     /// Unknown policies or tunables, sizes out of range, faults.
     pub fn run(&self) -> Result<u8, Failure> {
         let budget = self.time()?;
+        output::check_tables(&[], &self.tables)?;
         if !self.elevator.is_empty() {
             return elevators::run(self);
         }
@@ -100,6 +105,15 @@ impl Bench {
         bar.finish_and_clear();
         let rows = rows.map_err(Failure::other)?;
         output::show(self.json, &rows, |width| text::decisions(&rows, width));
+        self.write(|| long::decisions(&rows))
+    }
+
+    /// Writes the table `values`, if that is asked for.
+    fn write(&self, values: impl Fn() -> Table) -> Result<u8, Failure> {
+        let written = self.tables.write(|| std::iter::once(values()))?;
+        if !self.json {
+            output::say_written(&written);
+        }
         Ok(exit::OK)
     }
 

@@ -1,9 +1,10 @@
 //! `goodness calibrate`: measures the scheduling costs of this machine and writes a machine file.
 
 use crate::failure::{Failure, exit};
+use crate::tables::Tables;
 use crate::{output, progress};
 use clap::Args;
-use goodness::calibrate::{render, surroundings, text};
+use goodness::calibrate::{Document, render, surroundings, text};
 use goodness_play::calibrate::{STEPS, measure};
 use goodness_report::atomic;
 use std::path::PathBuf;
@@ -25,6 +26,11 @@ pub struct Calibrate {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
+    /// Write the figures as JSON (schema goodness.calibrate/1); `-` for standard output instead of the machine file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 impl Calibrate {
@@ -37,6 +43,7 @@ impl Calibrate {
             let shown = path.display();
             return Err(Failure::usage(format!("{shown}: machine files are TOML; write --output {shown}.toml")));
         }
+        output::check_with(&[], &self.tables, &[(&self.output, "--output"), (&self.json, "--json")])?;
         let bar = progress::bar(STEPS, "measuring");
         let found = measure(|what| {
             bar.set_message(what);
@@ -44,14 +51,25 @@ impl Calibrate {
         });
         bar.finish_and_clear();
         let found = found.map_err(|e| Failure::other(format!("this machine cannot be measured: {e}")))?;
-        let file = render(&found, &surroundings());
+        let (file, document) = (render(&found, &surroundings()), Document::of(&found));
+        let mut written = Vec::new();
+        written.extend(output::write(output::file(&self.json), || output::json(&document))?);
+        written.extend(self.tables.write(|| std::iter::once(document.table()))?);
+        let to_stdout = output::is_stdout(&self.json);
         match &self.output {
+            None if to_stdout => output::say_json(&document),
             None => say!("{}", file.trim_end()),
             Some(path) => {
                 atomic::write(path, file.as_bytes()).map_err(Failure::usage)?;
-                say!("{}", text(&found, output::columns()));
-                say!("\nwrote {0}; use it with --machine {0}", path.display());
+                output::show(to_stdout, &document, |width| text(&found, width));
+                if !to_stdout {
+                    say!("\nwrote {0}; use it with --machine {0}", path.display());
+                }
             }
+        }
+        // The machine file alone is on standard output.
+        if self.output.is_some() {
+            output::say_unless_json(&self.json, &written);
         }
         Ok(exit::OK)
     }

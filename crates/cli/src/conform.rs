@@ -1,6 +1,7 @@
 //! `goodness conform`: compares the simulator with the running kernel.
 
 use crate::failure::{Failure, exit};
+use crate::tables::Tables;
 use crate::watching::watch;
 use crate::words::{self, quoted};
 use crate::{live, output, play};
@@ -55,6 +56,8 @@ pub struct Conform {
     /// Write the results as JSON (schema goodness.conform/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 impl Conform {
@@ -63,7 +66,7 @@ impl Conform {
     /// # Errors
     /// As `goodness play` and `goodness run`.
     pub fn run(&self) -> Result<u8, Failure> {
-        output::check(&self.input, &[(&self.json, "--json")])?;
+        output::check_with(std::slice::from_ref(&self.input), &self.tables, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(play::length).transpose()?;
         let watch = watch();
         let work = goodness::open(&self.input, &OpenOptions::default(), &watch)?;
@@ -103,6 +106,8 @@ impl Conform {
         let document = told.document();
         output::write(output::file(&self.json), || output::json(&document))?;
         output::show(output::is_stdout(&self.json), &document, |width| told.text(width).trim_end().into());
+        let written = self.tables.write(|| std::iter::once(told.table()))?;
+        output::say_unless_json(&self.json, &written);
         Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
     }
 }

@@ -31,10 +31,7 @@ impl Doctor {
     /// Something could not be undone.
     pub fn run(&self) -> Result<u8, Failure> {
         let looked = Examination::new(self.restore);
-        match self.json {
-            true => say!("{:#}", looked.json()),
-            false => say!("{}", looked.text(output::columns()).trim_end()),
-        }
+        output::show(self.json, &looked.document(), |width| looked.text(width).trim_end().into());
         Ok(if looked.is_clean() { exit::OK } else { exit::FAILURE })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
+use crate::tables::Tables;
 use clap::{Args, Subcommand, ValueEnum};
 use goodness_sys::cpu_list::CpuList;
 use goodness_ublk::{ElevateError, Options, Report, Told, table};
@@ -60,9 +61,11 @@ pub struct Elevate {
     /// Show the state of device 0, or the only one: the same as `goodness elevate status`.
     #[arg(long, exclusive = true)]
     status: bool,
-    /// Print the result as JSON.
+    /// Print the result as JSON (schema goodness.elevate/1).
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -86,6 +89,8 @@ enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        tables: Tables,
     },
     /// Stop a device and remove it; refused while it is mounted.
     Stop {
@@ -102,18 +107,20 @@ impl Elevate {
     pub fn run(&self) -> Result<u8, Failure> {
         match &self.command {
             Some(Command::List { json }) => list(*json),
-            Some(Command::Status { device, json }) => show(&goodness_ublk::status(*device).map_err(failure)?, *json),
+            Some(Command::Status { device, json, tables }) => show_status(*device, *json, tables),
             Some(Command::Stop { device }) => {
                 goodness_ublk::stop(*device).map_err(failure)?;
                 say!("/dev/ublkb{device} is stopped and removed");
                 Ok(exit::OK)
             }
-            None if self.status => show(&goodness_ublk::status(None).map_err(failure)?, self.json),
+            None if self.status => show_status(None, self.json, &self.tables),
             None => self.serve(),
         }
     }
 
     fn serve(&self) -> Result<u8, Failure> {
+        let backing = self.backing.as_ref().map(|path| path.to_string_lossy().into_owned());
+        output::check_tables(backing.as_slice(), &self.tables)?;
         let elevator = self.elevator.as_deref();
         // On stderr, so that the result alone is on stdout.
         let mut told = |what: Told| eprintln!("{what}");
@@ -124,7 +131,7 @@ impl Elevate {
             }
             _ => return Err(Failure::usage("name an elevator and a file or device, or --recover N. See --help.")),
         };
-        show(&served.map_err(failure)?, self.json)
+        show(&served.map_err(failure)?, self.json, &self.tables)
     }
 
     fn options(&self, elevator: &str, backing: PathBuf) -> Options {
@@ -144,8 +151,17 @@ fn failure(error: ElevateError) -> Failure {
     Failure { code: error.exit_code(), sentence: error.to_string() }
 }
 
-fn show(report: &Report, json: bool) -> Result<u8, Failure> {
-    output::show(json, report, |_| report.to_string());
+fn show_status(device: Option<u32>, json: bool, tables: &Tables) -> Result<u8, Failure> {
+    output::check_tables(&[], tables)?;
+    show(&goodness_ublk::status(device).map_err(failure)?, json, tables)
+}
+
+fn show(report: &Report, json: bool, tables: &Tables) -> Result<u8, Failure> {
+    output::show(json, &report.document(), |_| report.to_string());
+    let written = tables.write(|| std::iter::once(report.values()))?;
+    if !json {
+        output::say_written(&written);
+    }
     Ok(exit::OK)
 }
 

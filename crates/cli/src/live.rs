@@ -1,6 +1,7 @@
 //! `goodness live`: schedules real threads of this machine with a policy.
 
 use crate::failure::{Failure, exit};
+use crate::tables::Tables;
 use crate::{input, output};
 use clap::{Args, Subcommand};
 use goodness::PolicySpec;
@@ -54,9 +55,11 @@ pub struct Live {
     /// Write every event and decision to this file, for `live replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the results as JSON; `-` is standard output.
+    /// Write the results as JSON (schema goodness.live/1); `-` is standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
     /// Random seed of the policy.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -113,9 +116,7 @@ impl Live {
 
     fn begin(&self, policy: &str) -> Result<u8, Failure> {
         let spec = PolicySpec::parse(policy).map_err(Failure::usage)?;
-        if let Some(path) = output::file(&self.json) {
-            output::check_file(path)?;
-        }
+        output::check_with(&[], &self.tables, &[(&self.json, "--json")])?;
         let options = Options {
             policy: spec.name.into(),
             settings: spec.settings.clone(),
@@ -136,11 +137,13 @@ impl Live {
             }
         };
         let outcome = goodness_sched_ext::live(&options, &mut announce).map_err(failure)?;
+        let status = outcome.status.document();
         match &self.json {
-            Some(_) if output::is_stdout(&self.json) => output::say_json(&outcome.status),
-            Some(_) => drop(output::write(output::file(&self.json), || output::json(&outcome.status))?),
+            Some(_) if output::is_stdout(&self.json) => output::say_json(&status),
+            Some(_) => drop(output::write(output::file(&self.json), || output::json(&status))?),
             None => eprint!("{}", status_table(&outcome.status)),
         }
+        self.tables.write(|| std::iter::once(outcome.status.values(self.seed)))?;
         Ok(match outcome.end {
             End::Command(how) => how.status(),
             End::Signal(signal) if !waits => (128 + signal) as u8,
@@ -179,7 +182,7 @@ impl Watching {
                 Err(error) => return Err(failure(error)),
             };
             if self.json {
-                output::say_json(&status);
+                output::say_json(&status.document());
                 return Ok(exit::OK);
             }
             let terminal = console::Term::stdout();

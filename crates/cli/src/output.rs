@@ -131,6 +131,13 @@ pub fn say_written(paths: &[&Path]) {
     paths.iter().for_each(|path| say!("wrote {}", path.display()));
 }
 
+/// Prints the names of written files, unless JSON is on standard output.
+pub fn say_unless_json(json: &Option<PathBuf>, paths: &[&Path]) {
+    if !is_stdout(json) {
+        say_written(paths);
+    }
+}
+
 /// Rejects files that cannot be written, one file for two options, and an output that is the input, before any work is
 /// done.
 ///
@@ -153,8 +160,23 @@ pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<
 /// # Errors
 /// A sentence naming the option or the file.
 pub fn check_tables(inputs: &[String], tables: &Tables) -> Result<(), Failure> {
+    check_with(inputs, tables, &[])
+}
+
+/// Rejects tables and `others` that cannot be written, or would be one of the inputs.
+///
+/// # Errors
+/// A sentence naming the option or the file.
+pub fn check_with(
+    inputs: &[String],
+    tables: &Tables,
+    others: &[(&Option<PathBuf>, &'static str)],
+) -> Result<(), Failure> {
     tables.check()?;
-    inputs.iter().try_for_each(|input| check(input, &tables.asked()))
+    let asked = [others, &tables.asked()].concat();
+    // Without an input, no file can be one.
+    let inputs = if inputs.is_empty() { &[String::new()][..] } else { inputs };
+    inputs.iter().try_for_each(|input| check(input, &asked))
 }
 
 /// Refuses a file that cannot be written, before any work is done.

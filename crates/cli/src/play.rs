@@ -3,10 +3,11 @@
 use crate::failure::{Failure, exit};
 use crate::input::span;
 use crate::output;
+use crate::tables::Tables;
 use crate::watching::watch;
 use clap::Args;
 use goodness::OpenOptions;
-use goodness::play::{Part, class, document, text};
+use goodness::play::{Document, Part, class, text};
 use goodness_core::Span;
 use goodness_play::PlayClass;
 use goodness_sys::cpu_list::CpuList;
@@ -54,6 +55,8 @@ pub struct Play {
     /// Write the results as JSON (schema goodness.play/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 impl Play {
@@ -62,7 +65,7 @@ impl Play {
     /// # Errors
     /// Bad input, work that cannot be played, missing root permission, a file that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
-        output::check(&self.input, &[(&self.json, "--json")])?;
+        output::check_with(std::slice::from_ref(&self.input), &self.tables, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(length).transpose()?;
         let options = OpenOptions { lenient: self.lenient, ..OpenOptions::default() };
         let input = goodness::open(&self.input, &options, &watch())?;
@@ -71,10 +74,12 @@ impl Play {
         let cpus = cpus.map_err(|why| Failure::usage(format!("--cpus: {why}")))?;
         let edits = goodness::play::edits(&self.arm)?;
         let played = Part { seed: self.seed, duration, class, cpus, edits }.play(&input)?;
-        let document = document(&self.input, self.seed, &played);
+        let document = Document::of(&self.input, self.seed, &played);
         output::write(output::file(&self.json), || output::json(&document))?;
         let shown = |width| text(&self.input, self.seed, &played, &input, width);
         output::show(output::is_stdout(&self.json), &document, shown);
+        let written = self.tables.write(|| std::iter::once(document.table(&self.arm)))?;
+        output::say_unless_json(&self.json, &written);
         // As a shell has it for a command that a signal ended.
         Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
     }

@@ -2,13 +2,14 @@
 
 use crate::failure::{Failure, exit};
 use crate::output;
+use crate::tables::Tables;
 use clap::Args;
 use goodness_core::Seed;
 use goodness_race::config::{self, RaceFile};
 use goodness_race::engine::{self, Outcome, Plan, Progress};
 use goodness_race::prediction::{self, PredictedMeasure, Predictor};
 use goodness_race::subprocess::Launcher;
-use goodness_race::{load, page, text};
+use goodness_race::{load, page, table, text};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::path::PathBuf;
 
@@ -35,6 +36,8 @@ pub struct Race {
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
     /// Also show the simulator's predictions, for loads and arms it models, on the machine FILE (see `goodness
     /// calibrate`) or, without FILE, on this machine as measured before the race.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
@@ -65,7 +68,8 @@ impl Race {
             return Ok(exit::OK);
         }
         let file = self.read()?;
-        output::check(&self.race, &[(&self.json, "--json"), (&self.html, "--html")])?;
+        let files = [(&self.json, "--json"), (&self.html, "--html")];
+        output::check_with(std::slice::from_ref(&self.race), &self.tables, &files)?;
         let launcher = Launcher::of_this_program().map_err(|why| Failure::other(why.to_string()))?;
         let load = load::make(&file.load, &file.settings, &launcher).map_err(|why| Failure::usage(why.0))?;
         let possible = load::possible(&file.load, load.as_ref()).map_err(|why| Failure::usage(why.0));
@@ -96,20 +100,19 @@ impl Race {
     }
 
     fn deliver(&self, outcome: &Outcome, predictions: &[PredictedMeasure]) -> Result<(), Failure> {
-        let json = || prediction::json(outcome, predictions);
+        let document = prediction::Document { outcome, predictions };
         let to_stdout = output::is_stdout(&self.json);
         if to_stdout {
-            say!("{}", json());
+            output::say_json(&document);
         } else {
             let shown = text::outcome(outcome, output::columns()) + &text::predictions(predictions, output::columns());
             say!("{}", shown.trim_end());
         }
         let mut written = Vec::new();
-        written.extend(output::write(output::file(&self.json), || format!("{}\n", json()))?);
+        written.extend(output::write(output::file(&self.json), || output::json(&document))?);
         written.extend(output::write(self.html.as_deref(), || page::render(outcome))?);
-        if !to_stdout {
-            output::say_written(&written);
-        }
+        written.extend(self.tables.write(|| std::iter::once(table::values(outcome)))?);
+        output::say_unless_json(&self.json, &written);
         Ok(())
     }
 }

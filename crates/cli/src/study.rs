@@ -7,8 +7,7 @@ use crate::{output, progress};
 use clap::Args;
 use goodness::catalogue;
 use goodness_core::spelling::nearest;
-use goodness_study::{Conducted, Conducting, CustomStudy, Lab, Published, STUDIES, Study};
-use serde_json::Value;
+use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
@@ -136,14 +135,15 @@ impl Conduct {
     }
 
     fn deliver(&self, conducted: &[Conducted], to_stdout: bool) -> Result<(), Failure> {
-        let values: Vec<Value> = conducted.iter().map(Conducted::document).collect();
-        let whole =
-            if self.name == "all" { Value::Array(values) } else { values.into_iter().next().unwrap_or_default() };
-        let text = serde_json::to_string_pretty(&whole).expect("plain values serialise");
+        let documents: Vec<Document> = conducted.iter().map(Conducted::document).collect();
+        let text = match documents.as_slice() {
+            [only] if self.name != "all" => output::json(only),
+            all => output::json(&all),
+        };
         if to_stdout {
-            say!("{text}");
+            say!("{}", text.trim_end());
         } else if let Some(path) = &self.json {
-            output::write(Some(path), || format!("{text}\n"))?;
+            output::write(Some(path), || text)?;
             say!("wrote {}", path.display());
         }
         let written = self.tables.write(|| std::iter::once(goodness_study::table(conducted)))?;

@@ -1,6 +1,7 @@
 //! `goodness sweep`: a space of comparisons, computed once each.
 
 use crate::failure::{Failure, exit};
+use crate::tables::Tables;
 use crate::words::{command_line, quoted};
 use crate::{output, progress};
 use clap::Args;
@@ -10,7 +11,7 @@ use goodness_sweep::{Cell, Cells, Definition, Folder, Part, Summary, folder, loc
 use indicatif::ProgressBar;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -62,6 +63,8 @@ pub struct Sweep {
     /// Write the summary as a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    tables: Tables,
 }
 
 impl Sweep {
@@ -75,7 +78,8 @@ impl Sweep {
             let remedy = "Install the package and use its command: pip install 'goodness[ray]'";
             return Err(Failure::usage(format!("--on {cluster}: this program is built without Python. {remedy}")));
         }
-        output::check(&self.file.to_string_lossy(), &[(&self.json, "--json"), (&self.html, "--html")])?;
+        let definition = self.file.to_string_lossy().into_owned();
+        output::check_with(&[definition], &self.tables, &[(&self.json, "--json"), (&self.html, "--html")])?;
         let definition = Definition::open(&self.file)?;
         let cells = Arc::new(Cells::of(&definition)?);
         let path = self.folder.clone().unwrap_or_else(|| self.file.with_extension(""));
@@ -104,18 +108,20 @@ impl Sweep {
             say!("{}", summary.text(output::columns()));
             say!("results: {}/shards/*.parquet", path.display());
         }
-        self.deliver(&summary)?;
+        self.deliver(&summary, &path, &cells)?;
         Ok(say_failed(&failed))
     }
 
     /// Writes the files that were asked for.
-    fn deliver(&self, summary: &Summary) -> Result<(), Failure> {
+    fn deliver(&self, summary: &Summary, folder: &Path, cells: &Cells) -> Result<(), Failure> {
         let title = self.file.file_stem().unwrap_or_default().to_string_lossy();
         let json = output::write(output::file(&self.json), || output::json(summary))?;
         let html = output::write(self.html.as_deref(), || summary.page(&title, &command_line()))?;
-        if !output::is_stdout(&self.json) {
-            output::say_written(&[json, html].into_iter().flatten().collect::<Vec<_>>());
-        }
+        // What cannot be listed now was listed a moment ago.
+        let parts = || folder::tables(folder, cells).into_iter().flatten();
+        let tables = self.tables.write_tried(parts)?;
+        let written: Vec<&Path> = json.into_iter().chain(html).chain(tables).collect();
+        output::say_unless_json(&self.json, &written);
         Ok(())
     }
 }

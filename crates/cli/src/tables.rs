@@ -3,12 +3,13 @@
 use crate::failure::Failure;
 use goodness_report::atomic;
 use goodness_table::{Format, Table};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of every value, a row each.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Tables {
-    /// Write every value of every run as CSV, one a row.
+    /// Write every measured value as CSV, one a row.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// Write the same as a Parquet file.
@@ -48,8 +49,20 @@ impl Tables {
     /// # Errors
     /// One cannot be written.
     pub fn write<P: Iterator<Item = Table>>(&self, parts: impl Fn() -> P) -> Result<Vec<&Path>, Failure> {
+        self.write_tried(|| parts().map(Ok))
+    }
+
+    /// As [`Tables::write`], of parts that may fail to be made.
+    ///
+    /// # Errors
+    /// Those of the parts, too; no file is written then.
+    pub fn write_tried<P>(&self, parts: impl Fn() -> P) -> Result<Vec<&Path>, Failure>
+    where
+        P: Iterator<Item = io::Result<Table>>,
+    {
         let write = |(path, _, format): (_, _, Format)| {
-            atomic::write_with(path, |out| format.write(&mut parts(), out)).map(|()| path).map_err(Failure::other)
+            let written = atomic::write_with(path, |out| format.write_tried(&mut parts(), out));
+            written.map(|()| path).map_err(Failure::other)
         };
         self.formats().map(write).collect()
     }

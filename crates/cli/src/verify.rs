@@ -63,7 +63,7 @@ impl Verify {
         }
         let written = self.tables.write(|| std::iter::once(tables::fidelity(&results)))?;
         match self.json {
-            true => output::say_json(&verification::document(&results)),
+            true => output::say_json(&verification::Document::of(&results)),
             false => output::say_written(&written),
         }
         let some = |is: fn(&FidelityMetric) -> bool| results.iter().any(|(_, found)| found.metrics.iter().any(is));

@@ -1,10 +1,15 @@
 //! Writes measured scheduling costs as a machine file.
 
+use crate::kernel::running_release;
 use crate::refusal::Refusal;
 use goodness_core::{Machine, Span};
 use goodness_play::calibrate::{Figure, Found, Neighbours, measure};
 use goodness_report::table;
+use goodness_table::Kind::{Float, Whole};
+use goodness_table::long::{MACHINE, METRIC, UNIT};
+use goodness_table::{Cell, Column, Table, column};
 use goodness_work::machine::{KEYS, from_table};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Measures this machine.
@@ -25,7 +30,7 @@ pub fn surroundings() -> Vec<String> {
     let model = read("/proc/cpuinfo")
         .lines()
         .find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
-    let kernel = read("/proc/sys/kernel/osrelease").trim().to_string();
+    let kernel = running_release().unwrap_or_default();
     let load = read("/proc/loadavg").split(' ').take(1).collect::<String>();
     let known = [("processor", model.unwrap_or_default()), ("kernel", kernel), ("load average before", load)];
     known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
@@ -50,6 +55,104 @@ pub fn default(key: &str) -> &'static str {
 
 fn span(ns: u64) -> String {
     Span(ns).to_string()
+}
+
+/// Columns of measured costs: schema `goodness.costs/1`.
+pub const COSTS: &[Column] = &[
+    MACHINE,
+    METRIC,
+    UNIT,
+    column("value", Float, "Median."),
+    column("low", Float, "A quarter of the measurements is below this."),
+    column("high", Float, "A quarter of the measurements is above this."),
+    column("samples", Whole, "Measurements."),
+];
+
+/// Measured costs: schema `goodness.calibrate/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Always `goodness.calibrate/1`.
+    schema: &'static str,
+    /// The kernel's release.
+    kernel: Option<String>,
+    /// CPUs that the command may use.
+    cpus: usize,
+    /// Timer interrupts per second; `null` if the kernel does not tell.
+    hz: Option<u64>,
+    /// Costs, by key of a machine file.
+    costs: Vec<Cost>,
+    /// Keys that were not measured.
+    left_out: Vec<LeftOut<'a>>,
+}
+
+/// A measured cost.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Cost {
+    /// Key of a machine file.
+    key: &'static str,
+    /// Its meaning.
+    meaning: &'static str,
+    /// Median in ns.
+    median_ns: u64,
+    /// A quarter of the measurements is below this.
+    low_ns: u64,
+    /// A quarter of the measurements is above this.
+    high_ns: u64,
+    /// Measurements.
+    samples: usize,
+}
+
+/// A key that was not measured.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct LeftOut<'a> {
+    /// Key of a machine file.
+    key: &'a str,
+    /// Reason.
+    why: String,
+}
+
+impl Document<'_> {
+    /// Of all that was found.
+    #[must_use]
+    pub fn of(found: &Found) -> Document<'static> {
+        let cost = |Figure { key, sample }: &Figure| Cost {
+            key,
+            meaning: meaning(key),
+            median_ns: sample.median,
+            low_ns: sample.low,
+            high_ns: sample.high,
+            samples: sample.count,
+        };
+        Document {
+            schema: "goodness.calibrate/1",
+            kernel: running_release(),
+            cpus: found.cpus.len(),
+            hz: found.hz,
+            costs: found.figures.iter().map(cost).collect(),
+            left_out: refused(found).into_iter().map(|(key, why)| LeftOut { key, why }).collect(),
+        }
+    }
+
+    /// The costs as a table: schema `goodness.costs/1`.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let mut table = Table::new("goodness.costs/1", COSTS);
+        for cost in &self.costs {
+            table.push(&[
+                self.kernel.as_deref().into(),
+                Cell::Text(cost.key),
+                Cell::Text("ns"),
+                Cell::Float(cost.median_ns as f64),
+                Cell::Float(cost.low_ns as f64),
+                Cell::Float(cost.high_ns as f64),
+                Cell::Whole(cost.samples as u64),
+            ]);
+        }
+        table
+    }
 }
 
 /// The machine file: each measured key with its description, number of repetitions and spread; each key not measured as

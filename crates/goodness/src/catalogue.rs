@@ -1,23 +1,92 @@
-//! Lists the registries: each entry is an object with `name` and `summary`, and `tunables` if it has settings.
+//! Lists the registries: each entry is an object with the fields of [`Entry`].
 
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
+use goodness_observe::Better;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-fn tunables(spec: &[goodness_core::Tunable]) -> Value {
-    spec.iter()
-        .map(|t| {
-            json!({
-                "name": t.name,
-                "doc": t.doc,
-                "type": t.kind,
-                "unit": t.unit,
-                "default": t.default,
-                "range": t.range,
-            })
-        })
-        .collect()
+/// An entry of a list.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
+pub struct Entry {
+    /// Its name.
+    name: &'static str,
+    /// Summary in one sentence.
+    summary: &'static str,
+    /// Document or program that defines it: of policies, elevators, devices, workloads, machines and studies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+    /// What a policy needs of its host: tick, timer, balance or global_lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<Vec<&'static str>>,
+    /// Block layer of an elevator: single queue or blk-mq.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer: Option<&'static str>,
+    /// Unit of a metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'static str>,
+    /// Good direction of a metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    better: Option<Better>,
+    /// A machine as typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definition: Option<&'static str>,
+    /// How to record in a trace format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'static str>,
+    /// Settings: of policies, elevators, devices and workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tunables: Option<Vec<Tunable>>,
+}
+
+/// A setting.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Tunable {
+    /// Its name.
+    name: &'static str,
+    /// Summary in one sentence.
+    doc: &'static str,
+    /// span, integer, switch or choice.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Unit of the value; empty for none.
+    unit: &'static str,
+    /// Default as typed; `auto` if it depends on the version.
+    default: String,
+    /// Allowed values in words.
+    range: String,
+}
+
+impl Entry {
+    /// An entry without facts.
+    #[must_use]
+    pub fn new(name: &'static str, summary: &'static str) -> Entry {
+        Entry { name, summary, ..Entry::default() }
+    }
+
+    /// Sets the document or program that defines it.
+    #[must_use]
+    pub fn source(self, source: &'static str) -> Entry {
+        Entry { source: Some(source), ..self }
+    }
+
+    fn tunables(self, spec: &[goodness_core::Tunable]) -> Entry {
+        let tunable = |it: &goodness_core::Tunable| {
+            let goodness_core::Tunable { name, doc, kind, unit, default, range } = it.clone();
+            Tunable { name, doc, kind, unit, default, range }
+        };
+        Entry { tunables: Some(spec.iter().map(tunable).collect()), ..self }
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn value(self) -> Value {
+        json!(self)
+    }
 }
 
 /// The CPU policies, with their requirements and settings.
@@ -25,22 +94,15 @@ fn tunables(spec: &[goodness_core::Tunable]) -> Value {
 pub fn policies() -> Vec<Value> {
     let entry = |about: &&goodness_core::About| {
         let spec = goodness_policies::entry(about.name).map_or(&[][..], |entry| (entry.tunables)());
-        let needs: Vec<&str> = [
+        let needs = [
             (about.needs.tick, "tick"),
             (about.needs.timer, "timer"),
             (about.needs.balance, "balance"),
             (about.needs.global_lock, "global_lock"),
-        ]
-        .iter()
-        .filter_map(|(needed, name)| needed.then_some(*name))
-        .collect();
-        json!({
-            "name": about.name,
-            "summary": about.summary,
-            "source": about.source,
-            "needs": needs,
-            "tunables": tunables(spec),
-        })
+        ];
+        let needs = needs.iter().filter_map(|(needed, name)| needed.then_some(*name)).collect();
+        let entry = Entry::new(about.name, about.summary).source(about.source).tunables(spec);
+        Entry { needs: Some(needs), ..entry }.value()
     };
     goodness_policies::ALL.iter().map(entry).collect()
 }
@@ -54,13 +116,8 @@ pub fn elevators() -> Vec<Value> {
             goodness_core::Layer::Legacy => "single queue",
             goodness_core::Layer::MultiQueue => "blk-mq",
         };
-        json!({
-            "name": about.name,
-            "summary": about.summary,
-            "source": about.source,
-            "layer": layer,
-            "tunables": tunables(spec),
-        })
+        let entry = Entry::new(about.name, about.summary).source(about.source).tunables(spec);
+        Entry { layer: Some(layer), ..entry }.value()
     };
     goodness_elevators::ALL.iter().map(entry).collect()
 }
@@ -69,8 +126,7 @@ pub fn elevators() -> Vec<Value> {
 #[must_use]
 pub fn devices() -> Vec<Value> {
     let entry = |kind: &goodness_device::DeviceKind| {
-        let tunables = tunables(&(kind.tunables)());
-        json!({"name": kind.name, "summary": kind.summary, "source": kind.source, "tunables": tunables})
+        Entry::new(kind.name, kind.summary).source(kind.source).tunables(&(kind.tunables)()).value()
     };
     goodness_device::DEVICES.iter().map(entry).collect()
 }
@@ -78,8 +134,9 @@ pub fn devices() -> Vec<Value> {
 /// Metrics of a run.
 #[must_use]
 pub fn metrics() -> Vec<Value> {
-    let entry =
-        |m: &goodness_observe::About| json!({"name": m.name, "summary": m.summary, "unit": m.unit, "better": m.better});
+    let entry = |m: &goodness_observe::About| {
+        Entry { unit: Some(m.unit), better: Some(m.better), ..Entry::new(m.name, m.summary) }.value()
+    };
     goodness_observe::METRICS.iter().map(entry).collect()
 }
 
@@ -87,8 +144,7 @@ pub fn metrics() -> Vec<Value> {
 #[must_use]
 pub fn workloads() -> Vec<Value> {
     let entry = |model: &goodness_work::models::Model| {
-        let tunables = tunables((model.tunables)());
-        json!({"name": model.name, "summary": model.summary, "source": model.source, "tunables": tunables})
+        Entry::new(model.name, model.summary).source(model.source).tunables((model.tunables)()).value()
     };
     goodness_work::models::WORKLOADS.iter().map(entry).collect()
 }
@@ -97,12 +153,8 @@ pub fn workloads() -> Vec<Value> {
 #[must_use]
 pub fn machines() -> Vec<Value> {
     let entry = |preset: &goodness_work::machine::Preset| {
-        json!({
-            "name": preset.name,
-            "summary": preset.summary,
-            "source": preset.source,
-            "definition": preset.text,
-        })
+        let entry = Entry::new(preset.name, preset.summary).source(preset.source);
+        Entry { definition: Some(preset.text), ..entry }.value()
     };
     goodness_work::machine::PRESETS.iter().map(entry).collect()
 }
@@ -110,27 +162,16 @@ pub fn machines() -> Vec<Value> {
 /// The trace formats, and how each is recorded.
 #[must_use]
 pub fn formats() -> Vec<Value> {
-    let entry = |format: &goodness_trace::Format| {
-        json!({
-            "name": format.name,
-            "summary": format.summary,
-            "how": format.how_to_record,
-        })
-    };
-    let block = |format: &goodness_trace::block::BlockFormat| {
-        json!({
-            "name": format.name,
-            "summary": format.summary,
-            "how": format.how_to_record,
-        })
-    };
-    goodness_trace::FORMATS.iter().map(entry).chain(goodness_trace::block::BLOCK_FORMATS.iter().map(block)).collect()
+    let entry = |name, summary, how| Entry { how: Some(how), ..Entry::new(name, summary) }.value();
+    let scheduling = goodness_trace::FORMATS.iter().map(|it| entry(it.name, it.summary, it.how_to_record));
+    let block = goodness_trace::block::BLOCK_FORMATS.iter();
+    scheduling.chain(block.map(|it| entry(it.name, it.summary, it.how_to_record))).collect()
 }
 
 /// The recordings shipped with the library.
 #[must_use]
 pub fn recordings() -> Vec<Value> {
-    crate::shipped::RECORDINGS.iter().map(|r| json!({"name": r.name, "summary": r.summary})).collect()
+    crate::shipped::RECORDINGS.iter().map(|r| Entry::new(r.name, r.summary).value()).collect()
 }
 
 /// The entry of this name.

@@ -70,8 +70,14 @@ pub fn own_policy(release: &str) -> Option<&'static str> {
 /// The policy of ordinary tasks in the running kernel; `None` when its release is not a version number.
 #[must_use]
 pub fn running_policy() -> Option<PolicySpec> {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    PolicySpec::parse(own_policy(&release)?).ok()
+    PolicySpec::parse(own_policy(&running_release()?)?).ok()
+}
+
+/// Release of the running kernel; `None` where it cannot be read.
+#[must_use]
+pub fn running_release() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    Some(text.trim().to_string())
 }
 
 /// Major and minor number of a kernel release.

@@ -77,9 +77,11 @@ pub use compared_kernels::{COMPARED_KERNELS, ComparedKernel};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::{Report, tables};
-pub use kernel::{own_policy, running_policy};
+pub use kernel::{own_policy, running_policy, running_release};
 pub use model_error::{MODEL_ERRORS, ModelError};
-pub use open::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, machine, open, open_recording};
+pub use open::{
+    Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, files_of, machine, open, open_recording,
+};
 pub use own::Own;
 pub use plan::{Plan, Timelines};
 pub use progress::{Progress, Watch, unwatched};

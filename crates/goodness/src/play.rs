@@ -1,6 +1,7 @@
 //! Work as real threads of this machine.
 
 use crate::edit::{self, Edit};
+use crate::kernel::running_release;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::work::Work;
@@ -8,7 +9,9 @@ use goodness_core::{CpuId, Span, WorkloadSource};
 use goodness_play::{PlayClass, PlayError, Played, PlayedGroup, PlayedTask};
 use goodness_report::groups::GroupReport;
 use goodness_report::{figure, limits, table};
-use serde_json::{Value, json};
+use goodness_table::Table;
+use goodness_table::long::{self, OneRun};
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// The part of an input to play.
@@ -96,17 +99,69 @@ fn refusal(error: &PlayError, source: &dyn WorkloadSource) -> Refusal {
     }
 }
 
-/// The results as JSON, in the schema `goodness.play/1`; `input` as typed.
-#[must_use]
-pub fn document(input: &str, seed: u64, played: &Played) -> Value {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
-    json!({
-        "schema": "goodness.play/1",
-        "input": input,
-        "seed": seed,
-        "kernel": kernel.as_deref().map(str::trim),
-        "played": played,
-    })
+/// The results: schema `goodness.play/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Always `goodness.play/1`.
+    schema: &'static str,
+    /// The input as typed.
+    input: &'a str,
+    /// Random seed.
+    seed: u64,
+    /// The kernel's release.
+    kernel: Option<String>,
+    /// Measurements.
+    played: &'a Played,
+}
+
+impl<'a> Document<'a> {
+    /// Of an `input` as typed.
+    #[must_use]
+    pub fn of(input: &'a str, seed: u64, played: &'a Played) -> Document<'a> {
+        Document { schema: "goodness.play/1", input, seed, kernel: running_release(), played }
+    }
+
+    /// Every measured value of every task, as a table in which the changes `edits` are the settings:
+    /// schema `goodness.task-runs/1`.
+    #[must_use]
+    pub fn table(&self, edits: &str) -> Table {
+        let mut table = long::task_runs();
+        let run = OneRun {
+            input: Some(self.input),
+            arm: Some(&self.played.class),
+            settings: Some(edits),
+            machine: self.kernel.as_deref(),
+            seed: Some(self.seed),
+            run: Some(0),
+        };
+        push_played(&mut table, &run, self.played);
+        table
+    }
+}
+
+/// Adds the values of the tasks of a play.
+pub(crate) fn push_played(table: &mut Table, run: &OneRun, played: &Played) {
+    for task in played.tasks.iter().chain(&played.outside) {
+        let ns = |value: Option<u64>| (value.map(|ns| ns as f64), "ns");
+        let count = |value: u64| (Some(value as f64), "count");
+        let values = [
+            ("cpu_time", ns(Some(task.cpu_time_ns))),
+            ("cpu_share", (task.share, "share")),
+            ("wait_time", ns(task.wait_ns)),
+            ("context_switches", count(task.switches)),
+            ("voluntary_switches", count(task.voluntary_switches)),
+            ("involuntary_switches", count(task.involuntary_switches)),
+            ("wakeups", count(task.wakeups)),
+            ("wakeup_latency_p50", ns(task.wakeup_latency_p50_ns)),
+            ("wakeup_latency_p99", ns(task.wakeup_latency_p99_ns)),
+            ("wakeup_latency_max", ns(task.wakeup_latency_max_ns)),
+            ("served", count(task.served)),
+        ];
+        for (metric, (value, unit)) in values {
+            run.push_of(table, Some((&task.name, task.id)), (metric, unit), value);
+        }
+    }
 }
 
 /// The results as a table of `width` columns with remarks; `input` as typed.

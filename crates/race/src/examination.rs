@@ -5,7 +5,7 @@ use crate::doctor::{Finding, findings};
 use comfy_table::{ColumnConstraint, Table};
 use goodness_report::table;
 use goodness_restore::Owner;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Findings, and leftovers that were undone if asked for.
@@ -46,30 +46,82 @@ impl Examination {
         out
     }
 
-    /// As JSON, schema `goodness.doctor/1`.
+    /// As JSON.
     #[must_use]
-    pub fn json(&self) -> Value {
-        let entry = |finding: &Finding| {
-            let (works, what) = match &finding.found {
-                Ok(what) => (true, what),
-                Err(remedy) => (false, remedy),
-            };
-            let key = if works { "found" } else { "remedy" };
-            json!({"name": finding.name, "works": works, key: what, "needed_for": finding.needed_for})
+    pub fn document(&self) -> Document<'_> {
+        let finding = |it: &'_ Finding| {
+            let (name, needed_for, works) = (it.name.clone(), it.needed_for, it.found.is_ok());
+            Found { name, works, found: it.found.clone().ok(), remedy: it.found.clone().err(), needed_for }
         };
-        let left = self.stale.iter().map(|(path, what)| json!({"journal": path, "to_undo": what}));
+        let left = self.stale.iter().map(|(journal, to_undo)| Left { journal, to_undo });
         let owners = self.owners.iter().map(|owner| {
-            let resources: Vec<_> = owner.resources.iter().map(|resource| resource.display().to_string()).collect();
-            json!({"command": owner.command, "process": owner.process, "resources": resources})
+            let resources = owner.resources.iter().map(|resource| resource.display().to_string()).collect();
+            OwnerOf { command: owner.command.clone(), process: owner.process, resources }
         });
-        json!({
-            "schema": "goodness.doctor/1",
-            "findings": self.findings.iter().map(entry).collect::<Vec<_>>(),
-            "owners": owners.collect::<Vec<_>>(),
-            "left": left.collect::<Vec<_>>(),
-            "not_undone": self.stuck,
-        })
+        Document {
+            schema: "goodness.doctor/1",
+            findings: self.findings.iter().map(finding).collect(),
+            owners: owners.collect(),
+            left: left.collect(),
+            not_undone: self.stuck.as_deref(),
+        }
     }
+}
+
+/// The findings: schema `goodness.doctor/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Always `goodness.doctor/1`.
+    schema: &'static str,
+    /// One for each requirement of a command.
+    findings: Vec<Found>,
+    /// Commands that change the machine now.
+    owners: Vec<OwnerOf>,
+    /// Leftovers of killed commands.
+    left: Vec<Left<'a>>,
+    /// Leftovers that could not be undone; `null` unless undoing was asked for.
+    not_undone: Option<&'a [String]>,
+}
+
+/// One requirement.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Found {
+    /// Its name.
+    name: String,
+    /// True if it is met.
+    works: bool,
+    /// What was found, if it is met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<String>,
+    /// What to do, if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+    /// Commands that need it.
+    needed_for: &'static str,
+}
+
+/// A command that changes the machine now.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct OwnerOf {
+    /// Its name.
+    command: String,
+    /// Process id.
+    process: u32,
+    /// What it has changed.
+    resources: Vec<String>,
+}
+
+/// Leftovers of a killed command.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Left<'a> {
+    /// Its journal.
+    journal: &'a str,
+    /// What is to undo.
+    to_undo: &'a [String],
 }
 
 /// One row per finding. The commands that need a missing item are named in the same cell, because a column of their own

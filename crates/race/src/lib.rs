@@ -37,5 +37,6 @@ pub mod role;
 pub mod shipped;
 pub mod subprocess;
 pub mod sweep;
+pub mod table;
 pub mod text;
 pub mod workspace;

@@ -5,33 +5,13 @@ use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report};
 use crate::timeline::Timeline;
 use goodness_core::Off;
 use goodness_table::Kind::{Float, Signed, Text, Whole};
-use goodness_table::{Cell, Column, Kind, Table};
-
-const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, about }
-}
-
-const ARM: Column = column("arm", Text, "Label of the policy or the change.");
-const METRIC: Column = column("metric", Text, "Name of the metric.");
-const UNIT: Column = column("unit", Text, "Unit of the values: ns, 1/s, share (0 to 1), ratio, count, or another.");
-
-/// Columns of [`runs`]: schema `goodness.runs/1`.
-pub const RUNS: &[Column] = &[
-    column("input", Text, "Name of the recording, file or workload."),
-    ARM,
-    column("settings", Text, "Tunables that have a value other than auto: name=value, separated by commas."),
-    column("machine", Text, "Name of the machine."),
-    column("seed", Whole, "Random seed; it and the run's number make the replication."),
-    column("run", Whole, "Number of the replication, from 0."),
-    METRIC,
-    UNIT,
-    column("value", Float, "Value in this run; missing if the run did not measure it."),
-];
+use goodness_table::long::{self, ARM, METRIC, OneRun, UNIT};
+use goodness_table::{Cell, Column, Table, column};
 
 /// Every value of every run of a report.
 #[must_use]
 pub fn runs(report: &Report) -> Table {
-    let mut table = Table::new("goodness.runs/1", RUNS);
+    let mut table = long::runs();
     report.runs.iter().for_each(|runs| push_runs(&mut table, report, runs));
     table
 }
@@ -39,7 +19,7 @@ pub fn runs(report: &Report) -> Table {
 /// The rows of [`runs`] in parts, which take less memory than all at once.
 pub fn runs_in_parts(report: &Report) -> impl Iterator<Item = Table> {
     report.runs.iter().map(|runs| {
-        let mut table = Table::new("goodness.runs/1", RUNS);
+        let mut table = long::runs();
         push_runs(&mut table, report, runs);
         table
     })
@@ -52,17 +32,15 @@ fn push_runs(table: &mut Table, report: &Report, runs: &PolicyRuns) {
     for of_metric in &runs.values {
         let unit = policy.metric(&of_metric.name).map_or("", |metric| metric.unit.as_str());
         for (run, value) in (u64::from(runs.first)..).zip(&of_metric.values) {
-            table.push(&[
-                Cell::Text(&runs.input),
-                Cell::Text(&runs.policy),
-                Cell::Text(&settings),
-                Cell::Text(&report.machine.name),
-                Cell::Whole(report.seed),
-                Cell::Whole(run),
-                Cell::Text(&of_metric.name),
-                Cell::Text(unit),
-                (*value).into(),
-            ]);
+            let run = OneRun {
+                input: Some(&runs.input),
+                arm: Some(&runs.policy),
+                settings: Some(&settings),
+                machine: Some(&report.machine.name),
+                seed: Some(report.seed),
+                run: Some(run),
+            };
+            run.push(table, &of_metric.name, unit, *value);
         }
     }
 }

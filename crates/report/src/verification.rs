@@ -2,21 +2,39 @@
 
 use crate::model::{Details, Fidelity, FidelityMetric};
 use crate::{figure, table};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Indent of the text of a counted repair.
 const INDENT: &str = "            ";
 
-/// The fidelity of replays, each with the name of its recording, as JSON.
-#[must_use]
-pub fn document(results: &[(String, Fidelity)]) -> Value {
-    let object = |(trace, fidelity): &(String, Fidelity)| {
-        let mut value = json!(fidelity);
-        value["trace"] = Value::from(trace.as_str());
-        value
-    };
-    json!({ "fidelity": results.iter().map(object).collect::<Vec<_>>() })
+/// The fidelity of replays: schema `goodness.verify/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Always `goodness.verify/1`.
+    schema: &'static str,
+    /// Each replay beside its recording.
+    fidelity: Vec<OfTrace<'a>>,
+}
+
+/// The fidelity of one replay with the name of its recording.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct OfTrace<'a> {
+    #[serde(flatten)]
+    fidelity: &'a Fidelity,
+    /// The recording as typed.
+    trace: &'a str,
+}
+
+impl Document<'_> {
+    /// The fidelity of replays, each with the name of its recording.
+    #[must_use]
+    pub fn of(results: &[(String, Fidelity)]) -> Document<'_> {
+        let fidelity = results.iter().map(|(trace, fidelity)| OfTrace { fidelity, trace });
+        Document { schema: "goodness.verify/1", fidelity: fidelity.collect() }
+    }
 }
 
 /// The fidelity of one replay, with what was repaired and what is unknown.

@@ -4,8 +4,7 @@ use crate::html::Page;
 use crate::lab::Lab;
 use crate::published::Published;
 use crate::sensitivity::{self, Sensitivity};
-use crate::{Findings, Row, Study, text};
-use serde_json::Value;
+use crate::{Document, Findings, Row, Study, text};
 
 /// Options of conducting studies.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +86,7 @@ impl Conducted<'_> {
 
     /// As JSON, in the schema `goodness.study/1`.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn document(&self) -> Document<'_> {
         self.study.document(&self.findings, self.sensitivity.as_ref(), self.how.seed, self.runs())
     }
 

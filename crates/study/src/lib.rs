@@ -37,10 +37,13 @@ pub use sensitivity::{Flip, Sensitivity};
 pub use table::table;
 pub use verdict::{Estimate, Row, Verdict};
 
-use serde_json::{Value, json};
+use goodness::catalogue::Entry;
+use serde::Serialize;
+use serde_json::Value;
 
 /// Something that had to be inferred, because no source states it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameter {
     /// Name within the study.
     pub name: &'static str,
@@ -91,31 +94,51 @@ pub struct Findings {
     pub conclusion: String,
 }
 
+/// The results: schema `goodness.study/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Always `goodness.study/1`.
+    schema: &'static str,
+    /// Name of the study.
+    study: &'a str,
+    /// The publication.
+    source: &'a str,
+    /// Random seed.
+    seed: u64,
+    /// Replications of each run.
+    runs: u32,
+    /// Conclusion in a few sentences.
+    conclusion: &'a str,
+    /// Published numbers beside simulated ones.
+    rows: &'a [Row],
+    /// Inferred parameters.
+    parameters: &'a [Parameter],
+    /// Verdicts that depend on parameters; `null` if this was not examined.
+    sensitivity: Option<&'a Sensitivity>,
+}
+
 impl Study<'_> {
-    /// The results as JSON, in the schema `goodness.study/1`.
+    /// The results.
     #[must_use]
-    pub fn document(&self, found: &Findings, sensitivity: Option<&Sensitivity>, seed: u64, runs: u32) -> Value {
-        let parameter = |it: &Parameter| {
-            json!({
-                "name": it.name,
-                "unit": it.unit,
-                "value": it.value,
-                "low": it.low,
-                "high": it.high,
-                "because": it.because,
-            })
-        };
-        json!({
-            "schema": "goodness.study/1",
-            "study": self.name,
-            "source": self.source,
-            "seed": seed,
-            "runs": runs,
-            "conclusion": found.conclusion,
-            "rows": found.rows,
-            "parameters": self.parameters.iter().map(parameter).collect::<Vec<_>>(),
-            "sensitivity": sensitivity,
-        })
+    pub fn document<'a>(
+        &'a self,
+        found: &'a Findings,
+        sensitivity: Option<&'a Sensitivity>,
+        seed: u64,
+        runs: u32,
+    ) -> Document<'a> {
+        Document {
+            schema: "goodness.study/1",
+            study: self.name,
+            source: self.source,
+            seed,
+            runs,
+            conclusion: &found.conclusion,
+            rows: &found.rows,
+            parameters: self.parameters,
+            sensitivity,
+        }
     }
 }
 
@@ -132,11 +155,10 @@ pub const STUDIES: &[Study<'static>] = &[
     postgres_2026::STUDY,
 ];
 
-/// The studies as a list: each entry is an object with `name`, `summary` and `source`.
+/// The studies as a list.
 #[must_use]
 pub fn catalogue() -> Vec<Value> {
-    let entry = |study: &Study| json!({"name": study.name, "summary": study.question, "source": study.source});
-    STUDIES.iter().map(entry).collect()
+    STUDIES.iter().map(|study| Entry::new(study.name, study.question).source(study.source).value()).collect()
 }
 
 /// The study called `name`.

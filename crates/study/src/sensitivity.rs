@@ -12,6 +12,7 @@ const POINTS: u64 = 6;
 
 /// A verdict that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flip {
     /// Quantity.
     pub quantity: String,
@@ -25,6 +26,7 @@ pub struct Flip {
 
 /// Result of the analysis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sensitivity {
     /// Points tried in addition to the study's own.
     pub points: usize,

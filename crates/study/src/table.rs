@@ -2,11 +2,7 @@
 
 use crate::conducting::Conducted;
 use goodness_table::Kind::{Float, Text, Whole};
-use goodness_table::{Cell, Column, Kind, Table};
-
-const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, about }
-}
+use goodness_table::{Cell, Column, Table, column};
 
 /// Columns of [`table`]: schema `goodness.study-rows/1`.
 pub const ROWS: &[Column] = &[

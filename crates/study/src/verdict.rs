@@ -36,6 +36,7 @@ impl Estimate {
 
 /// Agreement of a simulated number with a published one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Within the tolerance. For a direction: the whole interval agrees.
@@ -63,6 +64,7 @@ impl Verdict {
 
 /// One row of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Quantity.
     pub quantity: String,

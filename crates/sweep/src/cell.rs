@@ -1,12 +1,12 @@
 //! Cells: what is computed at once, named by the hash of all that decides it.
 
 use crate::definition::{Definition, Template};
-use goodness::{Contender, PolicySpec, Refusal, shipped};
+use goodness::{Contender, PolicySpec, Refusal, files_of, shipped};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Version of results: raised when the same cell gets other values, so that no folder mixes the two.
 pub const RESULTS: u32 = 1;
@@ -142,47 +142,71 @@ impl Namer {
             runs: definition.runs,
         };
         let machine = cell.machine.clone().map(|it| self.identity(&it)).transpose()?;
-        let text = format!(
-            "results {RESULTS} of {}\ninput {}\nmachine {}\narm {}\nseed {}\nruns {}\n",
-            env!("CARGO_PKG_VERSION"),
-            self.identity(&cell.input)?,
-            machine.unwrap_or_default(),
-            cell.arm,
-            cell.seed,
-            cell.runs
-        );
-        cell.name = hex(&Sha256::digest(text.as_bytes())[..16]);
+        cell.name = name(&cell, &Identities { input: self.identity(&cell.input)?, machine });
         Ok(cell)
     }
 
-    /// Identity of an input or machine: the hash of its bytes, or the text if it is built in.
+    /// As [`identity`], once for each text.
     fn identity(&mut self, text: &str) -> Result<String, Refusal> {
         if let Some(known) = self.identities.get(text) {
             return Ok(known.clone());
         }
-        let path = Path::new(text);
-        let identity = match shipped::find(text) {
-            Some(shipped) => format!("sha256 {}", hex(&Sha256::digest(shipped.bytes))),
-            None if path.is_file() => {
-                let bytes =
-                    std::fs::read(path).map_err(|why| Refusal::usage(format!("it cannot be read: {why}")).at(text))?;
-                format!("sha256 {}", hex(&Sha256::digest(&bytes)))
-            }
-            None => format!("text {text}"),
-        };
+        let identity = identity(text)?;
         self.identities.insert(text.into(), identity.clone());
         Ok(identity)
     }
 }
 
-/// The files that inputs and machines of the cells name, each once, in order.
+/// What the input and the machine of a cell are, wherever their files lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identities {
+    pub input: String,
+    /// `None` for the input's own machine.
+    pub machine: Option<String>,
+}
+
+/// The name of `cell`: the hash of all that decides its values.
+pub(crate) fn name(cell: &Cell, identities: &Identities) -> String {
+    let text = format!(
+        "results {RESULTS} of {}\ninput {}\nmachine {}\narm {}\nseed {}\nruns {}\n",
+        env!("CARGO_PKG_VERSION"),
+        identities.input,
+        identities.machine.as_deref().unwrap_or_default(),
+        cell.arm,
+        cell.seed,
+        cell.runs
+    );
+    hex(&Sha256::digest(text.as_bytes())[..16])
+}
+
+/// Identity of an input or machine: the hashes of the bytes of all its files, or the text if it is built in.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn identity(text: &str) -> Result<String, Refusal> {
+    let hash = |bytes: &[u8]| hex(&Sha256::digest(bytes));
+    if let Some(shipped) = shipped::find(text) {
+        return Ok(format!("sha256 {}", hash(shipped.bytes)));
+    }
+    let of_file = |path: PathBuf| {
+        let cannot =
+            |why| Refusal::usage(format!("it cannot be read: {why}")).at(path.display().to_string());
+        std::fs::read(&path).map(|bytes| hash(&bytes)).map_err(cannot)
+    };
+    let hashes = files_of(text)?.into_iter().map(of_file).collect::<Result<Vec<_>, _>>()?;
+    Ok(if hashes.is_empty() { format!("text {text}") } else { format!("sha256 {}", hashes.join(" ")) })
+}
+
+/// The files that inputs and machines of the cells name and that can be sent elsewhere, each once, in order. A blktrace
+/// run is several files, which belong together in one folder.
 #[must_use]
 pub fn files(cells: &Cells) -> Vec<String> {
     let named = cells.all.iter().flat_map(|cell| [Some(&cell.input), cell.machine.as_ref()]).flatten();
     let mut files: Vec<String> = named.cloned().collect();
     files.sort_unstable();
     files.dedup();
-    files.retain(|text| shipped::find(text).is_none() && Path::new(text).is_file());
+    let is_one = |text: &String| files_of(text).is_ok_and(|files| files.len() == 1 && files[0].is_file());
+    files.retain(|text| text.ends_with(".toml") && Path::new(text).is_file() || is_one(text));
     files
 }
 

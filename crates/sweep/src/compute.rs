@@ -1,6 +1,6 @@
 //! Computes a cell: a plan with one arm. Touches no file but the inputs.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Identities, identity, name};
 use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
 use goodness_observe::METRICS;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Finished {
 pub struct Computer {
     /// Places of the files that inputs and machines name. A file that is not listed is where its name says.
     files: HashMap<String, PathBuf>,
-    works: HashMap<(String, Option<String>), Work>,
+    works: HashMap<(String, Option<String>), (Work, Identities)>,
 }
 
 impl Computer {
@@ -80,6 +80,10 @@ impl Computer {
         Ok((work.machine.name.clone(), measured))
     }
 
+    /// The work of `cell`, opened once.
+    ///
+    /// # Errors
+    /// It cannot be opened, or its files are not those that named the cell.
     fn work(&mut self, cell: &Cell) -> Result<&Work, Refusal> {
         let key = (cell.input.clone(), cell.machine.clone());
         if !self.works.contains_key(&key) {
@@ -88,10 +92,19 @@ impl Computer {
             }
             let found =
                 |text: &str| self.files.get(text).map_or(text.into(), |path| path.to_string_lossy().into_owned());
-            let options = OpenOptions { machine: cell.machine.as_deref().map(found), ..OpenOptions::default() };
-            self.works.insert(key.clone(), open(&found(&cell.input), &options, &unwatched)?);
+            let (input, machine) = (found(&cell.input), cell.machine.as_deref().map(found));
+            let machine_identity = machine.as_deref().map(identity).transpose()?;
+            let identities = Identities { input: identity(&input)?, machine: machine_identity };
+            let options = OpenOptions { machine, ..OpenOptions::default() };
+            self.works.insert(key.clone(), (open(&input, &options, &unwatched)?, identities));
         }
-        Ok(&self.works[&key])
+        let (work, identities) = &self.works[&key];
+        match name(cell, identities) == cell.name {
+            true => Ok(work),
+            false => Err(Refusal::failed("a file of its input or machine is not the one that named this cell")
+                .at(cell.input.clone())
+                .remedy("put the same files on every node; if you changed one, start the sweep again")),
+        }
     }
 }
 

@@ -16,8 +16,10 @@ use crate::compute::{ByCell, Finished, Values};
 use crate::journal::{self, Journal};
 use crate::shard::{self, Facts, Shard};
 use goodness::Refusal;
+use goodness_table::Table;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -270,6 +272,18 @@ pub fn values(folder: &Path, metric: Option<&str>) -> Result<ByCell, Refusal> {
         }
     }
     Ok(all)
+}
+
+/// The rows of `cells` in the shards of a folder, shard by shard: schema `goodness.sweep-runs/1`. The first part is
+/// empty, so that there is a header in any case.
+///
+/// # Errors
+/// The folder cannot be read; a part is an error if its shard cannot.
+pub fn tables(folder: &Path, cells: &Cells) -> Result<impl Iterator<Item = io::Result<Table>>, Refusal> {
+    let names: HashSet<&str> = cells.all.iter().map(|cell| cell.name.as_str()).collect();
+    let paths = files(&folder.join("shards"), "parquet")?;
+    let rows = paths.into_iter().map(move |path| shard::rows(&path, |cell| names.contains(cell)));
+    Ok(std::iter::once(Ok(shard::table())).chain(rows))
 }
 
 /// The files of a folder with this ending, by name; none if there is no folder.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// The winning arm of each place. All places are one family of comparisons (Holm, 95 %).
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagram {
     /// Parameter across.
     pub x: String,
@@ -20,6 +21,7 @@ pub struct Diagram {
 
 /// One place of a diagram.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// Value of the parameter across.
     pub x: String,

@@ -3,23 +3,29 @@
 use crate::cell::Cell;
 use crate::compute::{ByCell, Finished};
 use goodness::Refusal;
-use goodness_report::tables::RUNS;
 use goodness_table::arrow::arrow_array::cast::AsArray;
 use goodness_table::arrow::arrow_array::types::{Float64Type, Int32Type, UInt64Type};
 use goodness_table::arrow::arrow_array::{Array, ArrayAccessor, RecordBatch, StringArray};
-use goodness_table::arrow::{batch, read_parquet, write_parquet};
-use goodness_table::{Cell as Value, Column, Kind, Table};
+use goodness_table::arrow::{batch, read_parquet, take_rows, write_parquet};
+use goodness_table::long::RUNS;
+use goodness_table::{Cell as Value, Column, Kind, Table, column};
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
 /// Columns of a shard: schema `goodness.sweep-runs/1`: the cell's name, then the columns of `goodness.runs/1`, in which
 /// `settings` are the sweep's parameters.
 static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
-    let cell = Column { name: "cell", kind: Kind::Text, about: "Name of the cell: the hash of all that decides it." };
+    let cell = column("cell", Kind::Text, "Name of the cell: the hash of all that decides it.");
     std::iter::once(cell).chain(RUNS.iter().copied()).collect()
 });
+
+/// An empty table of shards.
+pub(crate) fn table() -> Table {
+    Table::new("goodness.sweep-runs/1", &COLUMNS)
+}
 
 /// Facts in the metadata of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub(crate) struct Facts {
 
 /// Writes the block's cells with their results, in order, at once.
 pub(crate) fn write(path: &Path, facts: &Facts, cells: &[(&Cell, &Finished)]) -> Result<(), Refusal> {
-    let mut table = Table::new("goodness.sweep-runs/1", &COLUMNS);
+    let mut table = table();
     cells.iter().for_each(|(cell, finished)| push(&mut table, cell, finished));
     let (block, failed) = (facts.block.to_string(), facts.failed.to_string());
     let facts = [("definition", facts.definition.as_str()), ("block", &block), ("failed", &failed)];
@@ -60,6 +66,19 @@ fn push(table: &mut Table, cell: &Cell, finished: &Finished) {
             ]);
         }
     }
+}
+
+/// The rows of a shard that belong to the cells for which `is_meant`.
+///
+/// # Errors
+/// It cannot be read, or is no shard.
+pub(crate) fn rows(path: &Path, is_meant: impl Fn(&str) -> bool) -> io::Result<Table> {
+    let mut table = table();
+    for batch in &read_parquet(File::open(path)?, &[])?.batches {
+        let other = || io::Error::other(format!("{}: its columns have other kinds", path.display()));
+        take_rows(&mut table, batch, &is_meant).ok_or_else(other)?;
+    }
+    Ok(table)
 }
 
 /// Results of a shard that was read.

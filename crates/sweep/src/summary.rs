@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Results of a sweep: schema `goodness.sweep/1`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Name of the schema.
     pub schema: &'static str,
@@ -42,6 +43,7 @@ pub struct Summary {
 
 /// A factor: arm, input, machine or a parameter.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
     /// Its name.
     pub factor: String,
@@ -53,6 +55,7 @@ pub struct Factor {
 
 /// A level of a factor against the factor's first.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// The level.
     pub level: String,
@@ -66,6 +69,7 @@ pub struct Level {
 
 /// Values of one arm along the axes.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Response {
     /// The arm.
     pub arm: String,
@@ -75,6 +79,7 @@ pub struct Response {
 
 /// The mean of an arm at one place, over all else.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResponsePoint {
     /// Value of the parameter across.
     pub x: String,

@@ -1,9 +1,10 @@
 //! Tables as Arrow record batches, Arrow files and Parquet files.
 
-use crate::table::{Column, Kind, Table, Texts, Values};
+use crate::table::{Cell, Column, Kind, Table, Texts, Values};
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    Array, ArrayAccessor, ArrayRef, DictionaryArray, TypedDictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::FileWriter;
@@ -104,6 +105,49 @@ pub fn write_parquet(
     out.write_all(&writer.into_inner()?)
 }
 
+/// Adds the rows of `batch` for which `is_meant`, given the text in the first column, to `table`. `None` if the batch
+/// has other columns.
+pub fn take_rows(table: &mut Table, batch: &RecordBatch, is_meant: impl Fn(&str) -> bool) -> Option<()> {
+    let columns = table.columns();
+    let arrays = columns.iter().map(|column| Reader::of(column, batch)).collect::<Option<Vec<_>>>()?;
+    for row in 0..batch.num_rows() {
+        let cells: Vec<Cell> = arrays.iter().map(|array| array.cell(row)).collect();
+        if matches!(cells[0], Cell::Text(text) if is_meant(text)) {
+            table.push(&cells);
+        }
+    }
+    Some(())
+}
+
+/// A column of a batch.
+enum Reader<'a> {
+    Text(TypedDictionaryArray<'a, Int32Type, StringArray>),
+    Float(&'a Float64Array),
+    Whole(&'a UInt64Array),
+    Signed(&'a Int64Array),
+}
+
+impl<'a> Reader<'a> {
+    fn of(column: &Column, batch: &'a RecordBatch) -> Option<Reader<'a>> {
+        let array = batch.column_by_name(column.name)?;
+        Some(match column.kind {
+            Kind::Text => Reader::Text(array.as_dictionary_opt::<Int32Type>()?.downcast_dict()?),
+            Kind::Float => Reader::Float(array.as_primitive_opt()?),
+            Kind::Whole => Reader::Whole(array.as_primitive_opt()?),
+            Kind::Signed => Reader::Signed(array.as_primitive_opt()?),
+        })
+    }
+
+    fn cell(&self, row: usize) -> Cell<'a> {
+        match self {
+            Reader::Text(texts) => texts.is_valid(row).then(|| texts.value(row)).into(),
+            Reader::Float(values) => values.is_valid(row).then(|| values.value(row)).into(),
+            Reader::Whole(values) => values.is_valid(row).then(|| values.value(row)).into(),
+            Reader::Signed(values) => values.is_valid(row).then(|| values.value(row)).into(),
+        }
+    }
+}
+
 /// Batches of a Parquet file with its key-value metadata.
 pub struct Parquet {
     /// Rows, in one batch or more.
@@ -139,9 +183,6 @@ fn from_arrow(error: ArrowError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Cell;
-    use arrow_array::ArrayAccessor;
-    use arrow_array::cast::AsArray;
     use arrow_array::types::Float64Type;
     use std::io::Seek;
     use std::iter::once;
@@ -189,6 +230,12 @@ mod tests {
         }
         let arm = first.column(0).as_dictionary::<Int32Type>().downcast_dict::<StringArray>().expect("a text");
         assert_eq!((arm.value(0), arm.value(1)), ("eevdf", "cfs"));
+        let mut table = Table::new("goodness.test/1", COLUMNS);
+        read.batches.iter().for_each(|batch| take_rows(&mut table, batch, |_| true).expect("its columns"));
+        assert_eq!(crate::csv::render(&table), crate::csv::render(&sample()));
+        let mut some = Table::new("goodness.test/1", COLUMNS);
+        assert_eq!(take_rows(&mut some, &read.batches[0], |arm| arm == "cfs"), Some(()));
+        assert_eq!(some.cell(0, 0), Cell::Text("cfs"));
         file.rewind().unwrap();
         assert_eq!(read_parquet(file, &["seed"]).unwrap().batches[0].num_columns(), 1);
     }

@@ -41,4 +41,20 @@ impl Format {
             Format::Arrow | Format::Parquet => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+
+    /// As [`Format::write`], of parts that may fail to be made.
+    ///
+    /// # Errors
+    /// Those of the parts, too; `out` holds some of the parts then.
+    pub fn write_tried(
+        self,
+        parts: &mut dyn Iterator<Item = io::Result<Table>>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut failed = None;
+        let mut made = parts.map_while(|part| part.map_err(|why| failed = Some(why)).ok());
+        self.write(&mut made, out)?;
+        drop(made);
+        failed.map_or(Ok(()), Err)
+    }
 }

@@ -17,7 +17,8 @@
 pub mod arrow;
 pub mod csv;
 mod format;
+pub mod long;
 mod table;
 
 pub use format::Format;
-pub use table::{Cell, Column, Kind, Table, Values};
+pub use table::{Cell, Column, Kind, Table, Values, column};

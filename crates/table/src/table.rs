@@ -13,6 +13,12 @@ pub struct Column {
     pub about: &'static str,
 }
 
+/// A column with its name, kind and meaning.
+#[must_use]
+pub const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
+    Column { name, kind, about }
+}
+
 /// Kind of a column's values. Any value may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -10,6 +10,7 @@ fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) ->
 
 /// Facts about the machine and the recording. `None` or empty where the trace does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
     /// Registered name of the format.
     pub format: &'static str,
@@ -64,6 +65,7 @@ impl Metadata {
 
 /// The `recording` object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Header {
     /// Version of the format.
@@ -120,6 +122,7 @@ pub struct Header {
 
 /// TCP connections of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Connections {
     /// The process.
@@ -130,6 +133,7 @@ pub struct Connections {
 
 /// The recorded kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Kernel {
     /// `uname -r`.
@@ -149,6 +153,7 @@ pub struct Kernel {
 
 /// The recorded CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cpus {
     /// Those that were online.
@@ -161,6 +166,7 @@ pub struct Cpus {
 
 /// Topology of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Neighbourhood {
     /// Its number.
@@ -179,6 +185,7 @@ pub struct Neighbourhood {
 
 /// The recorded window, ns on the trace clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Window {
     /// Start.
@@ -191,6 +198,7 @@ pub struct Window {
 
 /// The recorded command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Command {
     /// Base name.
@@ -208,6 +216,7 @@ pub struct Command {
 
 /// Events the kernel lost on one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LostOnCpu {
     /// CPU.
@@ -222,6 +231,7 @@ pub struct LostOnCpu {
 
 /// Time kept from the tasks of one CPU over the recording, in ns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steal {
     /// CPU.
@@ -238,6 +248,7 @@ pub struct Steal {
 
 /// Something the recorder could not read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Unreadable {
     /// Path.
@@ -248,6 +259,7 @@ pub struct Unreadable {
 
 /// The `task` object: attributes of the last owner of a thread id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Attributes {
     /// Thread id.
@@ -291,6 +303,7 @@ pub struct Attributes {
 
 /// Attributes of a task from one time on. The first entry of a task has all of them, later ones those that changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Change {
     /// Time on the trace clock.
@@ -315,6 +328,7 @@ pub struct Change {
 
 /// The `group` object: a cgroup. `None` where its hierarchy does not have a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Group {
     /// Its path, as tasks name it.

@@ -188,17 +188,23 @@ impl Repairs {
     }
 }
 
+/// One kind of repair, as in JSON.
 #[derive(Serialize)]
-struct Row {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Repaired {
+    /// Name of the kind.
     kind: &'static str,
+    /// Number of cases.
     count: u64,
+    /// Line of the first case, from 1; `null` if it has no line.
     first_line: Option<u64>,
+    /// The kind in words.
     meaning: &'static str,
 }
 
 impl Serialize for Repairs {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.iter().map(|(kind, count)| Row {
+        to.collect_seq(self.iter().map(|(kind, count)| Repaired {
             kind: kind.name(),
             count: count.count,
             first_line: (count.first_line > 0).then_some(count.first_line),

@@ -13,7 +13,10 @@ use serde::Serialize;
 
 /// Counts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
+    /// Always `goodness.summary/1`.
+    pub schema: &'static str,
     /// The file's name.
     pub name: String,
     /// Metadata.
@@ -55,6 +58,7 @@ pub struct Summary {
     /// Events lost by the kernel; a lower bound.
     pub lost_events: u64,
     /// Repairs.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::repairs::Repaired>"))]
     pub repairs: Repairs,
     /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
@@ -99,7 +103,7 @@ impl RecordConsumer for Summary {
 /// # Errors
 /// As [`read`].
 pub fn summarise(input: Input) -> Result<Summary, TraceError> {
-    let mut summary = Summary { name: input.name.clone(), ..Summary::default() };
+    let mut summary = Summary { schema: "goodness.summary/1", name: input.name.clone(), ..Summary::default() };
     let outcome = read(input, &mut summary)?;
     let (start, end) = summary.seen.unwrap_or_default();
     let length = u128::from(end.since(start).ns());

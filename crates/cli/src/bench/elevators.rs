@@ -1,11 +1,11 @@
 //! `goodness bench --elevator`: cost of requests by number of waiting requests.
 
 use super::Bench;
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::output;
 use crate::progress;
 use goodness::ElevatorSpec;
-use goodness_bench::{table, text};
+use goodness_bench::{long, table, text};
 
 /// Measures and prints.
 ///
@@ -24,5 +24,5 @@ pub(super) fn run(bench: &Bench) -> Result<u8, Failure> {
     bar.finish_and_clear();
     let rows = rows.map_err(Failure::other)?;
     output::show(bench.json, &rows, |width| text::requests(&rows, width));
-    Ok(exit::OK)
+    bench.write(|| long::requests(&rows))
 }

@@ -24,5 +24,5 @@ fn a_calibrated_machine_runs_a_workload() {
 #[test]
 fn a_machine_file_that_would_not_be_known_as_one_is_refused() {
     refused(folder().path(), &["calibrate", "-o", "here.txt"], &["here.txt: machine files are TOML", "here.txt.toml"]);
-    refused(folder().path(), &["calibrate", "-o", "missing/here.toml"], &["cannot write missing/here.toml"]);
+    refused(folder().path(), &["calibrate", "-o", "missing/here.toml"], &["missing/here.toml cannot be written"]);
 }

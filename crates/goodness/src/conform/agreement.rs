@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// Largest differences that count as agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// CPU shares: difference as a fraction of the time of all CPUs.
     pub share: f64,
@@ -39,6 +40,7 @@ impl Bounds {
 
 /// Figures of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Its name.
     pub name: String,
@@ -64,6 +66,7 @@ impl Row {
 
 /// Largest differences over all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worst {
     /// Largest difference of CPU shares, as a fraction.
     pub share: f64,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// One figure, simulated and played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Both {
     /// Mean of the simulations; `None` if not measured.
     pub simulated: Option<f64>,

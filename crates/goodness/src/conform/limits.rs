@@ -12,6 +12,7 @@ const PERIODS: f64 = 1.0;
 
 /// Figures of one group with a limit, as in `cpu.stat`. Times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupRow {
     /// Its name.
     pub name: String,

@@ -2,12 +2,14 @@
 
 mod agreement;
 mod both;
+mod document;
 mod limits;
 mod loaded;
 mod text;
 
 pub use agreement::{Agreement, Bounds, Row, Worst};
 pub use both::Both;
+pub use document::Document;
 pub use limits::GroupRow;
 pub use loaded::Loaded;
 pub use text::Told;
@@ -22,8 +24,8 @@ use crate::run::RunResult;
 use crate::spec::PolicySpec;
 use crate::work::Work;
 use goodness_core::{Awaited, CpuId, Machine, Seed, Span, Start, TaskId, Time, Workload, WorkloadSource};
+use goodness_observe::TaskMeasured;
 use goodness_play::Played;
-use serde_json::{Value, json};
 
 /// The running kernel's own policy.
 ///
@@ -69,6 +71,8 @@ pub struct Conformance {
     pub machine: Machine,
     /// Measurements of the play.
     pub played: Played,
+    /// Measurements of the tasks in each simulation.
+    pub simulated: Vec<Vec<TaskMeasured>>,
     /// Decision latency of a loaded policy; `None` for the kernel's own scheduler.
     pub decisions: Option<Decisions>,
 }
@@ -88,7 +92,7 @@ impl Scenario<'_> {
         let bounds = Bounds::new(machine.tick(), decisions.unwrap_or_default().p99);
         let mut agreement = Agreement::of(&simulated, &played, bounds);
         agreement.groups = GroupRow::all(&limits, &played.groups, machine.tick());
-        Ok(Conformance { agreement, machine, played, decisions })
+        Ok(Conformance { agreement, machine, played, simulated, decisions })
     }
 
     /// The machine to simulate: `cpus` CPUs and the kernel's HZ. While a loaded policy decides, a free CPU stays idle
@@ -104,25 +108,6 @@ impl Scenario<'_> {
             (found.name, found.costs) = (given.name, given.costs);
         }
         Ok(found)
-    }
-}
-
-impl Conformance {
-    /// The fields of the schema `goodness.conform/1` that follow from the comparison.
-    #[must_use]
-    pub fn fields(&self) -> Value {
-        json!({
-            "machine": {"name": self.machine.name, "cpus": self.machine.cpu_count(), "hz": self.machine.hz},
-            "measured_ns": self.played.measured_ns,
-            "watched_in_time": self.played.watched_in_time,
-            "decision_latency_p50_ns": self.decisions.map(|decisions| decisions.p50.0),
-            "decision_latency_p99_ns": self.decisions.map(|decisions| decisions.p99.0),
-            "bounds": self.agreement.bounds,
-            "tasks": self.agreement.rows,
-            "groups": self.agreement.groups,
-            "worst": self.agreement.worst(),
-            "agrees": self.agreement.holds(),
-        })
     }
 }
 

@@ -1,9 +1,8 @@
-//! A comparison as text for a terminal and as JSON.
+//! A comparison as text for a terminal.
 
 use super::{Both, Conformance, Decisions, GroupRow, Row};
 use crate::spec::PolicySpec;
 use goodness_report::{figure, table};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// A comparison with its parameters.
@@ -26,23 +25,6 @@ pub struct Told<'a> {
 const WIDE: f64 = 0.02;
 
 impl Told<'_> {
-    /// As JSON, schema `goodness.conform/1`.
-    #[must_use]
-    pub fn document(&self) -> Value {
-        let mut document = json!({
-            "schema": "goodness.conform/1",
-            "input": self.input,
-            "policy": self.policy.to_string(),
-            "live": self.is_live,
-            "seed": self.seed,
-            "runs": self.runs,
-        });
-        if let (Some(all), Value::Object(fields)) = (document.as_object_mut(), self.found.fields()) {
-            all.extend(fields);
-        }
-        document
-    }
-
     /// As text for a terminal.
     #[must_use]
     pub fn text(&self, width: u16) -> String {

@@ -3,6 +3,7 @@
 
 mod block;
 mod facts;
+mod files;
 mod held;
 mod judged;
 mod recording;
@@ -20,6 +21,7 @@ use goodness_work::machine::parse_machine;
 use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
+pub use files::files_of;
 pub use goodness_replay::block::Events as BlockEvents;
 pub use goodness_replay::{Arrivals, Ends, Others, ReplayOptions};
 

@@ -77,6 +77,7 @@ pub struct Options {
 
 /// Results of a play. Times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Played {
     /// The CPUs that the tasks could use.
     pub cpus: Vec<u32>,
@@ -100,6 +101,7 @@ pub struct Played {
 
 /// One group with a limit, as the kernel's `cpu.stat` has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlayedGroup {
     /// Its name.
     pub name: String,

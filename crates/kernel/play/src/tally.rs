@@ -107,6 +107,7 @@ impl Nearly {
 
 /// Measurements of one task. Times in ns, from the end of the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlayedTask {
     /// Its name in the file; its thread has the first 15 bytes.
     pub name: String,

@@ -57,7 +57,8 @@ fn read(file: &str) -> Option<String> {
     Some(text.trim().to_string())
 }
 
-fn release() -> String {
+/// Release of the running kernel.
+pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".into(), |text| text.trim().into())
 }
 

@@ -9,6 +9,7 @@ mod command;
 mod control;
 #[cfg(feature = "sched_ext")]
 mod daemon;
+mod document;
 mod error;
 mod event;
 mod host;
@@ -35,6 +36,7 @@ pub use command::{Command, Order};
 pub use control::{Request, SOCKET, ask, status};
 #[cfg(feature = "sched_ext")]
 pub use daemon::{live, live_with};
+pub use document::Document;
 pub use error::LiveError;
 pub use event::{EVENT_BYTES, Input, KernelEvent, Kind, flag};
 pub use goodness_referee::Refusal;

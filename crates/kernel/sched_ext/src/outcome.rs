@@ -19,6 +19,7 @@ pub enum End {
 
 /// Status of a live run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// The policy's registered name.
     pub policy: String,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Totals of one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskTally {
     /// Name of the thread when last seen.
     pub name: String,
@@ -28,6 +29,7 @@ pub struct TaskTally {
 
 /// Decision latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Median, ns.
     pub p50_ns: u64,

@@ -19,6 +19,7 @@ const STOPPING: Duration = Duration::from_secs(60);
 
 /// State of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It has a server.
@@ -33,6 +34,7 @@ pub enum Standing {
 
 /// A ublk device of this machine.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Listed {
     /// Its number.
     pub number: u32,

@@ -14,6 +14,7 @@ mod abi;
 mod backing;
 mod commands;
 mod control;
+mod document;
 pub mod disks;
 mod error;
 pub mod host;
@@ -29,6 +30,7 @@ mod transfers;
 pub mod verify;
 
 pub use commands::{Listed, Standing, list, status, stop};
+pub use document::Document;
 pub use error::ElevateError;
 pub use probe::Probe;
 pub use report::{Latency, Report};

@@ -13,6 +13,7 @@ const READ_BYTES: usize = 4096;
 
 /// Median latencies of single reads at random positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// Reads of each kind.
     pub reads: u32,

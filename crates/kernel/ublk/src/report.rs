@@ -9,6 +9,7 @@ use std::fmt;
 
 /// Quantiles of a latency, ns; `None` if nothing was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Median.
     pub p50_ns: Option<f64>,
@@ -20,6 +21,7 @@ pub struct Latency {
 
 /// The work of one elevator before one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// The device.
     pub device: String,
@@ -192,6 +194,8 @@ mod tests {
         assert_eq!(report.read_latency.max_ns, Some(6000.0));
         assert_eq!((report.flushes, report.durable_writes), (2, 1));
         assert_eq!((report.write_latency.max_ns, report.violations.len()), (None, 0));
+        let csv = goodness_table::csv::render(&report.values());
+        assert!(csv.contains("disk,noop,,,,0,io_read_latency_max,ns,6000\n"), "{csv}");
         let text = report.to_string();
         assert!(text.contains("3 in 2 requests, 1 merges") && text.contains("992 sectors, 496 a request"), "{text}");
     }

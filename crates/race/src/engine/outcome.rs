@@ -15,6 +15,7 @@ pub const SCHEMA: &str = "goodness.race/1";
 
 /// Reason a race ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stopped {
     /// All comparisons were decided.
@@ -27,6 +28,7 @@ pub enum Stopped {
 
 /// Everything a race found.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Always `goodness.race/1`.
     pub schema: &'static str,
@@ -64,6 +66,7 @@ pub struct Outcome {
 
 /// Results of one arm.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArmOutcome {
     /// Its name.
     pub name: String,
@@ -77,6 +80,7 @@ pub struct ArmOutcome {
 
 /// One measure of one arm.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Its name.
     pub name: String,
@@ -104,6 +108,7 @@ impl Measured {
 
 /// One measure of one arm, compared with the reference.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Versus {
     /// This arm's values over the reference's: the geometric mean of the blocks' ratios.
     pub ratio: Option<f64>,
@@ -124,6 +129,7 @@ pub struct Versus {
 
 /// One run.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunOutcome {
     /// Block number, from 0; the first ones are warm-up.
     pub block: u32,

@@ -16,6 +16,7 @@ use std::path::Path;
 
 /// One measure of one arm as predicted and as measured, or the reason there is no prediction.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PredictedMeasure {
     /// The arm.
     pub arm: String,
@@ -126,12 +127,18 @@ impl PredictedMeasure {
     }
 }
 
-/// The outcome as JSON, with its predictions, if any.
-#[must_use]
-pub fn json(outcome: &Outcome, predictions: &[PredictedMeasure]) -> String {
-    let mut value = serde_json::to_value(outcome).expect("an outcome has string keys only");
-    if let Some(fields) = value.as_object_mut().filter(|_| !predictions.is_empty()) {
-        fields.insert("predictions".into(), serde_json::to_value(predictions).expect("plain fields"));
-    }
-    serde_json::to_string_pretty(&value).expect("a value is written")
+/// The outcome with its predictions, if any: schema `goodness.race/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// What was measured.
+    #[serde(flatten)]
+    pub outcome: &'a Outcome,
+    /// What the simulator predicts; only if that was asked for.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub predictions: &'a [PredictedMeasure],
+}
+
+fn is_empty(predictions: &&[PredictedMeasure]) -> bool {
+    predictions.is_empty()
 }

@@ -76,7 +76,10 @@ fn parts(path: &Path) -> Option<(&str, u32)> {
 }
 
 /// The files meant by `paths`: all blktrace files of a folder, or for one blktrace file all of its run.
-pub(crate) fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
+///
+/// # Errors
+/// A folder that cannot be listed, or that holds none.
+pub fn files_of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     let mut files = Vec::new();
     for path in paths {
         let cannot = |source| TraceError::Open { path: path.display().to_string(), source };

@@ -43,6 +43,7 @@ mod text;
 mod validate;
 
 pub use blktrace::{BlktraceVersion, ByteOrder};
+pub use blktrace_set::files_of;
 pub use blktrace_write::BlktraceWriter;
 pub use disks::{DISKS_MAX, DeviceNumber, Disks, Processes};
 pub use format::BlockFormat;
@@ -56,7 +57,7 @@ use crate::error::TraceError;
 use crate::formats::{HEAD, remedy};
 use crate::lines::Lines;
 use blktrace_file::BlktraceFile;
-use blktrace_set::{BlktraceSet, files_of};
+use blktrace_set::BlktraceSet;
 use format::Reads;
 use formats::recognise;
 use std::io;
