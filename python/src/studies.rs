@@ -24,7 +24,7 @@ pub fn study(py: Python, name: String, runs: Option<u32>, seed: u64, quick: bool
     if runs.is_some_and(|runs| !(2..=10_000).contains(&runs)) {
         return Err(usage("runs is in 2 ..= 10000"));
     }
-    let how = Conducting { runs, seed, quick };
+    let how = Conducting { runs, seed, quick, timing: false };
     waiting::run(py, "", Cancel::default(), move |_| find(&name, how))
 }
 

@@ -37,6 +37,9 @@ pub struct Conduct {
     /// Skip the sensitivity analysis, which takes most of the run time.
     #[arg(long)]
     quick: bool,
+    /// Measure what depends on this machine's clock, too, and differs from run to run: overheads of panasyuk-2009.
+    #[arg(long)]
+    timing: bool,
     /// Write the rows as JSON (schema goodness.study/1; an array for `all`); `-` for standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
@@ -115,15 +118,16 @@ impl Conduct {
     }
 
     fn how(&self) -> Conducting {
-        Conducting { runs: self.runs, seed: self.seed, quick: self.quick }
+        Conducting { runs: self.runs, seed: self.seed, quick: self.quick, timing: self.timing }
     }
 
     /// The command that does it again.
     fn command(&self, study: &Study) -> String {
         let runs = self.how().runs_of(study);
-        let quick = if self.quick { " --quick" } else { "" };
+        let options = [(self.quick, " --quick"), (self.timing, " --timing")];
+        let options: String = options.iter().filter_map(|(is_set, text)| is_set.then_some(*text)).collect();
         let name = if self.name == "all" { study.name.into() } else { quoted(&self.name) };
-        format!("goodness study {name} --runs {runs} --seed {}{quick}", self.seed)
+        format!("goodness study {name} --runs {runs} --seed {}{options}", self.seed)
     }
 
     fn list(&self) {

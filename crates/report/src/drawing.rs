@@ -1,5 +1,7 @@
 //! Line drawings for print: lines, marks and text on a page, as SVG and PDF with the same coordinates.
 
+#[cfg(test)]
+mod grey;
 mod helvetica;
 mod pdf;
 mod svg;

@@ -15,6 +15,8 @@ pub struct Conducting {
     pub seed: u64,
     /// Without the sensitivity analysis.
     pub quick: bool,
+    /// With rows that depend on the clock of this machine and differ from run to run.
+    pub timing: bool,
 }
 
 /// Results of one study.
@@ -37,7 +39,7 @@ impl Conducting {
         tell: &(dyn Fn(u64) + Sync),
     ) -> Result<Conducted<'a>, String> {
         let mut lab = Lab::new(study, published, self.seed, tell);
-        lab.runs = self.runs_of(study);
+        (lab.runs, lab.timing) = (self.runs_of(study), self.timing);
         let findings = (study.conduct)(&lab)?;
         let sensitivity = match self.quick || study.parameters.is_empty() {
             true => None,

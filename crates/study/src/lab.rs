@@ -17,6 +17,8 @@ pub struct Lab<'a> {
     pub runs: u32,
     /// Skips everything without a verdict: charts, and rows without published numbers.
     pub verdicts_only: bool,
+    /// Measures what depends on the clock of this machine, too.
+    pub timing: bool,
     published: &'a Published,
     parameters: Vec<(&'static str, f64)>,
     /// Called with the number of completed simulations.
@@ -73,7 +75,16 @@ impl<'a> Lab<'a> {
     #[must_use]
     pub fn new(study: &Study, published: &'a Published, seed: u64, progress: &'a (dyn Fn(u64) + Sync)) -> Lab<'a> {
         let parameters = study.parameters.iter().map(|p| (p.name, p.value)).collect();
-        Lab { seed, runs: study.runs, verdicts_only: false, published, parameters, progress, done: Arc::default() }
+        Lab {
+            seed,
+            runs: study.runs,
+            verdicts_only: false,
+            timing: false,
+            published,
+            parameters,
+            progress,
+            done: Arc::default(),
+        }
     }
 
     /// The same lab with other values of some parameters.
@@ -85,8 +96,8 @@ impl<'a> Lab<'a> {
                 found.1 = *value;
             }
         }
-        let Lab { seed, runs, verdicts_only, published, progress, .. } = *self;
-        Lab { seed, runs, verdicts_only, published, parameters, progress, done: Arc::clone(&self.done) }
+        let Lab { seed, runs, verdicts_only, timing, published, progress, .. } = *self;
+        Lab { seed, runs, verdicts_only, timing, published, parameters, progress, done: Arc::clone(&self.done) }
     }
 
     /// The value of a parameter of the study.

@@ -53,7 +53,9 @@ fn conduct(lab: &Lab) -> Result<Findings, String> {
         findings.rows.push(lab.row(&format!("share.{level}"), &shares, "As the quanta above, as shares.")?);
     }
     findings.rows.extend(load_b(lab)?);
-    findings.rows.extend(overhead(lab)?);
+    if lab.timing {
+        findings.rows.extend(overhead(lab)?);
+    }
     findings.charts = vec![chart(lab, &original, &fair)?];
     findings.conclusion = "Haiku's rule lets the first and the last thread of a level run and rarely looks below it, \
         so 20 threads at p20 took 96 % of the CPU from 980 others. Electing a level by its threads, halved for each \

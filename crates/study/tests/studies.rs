@@ -1,6 +1,6 @@
 //! Every study runs, with few replications, and keeps its promises.
 
-use goodness_study::{Findings, Lab, Published, Row, STUDIES, Verdict, find};
+use goodness_study::{Conducting, Findings, Lab, Published, Row, STUDIES, Verdict, find};
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
@@ -45,6 +45,19 @@ fn panasyuk_2009_counts_the_quanta_of_every_scheduler_within_the_sampling_error(
     for row in counted {
         assert_eq!(row.verdict, Verdict::Reproduced, "{}: {:?}", row.quantity, row.simulated);
     }
+}
+
+#[test]
+fn what_panasyuk_2009_times_with_this_machines_clock_is_left_out_unless_it_is_asked_for() {
+    let study = find("panasyuk-2009").unwrap();
+    let published = Published::read(study.name, study.published).unwrap();
+    let timed = |timing| {
+        let how = Conducting { runs: Some(2), seed: 1, quick: true, timing };
+        let conducted = how.conduct(study, &published, &|_| ()).unwrap();
+        let is_timed = |row: &&Row| row.note.starts_with("Measured on the machine at hand");
+        conducted.rows().iter().filter(is_timed).filter(|row| row.simulated.is_some_and(|it| it > 0.0)).count()
+    };
+    assert_eq!((timed(false), timed(true)), (0, 5));
 }
 
 #[test]

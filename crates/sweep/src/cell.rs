@@ -189,8 +189,7 @@ pub(crate) fn identity(text: &str) -> Result<String, Refusal> {
         return Ok(format!("sha256 {}", hash(shipped.bytes)));
     }
     let of_file = |path: PathBuf| {
-        let cannot =
-            |why| Refusal::usage(format!("it cannot be read: {why}")).at(path.display().to_string());
+        let cannot = |why| Refusal::usage(format!("it cannot be read: {why}")).at(path.display().to_string());
         std::fs::read(&path).map(|bytes| hash(&bytes)).map_err(cannot)
     };
     let hashes = files_of(text)?.into_iter().map(of_file).collect::<Result<Vec<_>, _>>()?;

@@ -28,10 +28,8 @@ impl Space {
     }
 
     fn cells(&self, input: &Path) -> Cells {
-        let text = format!(
-            "metric = \"wakeup_latency_p99\"\nruns = 1\ninputs = [\"{}\"]\narms = [\"rr\"]\n",
-            input.display()
-        );
+        let text =
+            format!("metric = \"wakeup_latency_p99\"\nruns = 1\ninputs = [\"{}\"]\narms = [\"rr\"]\n", input.display());
         Cells::of(&Definition::parse("s.toml", &text).unwrap()).unwrap()
     }
 

@@ -4,7 +4,8 @@ use crate::table::{Cell, Column, Kind, Table, Texts, Values};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayAccessor, ArrayRef, DictionaryArray, TypedDictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    Array, ArrayAccessor, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TypedDictionaryArray, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::FileWriter;

@@ -6,10 +6,14 @@ use crate::table::{Cell, Column, Table, column};
 /// What was run.
 pub const INPUT: Column = column("input", Text, "Name of the recording, file, workload or race.");
 /// One of those that are compared.
-pub const ARM: Column = column("arm", Text, "Label of the policy, elevator or change; simulated or played where these are compared.");
+pub const ARM: Column =
+    column("arm", Text, "Label of the policy, elevator or change; simulated or played where these are compared.");
 /// What is set in the arm.
-pub const SETTINGS: Column =
-    column("settings", Text, "Settings of the arm other than auto: name=value, separated by commas; of a race as text.");
+pub const SETTINGS: Column = column(
+    "settings",
+    Text,
+    "Settings of the arm other than auto: name=value, separated by commas; of a race as text.",
+);
 /// Where it ran.
 pub const MACHINE: Column =
     column("machine", Text, "Name of the simulated machine; of measurements the release of the kernel.");

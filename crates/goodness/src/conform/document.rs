@@ -94,14 +94,17 @@ impl Told<'_> {
         let of = OneRun { input: Some(self.input), settings, seed, ..OneRun::default() };
         let room = played.measured_ns as f64 * played.cpus.len() as f64;
         for (run, tasks) in simulated.iter().enumerate() {
-            let run =
-                OneRun { arm: Some("simulated"), machine: Some(&machine.name), run: Some(run as u64), ..of };
+            let run = OneRun { arm: Some("simulated"), machine: Some(&machine.name), run: Some(run as u64), ..of };
             for (index, task) in played.tasks.iter().enumerate() {
                 let measured = tasks.iter().find(|it| it.task.index() == index);
                 measured.into_iter().for_each(|it| push(&mut table, &run, (&task.name, task.id), it, room));
             }
         }
-        push_played(&mut table, &OneRun { arm: Some("played"), machine: kernel.as_deref(), run: Some(0), ..of }, played);
+        push_played(
+            &mut table,
+            &OneRun { arm: Some("played"), machine: kernel.as_deref(), run: Some(0), ..of },
+            played,
+        );
         table
     }
 }

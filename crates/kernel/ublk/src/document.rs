@@ -54,8 +54,11 @@ impl Report {
             ("single_read_through", probe(|it| it.through_ns)),
         ];
         values.into_iter().for_each(|(metric, (value, unit))| run.push(&mut table, metric, unit, value));
-        let latencies =
-            [("io_latency", self.latency), ("io_read_latency", self.read_latency), ("io_write_latency", self.write_latency)];
+        let latencies = [
+            ("io_latency", self.latency),
+            ("io_read_latency", self.read_latency),
+            ("io_write_latency", self.write_latency),
+        ];
         for (family, Latency { p50_ns, p99_ns, max_ns }) in latencies {
             for (part, value) in [("p50", p50_ns), ("p99", p99_ns), ("max", max_ns)] {
                 run.push(&mut table, &format!("{family}_{part}"), "ns", value);
