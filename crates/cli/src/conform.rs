@@ -104,10 +104,8 @@ impl Conform {
             found: &found,
         };
         let document = told.document();
-        output::write(output::file(&self.json), || output::json(&document))?;
-        output::show(output::is_stdout(&self.json), &document, |width| told.text(width).trim_end().into());
-        let written = self.tables.write(|| std::iter::once(told.table()))?;
-        output::say_unless_json(&self.json, &written);
+        let shown = |width| told.text(width).trim_end().to_string();
+        output::deliver((&self.json, &self.tables), &document, shown, || told.table())?;
         Ok(if found.agreement.holds() { exit::OK } else { exit::FAILURE })
     }
 }

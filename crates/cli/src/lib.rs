@@ -34,8 +34,6 @@ mod race;
 #[cfg(feature = "live")]
 mod record;
 mod run;
-#[cfg(all(test, feature = "schema", feature = "live", feature = "tables"))]
-mod schemas;
 mod study;
 mod summarise;
 #[cfg(feature = "tables")]

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use goodness::Timelines;
 use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, tables, text};
+use goodness_table::Table;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -129,6 +130,24 @@ pub fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<Optio
 /// Prints the names of written files.
 pub fn say_written(paths: &[&Path]) {
     paths.iter().for_each(|path| say!("wrote {}", path.display()));
+}
+
+/// Prints `document` as text, or as JSON if that goes to standard output, and writes the files that are asked for.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn deliver(
+    (json, tables): (&Option<PathBuf>, &Tables),
+    document: &impl Serialize,
+    text: impl FnOnce(u16) -> String,
+    table: impl Fn() -> Table,
+) -> Result<(), Failure> {
+    let mut written = Vec::new();
+    written.extend(write(file(json), || self::json(document))?);
+    show(is_stdout(json), document, text);
+    written.extend(tables.write(|| std::iter::once(table()))?);
+    say_unless_json(json, &written);
+    Ok(())
 }
 
 /// Prints the names of written files, unless JSON is on standard output.

@@ -75,11 +75,8 @@ impl Play {
         let edits = goodness::play::edits(&self.arm)?;
         let played = Part { seed: self.seed, duration, class, cpus, edits }.play(&input)?;
         let document = Document::of(&self.input, self.seed, &played);
-        output::write(output::file(&self.json), || output::json(&document))?;
         let shown = |width| text(&self.input, self.seed, &played, &input, width);
-        output::show(output::is_stdout(&self.json), &document, shown);
-        let written = self.tables.write(|| std::iter::once(document.table(&self.arm)))?;
-        output::say_unless_json(&self.json, &written);
+        output::deliver((&self.json, &self.tables), &document, shown, || document.table(&self.arm))?;
         // As a shell has it for a command that a signal ended.
         Ok(played.interrupted_by.map_or(exit::OK, |signal| 128 + signal as u8))
     }

@@ -100,3 +100,96 @@ fn verifications_and_studies_are_tables_too() {
     assert!(csv.lines().skip(1).all(|line| line.starts_with("travis-1998,1,2,")), "{csv}");
     refused(here.path(), &["verify", "apache-ab-c4-1cpu", "--csv", "no/such/v.csv"], &["no/such"]);
 }
+
+/// The lines below the header of a table, and whether the header is as expected.
+#[cfg(feature = "live")]
+fn rows(file: &std::path::Path, header: &str) -> Vec<String> {
+    let csv = fs::read_to_string(file).unwrap();
+    let mut lines = csv.lines().map(str::to_string);
+    assert_eq!(lines.next().as_deref(), Some(header), "{csv}");
+    lines.collect()
+}
+
+#[cfg(feature = "live")]
+const OF_TASKS: &str = "input,arm,settings,machine,seed,run,task,id,metric,unit,value";
+
+/// The last field of the row that has all of `parts`.
+#[cfg(feature = "live")]
+fn value(rows: &[String], parts: &[&str]) -> Option<f64> {
+    let row = rows.iter().find(|row| parts.iter().all(|part| row.contains(part)));
+    row.unwrap_or_else(|| panic!("no row has {parts:?}: {rows:?}")).rsplit(',').next()?.parse().ok()
+}
+
+#[test]
+#[cfg(feature = "live")]
+fn plays_are_tables_of_each_tasks_values() {
+    let here = folder();
+    let task = "[[task]]\nname = \"blinker\"\nprogram = [ { compute = \"1ms\" }, { sleep = \"4ms\" } ]\n";
+    fs::write(here.path().join("x.toml"), format!("duration = \"200ms\"\n{task}")).unwrap();
+    let played = goodness(here.path(), &["play", "x.toml", "--json", "-", "--csv", "p.csv", "--arm", "blinker.nice=1"]);
+    assert_eq!(played.status.code(), Some(0), "{}", text(&played.stderr));
+    let document: Value = serde_json::from_slice(&played.stdout).unwrap();
+    let table = rows(&here.path().join("p.csv"), OF_TASKS);
+    let task = &document["played"]["tasks"][0];
+    assert_eq!(value(&table, &["x.toml,", "blinker.nice=1,", ",blinker,1,cpu_time,ns,"]), task["cpu_time_ns"].as_f64());
+    assert_eq!(value(&table, &[",wakeups,count,"]), task["wakeups"].as_f64());
+    let words = ["conform", "x.toml", "--runs", "2", "--json", "-", "--csv", "c.csv"];
+    let document: Value = serde_json::from_slice(&goodness(here.path(), &words).stdout).unwrap();
+    let table = rows(&here.path().join("c.csv"), OF_TASKS);
+    let share = |parts: &[&str]| value(&table, &[parts, &[",blinker,1,cpu_share,share,"]].concat()).unwrap();
+    let simulated = (share(&["x.toml,simulated,", ",1,0,"]) + share(&["x.toml,simulated,", ",1,1,"])) / 2.0;
+    let expected = &document["tasks"][0]["share"];
+    assert!((simulated - expected["simulated"].as_f64().unwrap()).abs() < 1e-12, "{simulated}: {expected}");
+    assert_eq!(Some(share(&["x.toml,played,"])), expected["played"].as_f64());
+    refused(here.path(), &["play", "x.toml", "--csv", "x.toml"], &["x.toml cannot be written", "the input"]);
+}
+
+#[test]
+#[cfg(feature = "live")]
+fn measurements_of_this_machine_are_tables() {
+    let here = folder();
+    let bench =
+        ["bench", "-p", "rr:timeslice=7ms", "--tasks", "10", "--budget", "1ms", "--decisions", "2000", "--json"];
+    let benched = goodness(here.path(), &[&bench[..], &["--csv", "b.csv"]].concat());
+    let document: Value = serde_json::from_slice(&benched.stdout).expect("JSON alone");
+    let table = rows(&here.path().join("b.csv"), "arm,settings,tasks,cpus,waiting,metric,unit,value");
+    assert_eq!(value(&table, &["rr,timeslice=7ms,10,1,,decision,ns,"]), document[0]["decision_ns"].as_f64());
+    let arms = "[[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\nnice = 1\n";
+    let load = "blocks = 2\nwarmup = 1\noutside_load = \"100%\"\nmeasures = [\"cpu_time\"]\n[load]\nuse = \"spin\"\n";
+    fs::write(here.path().join("r.toml"), format!("{load}work = 1\n{arms}")).unwrap();
+    let raced = goodness(here.path(), &["race", "r.toml", "--json", "r.json", "--csv", "r.csv"]);
+    assert!(text(&raced.stdout).contains("wrote r.csv"), "{}", text(&raced.stderr));
+    let document: Value = serde_json::from_slice(&fs::read(here.path().join("r.json")).unwrap()).unwrap();
+    let table = rows(&here.path().join("r.csv"), "input,arm,settings,machine,seed,run,metric,unit,value");
+    let first = &document["arms"][1]["measures"].as_array().unwrap().iter().find(|it| it["name"] == "cpu_time");
+    assert_eq!(value(&table, &[",b,", ",1,cpu_time,"]), first.unwrap()["values"][0].as_f64(), "block 0 is warm-up");
+    assert_eq!(table.iter().filter(|row| row.contains(",cpu_time,")).count(), 2 * 2, "arms and blocks");
+    assert_eq!(table.iter().filter(|row| row.contains(",run_time,")).count(), 2 * 3, "with warm-up");
+    let calibrated = goodness(here.path(), &["calibrate", "--json", "-", "--csv", "k.csv"]);
+    let document: Value = serde_json::from_slice(&calibrated.stdout).expect("JSON alone");
+    let table = rows(&here.path().join("k.csv"), "machine,metric,unit,value,low,high,samples");
+    assert_eq!(table.len(), document["costs"].as_array().unwrap().len());
+}
+
+#[test]
+#[cfg(feature = "tables")]
+fn a_sweep_is_one_table_of_the_cells_that_are_defined_and_of_no_others() {
+    let here = folder();
+    let put = |hogs: &str| {
+        let space = format!("arms = [\"rr\", \"cfs\"]\n[space]\nhogs = {hogs}\n");
+        let input = "metric = \"wakeup_latency_p99\"\nruns = 2\ninputs = [\"mixed:duration=20ms,hogs={hogs}\"]\n";
+        fs::write(here.path().join("s.toml"), format!("{input}{space}")).unwrap();
+    };
+    let rows = |words: &[&str]| {
+        let swept = goodness(here.path(), &[&["sweep", "s.toml", "--csv", "s.csv"], words].concat());
+        assert_eq!(swept.status.code(), Some(0), "{}", text(&swept.stderr));
+        let csv = fs::read_to_string(here.path().join("s.csv")).unwrap();
+        assert!(csv.starts_with("cell,input,arm,settings,machine,seed,run,metric,unit,value\n"), "{csv}");
+        csv.lines().filter(|line| line.contains(",context_switches,")).count()
+    };
+    put("[1, 2, 3]");
+    assert_eq!(rows(&["--arrow", "s.arrow"]), 3 * 2 * 2);
+    assert!(fs::read(here.path().join("s.arrow")).unwrap().starts_with(b"ARROW1"));
+    put("[2]");
+    assert_eq!(rows(&[]), 2 * 2, "cells of the larger space are in the folder and not in the table");
+}

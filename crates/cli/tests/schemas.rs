@@ -80,9 +80,25 @@ fn prose(text: &str) -> String {
     format!("{before}{}{}", middle.replace("`crate::", "`"), prose(rest))
 }
 
-/// The status of a live run and of an elevated device: neither can be had without root.
+/// Documents that cannot be had without root.
 fn samples() -> Vec<(&'static str, Value)> {
-    let latency = Latency { p50_ns: 40_000, p99_ns: 90_000, max_ns: 1_200_000 };
+    let listed = goodness_ublk::Listed {
+        number: 0,
+        standing: goodness_ublk::Standing::ServerGone,
+        server: 812,
+        elevator: Some("look".into()),
+        backing: None,
+        remedy: Some("go on: goodness elevate --recover 0; or remove: goodness elevate stop 0".into()),
+    };
+    vec![
+        ("goodness.live/1", json!(live().document())),
+        ("goodness.elevate/1", json!(elevated().document())),
+        ("goodness.elevate-list/1", json!([listed])),
+    ]
+}
+
+/// The status of a live run.
+fn live() -> Status {
     let task = TaskTally {
         name: "make".into(),
         pid: 4711,
@@ -93,7 +109,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         wakeups: 2,
         is_gone: true,
     };
-    let status = Status {
+    Status {
         policy: "rr".into(),
         settings: vec![("timeslice".into(), "20ms".into())],
         daemon: 7,
@@ -102,13 +118,17 @@ fn samples() -> Vec<(&'static str, Value)> {
         elapsed_ns: 3_000,
         decisions: 4,
         events: 5,
-        decision_latency: Some(latency),
+        decision_latency: Some(Latency { p50_ns: 40_000, p99_ns: 90_000, max_ns: 1_200_000 }),
         outdated: 0,
         strays: 0,
         tasks: vec![task],
-    };
+    }
+}
+
+/// The statistics of an elevated device.
+fn elevated() -> goodness_ublk::Report {
     let measured = goodness_ublk::Latency { p50_ns: Some(2e3), p99_ns: Some(6e3), max_ns: Some(6e3) };
-    let report = goodness_ublk::Report {
+    goodness_ublk::Report {
         device: "/dev/ublkb0".into(),
         elevator: "look".into(),
         backing: "disk.img".into(),
@@ -128,20 +148,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         server_cpu_ns: Some(1_000.0),
         probe: Some(goodness_ublk::Probe { reads: 32, direct_ns: 9_000, through_ns: 25_000 }),
         violations: Vec::new(),
-    };
-    let listed = goodness_ublk::Listed {
-        number: 0,
-        standing: goodness_ublk::Standing::ServerGone,
-        server: 812,
-        elevator: Some("look".into()),
-        backing: None,
-        remedy: Some("go on: goodness elevate --recover 0; or remove: goodness elevate stop 0".into()),
-    };
-    vec![
-        ("goodness.live/1", json!(status.document())),
-        ("goodness.elevate/1", json!(report.document())),
-        ("goodness.elevate-list/1", json!([listed])),
-    ]
+    }
 }
 
 /// The files of `folder` that are not as `values` say. With `BLESS` in the environment, writes them.
@@ -149,7 +156,7 @@ fn stale(folder: &str, values: &[(&str, Value)]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let is_stale = |(name, value): &(&str, Value)| {
         let file = folder.join(format!("{}.json", name.replace('/', "-")));
-        let text = crate::output::json(value);
+        let text = serde_json::to_string_pretty(value).expect("a value is written") + "\n";
         if std::env::var_os("BLESS").is_some() {
             std::fs::create_dir_all(&folder).expect("the tree can be written");
             std::fs::write(&file, &text).expect("the tree can be written");
@@ -194,4 +201,14 @@ fn descriptions_are_the_same_prose_however_links_to_code_are_written() {
         assert_eq!(prose(written), plain, "{written}");
     }
     assert_eq!(prose("See [the page](https://a.b/c), [open"), "See [the page](https://a.b/c), [open");
+}
+
+#[test]
+fn a_live_run_is_a_table_of_the_run_and_of_its_tasks() {
+    let csv = goodness_table::csv::render(&live().values(3));
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 1 + 8 + 4, "{csv}");
+    let has = |start: &str, end: &str| rows.iter().any(|row| row.starts_with(start) && row.ends_with(end));
+    assert!(has(",rr,timeslice=20ms,", ",3,0,,,decision_latency_p99,ns,90000"), "{csv}");
+    assert!(has(",rr,timeslice=20ms,", ",3,0,make,4711,cpu_share,share,1"), "{csv}");
 }
