@@ -1,14 +1,19 @@
-//! The published JSON Schemas, docs/schema, and samples of what only root can make, tests/schema: as the types say.
-//! `scripts/make-schemas` writes both.
+//! The published JSON Schemas, docs/schema, the columns of tables, docs/reference/tables.md, and samples of what only
+//! root can make, tests/schema: as the types say. `scripts/make-schemas` writes them.
 
 use goodness::{calibrate, catalogue, conform, play};
 use goodness_bench::table::{RequestRow, Row};
-use goodness_report::verification;
+use goodness_report::{tables as report, verification};
 use goodness_sched_ext::{Latency, Status, TaskTally};
+use goodness_sweep::Cells;
+use goodness_table::{Column, Kind, long};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::Path;
+use std::process::Command;
 
 /// Every document that a command writes. Those without a field `schema` are arrays.
 fn documents() -> Vec<(&'static str, Value)> {
@@ -165,6 +170,67 @@ fn stale(folder: &str, values: &[(&str, Value)]) -> Vec<String> {
         (!is_same).then(|| file.file_name().unwrap_or_default().to_string_lossy().into_owned())
     };
     values.iter().filter_map(is_stale).collect()
+}
+
+/// Every table: its schema, who writes it, and its columns.
+fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
+    let no_cells = Cells { all: Vec::new(), hash: String::new() };
+    let sweep = goodness_sweep::folder::tables(Path::new("no/such/folder"), &no_cells).expect("no shards");
+    let sweep = sweep.flatten().next().expect("a header in any case").columns();
+    let study = goodness_study::table(&[]).columns();
+    vec![
+        ("goodness.runs/1", "compare, run, race, elevate; Python: `runs`", long::RUNS),
+        ("goodness.task-runs/1", "play, conform, live", long::TASK_RUNS),
+        ("goodness.sweep-runs/1", "sweep, and its shards", sweep),
+        ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
+        ("goodness.costs/1", "calibrate", calibrate::COSTS),
+        ("goodness.fidelity/1", "verify; Python: `verify(…).metrics`", report::FIDELITY),
+        ("goodness.study-rows/1", "study; Python: `study(…).rows`", study),
+        ("goodness.metrics/1", "Python: `metrics` and `ranking`", report::METRICS),
+        ("goodness.tasks/1", "Python: `tasks`", report::TASKS),
+        ("goodness.distributions/1", "Python: `distributions`", report::DISTRIBUTIONS),
+        ("goodness.schedule/1", "Python: `schedule`", report::SCHEDULE),
+    ]
+}
+
+/// The page of all tables.
+fn page() -> String {
+    let mut page = String::from(
+        "# Tables\n\nColumns of every table that commands write with `--csv`, `--parquet` and `--arrow`, and that Python \
+         gives. How to read\nthem: [results as data](../data.md). Generated (`scripts/make-schemas`).\n",
+    );
+    for (schema, by, columns) in tables() {
+        let _ = write!(page, "\n## {schema}\n\n{by}\n\n| column | kind | meaning |\n|---|---|---|\n");
+        for Column { name, kind, about } in columns {
+            let kind = match kind {
+                Kind::Text => "text",
+                Kind::Float => "number",
+                Kind::Whole => "whole number",
+                Kind::Signed => "whole number with sign",
+            };
+            let _ = writeln!(page, "| `{name}` | {kind} | {} |", about.replace('|', "\\|"));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_tables_has_the_columns_of_each_that_the_program_makes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (path, page) = (root.join("docs/reference/tables.md"), page());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).expect("the tree can be written");
+    }
+    let is_current = std::fs::read_to_string(&path).is_ok_and(|published| published == page);
+    assert!(is_current, "docs/reference/tables.md is not what the types say; run: scripts/make-schemas");
+    let mut made = Command::new("grep");
+    made.args(["-rhoE", "Table::new\\(\"goodness\\.[^\"]*\""]).arg(root.join("crates"));
+    let made = made.output().expect("grep runs").stdout;
+    let made: BTreeSet<&str> =
+        std::str::from_utf8(&made).expect("text").lines().filter_map(|it| it.split('"').nth(1)).collect();
+    let told: BTreeSet<&str> = tables().iter().map(|(schema, ..)| *schema).collect();
+    let of_tests = BTreeSet::from(["goodness.example/1", "goodness.test/1"]);
+    assert_eq!(made.difference(&of_tests).copied().collect::<BTreeSet<_>>(), told);
 }
 
 #[test]
