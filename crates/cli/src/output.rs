@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use goodness::Timelines;
 use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, tables, text};
+#[cfg(feature = "live")]
 use goodness_table::Table;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
@@ -136,6 +137,7 @@ pub fn say_written(paths: &[&Path]) {
 ///
 /// # Errors
 /// A file that cannot be written.
+#[cfg(feature = "live")]
 pub fn deliver(
     (json, tables): (&Option<PathBuf>, &Tables),
     document: &impl Serialize,

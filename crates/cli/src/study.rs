@@ -151,9 +151,7 @@ impl Conduct {
             say!("wrote {}", path.display());
         }
         let written = self.tables.write(|| std::iter::once(goodness_study::table(conducted)))?;
-        if !to_stdout {
-            output::say_written(&written);
-        }
+        output::say_unless_json(&self.json, &written);
         if to_stdout && self.html.is_none() {
             return Ok(());
         }
