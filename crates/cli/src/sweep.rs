@@ -31,6 +31,7 @@ Examples:
   goodness sweep slices.toml                         compute what is missing in the folder slices
   goodness sweep slices.toml --dry-run               number of cells, and the time they take
   goodness sweep slices.toml --html slices.html      which arm wins where, as a page
+  goodness sweep slices.toml --csv slices.csv        every value of every cell in one file
   goodness sweep slices.toml --part 3/8              third of eight jobs of a batch system, in one folder or several
   goodness sweep slices.toml --on ray://head:10001   on a cluster
   goodness sweep slices.toml --merge other/slices    take in the results of another folder

@@ -205,7 +205,8 @@ fn the_pages_of_reference_are_current() {
 
 #[test]
 fn docs_reference_holds_no_other_page() {
-    let known: Vec<&str> = pages().iter().map(|page| page.file).collect();
+    // Tables are made by all crates: a test of the command line writes their page.
+    let known: Vec<&str> = pages().iter().map(|page| page.file).chain(["tables.md"]).collect();
     for file in std::fs::read_dir(folder()).expect("docs/reference can be read") {
         let name = file.expect("an entry of docs/reference").file_name();
         assert!(known.contains(&name.to_string_lossy().as_ref()), "{name:?} is written by nobody");
