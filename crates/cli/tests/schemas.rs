@@ -196,8 +196,9 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
 /// The page of all tables.
 fn page() -> String {
     let mut page = String::from(
-        "# Tables\n\nColumns of every table that commands write with `--csv`, `--parquet` and `--arrow`, and that Python \
-         gives. How to read\nthem: [results as data](../data.md). Generated (`scripts/make-schemas`).\n",
+        "# Tables\n\nColumns of every table that commands write with `--csv`, `--parquet` and `--arrow`, and that \
+         Python gives. How to read\nthem: [results as data](../results-as-data.md). Generated \
+         (`scripts/make-schemas`).\n",
     );
     for (schema, by, columns) in tables() {
         let _ = write!(page, "\n## {schema}\n\n{by}\n\n| column | kind | meaning |\n|---|---|---|\n");
