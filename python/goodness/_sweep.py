@@ -61,33 +61,51 @@ def sweep(
     folder: str | os.PathLike[str] | None = None,
     part: str = "1/1",
     on: str | None = None,
+    recheck: str | float | None = None,
 ) -> Sweep:
     """Computes the cells that are missing in the folder of a sweep.
 
     `file` defines the space. `folder` holds the results; without it, the file's name without its ending does. `part`
     is one of several parts, as in "2/8". `on` is a Ray cluster: "ray" for the one that this machine belongs to, else
-    one of this machine alone; or an address, ray://….
+    one of this machine alone; or an address, ray://…. `recheck` is the share of the cells from a cluster that this
+    machine computes again and compares, as in "0.1%" or 0.001: by default one in a hundred, and at most 1 000 cells.
     """
     if on is not None and on != "ray" and not on.startswith("ray://"):
         raise UsageError(f'on="{on}" is no cluster; write "ray", or an address such as "ray://head:10001"')
+    if recheck is not None and on is None:
+        raise UsageError("recheck is for cells of a cluster; leave it out, or name the cluster with on")
+    checked = None if recheck is None else share(recheck)
     sweeping = SweepFolder(Path(file), None if folder is None else Path(folder), part)
     if on is None:
         sweeping.run()
     else:
         from goodness import _ray
 
-        _ray.run(sweeping, on)
+        _ray.run(sweeping, on, checked)
     return Sweep(sweeping)
+
+
+def share(text: str | float) -> float:
+    """A share as it is typed: 0.1%, or 0.001."""
+    typed = str(text)
+    try:
+        value = float(typed[:-1]) / 100 if typed.endswith("%") else float(typed)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise UsageError(f"recheck={typed}: write a share such as 0.1%, or 0 for none")
+    return value
 
 
 def on_cluster(words: list[str]) -> list[str]:
     """Computes the sweep of the command `goodness sweep` on a cluster. Returns the words without the cluster."""
     parser = argparse.ArgumentParser(prog="goodness sweep", allow_abbrev=False, add_help=False)
     parser.add_argument("--on", required=True)
+    parser.add_argument("--recheck")
     known, rest = parser.parse_known_args(words)
     parser.add_argument("file")
     parser.add_argument("--folder")
     parser.add_argument("--part", "--shard", default="1/1")
     named, _ = parser.parse_known_args(words)
-    sweep(named.file, folder=named.folder, part=named.part, on=known.on)
+    sweep(named.file, folder=named.folder, part=named.part, on=known.on, recheck=known.recheck)
     return rest

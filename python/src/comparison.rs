@@ -123,6 +123,18 @@ impl Comparison {
         Table::of(tables::tasks(&self.report))
     }
 
+    /// The requests of each run: number, throughput and latencies. Empty for work without requests.
+    #[getter]
+    fn requests(&self) -> Table {
+        Table::of(tables::requests(&self.report))
+    }
+
+    /// The groups with a limit in each arm's first run, as `cpu.stat` has them.
+    #[getter]
+    fn groups(&self) -> Table {
+        Table::of(tables::groups(&self.report))
+    }
+
     /// Points of the distributions of all runs together.
     #[getter]
     fn distributions(&self) -> Table {

@@ -7,6 +7,7 @@
 mod command;
 mod compare;
 mod comparison;
+mod contract;
 mod error;
 mod figure;
 mod lists;
@@ -30,6 +31,8 @@ mod _goodness {
     use super::compare::compare;
     #[pymodule_export]
     use super::comparison::Comparison;
+    #[pymodule_export]
+    use super::contract::check_contract;
     #[pymodule_export]
     use super::figure::Figure;
     #[pymodule_export]

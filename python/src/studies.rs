@@ -1,8 +1,9 @@
 //! Published results, reproduced.
 
 use crate::error::{failure, usage};
+use crate::table::Table;
 use crate::waiting::{self, Cancel};
-use goodness::Refusal;
+use goodness::{Progress, Refusal, Watch};
 use goodness_core::spelling::suggest;
 use goodness_report::atomic;
 use goodness_study::{Conducting, CustomStudy, Published, STUDIES, Study};
@@ -15,6 +16,7 @@ pub struct Results {
     text: String,
     document: String,
     page: String,
+    rows: goodness_table::Table,
 }
 
 /// Conducts a study: a built-in one, or that of a file or folder.
@@ -25,13 +27,13 @@ pub fn study(py: Python, name: String, runs: Option<u32>, seed: u64, quick: bool
         return Err(usage("runs is in 2 ..= 10000"));
     }
     let how = Conducting { runs, seed, quick, timing: false };
-    waiting::run(py, "", Cancel::default(), move |_| find(&name, how))
+    waiting::run(py, "", Cancel::default(), move |watch| find(&name, how, watch))
 }
 
-fn find(name: &str, how: Conducting) -> Result<Results, Refusal> {
+fn find(name: &str, how: Conducting, watch: &Watch) -> Result<Results, Refusal> {
     if let Some(study) = goodness_study::find(name) {
         let published = Published::read(study.name, study.published).map_err(Refusal::failed)?;
-        return conduct(study, &published, name, how);
+        return conduct(study, &published, (name, how), watch);
     }
     if !Path::new(name).exists() && !name.ends_with(".toml") {
         let near = suggest(name, STUDIES.iter().map(|study| study.name));
@@ -40,16 +42,23 @@ fn find(name: &str, how: Conducting) -> Result<Results, Refusal> {
     }
     let custom = CustomStudy::open(name).map_err(Refusal::usage)?;
     let run = |lab: &goodness_study::Lab| custom.conduct(lab);
-    conduct(&custom.study(&run), &custom.published, name, how)
+    conduct(&custom.study(&run), &custom.published, (name, how), watch)
 }
 
-fn conduct(study: &Study, published: &Published, name: &str, how: Conducting) -> Result<Results, Refusal> {
-    let conducted = how.conduct(study, published, &|_| {}).map_err(Refusal::violated)?;
+fn conduct(
+    study: &Study,
+    published: &Published,
+    (name, how): (&str, Conducting),
+    watch: &Watch,
+) -> Result<Results, Refusal> {
+    let tell = |done| watch(Progress::Simulated { done, of: done });
+    let conducted = how.conduct(study, published, &tell).map_err(Refusal::violated)?;
     let (runs, seed) = (how.runs_of(study), how.seed);
     let quick = if how.quick { ", quick=True" } else { "" };
     let call = format!("goodness.study({name:?}, runs={runs}, seed={seed}{quick})");
     let document = serde_json::to_string_pretty(&conducted.document()).expect("plain values serialise");
-    Ok(Results { text: conducted.text(80), document, page: conducted.page(&call) })
+    let rows = goodness_study::table(std::slice::from_ref(&conducted));
+    Ok(Results { text: conducted.text(80), document, page: conducted.page(&call), rows })
 }
 
 #[pymethods]
@@ -57,6 +66,12 @@ impl Results {
     /// The results as dictionaries and lists (schema goodness.study/1).
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (&self.document,))
+    }
+
+    /// Published numbers beside simulated ones.
+    #[getter]
+    fn rows(&self) -> Table {
+        Table::of(self.rows.clone())
     }
 
     /// The results as JSON.

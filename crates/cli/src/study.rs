@@ -8,6 +8,7 @@ use clap::Args;
 use goodness::catalogue;
 use goodness_core::spelling::nearest;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
@@ -112,7 +113,10 @@ impl Conduct {
 
     fn conduct<'a>(&self, study: &'a Study<'a>, published: &Published) -> Result<Conducted<'a>, Failure> {
         let bar = progress::counter(study.name.to_string());
-        let conducted = self.how().conduct(study, published, &|done| bar.set_position(done));
+        let conducted = self.how().conduct(study, published, &|done| {
+            bar.set_position(done);
+            ControlFlow::Continue(())
+        });
         bar.finish_and_clear();
         conducted.map_err(|why| Failure::violated(format!("{why}. Reproduce: {}", self.command(study))))
     }

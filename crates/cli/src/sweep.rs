@@ -34,6 +34,7 @@ Examples:
   goodness sweep slices.toml --csv slices.csv        every value of every cell in one file
   goodness sweep slices.toml --part 3/8              third of eight jobs of a batch system, in one folder or several
   goodness sweep slices.toml --on ray://head:10001   on a cluster
+  goodness sweep slices.toml --on ray --recheck 0.1%  compute one cell in a thousand here again
   goodness sweep slices.toml --merge other/slices    take in the results of another folder
   duckdb -c \"from 'slices/shards/*.parquet' limit 5\"
 
@@ -55,6 +56,10 @@ pub struct Sweep {
     /// (pip install 'goodness[ray]').
     #[arg(long, value_name = "CLUSTER")]
     on: Option<String>,
+    /// Compute this share of the cells from the cluster here again, and compare: 0.1%, or 0 for none. Default: 1 %, and
+    /// at most 1 000 cells.
+    #[arg(long, value_name = "SHARE", requires = "on")]
+    recheck: Option<String>,
     /// Print how many cells there are and how long they take; compute and write nothing.
     #[arg(long)]
     dry_run: bool,

@@ -48,7 +48,9 @@ impl Own {
         self.entry
     }
 
-    pub(crate) fn made(&self, machine: &Machine, seed: Seed) -> MadePolicy {
+    /// The policy in a run on `machine` with `seed`.
+    #[must_use]
+    pub fn made(&self, machine: &Machine, seed: Seed) -> MadePolicy {
         MadePolicy { about: self.entry.about, policy: (self.make)(machine, seed) }
     }
 }

@@ -4,7 +4,7 @@ use crate::contender::Contender;
 use crate::recorded::{Recorded, RecordedTask};
 use crate::refusal::Refusal;
 use crate::run::{Named, RunResult};
-use crate::runs::{Arm, FAMILIES, Runs};
+use crate::runs::{Arm, FAMILIES, OfInput, Runs};
 use crate::work::Work;
 use goodness_core::{Groups, Remarked, TaskId, Time};
 use goodness_observe::{Checked, Measured, TaskMeasured};
@@ -177,7 +177,11 @@ impl Arm {
             vec![goodness_stats::summary::mean(&known)]
         };
         let means = self.values.iter().map(mean).collect();
-        self.by_input.push((input.to_string(), std::mem::replace(&mut self.values, means)));
+        self.by_input.push(OfInput {
+            input: input.to_string(),
+            values: std::mem::replace(&mut self.values, means),
+            requests: std::mem::take(&mut self.requests),
+        });
     }
 
     /// Adds another recording of the same load.
@@ -239,6 +243,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
         label: Some(shown(name).into()),
         contender: Contender::policy(recorded.policy),
         values: measured.values.iter().map(|it| vec![it.value.filter(|_| it.samples >= it.about.fewest())]).collect(),
+        requests: vec![measured.distributions.request_latency.count()],
         by_input: Vec::new(),
         samples: measured.values.iter().map(|it| it.samples).collect(),
         batch_errors: recorded.batch_errors,

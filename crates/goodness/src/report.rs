@@ -110,15 +110,24 @@ fn doubts(arms: &[Arm]) -> Vec<String> {
 impl Runs {
     /// The values of every run, by arm, then input.
     fn every_run(&self, report: &Report) -> Vec<PolicyRuns> {
-        let of = |label: &str, input: &str, values: &[Vec<Option<f64>>]| {
+        let of = |label: &str, input: &str, values: &[Vec<Option<f64>>], requests: &[u64]| {
             let measured = METRICS.iter().zip(values).filter(|(_, values)| values.iter().any(Option::is_some));
             let values = measured.map(|(metric, it)| RunValues { name: metric.name.into(), values: it.clone() });
-            PolicyRuns { policy: label.into(), input: input.into(), first: self.first, values: values.collect() }
+            let has_requests = requests.iter().any(|count| *count > 0);
+            PolicyRuns {
+                policy: label.into(),
+                input: input.into(),
+                first: self.first,
+                requests: if has_requests { requests.to_vec() } else { Vec::new() },
+                values: values.collect(),
+            }
         };
         let of_arm = |(arm, label): (&Arm, String)| -> Vec<PolicyRuns> {
             match arm.by_input.is_empty() {
-                true => vec![of(&label, arm.label.as_deref().unwrap_or(&report.input.name), &arm.values)],
-                false => arm.by_input.iter().map(|(input, values)| of(&label, input, values)).collect(),
+                true => {
+                    vec![of(&label, arm.label.as_deref().unwrap_or(&report.input.name), &arm.values, &arm.requests)]
+                }
+                false => arm.by_input.iter().map(|it| of(&label, &it.input, &it.values, &it.requests)).collect(),
             }
         };
         self.arms.iter().zip(report.labels()).flat_map(of_arm).collect()

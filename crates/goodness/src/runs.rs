@@ -47,8 +47,10 @@ pub struct Arm {
     /// For each of [`METRICS`] its values: one for each run, in the order of the replications, or one for each input.
     /// Empty if no run of any arm measured it.
     pub(crate) values: Vec<Vec<Option<f64>>>,
-    /// For each input its name and the values of its runs, where there are several inputs.
-    pub(crate) by_input: Vec<(String, Vec<Vec<Option<f64>>>)>,
+    /// Requests answered in each run; of several inputs, [`Arm::by_input`] has them.
+    pub(crate) requests: Vec<u64>,
+    /// The runs of each input, where there are several.
+    pub(crate) by_input: Vec<OfInput>,
     /// For each of [`METRICS`] the observations behind all its values.
     pub(crate) samples: Vec<u64>,
     /// For each of [`METRICS`] the standard error of its logarithm, if the arm is a recording as it was made.
@@ -65,6 +67,16 @@ pub struct Arm {
     pub(crate) overdue: Option<String>,
     /// The first replication.
     pub first: RunResult,
+}
+
+/// The runs of one contender on one of several inputs.
+pub(crate) struct OfInput {
+    /// The input's name.
+    pub input: String,
+    /// As [`Arm::values`].
+    pub values: Vec<Vec<Option<f64>>>,
+    /// As [`Arm::requests`].
+    pub requests: Vec<u64>,
 }
 
 impl Arm {
@@ -212,6 +224,7 @@ pub(crate) struct Collected {
     contender: Contender,
     drawn: Drawn,
     values: Vec<Vec<Option<f64>>>,
+    requests: Vec<u64>,
     samples: Vec<u64>,
     decisions: u64,
     wall_ns: Option<u64>,
@@ -228,6 +241,7 @@ impl Collected {
             contender,
             drawn,
             values: vec![Vec::new(); METRICS.len()],
+            requests: vec![0; drawn.runs as usize],
             samples: vec![0; METRICS.len()],
             decisions: 0,
             wall_ns: None,
@@ -249,6 +263,7 @@ impl Collected {
                 values[index as usize] = Some(enough);
             }
         }
+        self.requests[index as usize] = run.measured.distributions.request_latency.count();
         self.decisions += run.outcome.decisions;
         self.wall_ns = run.wall_ns.map(|ns| ns + self.wall_ns.unwrap_or_default()).or(self.wall_ns);
         let found = std::mem::take(&mut run.checked.violations);
@@ -273,6 +288,7 @@ impl Collected {
         Arm {
             label: None,
             values: self.values,
+            requests: self.requests,
             by_input: Vec::new(),
             samples: self.samples,
             batch_errors: Vec::new(),

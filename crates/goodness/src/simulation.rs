@@ -2,10 +2,14 @@
 
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::storage;
-use goodness_core::{Machine, Seed, Time, Workload};
+use goodness_core::{Machine, Seed, Span, Time, Workload};
 use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
 use goodness_report::timeline::Recorder;
 use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
+
+/// Longest time that a policy without a timer leaves a CPU idle whose run queue has a task, at the end of a run. A
+/// choice: far above the cost of any switch or wake-up, far below the length of a run.
+const FORGOTTEN: Span = Span::from_ms(100);
 
 /// Parameters of one run.
 pub struct Trial<'a> {
@@ -56,6 +60,9 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     if let Some(limit) = policy.entry().watchdog {
         watch = watch.with_watchdog(limit, &subjects);
     }
+    if !policy.entry().about.needs.timer {
+        watch = watch.with_forgotten(FORGOTTEN);
+    }
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
     let mut observer = (watch, (recorder, fifths));
     let options = Options { seed, ..Options::default() };
@@ -69,7 +76,7 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{Span, Start, Step, StepContext, Task, TaskId, TaskSpec, WorkloadSource};
+    use goodness_core::{Start, Step, StepContext, Task, TaskId, TaskSpec, WorkloadSource};
     use goodness_work::models::BuiltIn;
 
     /// Hogs on one CPU for 31 s.

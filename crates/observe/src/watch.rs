@@ -116,6 +116,14 @@ impl<const MEASURE: bool> Watch<MEASURE, true> {
         self
     }
 
+    /// Makes it a violation if a task waits longer than `limit` at the end of the run, on the run queue of a CPU that
+    /// idled all that time. For policies without a timer: what could they wait for?
+    #[must_use]
+    pub fn with_forgotten(mut self, limit: Span) -> Self {
+        self.rules.forgotten.limit = limit;
+        self
+    }
+
     /// The first violation so far; ask in the loop of a run that should stop there.
     #[must_use]
     pub fn first(&self) -> Option<&Violation> {

@@ -13,6 +13,9 @@ pub struct PolicyRuns {
     pub input: String,
     /// Number of the first run; the others follow it.
     pub first: u32,
+    /// Requests answered in each run; empty for work without requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<u64>,
     /// The metrics that some run measured.
     #[serde(with = "keyed")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, RunValues>"))]

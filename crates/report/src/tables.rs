@@ -1,5 +1,11 @@
 //! A report as tables, one row per fact: for data frames, and files of CSV, Arrow and Parquet.
 
+mod groups;
+mod requests;
+
+pub use groups::{GROUPS, groups};
+pub use requests::{REQUESTS, requests};
+
 use crate::every_run::PolicyRuns;
 use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report};
 use crate::timeline::Timeline;
@@ -270,6 +276,7 @@ mod tests {
             policy: policy.into(),
             input: "mixed".into(),
             first: 3,
+            requests: vec![250, 0],
             values: values.clone(),
         };
         Report {
@@ -291,6 +298,14 @@ mod tests {
         let mut parts = Vec::new();
         Format::Csv.write(&mut runs_in_parts(&report()), &mut parts).unwrap();
         assert_eq!(String::from_utf8(parts).unwrap(), text);
+    }
+
+    #[test]
+    fn requests_have_a_row_for_each_run_and_miss_what_was_not_measured() {
+        let text = csv::render(&requests(&report()));
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(lines[..2], ["mixed,rr,3,250,,,,,,,", "mixed,rr,4,0,,,,,,,"]);
+        assert_eq!(lines.len(), 4);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A study from its start to its results.
 
 use crate::html::Page;
-use crate::lab::Lab;
+use crate::lab::{Lab, Tell};
 use crate::published::Published;
 use crate::sensitivity::{self, Sensitivity};
 use crate::{Document, Findings, Row, Study, text};
@@ -28,15 +28,15 @@ pub struct Conducted<'a> {
 }
 
 impl Conducting {
-    /// Conducts a study with its published numbers. `tell` gets the number of simulations done.
+    /// Conducts a study with its published numbers. `tell` gets the number of simulations done, and may end it.
     ///
     /// # Errors
-    /// A violated checker, in a sentence.
+    /// A violated checker, in a sentence; it was ended.
     pub fn conduct<'a>(
         self,
         study: &'a Study<'a>,
         published: &Published,
-        tell: &(dyn Fn(u64) + Sync),
+        tell: &Tell,
     ) -> Result<Conducted<'a>, String> {
         let mut lab = Lab::new(study, published, self.seed, tell);
         (lab.runs, lab.timing) = (self.runs_of(study), self.timing);

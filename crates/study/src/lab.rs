@@ -9,6 +9,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Gets the number of completed simulations, and may end the study.
+pub type Tell<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+
+/// Hears nothing, and goes on.
+pub fn untold(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 /// Settings of a study's runs.
 pub struct Lab<'a> {
     /// Random seed.
@@ -21,8 +29,7 @@ pub struct Lab<'a> {
     pub timing: bool,
     published: &'a Published,
     parameters: Vec<(&'static str, f64)>,
-    /// Called with the number of completed simulations.
-    progress: &'a (dyn Fn(u64) + Sync),
+    progress: &'a Tell<'a>,
     done: Arc<AtomicU64>,
 }
 
@@ -73,7 +80,7 @@ impl Run {
 impl<'a> Lab<'a> {
     /// A lab for `study`, with its own values of the parameters.
     #[must_use]
-    pub fn new(study: &Study, published: &'a Published, seed: u64, progress: &'a (dyn Fn(u64) + Sync)) -> Lab<'a> {
+    pub fn new(study: &Study, published: &'a Published, seed: u64, progress: &'a Tell<'a>) -> Lab<'a> {
         let parameters = study.parameters.iter().map(|p| (p.name, p.value)).collect();
         Lab {
             seed,
@@ -137,7 +144,7 @@ impl<'a> Lab<'a> {
     /// Runs all replications of a trial. They are the same as in any other plan of the library with this seed.
     ///
     /// # Errors
-    /// An unknown policy or setting; a violated checker or a fault, with policy and replication.
+    /// An unknown policy or setting; a violated checker or a fault, with policy and replication; it was ended.
     pub fn run(&self, trial: &Trial) -> Result<Vec<Run>, String> {
         let contenders = vec![Contender::parse(trial.policy)?];
         let plan = Plan {
@@ -146,10 +153,7 @@ impl<'a> Lab<'a> {
             may_end_waiting: true,
             ..Plan::on(trial.work, trial.machine, contenders)
         };
-        let watch = |_: Progress| {
-            (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1);
-            ControlFlow::Continue(())
-        };
+        let watch = |_: Progress| (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1);
         let all = plan.run_each(&watch, kept).map_err(|why| match &why.again {
             Some(again) => {
                 format!("{} on {}, replication {}: {why}", trial.policy, trial.work.name(), again.replication)

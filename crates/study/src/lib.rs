@@ -31,7 +31,7 @@ pub mod verdict;
 pub use conducting::{Conducted, Conducting};
 pub use custom::CustomStudy;
 pub use goodness_report::chart::{self, Chart, Line, Point};
-pub use lab::{Lab, Run, Trial};
+pub use lab::{Lab, Run, Tell, Trial, untold};
 pub use published::{Against, Number, Published, Tolerance};
 pub use sensitivity::{Flip, Sensitivity};
 pub use table::table;

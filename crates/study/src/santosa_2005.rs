@@ -216,7 +216,7 @@ mod tests {
         let work = BuiltIn::parse("server:clients=2,workers=2,duration=200ms").unwrap();
         let machine = Machine::flat(1, 1000).unwrap();
         let published = crate::Published { numbers: Vec::new() };
-        let mut lab = Lab::new(&crate::STUDIES[0], &published, 1, &|_| ());
+        let mut lab = Lab::new(&crate::STUDIES[0], &published, 1, &crate::untold);
         lab.runs = 1;
         let runs = lab.run(&Trial { policy: O1, machine: &machine, work: &work }).unwrap();
         let requests = &runs[0].measured.distributions.request_latency;

@@ -1,6 +1,6 @@
 //! Custom studies: measurements and error messages.
 
-use goodness_study::{CustomStudy, Lab, Row, Study, Verdict};
+use goodness_study::{CustomStudy, Lab, Row, Study, Verdict, untold};
 
 const HEAD: &str = r#"question = "Who waits?"
 source = "a test"
@@ -32,7 +32,7 @@ fn conduct_in(file: &str, text: &str) -> Result<Vec<Row>, String> {
         runs: custom.runs,
         conduct: &conduct,
     };
-    let lab = Lab::new(&study, &custom.published, 1, &|_| ());
+    let lab = Lab::new(&study, &custom.published, 1, &untold);
     Ok((study.conduct)(&lab)?.rows)
 }
 

@@ -1,6 +1,6 @@
 //! The database load of 2006: behaviour of the model, and results of the study.
 
-use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
+use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find, untold};
 use goodness_work::machine::parse_machine;
 use goodness_work::models::BuiltIn;
 
@@ -11,7 +11,7 @@ const PAGES: f64 = 73_000_000.0 / 8192.0;
 fn load(more: &str, elevator: &str) -> Run {
     let machine = parse_machine("xeon-2006").unwrap();
     let published = Published { numbers: Vec::new() };
-    let mut lab = Lab::new(&STUDIES[0], &published, 1, &|_| ());
+    let mut lab = Lab::new(&STUDIES[0], &published, 1, &untold);
     lab.runs = 1;
     let work = BuiltIn::parse(&format!("dbload:scale=1000,{more}")).unwrap();
     lab.run(&Trial { policy: &format!("o1+{elevator}"), machine: &machine, work: &work }).unwrap().remove(0)
@@ -65,7 +65,7 @@ fn a_loader_waits_while_all_of_the_data_cache_is_dirty() {
 fn conduct() -> Findings {
     let study = find("dbload-2006").expect("it is registered");
     let published = Published::read(study.name, study.published).unwrap();
-    let mut lab = Lab::new(study, &published, 1, &|_| ());
+    let mut lab = Lab::new(study, &published, 1, &untold);
     lab.runs = study.runs;
     let findings = (study.conduct)(&lab).unwrap();
     for row in &findings.rows {

@@ -1,13 +1,13 @@
 //! The two studies of Santosa's article: each row has an explanation, and the article's statements on latency hold.
 
 use goodness_core::Machine;
-use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find};
+use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find, untold};
 use goodness_work::models::BuiltIn;
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
     let published = Published::read(study.name, study.published).unwrap();
-    let mut lab = Lab::new(study, &published, 1, &|_| ());
+    let mut lab = Lab::new(study, &published, 1, &untold);
     lab.runs = 4;
     let findings = (study.conduct)(&lab).unwrap_or_else(|e| panic!("{name}: {e}"));
     for row in &findings.rows {
@@ -72,7 +72,7 @@ fn mysql_completes_alike_and_o1_wins_the_major_and_staircase_the_worst_latency()
 fn served(work: &str) -> Run {
     let machine = Machine::flat(1, 1000).unwrap();
     let published = Published { numbers: Vec::new() };
-    let mut lab = Lab::new(&STUDIES[0], &published, 1, &|_| ());
+    let mut lab = Lab::new(&STUDIES[0], &published, 1, &untold);
     lab.runs = 1;
     let work = BuiltIn::parse(work).unwrap();
     lab.run(&Trial { policy: "o1", machine: &machine, work: &work }).unwrap().remove(0)

@@ -1,11 +1,11 @@
 //! Every study runs, with few replications, and keeps its promises.
 
-use goodness_study::{Conducting, Findings, Lab, Published, Row, STUDIES, Verdict, find};
+use goodness_study::{Conducting, Findings, Lab, Published, Row, STUDIES, Verdict, find, untold};
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
     let published = Published::read(study.name, study.published).unwrap();
-    let mut lab = Lab::new(study, &published, 1, &|_| ());
+    let mut lab = Lab::new(study, &published, 1, &untold);
     lab.runs = study.runs;
     let findings = (study.conduct)(&lab).unwrap_or_else(|e| panic!("{name}: {e}"));
     for row in &findings.rows {
@@ -80,7 +80,7 @@ fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
     // it.
     for study in STUDIES.iter().filter(|study| !study.parameters.is_empty() && study.name != "dbload-2006") {
         let published = Published::read(study.name, study.published).unwrap();
-        let mut lab = Lab::new(study, &published, 1, &|_| ());
+        let mut lab = Lab::new(study, &published, 1, &untold);
         lab.runs = 2;
         let all = (study.conduct)(&lab).unwrap();
         lab.verdicts_only = true;

@@ -44,6 +44,12 @@ impl Conservation {
         it.occupied = is;
     }
 
+    /// Start of the time that `cpu` idles since; `None` while it is busy.
+    pub fn idle_since(&self, cpu: CpuId) -> Option<Time> {
+        let it = &self.cpus[cpu.index()];
+        (!it.occupied).then_some(it.since)
+    }
+
     /// Records the length of a slice that ended.
     #[inline]
     pub fn ran(&mut self, span: Span) {

@@ -17,6 +17,7 @@ use bounded_wait::BoundedWait;
 use conservation::Conservation;
 use exit_final::ExitFinal;
 use goodness_core::{CpuId, IoEvent, Off, Span, State, TaskId, Time};
+use no_lost_task::Forgotten;
 use once_per_request::OncePerRequest;
 use std::fmt;
 use work_conserving::WorkConserving;
@@ -124,6 +125,7 @@ pub(crate) struct Rules {
     requests: Option<Box<OncePerRequest>>,
     pub waits: BoundedWait,
     pub idling: WorkConserving,
+    pub forgotten: Forgotten,
 }
 
 impl Rules {
@@ -138,6 +140,7 @@ impl Rules {
             requests: None,
             waits: BoundedWait::default(),
             idling: WorkConserving::default(),
+            forgotten: Forgotten::new(cpus),
         }
     }
 
@@ -258,6 +261,7 @@ impl Rules {
 
     pub fn migrate<T: Default>(&mut self, at: Time, task: TaskId, to: CpuId, tracker: &mut Tracker<T>) {
         self.acts(at, task, tracker, "was moved");
+        self.forgotten.moved(at, to);
         self.found.enter(&affinity::INVARIANT, at, affinity::placed(task, to, tracker));
     }
 
@@ -286,9 +290,11 @@ impl Rules {
     /// Ends the run at `end`.
     pub fn finish<T: Default>(&mut self, end: Time, ending: Ending, tracker: &Tracker<T>) -> Checked {
         self.found.enter(&exit_final::INVARIANT, end, self.exits.at_end());
-        if ending == Ending::Quiet {
-            self.found.enter(&no_lost_task::INVARIANT, end, no_lost_task::at_end(tracker));
-        }
+        let lost = match ending {
+            Ending::Quiet => no_lost_task::at_end(tracker),
+            Ending::Horizon => self.forgotten.at_end(end, tracker, |cpu| self.conservation.idle_since(cpu)),
+        };
+        self.found.enter(&no_lost_task::INVARIANT, end, lost);
         let unfinished = self.requests.as_ref().and_then(|requests| requests.at_end(ending == Ending::Quiet));
         self.found.enter(&once_per_request::INVARIANT, end, unfinished);
         self.found.enter(&conservation::INVARIANT, end, self.conservation.at_end(end, tracker));

@@ -2,7 +2,7 @@
 
 use super::Invariant;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{CpuId, State, TaskId};
+use goodness_core::{CpuId, Span, State, TaskId, Time};
 
 pub(super) const INVARIANT: Invariant = Invariant {
     name: "no_lost_task",
@@ -32,4 +32,39 @@ pub(super) fn switch_out(cpu: CpuId, prev: Option<TaskId>, running: Option<TaskI
 pub(super) fn at_end<T: Default>(tracker: &Tracker<T>) -> Option<String> {
     let (task, track) = tracker.tasks().find(|(_, t)| t.state == State::Queued)?;
     Some(format!("{task} still waits on {} since {}, and nothing is left to happen", track.cpu(), track.since))
+}
+
+/// Time for which a task may wait at the end of a run although the CPU on whose run queue it is idles.
+#[derive(Clone, Debug)]
+pub(crate) struct Forgotten {
+    pub limit: Span,
+    /// Time of the latest migration to each CPU.
+    moved: Vec<Time>,
+}
+
+impl Forgotten {
+    pub fn new(cpus: usize) -> Forgotten {
+        Forgotten { limit: Span::MAX, moved: vec![Time::ZERO; cpus] }
+    }
+
+    /// A task was moved to the run queue of `cpu`.
+    pub fn moved(&mut self, at: Time, cpu: CpuId) {
+        self.moved[cpu.index()] = at;
+    }
+
+    /// A violation if a task waited beyond the limit on the run queue of a CPU that did nothing until the end.
+    /// `idle_since` tells since when a CPU idles.
+    pub fn at_end<T: Default>(
+        &self,
+        end: Time,
+        tracker: &Tracker<T>,
+        idle_since: impl Fn(CpuId) -> Option<Time>,
+    ) -> Option<String> {
+        tracker.tasks().filter(|(_, track)| track.state == State::Queued).find_map(|(task, track)| {
+            let cpu = track.cpu();
+            let since = idle_since(cpu)?.max(track.since).max(self.moved[cpu.index()]);
+            let is_forgotten = end.since(since) > self.limit;
+            is_forgotten.then(|| format!("{task} waits on {cpu} since {since}, and {cpu} idles until the end, {end}"))
+        })
+    }
 }

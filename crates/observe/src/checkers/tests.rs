@@ -109,6 +109,18 @@ fn a_task_forgotten_in_a_queue_is_found_when_nothing_is_left_to_happen() {
 }
 
 #[test]
+fn a_task_that_waits_for_an_idle_cpu_until_the_end_is_found_beyond_the_limit() {
+    let stream = || Stream::of(Checkers::new(2, &anywhere(2)).with_forgotten(Span(50)));
+    let waiting = || stream().wake(1, 1, 1).start(1, 1, 1).wake(10, 0, 0);
+    assert_found(&waiting().end(61), &[("no_lost_task", 61, "task 0 waits on cpu 0 since")]);
+    assert_found(&waiting().end(60), &[]);
+    let moved = waiting().migrate(20, 0, 0, 1).migrate(30, 0, 1, 0);
+    assert_found(&moved.end(80), &[]);
+    let busy = stream().wake(1, 1, 0).start(1, 0, 1).wake(10, 0, 0);
+    assert_found(&busy.end(200), &[]);
+}
+
+#[test]
 fn running_waking_and_moving_outside_the_affinity_are_found() {
     let subjects = [pinned(0)];
     let run = Stream::new(2, &subjects).wake(1, 0, 0).start(2, 1, 0).end(3);
