@@ -63,6 +63,9 @@ pub struct Sweep {
     /// Print how many cells there are and how long they take; compute and write nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Also print the metric of each arm over the two parameters of the diagram.
+    #[arg(short, long)]
+    verbose: bool,
     /// Write the summary as JSON (schema goodness.sweep/1); `-` for standard output.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -112,6 +115,9 @@ impl Sweep {
         } else {
             say!("{}\n", done(count, cells.all.len(), began.elapsed()));
             say!("{}", summary.text(output::columns()));
+            if self.verbose {
+                say!("{}", summary.surfaces_text(output::columns()));
+            }
             say!("results: {}/shards/*.parquet", path.display());
         }
         self.deliver(&summary, &path, &cells)?;

@@ -1,6 +1,8 @@
 //! Every study runs, with few replications, and keeps its promises.
 
 use goodness_study::{Conducting, Findings, Lab, Published, Row, STUDIES, Verdict, find, untold};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn conduct(name: &str) -> Findings {
     let study = find(name).unwrap_or_else(|| panic!("{name} is registered"));
@@ -21,6 +23,21 @@ fn conduct(name: &str) -> Findings {
 
 fn row<'a>(findings: &'a Findings, start: &str) -> &'a Row {
     findings.rows.iter().find(|row| row.quantity.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"))
+}
+
+#[test]
+fn a_study_that_is_ended_simulates_no_more() {
+    let study = find("panasyuk-2009").unwrap();
+    let published = Published::read(study.name, study.published).unwrap();
+    let count = AtomicU64::new(0);
+    let tell = |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Break(())
+    };
+    let how = Conducting { runs: Some(20), seed: 1, quick: true, timing: false };
+    assert!(how.conduct(study, &published, &tell).is_err_and(|why| why.contains("cancelled")));
+    // One on each thread was under way.
+    assert!(count.into_inner() <= std::thread::available_parallelism().map_or(1, |it| it.get() as u64));
 }
 
 #[test]
@@ -53,7 +70,7 @@ fn what_panasyuk_2009_times_with_this_machines_clock_is_left_out_unless_it_is_as
     let published = Published::read(study.name, study.published).unwrap();
     let timed = |timing| {
         let how = Conducting { runs: Some(2), seed: 1, quick: true, timing };
-        let conducted = how.conduct(study, &published, &|_| ()).unwrap();
+        let conducted = how.conduct(study, &published, &untold).unwrap();
         let is_timed = |row: &&Row| row.note.starts_with("Measured on the machine at hand");
         conducted.rows().iter().filter(is_timed).filter(|row| row.simulated.is_some_and(|it| it > 0.0)).count()
     };

@@ -10,6 +10,14 @@ pub(crate) struct Entry<'a> {
     pub values: &'a [Option<f64>],
 }
 
+impl Entry<'_> {
+    /// The values that were measured, by seed and run.
+    pub fn measured(&self) -> impl Iterator<Item = (Replicate, f64)> {
+        let values = self.values.iter().enumerate();
+        values.filter_map(|(run, value)| Some(((self.at.seed, run), (*value)?)))
+    }
+}
+
 /// Seed and run, which are paired across arms and levels.
 pub(crate) type Replicate = (usize, usize);
 /// Everything else.
@@ -42,10 +50,10 @@ impl Combinations<'_> {
                 all.len() - 1
             });
         }
-        for Entry { at, values } in &self.entries {
+        for entry in &self.entries {
+            let at = entry.at;
             let context = (at.point, at.input, at.machine.unwrap_or_default(), 0);
-            let measured = values.iter().enumerate().filter_map(|(run, value)| Some(((at.seed, run), (*value)?)));
-            all[places[&place_of(at.point)]].1[at.arm].entry(context).or_default().extend(measured);
+            all[places[&place_of(at.point)]].1[at.arm].entry(context).or_default().extend(entry.measured());
         }
         all
     }

@@ -1,6 +1,6 @@
 //! The definition of a sweep: a TOML file.
 
-use crate::space::{Draw, Parameter, Point, ValuesText, points};
+use crate::space::{Draw, Method, Parameter, Point, ValuesText, points};
 use goodness::{Refusal, check_rank};
 use goodness_core::spelling::suggest;
 use serde::Deserialize;
@@ -26,6 +26,8 @@ pub struct Definition {
     pub parameters: Vec<Parameter>,
     /// Points of the space.
     pub points: Vec<Point>,
+    /// True if they were drawn: they are not all combinations.
+    pub is_drawn: bool,
     /// Parameters of the phase diagram.
     pub phase: Option<Phase>,
 }
@@ -109,6 +111,7 @@ impl Definition {
             machines: templates(file.machines).collect::<Result<_, _>>()?,
             arms: templates(file.arms).collect::<Result<_, _>>()?,
             points: points(&parameters, file.draw),
+            is_drawn: file.draw.is_some_and(|draw| draw.method != Method::Grid),
             parameters,
             phase: file.phase,
         };

@@ -8,10 +8,13 @@
 //! other threads or on other machines. A [`Folder`] is the only writer. It acknowledges a cell by a line of its journal
 //! that is on disk, and writes a Parquet file for each block of cells, whose bytes depend on the definition alone.
 
+mod bins;
 pub mod cell;
 mod combinations;
 pub mod compute;
 pub mod definition;
+mod drawn_effects;
+pub mod effects;
 pub mod folder;
 mod journal;
 pub mod local;
@@ -20,6 +23,7 @@ pub mod phase;
 mod shard;
 pub mod space;
 pub mod summary;
+mod surface;
 mod text;
 
 pub use cell::{Cell, Cells};

@@ -1,7 +1,8 @@
 //! A summary as a self-contained HTML page: phase diagram, responses and main effects.
 
-use crate::phase::{Diagram, Place, number};
-use crate::summary::{Factor, Response, Summary};
+use crate::effects::{Factor, Method};
+use crate::phase::{Diagram, Place, levels, number};
+use crate::summary::{Response, Summary};
 use goodness_report::chart::{self, Chart, Line, Point, escape};
 use goodness_report::drawing::{Colour, Style};
 use goodness_report::figure;
@@ -11,7 +12,8 @@ const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 1
 main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
 th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
 .number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
-svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; }";
+svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; } svg .light { fill: #ffffff; }
+.plain { font-weight: 400; } .place { stroke: var(--rule); }";
 const LEFT: f64 = 90.0;
 const TOP: f64 = 40.0;
 const WIDTH: f64 = 600.0;
@@ -40,6 +42,7 @@ impl Summary {
             );
             self.places(phase, &mut page);
         }
+        page.push_str(&self.heat_maps());
         self.responses(&mut page);
         self.effects.iter().for_each(|factor| effects(factor, &self.metric, &mut page));
         let _ = writeln!(page, "<h2>Run it again</h2>\n<pre>{}</pre>\n</main>\n</body>\n</html>", escape(command));
@@ -149,8 +152,9 @@ impl Summary {
 
     /// The response of each arm: a chart for each value of the second parameter, up to nine.
     fn responses(&self, page: &mut String) {
-        let Some(phase) = self.phase.as_ref() else { return };
-        let (columns, rows) = phase.levels();
+        let Some(x_name) = self.axes.first() else { return };
+        let places = self.responses.iter().flat_map(|it| &it.points);
+        let (columns, rows) = levels(places.map(|it| (it.x.as_str(), it.y.as_deref().unwrap_or_default())));
         if columns.iter().any(|it| number(it).is_none()) || rows.len() > 9 {
             return;
         }
@@ -177,11 +181,11 @@ impl Summary {
             let numbers: Vec<f64> = columns.iter().filter_map(|it| number(it)).collect();
             let spans = numbers.first().zip(numbers.last());
             let chart = Chart {
-                title: phase
-                    .y
-                    .as_ref()
+                title: self
+                    .axes
+                    .get(1)
                     .map_or_else(|| self.metric.clone(), |y| format!("{} at {y} = {row}", self.metric)),
-                x: if is_time { format!("{} (ms)", phase.x) } else { phase.x.clone() },
+                x: if is_time { format!("{x_name} (ms)") } else { x_name.clone() },
                 y: format!("{} ({})", self.metric, if self.unit == "ns" { "ms" } else { self.unit.as_str() }),
                 doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
                 lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
@@ -200,19 +204,30 @@ fn words(place: &Place) -> String {
 }
 
 fn effects(factor: &Factor, metric: &str, page: &mut String) {
+    let (meaning, counted) = match factor.method {
+        Method::Paired => ("all else equal", "combinations"),
+        Method::Drawn => (
+            "of drawn points in groups. The other parameters differ between the groups by chance, which the interval \
+             contains; a level in bold differs beyond chance (95 %, Holm over all levels of drawn parameters)",
+            "points",
+        ),
+    };
     let _ = writeln!(
         page,
-        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, all else equal.</p>\n<div class=\"scroll\"><table>\n\
-         <thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">\
-         combinations</tr></thead>\n<tbody>",
+        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\"><table>\n\
+         <thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">{}\
+         </tr></thead>\n<tbody>",
         escape(&factor.factor),
         escape(metric),
-        escape(&factor.reference)
+        escape(&factor.reference),
+        meaning,
+        counted
     );
     for level in &factor.levels {
         let _ = writeln!(
             page,
-            "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}</tr>",
+            "<tr><th scope=\"row\"{}>{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}</tr>",
+            if level.differs == Some(false) { " class=\"plain\"" } else { "" },
             escape(&level.level),
             figure::ratio(level.ratio),
             level.ci95.map_or_else(String::new, figure::ratio_interval),

@@ -1,5 +1,6 @@
 //! The phase diagram: which arm wins at each place of two parameters, and where that is undecided.
 
+use crate::bins::Bins;
 use crate::combinations::{Combinations, Context, means};
 use goodness_stats::Confidence;
 use goodness_stats::holm::holm;
@@ -49,24 +50,18 @@ impl Diagram {
         (wins, undecided)
     }
 
-    /// The different values across and down, in their order: numbers and times by size, others as they come.
+    /// The different values across and down, in their order.
     #[must_use]
     pub fn levels(&self) -> (Vec<String>, Vec<String>) {
-        let of = |value: &dyn Fn(&Place) -> String| {
-            let mut all: Vec<String> = Vec::new();
-            for place in &self.places {
-                let value = value(place);
-                if !all.contains(&value) {
-                    all.push(value);
-                }
-            }
-            if all.iter().all(|value| number(value).is_some()) {
-                all.sort_by(|a, b| number(a).unwrap_or_default().total_cmp(&number(b).unwrap_or_default()));
-            }
-            all
-        };
-        (of(&|place| place.x.clone()), of(&|place| place.y.clone().unwrap_or_default()))
+        levels(self.places.iter().map(|it| (it.x.as_str(), it.y.as_deref().unwrap_or_default())))
     }
+}
+
+/// The different values across and down of `places`, in their order: numbers and times by size, others as they come.
+pub(crate) fn levels<'a>(places: impl Iterator<Item = (&'a str, &'a str)>) -> (Vec<String>, Vec<String>) {
+    let (columns, rows): (Vec<&str>, Vec<&str>) = places.unzip();
+    let of = |values: Vec<&str>| Bins::of(values.into_iter(), usize::MAX, 1).names;
+    (of(columns), of(rows))
 }
 
 /// The number that a value stands for: itself, or nanoseconds.

@@ -1,17 +1,17 @@
 //! The summary of a sweep: main effects, the response of each arm, and the winning arm of each place.
 
 use crate::cell::Namer;
-use crate::combinations::{AtPlace, ByContext, Combinations, Context, Entry, means};
+use crate::combinations::{AtPlace, Combinations, Context, Entry, means};
 use crate::compute::ByCell;
 use crate::definition::Definition;
+use crate::effects::Factor;
 use crate::phase::{Diagram, diagram};
 use goodness::Refusal;
 use goodness_observe::{Better, METRICS};
 use goodness_stats::Confidence;
-use goodness_stats::ratio::{Pairing, Ratio};
 use goodness_stats::summary::summarise;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Results of a sweep: schema `goodness.sweep/1`.
 #[derive(Clone, Debug, Serialize)]
@@ -33,38 +33,14 @@ pub struct Summary {
     pub unmeasured: usize,
     /// Arms, as typed.
     pub arms: Vec<String>,
+    /// Parameters along which responses and the diagram are: across, and down if there are two.
+    pub axes: Vec<String>,
     /// Main effects: of each factor with several levels.
     pub effects: Vec<Factor>,
     /// Values of each arm over the axes of the diagram.
     pub responses: Vec<Response>,
     /// Which arm wins where; `None` with one arm or without a parameter to look along.
     pub phase: Option<Diagram>,
-}
-
-/// A factor: arm, input, machine or a parameter.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Factor {
-    /// Its name.
-    pub factor: String,
-    /// The level that the others are compared with: the first.
-    pub reference: String,
-    /// The other levels.
-    pub levels: Vec<Level>,
-}
-
-/// A level of a factor against the factor's first.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Level {
-    /// The level.
-    pub level: String,
-    /// Ratio of the metric to that at the first level, all else equal; `None` where nothing else is equal.
-    pub ratio: Option<f64>,
-    /// 95 % interval over runs and seeds; `None` for one run of one seed.
-    pub ci95: Option<[f64; 2]>,
-    /// Combinations of the other factors that have both levels.
-    pub contexts: usize,
 }
 
 /// Values of one arm along the axes.
@@ -89,15 +65,6 @@ pub struct ResponsePoint {
     pub value: Option<f64>,
     /// Its 95 % interval over seeds and runs.
     pub ci95: Option<[f64; 2]>,
-}
-
-/// A way to divide entries into levels.
-#[derive(Clone, Copy)]
-enum Division<'a> {
-    Arm,
-    Input,
-    Machine,
-    Parameter(&'a str),
 }
 
 impl Summary {
@@ -131,6 +98,7 @@ impl Summary {
             computed,
             unmeasured,
             arms: definition.arms.iter().map(|it| it.text.clone()).collect(),
+            axes: axes.iter().flat_map(|(x, y)| [Some(*x), *y]).flatten().map(str::to_string).collect(),
             effects: data.effects(),
             responses: axes.map(|axes| data.responses(axes)).unwrap_or_default(),
             phase: axes.filter(|_| definition.arms.len() > 1).map(|axes| diagram(&data, axes, is_lower)),
@@ -152,85 +120,7 @@ impl Definition {
     }
 }
 
-impl<'a> Combinations<'a> {
-    fn effects(&self) -> Vec<Factor> {
-        let definition = self.definition;
-        let texts = |templates: &[crate::definition::Template]| templates.iter().map(|it| it.text.clone()).collect();
-        let mut factors: Vec<(String, Division, Vec<String>)> = vec![
-            ("arm".into(), Division::Arm, texts(&definition.arms)),
-            ("input".into(), Division::Input, texts(&definition.inputs)),
-            ("machine".into(), Division::Machine, texts(&definition.machines)),
-        ];
-        for parameter in &definition.parameters {
-            let mut known = HashSet::new();
-            let all = definition.points.iter().map(|point| point[&parameter.name].clone());
-            let values = all.filter(|value| known.insert(value.clone())).collect();
-            factors.push((parameter.name.clone(), Division::Parameter(&parameter.name), values));
-        }
-        let several = factors.into_iter().filter(|(_, _, levels)| levels.len() > 1);
-        several.map(|(name, division, levels)| self.factor(name, division, &levels)).collect()
-    }
-
-    /// The effects of one factor's levels.
-    fn factor(&self, factor: String, division: Division, levels: &[String]) -> Factor {
-        let places: HashMap<&str, usize> = levels.iter().enumerate().map(|(at, level)| (level.as_str(), at)).collect();
-        let others = self.others(division);
-        let mut by_level: Vec<ByContext> = vec![BTreeMap::new(); levels.len()];
-        for entry in self.entries.iter().filter(|entry| self.concerns(entry, division)) {
-            let at = entry.at;
-            let machine = at.machine.unwrap_or_default();
-            let (place, context) = match division {
-                Division::Arm => (at.arm, (at.point, at.input, machine, 0)),
-                Division::Input => (at.input, (at.point, 0, machine, at.arm)),
-                Division::Machine => (machine, (at.point, at.input, 0, at.arm)),
-                Division::Parameter(name) => {
-                    let value = self.definition.points[at.point][name].as_str();
-                    (places[value], (others[at.point], at.input, machine, at.arm))
-                }
-            };
-            let measured = entry.values.iter().enumerate().filter_map(|(run, value)| Some(((at.seed, run), (*value)?)));
-            by_level[place].entry(context).or_default().extend(measured);
-        }
-        let (first, rest) = by_level.split_first().expect("a factor has several levels");
-        let level = |(level, of): (&String, &ByContext)| {
-            let shared: Vec<Context> = first.keys().filter(|it| of.contains_key(it)).copied().collect();
-            let [one, other] = means([first, of], &shared);
-            let ratio = Ratio::of_samples(&one, &other, Pairing::Paired).or_else(|| Ratio::of_exact(&one, &other));
-            let interval = ratio.as_ref().filter(|_| one.len() > 1).and_then(|it| it.interval(Confidence::P95));
-            Level {
-                level: level.clone(),
-                ratio: ratio.and_then(|it| it.estimate),
-                ci95: interval.map(|it| [it.low, it.high]),
-                contexts: shared.len(),
-            }
-        };
-        Factor { factor, reference: levels[0].clone(), levels: levels[1..].iter().zip(rest).map(level).collect() }
-    }
-
-    /// For each point a number that it shares with the points that differ in the divided parameter alone.
-    fn others(&self, division: Division) -> Vec<usize> {
-        let Division::Parameter(name) = division else { return Vec::new() };
-        let mut known = HashMap::new();
-        let rest = |point: &'a crate::space::Point| -> Vec<&'a str> {
-            point.iter().filter(|(key, _)| *key != name).map(|(_, value)| value.as_str()).collect()
-        };
-        let points = self.definition.points.iter();
-        points
-            .map(|point| {
-                let next = known.len();
-                *known.entry(rest(point)).or_insert(next)
-            })
-            .collect()
-    }
-
-    /// True if the entry depends on what divides: a parameter concerns only what names it.
-    fn concerns(&self, entry: &Entry, division: Division) -> bool {
-        let Division::Parameter(name) = division else { return true };
-        let (of, at) = (self.definition, entry.at);
-        let machine = at.machine.is_some_and(|place| of.machines[place].names(name));
-        machine || of.inputs[at.input].names(name) || of.arms[at.arm].names(name)
-    }
-
+impl Combinations<'_> {
     fn responses(&self, axes: (&str, Option<&str>)) -> Vec<Response> {
         let places = self.by_place(axes);
         let of_arm = |(arm, template): (usize, &crate::definition::Template)| {

@@ -1,7 +1,8 @@
 //! A summary for a terminal: the answer, main effects, and the phase diagram in letters.
 
+use crate::effects::{Factor, Level, Method};
 use crate::phase::{Diagram, Place};
-use crate::summary::{Factor, Level, Summary};
+use crate::summary::Summary;
 use goodness_report::figure;
 use goodness_report::table::{align_right, new, wrapped};
 use std::collections::HashMap;
@@ -9,6 +10,9 @@ use std::fmt::Write;
 
 /// Most rows and columns of a diagram in letters; pages have larger ones.
 const LETTERS_MAX: (usize, usize) = (10, 40);
+/// What the effects of drawn parameters are.
+const DRAWN: &str = "Drawn parameters: groups of points are compared, which differ in the other parameters by chance; \
+    an effect is named beyond chance only (95 %, Holm).";
 /// Mark of an undecided place.
 const UNDECIDED: char = '?';
 
@@ -50,7 +54,12 @@ impl Summary {
             let mut table = new(width);
             table.set_header(["factor", "largest effect", "against", "ratio", "95 % interval"]);
             for factor in &self.effects {
-                let Some(level) = largest(factor) else { continue };
+                let Some(level) = largest(factor) else {
+                    if factor.method == Method::Drawn {
+                        table.add_row([&figure::name(&factor.factor), "none found"]);
+                    }
+                    continue;
+                };
                 let interval = level.ci95.map_or_else(String::new, figure::ratio_interval);
                 table.add_row([
                     figure::name(&factor.factor),
@@ -62,9 +71,14 @@ impl Summary {
             }
             align_right(&mut table, [3, 4]);
             let _ = writeln!(text, "\n{table}");
+            if self.effects.iter().any(|it| it.method == Method::Drawn) {
+                text.push_str(&(wrapped("", DRAWN, width, "") + "\n"));
+            }
         }
         if let Some(phase) = &self.phase {
             text.push_str(&self.letters(phase, width));
+        } else {
+            text.push_str(&self.surfaces_text(width));
         }
         text
     }
@@ -101,8 +115,12 @@ impl Summary {
     }
 }
 
-/// The level that differs most from the first.
+/// The level that differs most from the first; of drawn points, beyond chance.
 fn largest(factor: &Factor) -> Option<&Level> {
     let size = |level: &Level| level.ratio.filter(|it| *it > 0.0).map_or(0.0, |ratio| ratio.ln().abs());
-    factor.levels.iter().filter(|it| it.ratio.is_some()).max_by(|a, b| size(a).total_cmp(&size(b)))
+    factor
+        .levels
+        .iter()
+        .filter(|it| it.ratio.is_some() && it.differs != Some(false))
+        .max_by(|a, b| size(a).total_cmp(&size(b)))
 }

@@ -103,6 +103,70 @@ fn the_text_fits_a_terminal_and_the_page_adds_no_element_from_names() {
     assert!(page.matches("<svg").count() > 1);
 }
 
+const DRAWN: &str = "metric = \"wakeup_latency_p99\"\nruns = 4\nseeds = [1, 2, 3]\ninputs = [\"mixed:hogs={h}\"]\n\
+    arms = [\"rr:timeslice={s}\", \"o1:max_timeslice={z}\"]\n[space]\nh = { from = 1, to = 64 }\ns = { from = \"1ms\", to = \
+    \"8ms\" }\nz = { from = \"1ms\", to = \"200ms\" }\n[draw]\nmethod = \"METHOD\"\npoints = 64\nseed = SEED\n";
+
+fn drawn(method: &str, seed: u32) -> String {
+    DRAWN.replace("METHOD", method).replace("SEED", &seed.to_string())
+}
+
+/// Number of the point's parameter, and chance of the point's own.
+fn at_point(definition: &Definition, at: Coordinates, name: &str) -> f64 {
+    goodness_sweep::phase::number(&definition.points[at.point][name]).unwrap()
+}
+
+fn own_noise(at: Coordinates, run: u64) -> f64 {
+    0.8 + Seed(at.point as u64).stream("own", run).rng().below(1_000) as f64 / 2_500.0
+}
+
+#[test]
+fn effects_of_drawn_parameters_are_found_with_their_size_and_those_without_one_are_not_named() {
+    let mut named = 0;
+    for (method, seed) in [("sobol", 1), ("latin_hypercube", 2), ("sobol", 3), ("latin_hypercube", 4)] {
+        let definition = Definition::parse("s.toml", &drawn(method, seed)).unwrap();
+        // h doubles the metric from its first to its last quarter, evenly; s and z do nothing.
+        let planted_at = |at, run| own_noise(at, run) * 2f64.powf(at_point(&definition, at, "h") / 48.0);
+        let summary = planted(&drawn(method, seed), planted_at);
+        let of = |name: &str| summary.effects.iter().find(|it| it.factor == name).unwrap();
+        let last = of("h").levels.last().unwrap();
+        let ci = last.ci95.unwrap();
+        assert!(ci[0] < 2.0 && 2.0 < ci[1] && ci[1] < 2.6 && last.differs == Some(true), "{method} {seed}: {last:?}");
+        assert_eq!((of("h").levels.len(), last.contexts), (3, 16));
+        assert_eq!(of("arm").method, goodness_sweep::effects::Method::Paired);
+        named += ["s", "z"].iter().filter(|it| of(it).levels.iter().any(|level| level.differs == Some(true))).count();
+        let text = summary.text(80);
+        assert!(text.contains("chance only (95 %, Holm)") && text.lines().all(|it| it.chars().count() <= 80), "{text}");
+        assert!(named > 0 || text.matches("none found").count() == 2, "{text}");
+    }
+    assert_eq!(named, 0, "of 8 parameters without an effect");
+}
+
+#[test]
+fn a_surface_shows_the_planted_response_as_numbers_or_digits_and_as_a_map() {
+    let size = |at: Coordinates| [1.0, 2.0, 4.0][at.point / 4] * if at.arm == 1 { 3.0 } else { 1.0 };
+    let summary = planted(SPACE, |at, _| size(at));
+    let text = summary.surfaces_text(80);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let row = rows.iter().find(|row| row.first() == Some(&"1ms")).unwrap();
+    let value = |place: usize| row[place].parse::<f64>().unwrap();
+    assert!((value(4) / value(2) - 2.0).abs() < 0.02 && (value(6) / value(2) - 4.0).abs() < 0.04, "{text}");
+    let narrow = summary.surfaces_text(30);
+    assert!(narrow.contains("1ms | 0 3 5") && narrow.contains("1ms | 4 6 9"), "{narrow}");
+    let page = summary.page("s", "goodness sweep s.toml");
+    assert_eq!(page.matches("aria-label=\"response surface of").count(), 2);
+    let drawn = planted(&drawn("sobol", 1), |at, run| own_noise(at, run));
+    assert!(drawn.surfaces_text(120).matches(" to ").count() >= 12, "groups of values");
+}
+
+#[test]
+fn a_sweep_of_one_arm_has_its_responses_too() {
+    let one = SPACE.replace("\"cfs\", ", "");
+    let summary = planted(&one, |at, run| noise(at, run));
+    assert!(summary.phase.is_none() && summary.text(80).contains("wakeup_latency_p99 of rr:timeslice={s}, h across"));
+    assert!(summary.page("s", "goodness sweep s.toml").contains("Response of each arm"));
+}
+
 /// Each file in `examples/sweeps` is a definition whose cells can be opened.
 #[test]
 fn the_examples_are_whole_definitions() {
