@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goodness._errors import UsageError
-from goodness._goodness import SweepFolder
+from goodness._goodness import SweepFolder, Table
 
 
 class Sweep:
@@ -22,16 +22,35 @@ class Sweep:
         self.folder = Path(sweeping.path)
         #: Number of cells.
         self.cells = len(sweeping)
-        self._json, self._text, self._page = sweeping.summary()
+        self._summary = sweeping.summary()
 
     def to_dict(self) -> dict[str, Any]:
         """The summary: main effects, responses and the phase diagram (schema goodness.sweep/1)."""
-        summary: dict[str, Any] = json.loads(self._json)
+        summary: dict[str, Any] = json.loads(self._summary.to_json())
         return summary
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the summary as a self-contained page."""
-        Path(path).write_text(self._page, encoding="utf-8")
+        Path(path).write_text(self._summary.page, encoding="utf-8")
+
+    @property
+    def effects(self) -> Table:
+        """The main effects: one row per factor and level."""
+        return self._summary.effects
+
+    @property
+    def responses(self) -> Table:
+        """The metric of each arm along the axes of the diagram."""
+        return self._summary.responses
+
+    @property
+    def places(self) -> Table:
+        """Which arm wins where: one row per place of the phase diagram."""
+        return self._summary.places
+
+    def surfaces(self) -> str:
+        """The metric of each arm over the two parameters of the diagram, as text."""
+        return self._summary.surfaces()
 
     @property
     def shards(self) -> list[Path]:
@@ -52,7 +71,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
-        return f"{self.cells} cells in {self.folder}{failed}\n\n{self._text.rstrip()}"
+        return f"{self.cells} cells in {self.folder}{failed}\n\n{self._summary.to_text().rstrip()}"
 
 
 def sweep(

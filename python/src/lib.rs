@@ -44,7 +44,7 @@ mod _goodness {
     #[pymodule_export]
     use super::studies::study;
     #[pymodule_export]
-    use super::sweep::{SweepFolder, compute_cells};
+    use super::sweep::{SweepFolder, SweepSummary, compute_cells};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

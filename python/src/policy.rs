@@ -79,8 +79,6 @@ struct Scripted {
 /// An argument of a verb.
 enum Word {
     Task(TaskId),
-    /// A task that may have another nice, class or affinity than before.
-    Changed(TaskId),
     Parent(Option<TaskId>),
     Number(u64),
     Text(&'static str),
@@ -148,9 +146,10 @@ impl Scripted {
             Word::Text(text) => Ok(PyString::intern(py, text).into_any()),
             Word::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
             Word::Parent(None) => Ok(py.None().into_bound(py)),
-            Word::Task(task) | Word::Changed(task) | Word::Parent(Some(task)) => {
+            Word::Task(task) | Word::Parent(Some(task)) => {
                 let object = self.tasks[task.index()].bind(py);
-                object.borrow_mut().refresh(&cx.tasks, matches!(word, Word::Changed(_)));
+                // Nice, class and affinity of a running task change without a verb.
+                *object.borrow_mut() = Task::of(&cx.tasks, task);
                 Ok(object.clone().into_any())
             }
         }
@@ -234,7 +233,7 @@ impl CpuPolicy for Scripted {
             Ok(())
         });
         made.unwrap_or_else(|error| raise(error, &self.cancel));
-        match self.tried(cx, "admit", &[Word::Changed(task), Word::Parent(parent)], |_| Ok(())) {
+        match self.tried(cx, "admit", &[Word::Task(task), Word::Parent(parent)], |_| Ok(())) {
             Ok(()) => Ok(()),
             Err(error) => match Python::attach(|py| rejection(py, &error)) {
                 Some(reason) => Err(Rejected { reason }),
@@ -256,13 +255,13 @@ impl CpuPolicy for Scripted {
             true => Ok(previous_cpu(cx, task)),
             false => self.cpu(answer),
         };
-        self.call(cx, "select_cpu", &[Word::Changed(task), Word::Text(enqueued(why))], read)
+        self.call(cx, "select_cpu", &[Word::Task(task), Word::Text(enqueued(why))], read)
     }
 
     fn enqueue(&mut self, cx: &View, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
         self.tell(&why);
-        let shown = if why == Enqueue::Restored { Word::Changed(task) } else { Word::Task(task) };
-        self.call(cx, "enqueue", &[Word::cpu(cpu), shown, Word::Text(enqueued(&why))], |answer| self.resched(answer))
+        let words = [Word::cpu(cpu), Word::Task(task), Word::Text(enqueued(&why))];
+        self.call(cx, "enqueue", &words, |answer| self.resched(answer))
     }
 
     fn dequeue(&mut self, cx: &View, cpu: CpuId, task: TaskId, why: Dequeue) {

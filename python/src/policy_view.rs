@@ -27,14 +27,6 @@ impl Task {
             allowed: task.affinity.clone(),
         }
     }
-
-    /// Takes what changes from decision to decision; `all` after a change of nice, class or affinity.
-    pub fn refresh(&mut self, tasks: &TaskTable, all: bool) {
-        match all {
-            true => *self = Task::of(tasks, self.id),
-            false => self.cpu = tasks.cpu(self.id).index(),
-        }
-    }
 }
 
 fn name(class: Class) -> &'static str {

@@ -1,6 +1,7 @@
 //! Sweeps: the folder of one, which only its driver writes, and the pure computation of cells, which may be elsewhere.
 
 use crate::error::{exception, failure, usage};
+use crate::table::Table;
 use crate::waiting::{self, Cancel};
 use goodness::{Progress, Refusal};
 use goodness_sweep::{Cell, Cells, Computer, Definition, Finished, Folder, Part, Summary, cell, folder, local};
@@ -10,6 +11,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Columns of text.
+const WIDTH: u16 = 80;
 
 /// The folder of a sweep, opened by its only writer.
 #[pyclass(frozen, module = "goodness", name = "SweepFolder")]
@@ -100,15 +104,14 @@ impl SweepFolder {
         result.map_err(|refusal| exception(&refusal, None))
     }
 
-    /// The summary of what is there: as JSON (schema goodness.sweep/1), as text and as a page.
-    fn summary(&self, py: Python) -> PyResult<(String, String, String)> {
+    /// The summary of what is there.
+    fn summary(&self, py: Python) -> PyResult<SweepSummary> {
         let title = self.file.file_stem().unwrap_or_default().to_string_lossy();
         let call = format!("goodness.sweep({:?})", self.file);
         let summary = py.detach(|| {
             let values = folder::values(&self.path, Some(&self.definition.metric))?;
             let summary = Summary::of(&self.definition, &values)?;
-            let json = serde_json::to_string_pretty(&summary).expect("plain values serialise");
-            Ok((json, summary.text(80), summary.page(&title, &call)))
+            Ok(SweepSummary { page: summary.page(&title, &call), summary })
         });
         summary.map_err(|refusal: Refusal| exception(&refusal, None))
     }
@@ -118,6 +121,51 @@ impl SweepFolder {
         let folder = self.take()?;
         let failed = py.detach(|| folder.finish()).map_err(|refusal| exception(&refusal, None))?;
         Ok(failed.into_iter().map(|(cell, why)| (cell.arm, cell.input, why)).collect())
+    }
+}
+
+/// What a sweep found.
+#[pyclass(frozen, module = "goodness")]
+pub struct SweepSummary {
+    summary: Summary,
+    /// The summary as a self-contained page.
+    #[pyo3(get)]
+    page: String,
+}
+
+#[pymethods]
+impl SweepSummary {
+    /// The summary as JSON (schema goodness.sweep/1).
+    fn to_json(&self) -> String {
+        serde_json::to_string_pretty(&self.summary).expect("plain values serialise")
+    }
+
+    /// The main effects.
+    #[getter]
+    fn effects(&self) -> Table {
+        Table::of(self.summary.effects_table())
+    }
+
+    /// The metric of each arm along the axes.
+    #[getter]
+    fn responses(&self) -> Table {
+        Table::of(self.summary.responses_table())
+    }
+
+    /// The places of the phase diagram.
+    #[getter]
+    fn places(&self) -> Table {
+        Table::of(self.summary.places_table())
+    }
+
+    /// The answer, the effects and the phase diagram.
+    fn to_text(&self) -> String {
+        self.summary.text(WIDTH)
+    }
+
+    /// The metric of each arm over both parameters of the diagram.
+    fn surfaces(&self) -> String {
+        self.summary.surfaces_text(WIDTH).trim().to_string()
     }
 }
 

@@ -18,15 +18,21 @@ export async function launch() {
 }
 export const close = () => browser.close();
 
-/** The report in a page of its own; `seen` collects what must not happen. */
-export async function open({ which = "sample", ...options } = {}) {
+/** A page of its own at `url`; `seen` collects what must not happen. */
+export async function show(url, options) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options });
   const seen = { requests: [], errors: [], dialogs: [] };
   page.on("request", (r) => seen.requests.push(r.url()));
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && seen.errors.push(m.text()));
   page.on("pageerror", (e) => seen.errors.push(e.message));
   page.on("dialog", (d) => { seen.dialogs.push(d.message()); d.dismiss(); });
-  await page.goto(`file://${file[which]}`);
+  await page.goto(url);
+  return { page, seen };
+}
+
+/** The report in a page of its own. */
+export async function open({ which = "sample", ...options } = {}) {
+  const { page, seen } = await show(`file://${file[which]}`, options);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
   await frames(page);
   return { page, seen };

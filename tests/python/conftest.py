@@ -1,5 +1,7 @@
 """What the tests of the Python package share."""
 
+from pathlib import Path
+
 import goodness as g
 import pytest
 
@@ -17,3 +19,19 @@ def small() -> g.Comparison:
 def recorded() -> g.Comparison:
     """A comparison on a shipped recording, with every table filled."""
     return g.compare("apache-ab-c4-1cpu", arms=["eevdf:base_slice=6ms"], runs=3)
+
+
+def define(folder: Path, tasks: int, duration: str, seeds: int, name: str = "s.toml") -> Path:
+    """A sweep of `tasks` times `seeds` times two cells."""
+    text = f"""
+metric = "wakeup_latency_p50"
+runs = 1
+seeds = {list(range(1, seeds + 1))}
+inputs = ["sleepers:tasks={{tasks}},duration={duration}"]
+arms = ["eevdf", "rr"]
+[space]
+tasks = {list(range(2, 2 + tasks))}
+"""
+    file = folder / name
+    file.write_text(text)
+    return file

@@ -22,6 +22,22 @@ except KeyboardInterrupt:
 """
 
 
+STUDY = """
+import time, goodness as g
+print("ready", flush=True)
+try:
+    g.study("panasyuk-2009", runs=10_000)
+except KeyboardInterrupt:
+    # A simulation under way ends by itself.
+    for _ in range(60):
+        before = time.process_time()
+        time.sleep(0.5)
+        if (spent := time.process_time() - before) < 0.05:
+            break
+    print("interrupted", spent < 0.05, flush=True)
+"""
+
+
 def interrupted(words: list[str], ready: str | None) -> tuple[int, str, float]:
     """Exit code, output, and seconds from the signal to the end."""
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -42,6 +58,12 @@ def test_ctrl_c_is_keyboard_interrupt_and_the_interpreter_goes_on() -> None:
     print(f"from Ctrl-C to the end of the process: {took * 1e3:.0f} ms")
     assert (code, out.strip()) == (0, "interrupted ['rr']")
     assert took < SOON
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_ends_the_simulations_of_a_study() -> None:
+    code, out, _ = interrupted([sys.executable, "-c", STUDY], "ready")
+    assert (code, out.strip()) == (0, "interrupted True")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")

@@ -33,7 +33,7 @@ def test_what_python_adds_to_a_comparison_is_printed(tmp_path: Path) -> None:
     words = ["compare", WORK, "-p", "eevdf", "-p", "o1", "--runs", "20", "--no-html"]
     words += ["--json", str(tmp_path / "a.json")]
     inside, outside = [], []
-    for _ in range(5):
+    for _ in range(3):
         begun = time.perf_counter()
         subprocess.run([program, *words], check=True, capture_output=True)
         outside.append(time.perf_counter() - begun)
@@ -42,3 +42,34 @@ def test_what_python_adds_to_a_comparison_is_printed(tmp_path: Path) -> None:
         inside.append(time.perf_counter() - begun)
     share = middle(inside) / middle(outside) - 1
     print(f"\n20 runs of 2 policies: program {middle(outside):.3f} s, Python {middle(inside):.3f} s ({share:+.1%})")
+
+
+THREADS = """
+import sys, threading, time, goodness as g
+work = g.recording("apache-ab-c4-1cpu")
+each = lambda count: [g.compare(work, policies=["eevdf", "o1"], runs=2) for _ in range(count)]
+each(1)
+threads = [threading.Thread(target=each, args=(32 // int(sys.argv[1]),)) for _ in range(int(sys.argv[1]))]
+begun = time.perf_counter()
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(32 / (time.perf_counter() - begun))
+"""
+
+
+def test_what_eight_threads_compare_is_printed() -> None:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def rate(threads: int, cores: int) -> float:
+        environment = {**os.environ, "RAYON_NUM_THREADS": str(cores)}
+        words = [sys.executable, "-c", THREADS, str(threads)]
+        done = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
+        return float(done.stdout)
+
+    # They alternate: other load meets both.
+    rates = [(rate(1, 1), rate(8, cores)) for _ in range(3)]
+    one, eight = middle([it[0] for it in rates]), middle([it[1] for it in rates])
+    print(f"\ncomparisons a second: {one:.1f} of one thread on one core, {eight:.1f} of eight on {cores}")
+    print(f"{eight / one:.2f} times as many on {cores} times the cores")

@@ -6,6 +6,7 @@ from pathlib import Path
 import goodness as g
 import pytest
 from conftest import SMALL
+from goodness.testing import check_policy
 
 
 class RoundRobin(g.Policy):
@@ -168,3 +169,85 @@ def test_a_wrong_answer_is_told_with_what_is_right() -> None:
 def test_a_task_that_is_rejected_is_told_with_the_reason() -> None:
     with pytest.raises(g.UsageError, match="was refused by Strict: odd tasks are not wanted"):
         g.compare(SMALL, policies=[Strict], runs=1)
+
+
+class Loses(RoundRobin):
+    """Forgets every fortieth task."""
+
+    count = 0
+
+    def enqueue(self, cx: g.Context, cpu: int, task: g.Task, why: str) -> int | None:
+        self.count += 1
+        return None if self.count % 40 == 0 else super().enqueue(cx, cpu, task, why)
+
+    def dequeue(self, cx: g.Context, cpu: int, task: g.Task, why: str) -> None:
+        if task in self.waiting:
+            self.waiting.remove(task)
+
+
+class Astray(RoundRobin):
+    """Runs the first task, wherever it may run."""
+
+    def pick_next(self, cx: g.Context, cpu: int) -> tuple[g.Task, int] | None:
+        return (self.waiting.popleft(), self.timeslice) if self.waiting else super().pick_next(cx, cpu)
+
+
+class Stops(RoundRobin):
+    """Picks nothing any more after a while."""
+
+    picks = 0
+
+    def pick_next(self, cx: g.Context, cpu: int) -> tuple[g.Task, int] | None:
+        self.picks += 1
+        return super().pick_next(cx, cpu) if self.picks < 60 else None
+
+
+class Moody(RoundRobin):
+    """Has another timeslice in each run."""
+
+    runs = 0
+
+    def start(self) -> None:
+        super().start()
+        Moody.runs += 1
+        self.timeslice = 50_000 + Moody.runs
+
+
+def test_the_contract_of_the_built_in_policies_is_kept_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    # A task changes its affinity while it runs, and is preempted then.
+    check_policy(RoundRobin, cpus=[8], draws=1, seed=2434149034)
+    assert capsys.readouterr().out == "", "the seed was given"
+    check_policy(RoundRobin, draws=3)
+    said = capsys.readouterr().out
+    assert said.startswith("goodness.testing.check_policy(RoundRobin, draws=3, seed=")
+    with pytest.raises(g.UsageError, match="list numbers in 1 ..= 64"):
+        check_policy(RoundRobin, cpus=[0])
+    with pytest.raises(g.UsageError, match="is no policy"):
+        check_policy("rr")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        (Loses, "waits on cpu"),
+        (Astray, "affinity"),
+        (Stops, "nothing is left to happen"),
+        (Moody, "two runs of one seed differ"),
+        (Waker, "Waker"),
+        (Twin, "Twin"),
+    ],
+)
+def test_a_policy_that_breaks_the_contract_is_rejected_in_one_sentence(policy: type[g.Policy], sentence: str) -> None:
+    with pytest.raises(g.Violation) as raised:
+        check_policy(policy, cpus=[2], draws=10, seed=1)
+    said = str(raised.value)
+    assert sentence in said and "\n" not in said
+    assert said.startswith(f"{policy.__name__} on 2 CPUs, seed ")
+    assert raised.value.reproduce is not None and f"check_policy({policy.__name__}, cpus=[2], draws=1" in said
+    with pytest.raises(g.Violation):
+        eval(raised.value.reproduce, {"goodness": g, policy.__name__: policy})
+
+
+def test_a_comparison_finds_a_policy_that_stops_picking() -> None:
+    with pytest.raises(g.Violation, match="no_lost_task.* waits on cpu 0 since .*, and cpu 0 idles until the end"):
+        g.compare(SMALL, policies=["rr", Stops], runs=1)

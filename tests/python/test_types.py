@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ best: str | None = compared.winner
 rows: int = len(compared.ranking)
 entry: dict[str, object] = g.policies("rr")
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache for all calls of the checker: what the data-frame libraries say of themselves is read once."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("MYPY_CACHE_DIR", str(tmp_path_factory.mktemp("mypy")))
+        yield
 
 
 def checked(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:

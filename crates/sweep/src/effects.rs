@@ -31,6 +31,17 @@ pub enum Method {
     Drawn,
 }
 
+impl Method {
+    /// The word used in JSON and in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Paired => "paired",
+            Method::Drawn => "drawn",
+        }
+    }
+}
+
 /// A level of a factor against the factor's first.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -24,6 +24,7 @@ mod shard;
 pub mod space;
 pub mod summary;
 mod surface;
+pub mod tables;
 mod text;
 
 pub use cell::{Cell, Cells};

@@ -119,8 +119,8 @@ impl Summary {
         let surfaces = self.surfaces();
         let Some(range) = Range::of(&surfaces) else { return String::new() };
         let mut page = format!(
-            "<h2>Response surface</h2>\n<p>{} of each arm over {} (across) and {} (down): the mean over all else. Light \
-             is {}, dark is {}, the same in all maps; {} is better.</p>\n",
+            "<h2>Response surface</h2>\n<p>{} of each arm over {} (across) and {} (down): the mean over all else. \
+             Light is {}, dark is {}, the same in all maps; {} is better.</p>\n",
             escape(&self.metric),
             escape(&self.axes[0]),
             escape(&self.axes[1]),

@@ -1,0 +1,50 @@
+// Pages of sweeps in a real browser: everything is on the screen, wide and narrow, light and dark. Run with
+// scripts/test-browser.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { axeSource, close, launch, show } from "./browser.mjs";
+
+before(launch);
+after(close);
+
+/** Texts that leave their drawing, and whether the page is wider than the screen. */
+const outside = (page) =>
+  page.evaluate(() => {
+    const found = [];
+    for (const svg of document.querySelectorAll("svg")) {
+      const frame = svg.getBoundingClientRect();
+      for (const text of svg.querySelectorAll("text")) {
+        const box = text.getBoundingClientRect();
+        if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1)
+          found.push(text.textContent);
+      }
+    }
+    const width = document.documentElement.scrollWidth;
+    if (width > window.innerWidth) found.push(`the page is ${width} px wide`);
+    return found;
+  });
+
+for (const name of ["grid", "drawn", "one"])
+  for (const width of [1400, 390])
+    for (const colorScheme of ["light", "dark"])
+      test(`${name} at ${width} px, ${colorScheme}: nothing is off the screen and no rule is broken`, async () => {
+        const url = `file://${process.env.SWEEPS}/${name}.html`;
+        const { page, seen } = await show(url, { viewport: { width, height: 900 }, colorScheme });
+        assert.deepEqual(await outside(page), []);
+        await page.evaluate(axeSource);
+        const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+        const broken = await page.evaluate((runOnly) => axe.run({ runOnly }), runOnly);
+        assert.deepEqual(broken.violations.map((it) => [it.id, it.nodes.map((node) => node.target).slice(0, 3)]), []);
+        assert.deepEqual([seen.requests, seen.errors], [[url], []]);
+        const path = `${process.env.SHOTS}/${name}-${width}-${colorScheme}.png`;
+        if (process.env.SHOTS) await page.screenshot({ path, fullPage: true });
+        await page.close();
+      });
+
+test("a text beyond its drawing would be found", async () => {
+  const { page } = await show(`file://${process.env.SWEEPS}/grid.html`, { viewport: { width: 390, height: 900 } });
+  await page.evaluate(() => { document.querySelector("svg text").textContent = "long ".repeat(400); });
+  assert.notDeepEqual(await outside(page), []);
+  await page.close();
+});
