@@ -226,18 +226,28 @@ def test_faults_lose_nothing_that_was_acknowledged(
     assert shards(there) == shards(undisturbed)
 
 
-def test_a_worker_of_another_version_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Path
-) -> None:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A cluster of this machine, to which this process is connected."""
+    with tempfile.TemporaryDirectory(prefix="gr") as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAY_TMPDIR", folder)
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+        yield
+        ray.shutdown()
+        stop(Path(folder))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ray, "VERSION", "0.0.1")
     with pytest.raises(g.UsageError, match="the driver has goodness 0.0.1 and a worker has"):
         g.sweep(define(tmp_path, 1, "50ms", 1), on="ray")
 
 
-def test_a_result_that_differs_here_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Path
-) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_result_that_differs_here_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = define(tmp_path, 4, "50ms", 40)
     monkeypatch.setattr(_ray, "compute_cells", lambda cells, files: b'{"cell":"planted"}')
     with pytest.raises(g.Violation, match="has another result here"):
-        g.sweep(file, on="ray", recheck="10%")
+        g.sweep(file, folder=tmp_path / "checked", on="ray", recheck="10%")
+    assert len(g.sweep(file, folder=tmp_path / "unchecked", on="ray", recheck=0).shards) == 1

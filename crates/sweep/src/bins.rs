@@ -1,6 +1,7 @@
 //! Values of a parameter in groups: one for each value where there are few, else ranges with equally many values.
 
 use crate::phase::number;
+use goodness_core::Span;
 use std::collections::{BTreeSet, HashMap};
 
 /// Groups of the values of one parameter.
@@ -46,7 +47,7 @@ impl Bins {
         }
         let name = |[first, last]: &[&str; 2]| match first == last {
             true => first.to_string(),
-            false => format!("{first} to {last}"),
+            false => format!("{} to {}", rounded(first), rounded(last)),
         };
         Bins { names: ends.iter().map(name).collect(), places }
     }
@@ -54,6 +55,20 @@ impl Bins {
     /// The group of a value.
     pub fn place(&self, value: &str) -> usize {
         self.places[value]
+    }
+}
+
+/// A number or a time with three digits; other values as they are.
+pub(crate) fn rounded(value: &str) -> String {
+    let three = |number: f64| {
+        let unit = 10f64.powf(number.abs().max(f64::MIN_POSITIVE).log10().floor() - 2.0);
+        (number / unit).round() * unit
+    };
+    match (value.parse::<f64>(), Span::parse(value)) {
+        // What follows the third digit is rounding of the product.
+        (Ok(number), _) => format!("{:.6}", three(number)).trim_end_matches('0').trim_end_matches('.').into(),
+        (Err(_), Ok(span)) => Span(three(span.0 as f64).round() as u64).to_string(),
+        _ => value.into(),
     }
 }
 
@@ -67,6 +82,7 @@ mod tests {
         assert_eq!((few.names.join(" "), few.place("2ms")), ("500us 2ms".into(), 1));
         let words = Bins::of(["b", "a", "b"].into_iter(), 1, 1);
         assert_eq!(words.names, ["b", "a"]);
+        assert_eq!(["6890741ns", "0.123456", "64", "1234567"].map(rounded), ["6.89ms", "0.123", "64", "1230000"]);
         let many: Vec<String> = (1..=10).map(|it| it.to_string()).collect();
         let bins = Bins::of(many.iter().map(String::as_str), 6, 4);
         assert_eq!(bins.names, ["1 to 3", "4 to 5", "6 to 8", "9 to 10"]);

@@ -1,5 +1,6 @@
 //! A summary as a self-contained HTML page: phase diagram, responses and main effects.
 
+use crate::bins::rounded;
 use crate::effects::{Factor, Method};
 use crate::phase::{Diagram, Place, levels, number};
 use crate::summary::{Response, Summary};
@@ -10,7 +11,8 @@ use std::fmt::Write;
 
 const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
+h3 { font-size: 1rem; } h1, h3, p { overflow-wrap: anywhere; } pre { white-space: pre-wrap; }
+figure { margin: 0 0 1rem; } figure svg { min-width: 36rem; } th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
 .number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
 svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; } svg .light { fill: #ffffff; }
 .plain { font-weight: 400; } .place { stroke: var(--rule); }";
@@ -35,7 +37,7 @@ impl Summary {
             escape(&self.conclusion())
         );
         if let Some(phase) = &self.phase {
-            let _ = writeln!(page, "<h2>Which arm wins where</h2>\n<figure>{}</figure>", self.map(phase));
+            let _ = writeln!(page, "<h2>Which arm wins where</h2>\n{}", framed(&self.map(phase), "phase diagram"));
             page.push_str(
                 "<p>A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs \
                            paired by seed). Hollow places are undecided: the best is not told from the next.</p>\n",
@@ -64,7 +66,8 @@ impl Summary {
             writeln!(svg, "<text x=\"{}\" y=\"{}\" class=\"end\">{}</text>", LEFT - 6.0, TOP - 10.0, escape(y_name));
         for (at, row) in rows.iter().enumerate().filter(|(at, _)| at % rows.len().div_ceil(24).max(1) == 0) {
             let y = TOP + (at as f64 + 0.5) * high + 4.0;
-            let _ = writeln!(svg, "<text x=\"{}\" y=\"{y:.1}\" class=\"end\">{}</text>", LEFT - 6.0, escape(row));
+            let _ =
+                writeln!(svg, "<text x=\"{}\" y=\"{y:.1}\" class=\"end\">{}</text>", LEFT - 6.0, escape(&rounded(row)));
         }
         for (at, column) in columns.iter().enumerate().filter(|(at, _)| at % columns.len().div_ceil(9).max(1) == 0) {
             let x = LEFT + (at as f64 + 0.5) * wide;
@@ -72,7 +75,7 @@ impl Summary {
                 svg,
                 "<text x=\"{x:.1}\" y=\"{:.1}\" class=\"middle\">{}</text>",
                 bottom + 16.0,
-                escape(column)
+                escape(&rounded(column))
             );
         }
         let _ = writeln!(
@@ -90,9 +93,15 @@ impl Summary {
         }
         for (at, arm) in self.arms.iter().enumerate() {
             let y = bottom + 50.0 + 18.0 * at as f64;
-            let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"{y:.1}\">{} {}</text>", self.letter(arm), escape(arm));
+            let _ =
+                writeln!(svg, "<text x=\"{LEFT}\" y=\"{y:.1}\">{} {}</text>", self.letter(arm), escape(&cut(arm, 90)));
         }
         svg + "</svg>\n"
+    }
+
+    /// The name of an arm beside a chart: its letter, and as much of it as there is room for.
+    fn brief(&self, arm: &str) -> String {
+        if self.arms.len() > 1 { format!("{} {}", self.letter(arm), cut(arm, 22)) } else { cut(arm, 24) }
     }
 
     fn square(&self, place: &Place, (x, y): (f64, f64), (wide, high): (f64, f64), svg: &mut String) {
@@ -129,13 +138,16 @@ impl Summary {
         let second = if phase.y.is_some() { format!("<th>{}", head[1]) } else { String::new() };
         let _ = writeln!(
             page,
-            "<div class=\"scroll\"><table>\n<thead><tr><th>{}{second}<th>best<th>next<th class=\"number\">ratio\
+            "<details>\n<summary>All {} places</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+             aria-label=\"places\"><table>\n\
+             <thead><tr><th>{}{second}<th>best<th>next<th class=\"number\">ratio\
              <th class=\"number\">interval<th>verdict</tr></thead>\n<tbody>",
+            phase.places.len(),
             head[0]
         );
         for place in &phase.places {
             let y = place.y.as_ref().map_or_else(String::new, |y| format!("<td>{}", escape(y)));
-            let arm = |arm: &Option<String>| escape(arm.as_deref().unwrap_or_default());
+            let arm = |arm: &Option<String>| arm.as_deref().map_or_else(String::new, |arm| escape(&self.brief(arm)));
             let _ = writeln!(
                 page,
                 "<tr><td>{}{y}<td>{}<td>{}<td class=\"number\">{}<td class=\"number\">{}<td>{}</tr>",
@@ -147,7 +159,7 @@ impl Summary {
                 if place.winner.is_some() { "wins" } else { "undecided" }
             );
         }
-        page.push_str("</tbody></table></div>\n");
+        page.push_str("</tbody></table></div>\n</details>\n");
     }
 
     /// The response of each arm: a chart for each value of the second parameter, up to nine.
@@ -176,7 +188,7 @@ impl Summary {
                     })
                     .collect();
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
-                Line { name: response.arm.clone(), published: false, points }
+                Line { name: self.brief(&response.arm), published: false, points }
             };
             let numbers: Vec<f64> = columns.iter().filter_map(|it| number(it)).collect();
             let spans = numbers.first().zip(numbers.last());
@@ -190,9 +202,23 @@ impl Summary {
                 doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
                 lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
             };
-            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+            page.push_str(&framed(&chart.svg(), &format!("response: {}", chart.title)));
         }
     }
+}
+
+/// The first `most` characters of a longer text.
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.to_string(),
+    }
+}
+
+/// A drawing that is moved sideways where the screen is narrower than its letters allow.
+pub(crate) fn framed(svg: &str, label: &str) -> String {
+    let label = escape(label);
+    format!("<figure class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{svg}</figure>\n")
 }
 
 fn words(place: &Place) -> String {
@@ -214,8 +240,8 @@ fn effects(factor: &Factor, metric: &str, page: &mut String) {
     };
     let _ = writeln!(
         page,
-        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\"><table>\n\
-         <thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">{}\
+        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"effect of {0}\"><table>\n<thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">{}\
          </tr></thead>\n<tbody>",
         escape(&factor.factor),
         escape(metric),

@@ -1,14 +1,15 @@
 //! Response surfaces: the metric of each arm over the two parameters of the diagram, as numbers and as a heat map.
 
-use crate::bins::Bins;
+use crate::bins::{Bins, rounded};
 use crate::drawn_effects::center;
+use crate::page::framed;
 use crate::summary::{Response, Summary};
 use goodness_report::chart::escape;
 use goodness_report::figure;
 use std::fmt::Write;
 
 /// Most values that are columns or rows of their own, and the number of groups of more.
-const LEVELS: (usize, usize) = (12, 6);
+const LEVELS: (usize, usize) = (12, 5);
 /// Columns of text for a value.
 const CELL: usize = 9;
 const LEFT: f64 = 110.0;
@@ -38,7 +39,8 @@ impl<'a> Surface<'a> {
             values[rows.place(row_of(&point.y))][columns.place(&point.x)].extend(point.value);
         }
         let cells = values.iter().map(|row| row.iter().map(|values| center(values)).collect()).collect();
-        Surface { arm: &response.arm, columns: columns.names, rows: rows.names, cells }
+        let [columns, rows] = [columns, rows].map(|it| it.names.iter().map(|name| rounded(name)).collect());
+        Surface { arm: &response.arm, columns, rows, cells }
     }
 
     fn values(&self) -> impl Iterator<Item = f64> {
@@ -131,9 +133,9 @@ impl Summary {
         for surface in &surfaces {
             let _ = writeln!(
                 page,
-                "<h3>{}</h3>\n<div class=\"scroll\"><figure>{}</figure></div>",
+                "<h3>{}</h3>\n{}",
                 escape(surface.arm),
-                self.heat_map(surface, &range)
+                framed(&self.heat_map(surface, &range), &format!("surface: {}", surface.arm))
             );
         }
         page
@@ -143,8 +145,8 @@ impl Summary {
         let wide = WIDTH / surface.columns.len() as f64;
         let bottom = TOP + ROW * surface.rows.len() as f64;
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"response surface of {}\" class=\"wide\">\n",
-            LEFT + WIDTH + 4.0,
+            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"response surface of {}\">\n",
+            LEFT + WIDTH + 10.0,
             bottom + 8.0,
             escape(surface.arm)
         );
