@@ -115,7 +115,7 @@ impl Sweep {
         } else {
             say!("{}\n", done(count, cells.all.len(), began.elapsed()));
             say!("{}", summary.text(output::columns()));
-            if self.verbose {
+            if self.verbose && summary.phase.is_some() {
                 say!("{}", summary.surfaces_text(output::columns()));
             }
             say!("results: {}/shards/*.parquet", path.display());

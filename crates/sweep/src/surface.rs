@@ -93,15 +93,16 @@ impl Summary {
             let _ = writeln!(text, "\n{} of {}, {} across", self.metric, figure::printable(surface.arm), self.axes[0]);
             let head = &self.axes[1];
             let margin = surface.rows.iter().chain([head]).map(|it| it.chars().count()).max().unwrap_or_default();
-            let has_room = margin + 3 + surface.columns.len() * CELL <= usize::from(width);
+            let heads: Vec<String> = surface.columns.iter().map(|name| least(name)).collect();
+            let wide = heads.iter().map(|it| it.chars().count() + 2).fold(CELL, usize::max);
+            let has_room = margin + 3 + heads.len() * wide <= usize::from(width);
             let cell = |value: &Option<f64>| match (has_room, value) {
-                (true, _) => format!("{:>CELL$}", self.shown(*value)),
+                (true, _) => format!("{:>wide$}", self.shown(*value)),
                 (false, None) => "  ".into(),
                 (false, Some(value)) => format!(" {}", (range.share(*value) * 9.0).round()),
             };
-            let names = surface.columns.iter().map(|name| format!("{:>CELL$}", short(name)));
             let names: String = match has_room {
-                true => names.collect(),
+                true => heads.iter().map(|name| format!("{name:>wide$}")).collect(),
                 false => format!(" {} to {}", ends(&surface.columns, true), ends(&surface.columns, false)),
             };
             let _ = writeln!(text, "{head:margin$} |{names}");
@@ -194,7 +195,7 @@ fn ends(names: &[String], is_first: bool) -> &str {
     found.unwrap_or_default()
 }
 
-/// The name of a column that has room above its values.
-fn short(name: &str) -> &str {
-    name.split(" to ").next().filter(|first| name.len() >= CELL && first.len() < CELL).unwrap_or(name)
+/// The name of a column of text: a value, or the least of a group.
+fn least(name: &str) -> String {
+    name.split_once(" to ").map_or_else(|| name.to_string(), |(first, _)| format!("≥{first}"))
 }

@@ -155,14 +155,15 @@ fn a_surface_shows_the_planted_response_as_numbers_or_digits_and_as_a_map() {
     assert!(narrow.contains("1ms | 0 3 5") && narrow.contains("1ms | 4 6 9"), "{narrow}");
     let page = summary.page("s", "goodness sweep s.toml");
     assert_eq!(page.matches("aria-label=\"response surface of").count(), 2);
-    let drawn = planted(&drawn("sobol", 1), |at, run| own_noise(at, run));
-    assert!(drawn.surfaces_text(120).matches(" to ").count() >= 10, "groups of values");
+    let drawn = planted(&drawn("sobol", 1), own_noise);
+    let text = drawn.surfaces_text(80);
+    assert!(text.matches('≥').count() >= 10 && text.lines().all(|it| it.chars().count() <= 80), "{text}");
 }
 
 #[test]
 fn a_sweep_of_one_arm_has_its_responses_too() {
     let one = SPACE.replace("\"cfs\", ", "");
-    let summary = planted(&one, |at, run| noise(at, run));
+    let summary = planted(&one, noise);
     assert!(summary.phase.is_none() && summary.text(80).contains("wakeup_latency_p99 of rr:timeslice={s}, h across"));
     assert!(summary.page("s", "goodness sweep s.toml").contains("Response of each arm"));
 }
