@@ -28,7 +28,7 @@ fn main() {
 
 /// A summary in which short slices are better with few hogs.
 fn planted(definition: &Definition) -> Summary {
-    let number = |text: &str| goodness_sweep::phase::number(text).expect("a number");
+    let number = |text: &str| goodness_sweep::space::number(text).expect("a number");
     let mut values = ByCell::new();
     let mut namer = Namer::default();
     for at in definition.coordinates() {

@@ -1,6 +1,6 @@
 //! Values of a parameter in groups: one for each value where there are few, else ranges with equally many values.
 
-use crate::phase::number;
+use crate::space::number;
 use goodness_core::Span;
 use std::collections::{BTreeSet, HashMap};
 

@@ -2,7 +2,8 @@
 
 use crate::bins::rounded;
 use crate::effects::{Factor, Method};
-use crate::phase::{Diagram, Place, levels, number};
+use crate::phase::{Diagram, Place, levels};
+use crate::space::number;
 use crate::summary::{Response, Summary};
 use goodness_report::chart::{self, Chart, Line, Point, escape};
 use goodness_report::drawing::{Colour, Style};
@@ -12,7 +13,8 @@ use std::fmt::Write;
 const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
 h3 { font-size: 1rem; } h1, h3, p { overflow-wrap: anywhere; } pre { white-space: pre-wrap; }
-figure { margin: 0 0 1rem; } figure svg { min-width: 36rem; } th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
+figure { margin: 0 0 1rem; } figure svg { min-width: 36rem; }
+th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
 .number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
 svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; } svg .light { fill: #ffffff; }
 .plain { font-weight: 400; } .place { stroke: var(--rule); }";
@@ -240,9 +242,9 @@ fn effects(factor: &Factor, metric: &str, page: &mut String) {
     };
     let _ = writeln!(
         page,
-        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"effect of {0}\"><table>\n<thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">{}\
-         </tr></thead>\n<tbody>",
+        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"effect of {0}\"><table>\n<thead><tr><th>level<th class=\"number\">ratio\
+         <th class=\"number\">95 % interval<th class=\"number\">{}</tr></thead>\n<tbody>",
         escape(&factor.factor),
         escape(metric),
         escape(&factor.reference),

@@ -64,13 +64,6 @@ pub(crate) fn levels<'a>(places: impl Iterator<Item = (&'a str, &'a str)>) -> (V
     (of(columns), of(rows))
 }
 
-/// The number that a value stands for: itself, or nanoseconds.
-#[must_use]
-pub fn number(value: &str) -> Option<f64> {
-    let number = value.parse().ok().filter(|it: &f64| it.is_finite());
-    number.or_else(|| goodness_core::Span::parse(value).ok().map(|span| span.0 as f64))
-}
-
 /// Judges every place along `axes`.
 pub(crate) fn diagram(data: &Combinations, axes: (&str, Option<&str>), is_lower: bool) -> Diagram {
     let arms = &data.definition.arms;

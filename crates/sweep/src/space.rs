@@ -178,6 +178,13 @@ impl RangeText {
     }
 }
 
+/// The number that a value stands for: itself, or nanoseconds.
+#[must_use]
+pub fn number(value: &str) -> Option<f64> {
+    let number = value.parse().ok().filter(|it: &f64| it.is_finite());
+    number.or_else(|| Span::parse(value).ok().map(|span| span.0 as f64))
+}
+
 /// The points of the space of `parameters`; one empty point without any.
 #[must_use]
 pub fn points(parameters: &[Parameter], draw: Option<Draw>) -> Vec<Point> {

@@ -105,7 +105,8 @@ fn the_text_fits_a_terminal_and_the_page_adds_no_element_from_names() {
 
 const DRAWN: &str = "metric = \"wakeup_latency_p99\"\nruns = 4\nseeds = [1, 2, 3]\ninputs = [\"mixed:hogs={h}\"]\n\
     arms = [\"rr:timeslice={s}\", \"o1:max_timeslice={z}\"]\n[space]\nh = { from = 1, to = 64 }\n\
-    s = { from = \"1ms\", to = \"8ms\" }\nz = { from = \"1ms\", to = \"200ms\" }\n[draw]\nmethod = \"METHOD\"\npoints = 64\nseed = SEED\n";
+    s = { from = \"1ms\", to = \"8ms\" }\nz = { from = \"1ms\", to = \"200ms\" }\n[draw]\n\
+    method = \"METHOD\"\npoints = 64\nseed = SEED\n";
 
 fn drawn(method: &str, seed: u32) -> String {
     DRAWN.replace("METHOD", method).replace("SEED", &seed.to_string())
@@ -113,7 +114,7 @@ fn drawn(method: &str, seed: u32) -> String {
 
 /// Number of the point's parameter, and chance of the point's own.
 fn at_point(definition: &Definition, at: Coordinates, name: &str) -> f64 {
-    goodness_sweep::phase::number(&definition.points[at.point][name]).unwrap()
+    goodness_sweep::space::number(&definition.points[at.point][name]).unwrap()
 }
 
 fn own_noise(at: Coordinates, run: u64) -> f64 {
