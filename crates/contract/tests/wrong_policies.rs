@@ -39,7 +39,7 @@ impl CpuPolicy for Wrong {
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
         self.calls += 1;
         match self.mistake {
-            Mistake::Loses if self.calls % 30 == 0 => Resched::Keep,
+            Mistake::Loses if self.calls.is_multiple_of(30) => Resched::Keep,
             _ => self.inner.enqueue(cx, cpu, task, why),
         }
     }
