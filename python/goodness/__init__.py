@@ -5,7 +5,6 @@
 >>> c.ranking.to_polars()
 """
 
-from goodness import testing
 from goodness._arms import Arm, arm
 from goodness._errors import Error, Failure, Rejected, UsageError, Violation
 from goodness._goodness import VERSION as __version__
@@ -60,7 +59,6 @@ __all__ = [
     "studies",
     "study",
     "sweep",
-    "testing",
     "verify",
     "workload",
     "workloads",
