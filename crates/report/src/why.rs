@@ -187,7 +187,7 @@ pub struct Lever {
 }
 
 /// Columns of [`table`].
-const COLUMNS: &[Column] = &[
+pub const LINKS: &[Column] = &[
     Column { name: "input", kind: Text, about: "Name of the recording, file or workload." },
     Column { name: "policy", kind: Text, about: "Policy of the simulated run; missing for a recording as it is." },
     Column { name: "rank", kind: Whole, about: "Rank of the latency, 1 for the longest." },
@@ -205,10 +205,10 @@ const COLUMNS: &[Column] = &[
     Column { name: "rule", kind: Text, about: "Rule of the policy." },
 ];
 
-/// The longest latencies, a row for each link of their chains: schema `goodness.why.links/1`.
+/// The longest latencies, a row for each link of their chains: schema `goodness.why-links/1`.
 #[must_use]
 pub fn table(why: &Why) -> Table {
-    let mut table = Table::new("goodness.why.links/1", COLUMNS);
+    let mut table = Table::new("goodness.why-links/1", LINKS);
     for (rank, latency) in (1..).zip(&why.worst) {
         for (number, link) in (1..).zip(&latency.chain) {
             table.push(&[
