@@ -126,7 +126,7 @@ fn each_wait_of_drawn_streams_is_blamed_as_by_an_account_of_every_nanosecond() {
             let mut at = late.from;
             for segment in &segments {
                 assert_eq!(segment.from, at, "seed {seed}: {late:?}: segments follow each other: {segments:?}");
-                at = at + segment.span;
+                at += segment.span;
                 *sums.entry(segment.cause).or_default() += segment.span.ns();
             }
             assert_eq!(at, late.to, "seed {seed}: {late:?}: they end with the wait: {segments:?}");
