@@ -42,6 +42,7 @@ mod tables;
 mod usage;
 mod verify;
 mod watching;
+mod why;
 mod words;
 
 use clap::{Parser, Subcommand};
@@ -71,6 +72,7 @@ First steps:
   sudo goodness record -o my.ftrace.gz -d 5s     record five seconds of this machine
   goodness verify my.ftrace.gz                   measure how closely a replay reproduces it
   goodness compare my.ftrace.gz                  rank schedulers on it
+  goodness why my.ftrace.gz                      explain the longest latencies in it
   goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
@@ -88,6 +90,7 @@ enum Command {
     Play(play::Play),
     Record(record::Record),
     Verify(verify::Verify),
+    Why(why::Why),
     Summarise(summarise::Summarise),
     List(list::List),
     Study(study::Conduct),
@@ -119,6 +122,7 @@ impl Command {
             Command::Compare(_)
                 | Command::Run(_)
                 | Command::Verify(_)
+                | Command::Why(_)
                 | Command::Study(_)
                 | Command::Sweep(_)
                 | Command::Conform(_)
@@ -132,6 +136,7 @@ impl Command {
             Command::Play(play) => play.run(),
             Command::Record(record) => record.run(),
             Command::Verify(verify) => verify.run(),
+            Command::Why(why) => why.run(),
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
             Command::Study(study) => study.run(),

@@ -3,7 +3,7 @@
 
 use goodness::{calibrate, catalogue, conform, play};
 use goodness_bench::table::{RequestRow, Row};
-use goodness_report::{tables as report, verification};
+use goodness_report::{tables as report, verification, why};
 use goodness_sched_ext::{Latency, Status, TaskTally};
 use goodness_sweep::Cells;
 use goodness_table::{Column, Kind, long};
@@ -33,6 +33,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         of::<goodness_trace::Summary>("goodness.summary/1"),
         of::<goodness_sweep::Summary>("goodness.sweep/1"),
         of::<verification::Document>("goodness.verify/1"),
+        of::<why::Why>("goodness.why/1"),
     ]
 }
 
@@ -184,6 +185,7 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.sweep-runs/1", "sweep, and its shards", sweep),
         ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
         ("goodness.costs/1", "calibrate", calibrate::COSTS),
+        ("goodness.why-links/1", "why", why::LINKS),
         ("goodness.fidelity/1", "verify; Python: `verify(…).metrics`", report::FIDELITY),
         ("goodness.study-rows/1", "study; Python: `study(…).rows`", study),
         ("goodness.metrics/1", "Python: `metrics` and `ranking`", report::METRICS),

@@ -52,7 +52,7 @@ impl Off {
 }
 
 /// CPU time that is not work of a task: the host's own, and spinning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Overhead {
     /// Searching the next task.
     Search,

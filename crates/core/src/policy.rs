@@ -5,6 +5,7 @@ use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
 use crate::group::{GroupId, Groups};
 use crate::machine::{CpuId, Machine};
+use crate::reason::{Reason, Why};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
 
@@ -149,6 +150,13 @@ pub trait CpuPolicy {
     /// another one is queued there, up to requests to reschedule that are on their way.
     fn is_throttled(&self, task: TaskId) -> Option<bool> {
         let _ = task;
+        None
+    }
+
+    /// Says why a task waits on the run queue of `cpu`, by the state after the last pick or enqueue there. Called only
+    /// if somebody asks; no schedule depends on it. `None` if the policy does not tell.
+    fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
+        let _ = (cx, cpu, question);
         None
     }
 

@@ -28,7 +28,7 @@ impl fmt::Display for TaskId {
 }
 
 /// Requested scheduling class, by its Linux name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// SCHED_OTHER.
     #[default]

@@ -103,17 +103,18 @@ fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<
                 Ok(_) => format!("sudo {command} {whom}"),
                 Err(_) => format!("pgrep -w -x '{}' | sudo xargs -r -n 1 {command}", pattern(whom)),
             };
-            let (apply, undo) = words(change, nice, recorded.cpus);
+            let (apply, undo) = words(change, nice, recorded.cpus)?;
             commands.add(of_each(&apply), of_each(&undo));
             Some(())
         }
     }
 }
 
-/// The command that makes a change of one thread, whose id follows, and the one that takes it back.
-fn words(change: &Change, nice: i64, cpus: u32) -> (String, String) {
+/// The command that makes a change of one thread, whose id follows, and the one that takes it back; `None` if there is
+/// none.
+fn words(change: &Change, nice: i64, cpus: u32) -> Option<(String, String)> {
     let other = || "chrt --other --pid 0".to_string();
-    match change {
+    Some(match change {
         Change::Nice(new) => (format!("renice -n {} -p", new.get()), format!("renice -n {nice} -p")),
         Change::Class(class, priority) => match class {
             Class::Batch => ("chrt --batch --pid 0".into(), other()),
@@ -130,7 +131,8 @@ fn words(change: &Change, nice: i64, cpus: u32) -> (String, String) {
             let list: Vec<String> = cpu.iter().map(|CpuId(cpu)| cpu.to_string()).collect();
             (format!("taskset -cp {}", list.join(",")), format!("taskset -cp 0-{}", cpus - 1))
         }
-    }
+        Change::Apart | Change::Compute(_) => return None,
+    })
 }
 
 /// The names that an edit means, as a regular expression.

@@ -1,8 +1,10 @@
 //! Edits: what an arm changes in the work and the machine.
 
+mod apart;
 pub(crate) mod groups;
 
 use crate::refusal::Refusal;
+use apart::Percent;
 use goodness_core::spelling::suggest;
 use goodness_core::{
     Behaviour, Class, CpuId, CpuSet, GroupId, Machine, Nice, Span, Start, Step, StepContext, Task, TaskId, TaskSpec,
@@ -36,6 +38,10 @@ pub(crate) enum Change {
     Class(Class, u8),
     Slice(Span),
     Affinity(Vec<CpuId>),
+    /// CPUs of its own, added to the machine, which no other task uses.
+    Apart,
+    /// Less or more CPU time for each part of its work.
+    Compute(Percent),
 }
 
 /// Name of added tasks, which other edits of the arm may name.
@@ -43,7 +49,7 @@ pub const HOG: &str = "added-hog";
 /// Address space of added tasks: no process has this number.
 const HOG_SPACE: u32 = u32::MAX;
 /// Keys of a task that an edit can set.
-const KEYS: [&str; 4] = ["nice", "class", "slice", "affinity"];
+const KEYS: [&str; 5] = ["nice", "class", "slice", "affinity", "compute"];
 /// Names of classes, as `chrt` has them.
 const CLASSES: [(&str, Class); 5] = [
     ("normal", Class::Normal),
@@ -85,6 +91,11 @@ impl Edit {
         matches!(self.what, What::Task { .. } | What::Hogs(_) | What::Group { .. })
     }
 
+    /// True if it gives tasks CPUs of their own.
+    fn gives_own_cpus(&self) -> bool {
+        matches!(self.what, What::Task { change: Change::Apart, .. })
+    }
+
     /// A fact about tasks as typed: `worker*.affinity=0-1`. The syntax is that of edits.
     ///
     /// # Errors
@@ -92,7 +103,11 @@ impl Edit {
     pub(crate) fn fact(text: &str) -> Result<Edit, Refusal> {
         let about_facts = |why: Refusal| Refusal { what: why.what.replacen("arm", "fact", 1), ..why }.option("fact");
         let edit = Edit::parse(text).map_err(about_facts)?;
-        edit.filter(|edit| matches!(edit.what, What::Task { .. })).ok_or_else(|| {
+        let is_fact = |what: &What| match what {
+            What::Task { change, .. } => !matches!(change, Change::Apart | Change::Compute(_)),
+            _ => false,
+        };
+        edit.filter(|edit| is_fact(&edit.what)).ok_or_else(|| {
             let remedy = "write TASK.affinity=0-1, TASK.class=batch, TASK.slice=3ms or TASK.nice=5";
             about_facts(wrong(text, "it names no task")).remedy(remedy)
         })
@@ -129,7 +144,8 @@ impl Edit {
             What::Task { change: Change::Nice(_), .. } => "nice",
             What::Task { change: Change::Class(..), .. } => "class",
             What::Task { change: Change::Slice(_), .. } => "slice",
-            What::Task { change: Change::Affinity(_), .. } => "affinity",
+            What::Task { change: Change::Affinity(_) | Change::Apart, .. } => "affinity",
+            What::Task { change: Change::Compute(_), .. } => "compute",
         }
     }
 
@@ -137,6 +153,44 @@ impl Edit {
     pub(crate) fn sets_as(&self, other: &Edit) -> bool {
         let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);
         set(self) == set(other)
+    }
+}
+
+/// Edits that are made, not typed.
+impl Edit {
+    fn made(text: String, what: What) -> Edit {
+        Edit { text, what }
+    }
+
+    fn of_task(whom: &str, value: &str, change: Change) -> Edit {
+        Edit::made(format!("{whom}.{value}"), What::Task { whom: whom.into(), change })
+    }
+
+    /// The tasks that `whom` means have CPUs of their own.
+    pub(crate) fn apart(whom: &str) -> Edit {
+        Edit::of_task(whom, &format!("affinity={}", apart::OWN), Change::Apart)
+    }
+
+    /// They use this many percent of their CPU time.
+    pub(crate) fn computes(whom: &str, percent: u32) -> Edit {
+        Edit::of_task(whom, &format!("compute={percent}%"), Change::Compute(Percent(percent)))
+    }
+
+    /// They may use each of `cpus` CPUs.
+    pub(crate) fn anywhere(whom: &str, cpus: u32) -> Edit {
+        let change = Change::Affinity((0..cpus).map(CpuId).collect());
+        Edit::of_task(whom, &format!("affinity=0-{}", cpus - 1), change)
+    }
+
+    /// The machine has `cpus` CPUs.
+    pub(crate) fn cpus_of(cpus: u32) -> Edit {
+        Edit::made(format!("cpus={cpus}"), What::Cpus(cpus))
+    }
+
+    /// The group has no limit.
+    pub(crate) fn unlimited(group: &str) -> Edit {
+        let what = What::Group { whom: group.into(), change: GroupChange::Max(None) };
+        Edit::made(format!("{group}.cpu_max=max"), what)
     }
 }
 
@@ -161,7 +215,9 @@ impl Change {
                 Change::Class(class, number(text, priority, 1, 99)? as u8)
             }
             "slice" => Change::Slice(Span::parse(value).map_err(|why| wrong(text, &why))?),
+            "affinity" if value == apart::OWN => Change::Apart,
             "affinity" => Change::Affinity(cpus(text, value)?),
+            "compute" => Change::Compute(Percent::parse(text, value)?),
             key => {
                 let known = suggest(key, groups::keys(&KEYS));
                 return Err(wrong(text, &format!("neither a task nor a group has a key \"{key}\"")).remedy(known));
@@ -171,6 +227,9 @@ impl Change {
 
     fn apply(&self, spec: &mut TaskSpec) {
         self.set(&mut spec.task);
+        if let Change::Compute(part) = self {
+            apart::compute(spec, *part);
+        }
         if let Change::Nice(nice) = self {
             let behaviour = std::mem::replace(&mut spec.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
             spec.behaviour = Box::new(KeepsNice { nice: *nice, behaviour });
@@ -186,6 +245,7 @@ impl Change {
             }
             Change::Slice(slice) => task.slice = Some(*slice),
             Change::Affinity(cpus) => task.affinity = CpuSet::of(cpus),
+            Change::Apart | Change::Compute(_) => {}
         }
     }
 }
@@ -225,16 +285,21 @@ fn cpus(text: &str, value: &str) -> Result<Vec<CpuId>, Refusal> {
     if list.is_empty() { Err(wrong(text, "no CPU is named")) } else { Ok(list) }
 }
 
-/// `machine` with `edits`: further CPUs are cores of their own beside CPU 0, of full speed.
+/// `machine` with `edits`: further CPUs are cores of their own beside CPU 0, of full speed. Tasks with CPUs of their
+/// own get as many as there were.
 ///
 /// # Errors
 /// A machine that cannot be.
 pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refusal> {
     let mut edited = machine.clone();
-    for edit in edits {
+    let (own, others): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(|edit| edit.gives_own_cpus());
+    for edit in others.into_iter().chain(own) {
         let (count, hz) = match edit.what {
             What::Cpus(count) => (count as usize, edited.hz),
             What::Hz(hz) => (edited.cpu_count(), hz),
+            What::Task { change: Change::Apart, .. } => {
+                (edited.cpu_count() + shared_cpus(edits, machine.cpu_count()), edited.hz)
+            }
             What::Task { .. } | What::Hogs(_) | What::Group { .. } => continue,
         };
         let near = *edited.cpu(CpuId(0));
@@ -249,6 +314,11 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
         edited = made;
     }
     Ok(edited)
+}
+
+/// Number of CPUs without those that tasks have of their own; `before` without edits.
+fn shared_cpus(edits: &[Edit], before: usize) -> usize {
+    edits.iter().find_map(|edit| edit.cpus()).map_or(before, |cpus| cpus as usize)
 }
 
 /// Applies `edits` to `work`, which is that of `source`; the machine it was made for has `before` CPUs, and the one it
@@ -269,12 +339,18 @@ pub(crate) fn work(
     }
     let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
     work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
+    let shared = shared_cpus(edits, before);
+    let mut own = shared;
     for edit in edits {
         if let What::Group { whom, change } = &edit.what {
             change.apply(&edit.text, whom, work)?;
         }
         let What::Task { whom, change } = &edit.what else { continue };
         let mut found = false;
+        if edit.gives_own_cpus() {
+            found = apart::apart(whom, work, source, (shared, own));
+            own += shared;
+        }
         for (index, spec) in work.tasks.iter_mut().enumerate() {
             if is_meant(whom, &spec.name, source.id_of(TaskId(index as u32))) {
                 change.apply(spec);

@@ -69,6 +69,7 @@ pub mod summary;
 #[cfg(feature = "parallel")]
 pub mod threads;
 mod watchdog;
+pub mod why;
 mod work;
 
 pub use again::Again;
@@ -80,7 +81,8 @@ pub use goodness_report::{Report, tables};
 pub use kernel::{own_policy, running_policy, running_release};
 pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{
-    Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, files_of, machine, open, open_recording,
+    Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, files_of, is_recording, machine, open,
+    open_recording,
 };
 pub use own::Own;
 pub use plan::{Plan, Timelines};
@@ -91,7 +93,7 @@ pub use replication::Replication;
 pub use report::{Circumstances, unit_of};
 pub use run::{Named, RunResult};
 pub use runs::{Arm, Runs, check_metric, check_rank};
-pub use simulation::{Run, Trial, run};
+pub use simulation::{Beside, Run, Trial, run};
 pub use spec::{ElevatorSpec, PolicySpec, check_names};
 pub use spread::{Ratios, SPREADS, Spread};
 pub use work::Work;

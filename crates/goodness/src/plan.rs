@@ -12,11 +12,12 @@ use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::run::{Named, RunResult};
 use crate::runs::{self, Arm, Collected, Drawn, Runs};
-use crate::simulation::{self, Trial};
+use crate::simulation::{self, Beside, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, Machine, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload, WorkloadSource,
+    Class, CpuSet, Group, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
+    WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
@@ -211,16 +212,10 @@ impl<'a> Plan<'a> {
 
     /// Runs one simulation.
     fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
-        let replication = Replication::of(self.seed, job.replication);
-        let edits = &job.contender.edits;
-        let machine = replication.machine(&edit::machine(edits, self.machine)?);
-        // A replay that is only compared with the recording has the recorded work, and ticks at other times.
-        let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
-        edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
-        fits(&work, &machine, job.source)?;
-        let (tasks, groups) = (named(&work, job.source), work.groups.clone());
+        let groups = work.groups.clone();
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
@@ -229,9 +224,10 @@ impl<'a> Plan<'a> {
             elevator: job.contender.elevator.as_ref(),
             machine: &machine,
             work,
-            seed: replication.seed,
+            seed,
             recorder,
             fifths: self.compared_window(job),
+            beside: Beside::default(),
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
         if !self.may_end_waiting {
@@ -249,6 +245,50 @@ impl<'a> Plan<'a> {
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })
+    }
+
+    /// The work and the machine of one simulation.
+    fn ready(&self, job: &Job) -> Result<Ready, Refusal> {
+        let replication = Replication::of(self.seed, job.replication);
+        let edits = &job.contender.edits;
+        let machine = replication.machine(&edit::machine(edits, self.machine)?);
+        // A replay that is only compared with the recording has the recorded work, and ticks at other times.
+        let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
+        edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        fits(&work, &machine, job.source)?;
+        let tasks = named(&work, job.source);
+        Ok(Ready { machine, work, tasks, seed: replication.seed })
+    }
+
+    /// The first simulation: the first replication of the first contender.
+    fn first_job(&self) -> Job<'_> {
+        Job {
+            contender: &self.contenders[0],
+            source: self.source,
+            index: Some(0),
+            replication: self.first,
+            verifies: false,
+        }
+    }
+
+    /// The work and the machine of the first simulation.
+    ///
+    /// # Errors
+    /// Edits that cannot be.
+    pub(crate) fn first_ready(&self) -> Result<Ready, Refusal> {
+        self.ready(&self.first_job())
+    }
+
+    /// Runs the first simulation, with something beside it.
+    ///
+    /// # Errors
+    /// As [`Plan::run`].
+    pub(crate) fn run_first(&self, ready: Ready, beside: Beside) -> Result<simulation::Run, Refusal> {
+        let (job, Ready { machine, work, tasks, seed }) = (self.first_job(), ready);
+        let Contender { policy, elevator, .. } = job.contender;
+        let (machine, elevator) = (&machine, elevator.as_ref());
+        simulation::run(Trial { policy, elevator, machine, work, seed, recorder: None, fifths: None, beside })
+            .map_err(|fault| self.refusal(&fault, &tasks, &job))
     }
 
     /// The window of the recording, if `job` is held against one.
@@ -274,6 +314,14 @@ impl<'a> Plan<'a> {
         };
         refusal.again(self.again(job))
     }
+}
+
+/// The work and the machine of one simulation.
+pub(crate) struct Ready {
+    pub machine: Machine,
+    pub work: Workload,
+    pub tasks: Vec<Named>,
+    pub seed: Seed,
 }
 
 /// One simulation of a plan.

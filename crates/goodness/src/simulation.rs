@@ -2,7 +2,7 @@
 
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::storage;
-use goodness_core::{Machine, Seed, Span, Time, Workload};
+use goodness_core::{Machine, MadePolicy, Observer, Seed, Span, Time, Workload};
 use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
 use goodness_report::timeline::Recorder;
 use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
@@ -12,7 +12,7 @@ use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
 const FORGOTTEN: Span = Span::from_ms(100);
 
 /// Parameters of one run.
-pub struct Trial<'a> {
+pub struct Trial<'a, 'b> {
     /// Policy with settings.
     pub policy: &'a PolicySpec,
     /// Elevator of the disks that the work leaves open; `None` if there are none.
@@ -27,6 +27,17 @@ pub struct Trial<'a> {
     pub recorder: Option<Recorder>,
     /// Adds up CPU time by fifths of this window, if requested.
     pub fifths: Option<Window>,
+    /// What goes on beside the run.
+    pub beside: Beside<'b>,
+}
+
+/// An observer beside metrics and checkers, and a policy around the one that decides.
+#[derive(Default)]
+pub struct Beside<'b> {
+    /// The observer, if any.
+    pub observer: Option<&'b mut dyn Observer>,
+    /// Makes the policy around the one that decides, if any.
+    pub around: Option<Box<dyn FnOnce(MadePolicy) -> MadePolicy + 'b>>,
 }
 
 /// Result of one run.
@@ -54,7 +65,7 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
         task: None,
         sentence,
     })?;
-    let Trial { policy, machine, work, seed, recorder, fifths, .. } = trial;
+    let Trial { policy, machine, work, seed, recorder, fifths, beside, .. } = trial;
     let subjects = Subject::all(&work);
     let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
     if let Some(limit) = policy.entry().watchdog {
@@ -64,10 +75,14 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
         watch = watch.with_forgotten(FORGOTTEN);
     }
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
-    let mut observer = (watch, (recorder, fifths));
+    let mut observer = (watch, (recorder, fifths), beside.observer);
     let options = Options { seed, ..Options::default() };
-    let outcome = simulate_with(machine, policy.make(machine, seed), work, disks, &mut observer, options)?;
-    let (watch, (recorder, fifths)) = observer;
+    let made = match beside.around {
+        None => policy.make(machine, seed),
+        Some(around) => around(policy.make(machine, seed)),
+    };
+    let outcome = simulate_with(machine, made, work, disks, &mut observer, options)?;
+    let (watch, (recorder, fifths), _) = observer;
     let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
     let (measured, checked) = watch.finish(outcome.end, ending);
     Ok(Run { measured, checked, outcome, recorder, fifths: fifths.map(Fifths::finish) })
@@ -93,6 +108,7 @@ mod tests {
             seed: Seed(1),
             recorder: None,
             fifths: None,
+            beside: Beside::default(),
         };
         run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
     }
@@ -133,6 +149,7 @@ mod tests {
                 seed: Seed(1),
                 recorder: None,
                 fifths: None,
+                beside: Beside::default(),
             };
             let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));
             assert_eq!(run.checked.violations, [], "{}", about.name);

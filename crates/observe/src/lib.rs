@@ -20,6 +20,7 @@
 //! ```
 
 mod batches;
+pub mod blame;
 pub mod checkers;
 mod fifths;
 pub mod histogram;

@@ -13,13 +13,14 @@
 //! latency.
 
 mod settings;
+mod why;
 
 use crate::parts::fair::weight::{UNIT, Weight, scaling};
 use crate::parts::fair::Stack;
 use crate::parts::fair::order::{TICK_PATH, 
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
-use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Span};
+use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Reason, Span};
 use goodness_queues::{Nodes, Tree};
 pub use settings::{Kernel, Preempt, Settings};
 
@@ -541,6 +542,10 @@ impl Order for VirtualRuntimes {
 
     fn version(&self) -> Version {
         Version::V6_1
+    }
+
+    fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason> {
+        Some(self.rule(at, ahead, waiting))
     }
 }
 

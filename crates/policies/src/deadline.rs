@@ -14,8 +14,8 @@ use crate::parts::cbs::Servers;
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Registered, Rejected,
-    Reservation, Resched, Seed, Span, Stop, Task, TaskId, Time,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered,
+    Rejected, Reservation, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 
@@ -126,6 +126,24 @@ impl CpuPolicy for Deadline {
         Some(Pick { task, timeslice })
     }
 
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+        if self.waiting[waiting] == Place::Throttled {
+            return Some(Reason::Throttled { until: self.servers.next_timer() });
+        }
+        let ahead = ahead?;
+        let [own, other] = [ahead, waiting].map(|task| self.key(cx, task));
+        let [first, second] = [ahead, waiting].map(|task| &cx.tasks[task]);
+        Some(match (own < REALTIME, other < REALTIME) {
+            (true, true) => Reason::EarlierDeadline { by: Span(other.saturating_sub(own).max(0) as u64) },
+            _ if own == other && first.class.is_realtime() => Reason::First,
+            _ if own == other => Reason::SliceNotOver,
+            _ if first.class.is_realtime() && second.class.is_realtime() => {
+                Reason::Priority { ahead: first.rt_priority.into(), waiting: second.rt_priority.into() }
+            }
+            _ => Reason::Class { ahead: first.class, waiting: second.class },
+        })
+    }
+
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
         let Some(reservation) = reservation_of(&cx.tasks[task]) else { return Resched::Keep };
         let spent = self.servers.charge(cx, task, reservation, ran, why);
@@ -172,6 +190,14 @@ fn ordinary_key(task: &Task) -> i64 {
 }
 
 impl Deadline {
+    /// The key of a task that runs or is queued.
+    fn key(&self, cx: &Context, task: TaskId) -> i64 {
+        match reservation_of(&cx.tasks[task]) {
+            Some(_) => self.servers.deadline(task).0 as i64,
+            None => ordinary_key(&cx.tasks[task]),
+        }
+    }
+
     fn queue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, key: i64, first: bool) -> Resched {
         self.queue.insert_at(&mut self.places, cx, task, key, first);
         self.waiting[task] = Place::Queued;

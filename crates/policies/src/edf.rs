@@ -7,7 +7,7 @@
 //! not always the best choice (Dhall's effect). `deadline` isolates its tasks instead.
 
 use crate::parts::jobs::{Jobs, Rule};
-use goodness_core::{About, Needs, Reservation, Time};
+use goodness_core::{About, Needs, Reason, Reservation, Span, Time};
 
 pub use crate::parts::jobs::Settings;
 
@@ -26,6 +26,10 @@ impl Rule for EarliestDeadline {
 
     fn key(reservation: &Reservation, now: Time) -> i64 {
         (now + reservation.deadline).0 as i64
+    }
+
+    fn reason(by: Span) -> Reason {
+        Reason::EarlierDeadline { by }
     }
 }
 

@@ -15,6 +15,7 @@
 mod queue;
 mod rules;
 mod settings;
+mod why;
 
 use crate::parts::ahead;
 use crate::parts::fair::weight::Weight;
@@ -22,7 +23,7 @@ use crate::parts::fair::order::{
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use crate::parts::fair::Stack;
-use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Span, TaskId};
+use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Reason, Span, TaskId};
 use goodness_queues::Nodes;
 use queue::{Entity, Queue};
 use rules::Rules;
@@ -580,6 +581,10 @@ impl Order for VirtualDeadlines {
 
     fn version(&self) -> Version {
         self.rules.version
+    }
+
+    fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason> {
+        Some(self.rule(at, ahead, waiting))
     }
 
     fn is_ahead(&self, at: QueueId, entity: EntityId) -> bool {

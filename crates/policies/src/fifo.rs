@@ -5,8 +5,8 @@
 
 use crate::parts::shared_queue::SharedQueue;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
-    Stop, TaskId,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
+    Seed, Span, Stop, TaskId, Why,
 };
 
 goodness_core::tunables! {
@@ -52,6 +52,10 @@ impl CpuPolicy for Fifo {
 
     fn likely_next(&self, _: CpuId, next: &mut [TaskId]) -> usize {
         self.0.first(next)
+    }
+
+    fn why(&self, _: &Context, _: CpuId, question: Why) -> Option<Reason> {
+        question.ahead.map(|_| Reason::First)
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {

@@ -14,6 +14,7 @@
 
 mod constants;
 mod sleep;
+mod why;
 
 use crate::parts::domains::{Domains, Queues};
 use crate::parts::ahead;
@@ -21,7 +22,7 @@ use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO};
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource, Why,
 };
 use constants::{Constants, MAX_BONUS, delta};
 use goodness_queues::Links;
@@ -325,6 +326,10 @@ impl CpuPolicy for O1 {
             _ => {}
         }
         Resched::Keep
+    }
+
+    fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
+        self.rule(cx, cpu, question)
     }
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {

@@ -6,7 +6,7 @@
 //! Weakness: up to 31 % of a CPU cannot be promised; nothing stops a job that overruns.
 
 use crate::parts::jobs::{Jobs, Rule};
-use goodness_core::{About, Needs, Reservation, Time};
+use goodness_core::{About, Needs, Reason, Reservation, Span, Time};
 
 pub use crate::parts::jobs::Settings;
 
@@ -24,6 +24,10 @@ impl Rule for ShortestPeriod {
 
     fn key(reservation: &Reservation, _: Time) -> i64 {
         reservation.period.0 as i64
+    }
+
+    fn reason(by: Span) -> Reason {
+        Reason::ShorterPeriod { by }
     }
 }
 

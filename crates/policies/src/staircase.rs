@@ -19,10 +19,10 @@ mod siblings;
 
 use crate::parts::domains::{Domains, Queues};
 use crate::parts::idle_cpus::IdleCpus;
-use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO};
+use crate::parts::prio_array::{BEST_USER_PRIO, PrioArray, WORST_USER_PRIO, urgency};
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 
@@ -297,6 +297,11 @@ impl CpuPolicy for Staircase {
         }
         self.stop(cx, cpu, task, why);
         Resched::Keep
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+        let prio = |task| self.queues.entities[task].prio;
+        ahead.map(|ahead| urgency(cx, (ahead, prio(ahead)), (waiting, prio(waiting))))
     }
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {

@@ -27,6 +27,7 @@ pub mod text;
 pub mod timeline;
 mod trust;
 pub mod verification;
+pub mod why;
 
 /// Writes them to files that appear whole or not at all.
 pub use goodness_output as atomic;

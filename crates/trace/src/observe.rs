@@ -40,14 +40,24 @@ impl Recording {
     }
 
     /// Passes the recording to `observer`, and after its record each of `served`, which are in order of records.
-    pub fn observe_served(&self, mut served: &[Served], observer: &mut impl Observer) {
+    pub fn observe_served(&self, served: &[Served], observer: &mut impl Observer) {
+        self.observe_woken(served, waker_in_context, observer);
+    }
+
+    /// Like [`Recording::observe_served`], with the waker of each wake-up from `waker_of`.
+    pub fn observe_woken(
+        &self,
+        mut served: &[Served],
+        waker_of: impl Fn(&Wake) -> Option<TaskId>,
+        observer: &mut impl Observer,
+    ) {
         let mut follows = vec![Follow::default(); self.tasks.len()];
         for (task, cpu) in self.running_at_start() {
             follows[task.index()] = Follow { awake: true, cpu: Some(cpu) };
             observer.observe(self.start(), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
         }
         for (record, number) in self.records.iter().zip(0..) {
-            convert(record, &mut follows, observer);
+            convert(record, &mut follows, &waker_of, observer);
             while let Some((it, rest)) = served.split_first().filter(|(it, _)| it.record == number) {
                 observer.observe(record.at, &Event::Served { task: it.task, latency: it.latency });
                 served = rest;
@@ -92,14 +102,24 @@ impl Recording {
     }
 }
 
-fn convert(record: &Record, follows: &mut [Follow], observer: &mut impl Observer) {
+/// The task in whose context a wake-up was written; without a flags column, the task that ran.
+fn waker_in_context(wake: &Wake) -> Option<TaskId> {
+    wake.current.filter(|_| matches!(wake.context, Context::Task | Context::Unknown))
+}
+
+fn convert(
+    record: &Record,
+    follows: &mut [Follow],
+    waker_of: impl Fn(&Wake) -> Option<TaskId>,
+    observer: &mut impl Observer,
+) {
     let at = record.at;
     match record.event {
         SchedEvent::Switch { prev, next, prev_state, .. } => {
             switch(record, (prev, next), prev_state.off(), follows, observer);
         }
         SchedEvent::Waking(wake) | SchedEvent::Wakeup(wake) | SchedEvent::WakeupNew(wake) => {
-            woken(at, &wake, follows, observer)
+            woken(at, &wake, follows, waker_of, observer)
         }
         SchedEvent::Fork { parent, child } => observer.observe(at, &Event::Fork { parent, child }),
         SchedEvent::Migrate { task, to, .. } => moved(at, task, to, &mut follows[task.index()], observer),
@@ -128,15 +148,20 @@ fn switch(
     observer.observe(at, &Event::Switch { cpu, prev, off, next });
 }
 
-fn woken(at: Time, wake: &Wake, follows: &mut [Follow], observer: &mut impl Observer) {
+fn woken(
+    at: Time,
+    wake: &Wake,
+    follows: &mut [Follow],
+    waker_of: impl Fn(&Wake) -> Option<TaskId>,
+    observer: &mut impl Observer,
+) {
     let follow = &mut follows[wake.task.index()];
     if follow.awake {
         return;
     }
     moved(at, wake.task, wake.target, follow, observer);
     follow.awake = true;
-    let by_task = matches!(wake.context, Context::Task | Context::Unknown);
-    let waker = wake.current.filter(|_| by_task);
+    let waker = waker_of(wake);
     let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
     observer.observe(at, &Event::Wakeup { task: wake.task, waker, cpu: wake.target, from });
 }

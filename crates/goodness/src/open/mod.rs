@@ -22,6 +22,9 @@ use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
 pub use files::files_of;
+pub(crate) use recording::{at_once, history, subjects};
+pub(crate) use trace::read_recording;
+
 pub use goodness_replay::block::Events as BlockEvents;
 pub use goodness_replay::{Arrivals, Ends, Others, ReplayOptions};
 
@@ -71,6 +74,20 @@ impl OpenOptions {
                 Err(Refusal::usage(what).remedy("leave it out").option(name))
             }
         }
+    }
+
+    /// True if an option makes sense for a simulated run alone.
+    pub(crate) fn is_of_a_run(&self) -> bool {
+        let Self { machine, replay, recorded_by, device, block_events, block_only, .. } = self;
+        let default = ReplayOptions::default();
+        let is_default =
+            (replay.arrivals, replay.others, replay.ends) == (default.arrivals, default.others, default.ends);
+        machine.is_some()
+            || !is_default
+            || recorded_by.is_some()
+            || device.is_some()
+            || block_events.is_some()
+            || *block_only
     }
 
     /// The requested machine, if any.
@@ -126,6 +143,14 @@ pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Re
             trace::open(text, options, watch)
         }
     }
+}
+
+/// True if `text` names a trace: nothing that states its work, such as an experiment or a built-in workload.
+#[must_use]
+pub fn is_recording(text: &str) -> bool {
+    let name = text.split(':').next().unwrap_or(text);
+    let ending = Path::new(text).extension().and_then(|ending| ending.to_str());
+    WORKLOADS.iter().all(|model| model.name != name) && !matches!(ending, Some("json" | "toml" | "fio"))
 }
 
 /// Opens a recording of scheduling or a trace of block I/O, and nothing else.

@@ -10,7 +10,8 @@ use goodness_core::{CpuId, HORIZON_MAX, Span, Time, WorkloadSource};
 use goodness_observe::{Batches, ByFifth, Fifths, Measured, Metrics, Subject, Window};
 use goodness_replay::requests::{AtOnce, Kind};
 use goodness_replay::{
-    Figure, History, Others, Recovered, RecoveredTask, Replay, ReplayOptions, Requests, machine_of, recover,
+    Figure, History, Others, Participant, Recovered, RecoveredTask, Replay, ReplayOptions, Requests, machine_of,
+    recover,
 };
 use goodness_report::model::{self, Counted, Details, InputKind};
 use goodness_trace::{Recording, Repair};
@@ -27,10 +28,7 @@ pub(super) fn recover_work(
     options: &OpenOptions,
     sha256: Option<String>,
 ) -> Result<Work, Refusal> {
-    let mut history = History::of(recording);
-    judged::select(recording, &mut history.participants, &options.judge)?;
-    let mut warnings = recording.warnings.clone();
-    warnings.extend(facts::apply(recording, &mut history, &options.fact)?);
+    let (history, mut warnings) = history(recording, options)?;
     if history.length() > LONGEST {
         let what = format!("its times cover {}, and at most {LONGEST} can be replayed", history.length());
         let remedy = "cut the trace, or look for a time that jumps";
@@ -71,6 +69,21 @@ pub(super) fn recover_work(
     Ok(Work { source, machine: machine.machine, about, details, recorded: Some(recorded) })
 }
 
+/// The history of `recording` with who is judged and what is known about the tasks, and notes on it.
+///
+/// # Errors
+/// Nobody who is to be judged, or a fact that cannot be.
+pub(crate) fn history<'a>(
+    recording: &'a Recording,
+    options: &OpenOptions,
+) -> Result<(History<'a>, Vec<String>), Refusal> {
+    let mut history = History::of(recording);
+    judged::select(recording, &mut history.participants, &options.judge)?;
+    let mut warnings = recording.warnings.clone();
+    warnings.extend(facts::apply(recording, &mut history, &options.fact)?);
+    Ok((history, warnings))
+}
+
 /// Sentences about who belongs to the work, and about its requests.
 fn workload_notes(judged: usize, recorded: &Recorded, recovered: &Recovered) -> Vec<String> {
     let others = match &recorded.whole {
@@ -107,7 +120,7 @@ fn saturated(task: &RecoveredTask) -> String {
 }
 
 /// The reason why the requests of a client with several connections to one task are not known.
-fn at_once(it: &AtOnce) -> String {
+pub(crate) fn at_once(it: &AtOnce) -> String {
     let AtOnce { kind: Kind { client, server }, connections, pairs } = it;
     let client = client.as_deref().unwrap_or("the client");
     format!(
@@ -148,18 +161,20 @@ fn figure_sentence(figure: &Figure) -> String {
     }
 }
 
+/// The tasks as observers know them.
+pub(crate) fn subjects(history: &History) -> Vec<Subject> {
+    let subject = |it: &Participant| Subject {
+        judged: it.judged,
+        class: it.task.class,
+        nice: it.task.nice,
+        affinity: it.task.affinity.clone(),
+    };
+    history.participants.iter().map(subject).collect()
+}
+
 /// Metrics of the recording itself, CPU time by task and fifth, and the metrics of each fifth.
 fn measure(recording: &Recording, history: &History, requests: &Requests) -> (Measured, Vec<ByFifth>, Vec<Measured>) {
-    let subjects: Vec<Subject> = history
-        .participants
-        .iter()
-        .map(|c| Subject {
-            judged: c.judged,
-            class: c.task.class,
-            nice: c.task.nice,
-            affinity: c.task.affinity.clone(),
-        })
-        .collect();
+    let subjects = subjects(history);
     let window = Window { from: recording.start(), to: recording.end().max(Time(1)) };
     let metrics = Metrics::new(history.cpus, window.from, &subjects);
     let batches = Batches::new(history.cpus, window, &subjects);

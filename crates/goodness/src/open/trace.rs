@@ -1,7 +1,7 @@
 //! Opens a trace of scheduling, or else of block I/O.
 
 use super::block::Purpose;
-use super::held::Held;
+use super::held::{Held, refusal};
 use super::recording::recover_work;
 use super::text::sha256;
 use super::{OpenOptions, block, recorded_by};
@@ -44,6 +44,11 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
         Ok(found) => recording(&held, &found, options),
         Err(why) => measured(block::instead(&held, options, why, Purpose::Verify)?, text),
     }
+}
+
+/// Reads a recording of scheduling.
+pub(crate) fn read_recording(text: &str, watch: &Watch) -> Result<Recording, Refusal> {
+    Held::of(text, watch)?.recording().map_err(|why| refusal(&why))
 }
 
 /// Refuses block I/O that has nothing to be held against.

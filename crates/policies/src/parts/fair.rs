@@ -18,12 +18,13 @@ mod slices;
 mod urgent;
 mod wakeup;
 pub(crate) mod weight;
+mod why;
 
 use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Preemption,
-    Pull, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
+    Pull, Reason, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 use groups::Hierarchy;
 use load::Loads;
@@ -534,6 +535,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn served_deadline(&self, cpu: CpuId) -> Option<Time> {
         self.cpus[cpu.index()].server.serves_until()
+    }
+
+    fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
+        self.rule(cx, cpu, question)
     }
 
     fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {

@@ -9,8 +9,8 @@
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, PerTask, Pick, Registered, Rejected, Resched,
-    Reservation, Seed, Span, Stop, TaskId, Time,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, PerTask, Pick, Reason, Registered, Rejected,
+    Resched, Reservation, Seed, Span, Stop, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 use std::marker::PhantomData;
@@ -32,6 +32,8 @@ pub trait Rule: 'static {
     const ABOUT: About;
     /// The key of a job released at `now`; the least runs.
     fn key(reservation: &Reservation, now: Time) -> i64;
+    /// The rule by which a job is ahead of one whose key is greater by this much.
+    fn reason(by: Span) -> Reason;
 }
 
 /// The jobs of a machine.
@@ -97,6 +99,16 @@ impl<R: Rule> CpuPolicy for Jobs<R> {
         self.running_cpus.set(cpu, first.map(|(task, key)| (task, Reverse(key))));
         let (task, key) = first?;
         Some(Pick { task, timeslice: (key >= BACKGROUND).then_some(self.settings.timeslice) })
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+        let ahead = ahead?;
+        let (own, other) = (self.keys[ahead], self.keys[waiting]);
+        Some(match (own >= BACKGROUND, other >= BACKGROUND) {
+            (true, true) => Reason::SliceNotOver,
+            (false, true) => Reason::Class { ahead: Class::Deadline, waiting: cx.tasks.class(waiting) },
+            _ => R::reason(Span(other.saturating_sub(own).max(0) as u64)),
+        })
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {

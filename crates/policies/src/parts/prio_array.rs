@@ -3,7 +3,7 @@
 //! Source: specs section 2.1 and 3.1. Priorities 0 to 99 are real-time (0 best), 100 to 139 normal; 140 is the level of
 //! staircase's batch tasks. Every operation takes constant time.
 
-use goodness_core::TaskId;
+use goodness_core::{Context, Reason, TaskId};
 use goodness_queues::{Bitmap, Links, List};
 
 /// One level more than the kernel's 140.
@@ -11,6 +11,21 @@ pub(crate) const LEVELS: usize = 141;
 /// Normal priorities of nice −20 and +19.
 pub(crate) const BEST_USER_PRIO: u8 = 100;
 pub(crate) const WORST_USER_PRIO: u8 = 139;
+
+/// The rule by which `ahead` runs before `waiting`, of which each has a priority, on one array.
+pub(crate) fn urgency(cx: &Context, ahead: (TaskId, u8), waiting: (TaskId, u8)) -> Reason {
+    let (is_realtime, other) = (ahead.1 < BEST_USER_PRIO, waiting.1);
+    if is_realtime && other >= BEST_USER_PRIO {
+        return Reason::Class { ahead: cx.tasks.class(ahead.0), waiting: cx.tasks.class(waiting.0) };
+    }
+    // Larger is more urgent, as in SCHED_FIFO.
+    let urgency = |prio: u8| i32::from(WORST_USER_PRIO) - i32::from(prio);
+    match ahead.1.cmp(&other) {
+        std::cmp::Ordering::Less => Reason::Priority { ahead: urgency(ahead.1), waiting: urgency(other) },
+        std::cmp::Ordering::Equal => Reason::First,
+        std::cmp::Ordering::Greater => Reason::AwaitsTick,
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct PrioArray {

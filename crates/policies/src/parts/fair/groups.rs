@@ -75,8 +75,13 @@ impl<O: Order> Hierarchy<O> {
         self.parts == 0
     }
 
+    /// The queue of the group around that of `queue`, and the entity there.
+    pub(super) fn owner(&self, queue: QueueId) -> Option<(QueueId, EntityId)> {
+        self.owners.get(queue.index()).copied().flatten()
+    }
+
     #[inline(always)]
-    fn entity(&self, task: TaskId) -> EntityId {
+    pub(super) fn entity(&self, task: TaskId) -> EntityId {
         EntityId(self.parts + task.0)
     }
 

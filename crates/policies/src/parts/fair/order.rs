@@ -2,7 +2,7 @@
 //! order knows neither CPUs nor groups.
 
 use super::weight::Weight;
-use goodness_core::{About, Class, Context, Machine, Preemption, Span, TaskId, Tunables};
+use goodness_core::{About, Class, Context, Machine, Preemption, Reason, Span, TaskId, Tunables};
 use std::ops::{Index, IndexMut};
 
 /// Time by which a slice must be exceeded, at least: a task that is picked at a tick begins a little after it, so a
@@ -192,6 +192,8 @@ pub trait Order: Sized + 'static {
     fn preemption(&self) -> Preemption;
     /// Rules of balancing of the kernel that is simulated.
     fn version(&self) -> Version;
+    /// The rule by which `ahead`, the current entity, is ahead of `waiting` on the queue of both.
+    fn why(&self, queue: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason>;
     /// True if `entity`, queued there, got more than its share.
     fn is_ahead(&self, _queue: QueueId, _entity: EntityId) -> bool {
         false

@@ -1,6 +1,8 @@
 //! Compares metrics and checkers on random streams with a plain implementation that stores every event and examines
 //! every instant.
 
+mod blame;
+
 use goodness_core::{Class, CpuId, CpuSet, Event, Nice, Observer, Off, Rng, Seed, TaskId, Time, WakeSource};
 use goodness_observe::{Checkers, Ending, Measured, Metrics, MetricsAndCheckers, Subject};
 

@@ -1,0 +1,74 @@
+//! `goodness why`: the answer first, files that agree with it, and mistakes in the call.
+
+use crate::common::{folder, goodness, refused, text};
+use serde_json::Value;
+use std::fs;
+
+const LOCKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/09-priority-inversion.toml");
+
+fn said(words: &[&str]) -> String {
+    let output = goodness(folder().path(), words);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn who_preempts_the_holder_of_a_lock_is_named_in_the_first_line_and_checked() {
+    let answer = said(&["why", LOCKED]);
+    let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.starts_with("The slowest requests spent 81.5 % of their time waiting for a CPU behind worker"),
+        "{answer}"
+    );
+    assert!(
+        words.contains("logger 3 waited for CPU 0 behind worker 2: class fifo is served before normal"),
+        "{answer}"
+    );
+    assert!(words.contains("holds worker.affinity=own: 2.70 ms to 500 µs"), "{answer}");
+    let unchecked = said(&["why", LOCKED, "--no-check", "--profile"]);
+    assert!(!unchecked.contains("holds") && unchecked.contains("less CPU time of"), "{unchecked}");
+}
+
+#[test]
+fn a_recording_is_explained_as_it_is_within_a_terminal() {
+    let answer = said(&["why", "apache-ab-c24-1cpu"]);
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
+    assert!(answer.starts_with("The slowest 1 % of requests spent"), "{answer}");
+    assert!(answer.contains("7346 requests of ab to apache2"), "{answer}");
+}
+
+#[test]
+fn json_and_csv_have_the_same_chains_and_a_second_call_the_same_bytes() {
+    let here = folder();
+    let words = ["why", "redis-benchmark-8", "--worst", "3", "--json", "a.json", "--csv", "a.csv"];
+    let output = goodness(here.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let json = fs::read_to_string(here.path().join("a.json")).unwrap();
+    let why: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(why["schema"], "goodness.why/1");
+    let worst = why["worst"].as_array().unwrap();
+    assert_eq!(worst.len(), 3);
+    let links: usize = worst.iter().map(|it| it["chain"].as_array().unwrap().len()).sum();
+    let csv = fs::read_to_string(here.path().join("a.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + links, "{csv}");
+    let again = goodness(here.path(), &["why", "redis-benchmark-8", "--worst", "3", "--json"]);
+    assert_eq!(text(&again.stdout), json);
+}
+
+#[test]
+fn whom_it_is_about_and_when_are_asked_of_recordings_and_of_runs() {
+    let judged = said(&["why", "mixed:duration=1s", "--judge", "sleeper-1", "--no-check", "--json"]);
+    let judged: Value = serde_json::from_str(&judged).unwrap();
+    let tasks: Vec<&str> =
+        judged["worst"].as_array().unwrap().iter().filter_map(|it| it["task"]["name"].as_str()).collect();
+    assert!(!tasks.is_empty() && tasks.iter().all(|name| *name == "sleeper-1"), "{tasks:?}");
+    let here = folder();
+    refused(
+        here.path(),
+        &["why", "mixed", "--judge", "sleper-1"],
+        &["--judge \"sleper-1\"", "nearest is \"sleeper-1\""],
+    );
+    refused(here.path(), &["why", "mixed", "--at", "5"], &["--at", "unit"]);
+    refused(here.path(), &["why", "redis-benchmark-8", "--at", "1s"], &["nothing was late", "its own clock"]);
+    refused(here.path(), &["why", "mixed", "--of", "naps"], &["naps"]);
+}

@@ -1,0 +1,117 @@
+//! Checks a blame by a counterfactual: the cause is taken away by an edit, and the run simulated again with the same
+//! seed.
+
+use super::Question;
+use super::run::{Explained, Found, answer};
+use crate::contender::Contender;
+use crate::edit::Edit;
+use crate::refusal::Refusal;
+use goodness_observe::blame::Late;
+use goodness_report::why::{Check, Part, said};
+
+/// Difference between the part that was blamed and the part that went away up to which they agree. A choice.
+const AGREES: f64 = 0.10;
+/// Part of the blame that must go away for it to hold partly. A choice.
+const PARTLY: f64 = 0.5;
+/// Part of the CPU time that is left to a task that is blamed for computing.
+const HALF: (u32, f64) = (50, 0.5);
+
+/// Takes away the cause of `part` and says what becomes of the latencies that `found` has.
+pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
+    let with = mean(&found.lateness.tail);
+    let not_checked = |removed: String, because: String| Check {
+        cause: part.cause.clone(),
+        culprit: part.culprit.clone(),
+        removed,
+        blamed: part.share,
+        with_ns: with,
+        without_ns: None,
+        gone: None,
+        verdict: "not_checked".into(),
+        because,
+    };
+    let removal = match Removal::of(part, run) {
+        Ok(removal) => removal,
+        Err(because) => return not_checked(said(part), because.into()),
+    };
+    match removal.run(run, found) {
+        Ok(Without { mean: without, then }) => {
+            let gone = 1.0 - without / with.max(1.0);
+            let expected = part.share * removal.part;
+            let verdict = match gone {
+                gone if gone >= expected - AGREES => "holds",
+                gone if gone >= expected * PARTLY => "partly",
+                _ => "fails",
+            };
+            let then = then.filter(|_| verdict != "holds").map_or_else(String::new, |then| format!("; then {then}"));
+            Check {
+                without_ns: Some(without),
+                gone: Some(gone),
+                verdict: verdict.into(),
+                because: format!("blamed {:.0} %, gone {:.0} %{then}", 100.0 * expected, 100.0 * gone),
+                ..not_checked(removal.said(), String::new())
+            }
+        }
+        Err(refusal) => not_checked(removal.said(), refusal.to_string()),
+    }
+}
+
+/// Mean of the longest latencies, ns.
+fn mean(tail: &[Late]) -> f64 {
+    tail.iter().map(|late| late.span().0 as f64).sum::<f64>() / tail.len().max(1) as f64
+}
+
+/// A way to take a cause away.
+struct Removal {
+    edits: Vec<Edit>,
+    /// The part of the cause that it takes away.
+    part: f64,
+}
+
+/// What is left without a cause.
+struct Without {
+    mean: f64,
+    /// What the time is spent on then.
+    then: Option<String>,
+}
+
+impl Removal {
+    /// The way to take away what `part` blames; a sentence if there is none.
+    fn of(part: &Part, run: Explained) -> Result<Removal, &'static str> {
+        let cpus = run.contender.edits.iter().find_map(Edit::cpus).unwrap_or(run.work.machine.cpu_count() as u32);
+        let who = part.culprit.as_deref().unwrap_or_default();
+        let (edits, part) = match part.cause.as_str() {
+            "behind" => (vec![Edit::apart(who)], 1.0),
+            "behind_own" => (vec![Edit::cpus_of(2 * cpus), Edit::anywhere(who, 2 * cpus)], 1.0),
+            "idle_cpu_forbidden" => (vec![Edit::anywhere(who, cpus)], 1.0),
+            "throttled" => (vec![Edit::unlimited(who)], 1.0),
+            "computing" => (vec![Edit::computes(who, HALF.0)], HALF.1),
+            "disk_queue" => return Err("no edit takes requests of a disk away: compare elevators"),
+            "idle_cpu_allowed" => return Err("the policy left it there: compare policies"),
+            "cpu_starts" | "scheduler" => return Err("the machine's own time has no cause to take away"),
+            _ => return Err("it is outside the simulated machine"),
+        };
+        Ok(Removal { edits, part })
+    }
+
+    /// The edits, as they are typed.
+    fn said(&self) -> String {
+        self.edits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    fn run(&self, run: Explained, found: &Found) -> Result<Without, Refusal> {
+        let contender = self.edits.iter().fold(run.contender.clone(), |it, edit| changed(&it, edit));
+        let changed = Explained { contender: &contender, ..run };
+        let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
+        let (why, without) = answer(changed, &question)?;
+        Ok(Without { mean: mean(&without.lateness.tail), then: why.tail.parts.first().map(said) })
+    }
+}
+
+/// `contender` with one more edit, in place of one that sets the same.
+pub(super) fn changed(contender: &Contender, edit: &Edit) -> Contender {
+    let mut contender = contender.clone();
+    contender.edits.retain(|former| !former.sets_as(edit));
+    contender.edits.push(edit.clone());
+    contender
+}

@@ -1,0 +1,153 @@
+//! A simulated run, and its latencies: first the run, then the same run again, in which the policy is asked for its
+//! rules.
+
+use super::account::Account;
+use super::names::Names;
+use super::rules::{Asked, Rulings, Windows};
+use super::{Question, report};
+use crate::contender::Contender;
+use crate::edit::is_meant;
+use crate::plan::{Plan, Ready};
+use crate::refusal::Refusal;
+use crate::run::Named;
+use crate::simulation::Beside;
+use crate::work::Work;
+use goodness_core::spelling::suggest;
+use goodness_core::{Event, Observer, Span, Time};
+use goodness_observe::Subject;
+use goodness_observe::blame::{Blame, Lateness, Longest, Of};
+use goodness_report::why::{Who, Why};
+
+/// A run to explain.
+#[derive(Clone, Copy)]
+pub struct Explained<'a> {
+    /// The work and its machine.
+    pub work: &'a Work,
+    /// Policy, elevator and edits.
+    pub contender: &'a Contender,
+    /// Random seed.
+    pub seed: u64,
+    /// Number of the replication.
+    pub replication: u32,
+    /// Tasks whom it is about, by name, in which `*` stands for any text, or by number; none for those that the work
+    /// judges.
+    pub judge: &'a [String],
+}
+
+/// Explains the latencies of a simulated run, and checks nothing.
+///
+/// # Errors
+/// As [`Plan::run`]; a run in which nothing was late at the time asked about.
+pub(super) fn answer(run: Explained, question: &Question) -> Result<(Why, Found), Refusal> {
+    let found = run.find(question)?;
+    question.check(&found.lateness)?;
+    let ready = run.ready()?;
+    let names = names(&ready);
+    let rulings = Rulings::default();
+    let mut account = Account::new(&names, found.of, question.worst, Some(rulings.clone()));
+    run.explain(ready, &found, rulings, &mut account)?;
+    let whom = super::name(found.of).to_string();
+    let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
+    why.policy = Some(run.contender.to_string());
+    why.seed = Some(run.seed);
+    Ok((why, found))
+}
+
+/// What is late in a run.
+pub(super) struct Found {
+    pub of: Of,
+    pub lateness: Lateness,
+    /// Requests answered, or waits that ended.
+    pub served: u64,
+    /// Length of the run.
+    pub length: Span,
+}
+
+impl<'a> Explained<'a> {
+    pub(super) fn plan(&self) -> Plan<'a> {
+        Plan { seed: self.seed, first: self.replication, runs: 1, ..Plan::of(self.work, vec![self.contender.clone()]) }
+    }
+
+    /// The work and the machine, with whom it is about.
+    pub(super) fn ready(&self) -> Result<Ready, Refusal> {
+        let mut ready = self.plan().first_ready()?;
+        for pattern in self.judge {
+            let is_meant = |it: &Named| is_meant(pattern, &it.name, it.id);
+            if !ready.tasks.iter().any(is_meant) {
+                let names = ready.tasks.iter().map(|it| it.name.as_str());
+                let what = format!("judge \"{pattern}\": no task of {} has that name", self.work.source.name());
+                return Err(Refusal::usage(what).remedy(suggest(pattern, names)).option("judge"));
+            }
+        }
+        if !self.judge.is_empty() {
+            for (spec, named) in ready.work.tasks.iter_mut().zip(&ready.tasks) {
+                spec.judged = self.judge.iter().any(|pattern| is_meant(pattern, &named.name, named.id));
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Runs it, and finds what is late.
+    pub(super) fn find(&self, question: &Question) -> Result<Found, Refusal> {
+        let (plan, ready) = (self.plan(), self.ready()?);
+        let (cpus, from) = (ready.machine.cpu_count(), Time::ZERO + ready.work.warmup);
+        let subjects = Subject::all(&ready.work);
+        let longest = |of| Longest::new(cpus, from, &subjects, of).under_way_at(question.at);
+        let asked = question.of.as_ref().map_or(&ORDER[..], std::slice::from_ref);
+        let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
+        let beside = Beside { observer: Some(&mut Each(&mut observer)), around: None };
+        let end = plan.run_first(ready, beside)?.outcome.end;
+        let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
+        let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
+        let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
+        let (lateness, of) = found.swap_remove(first);
+        Ok(Found { of, served: lateness.count, lateness, length: end.since(from) })
+    }
+
+    /// Runs `ready` once more, and explains to `account` what was `found`.
+    fn explain(&self, ready: Ready, found: &Found, rulings: Rulings, account: &mut Account) -> Result<(), Refusal> {
+        let late = &found.lateness.tail;
+        let cpus = ready.machine.cpu_count();
+        let wanted = (found.of, &late[..]);
+        let blame = Blame::new(cpus, &Subject::all(&ready.work), wanted, |it| account.add(it));
+        let mut told = Told { blame, rulings: rulings.clone() };
+        let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
+        let around = Box::new(move |made| Asked::around(made, cpus, windows, rulings));
+        let beside = Beside { observer: Some(&mut told), around: Some(around) };
+        self.plan().run_first(ready, beside)?;
+        told.blame.finish();
+        Ok(())
+    }
+}
+
+/// What is explained if nothing is asked for: the first of these that there is.
+pub(super) const ORDER: [Of; 3] = [Of::Requests, Of::Waits, Of::All];
+
+/// Explains, and tells the rulings how far.
+struct Told<B> {
+    blame: B,
+    rulings: Rulings,
+}
+
+impl<B: Observer> Observer for Told<B> {
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.blame.observe(at, event);
+        self.rulings.explained_until(at);
+    }
+}
+
+/// Several observers.
+struct Each<'a>(&'a mut [Longest]);
+
+impl Observer for Each<'_> {
+    fn observe(&mut self, at: Time, event: &Event) {
+        self.0.iter_mut().for_each(|observer| observer.observe(at, event));
+    }
+}
+
+/// The names of the tasks.
+pub(super) fn names(ready: &Ready) -> Names {
+    let who = |it: &Named| Who { name: it.name.clone(), id: it.id };
+    let names = Names::new(ready.tasks.iter().map(who).collect());
+    names.limited(&ready.work.tasks, &ready.work.groups)
+}

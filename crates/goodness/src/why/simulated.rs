@@ -1,0 +1,35 @@
+//! Explains the latencies of a simulated run, and checks the explanation by more runs.
+
+use super::Question;
+use super::check::check;
+use super::profile::profile;
+use super::run::{Explained, answer};
+use crate::parallel::each_job;
+use crate::refusal::Refusal;
+use goodness_report::why::{Check, Part, Why};
+
+/// Least part of the longest latencies that is worth a check. A choice.
+const LEAST: f64 = 0.05;
+
+/// Explains the latencies of a simulated run.
+///
+/// # Errors
+/// As [`crate::Plan::run`]; a run in which nothing was late at the time asked about.
+pub fn why_simulated(run: Explained, question: &Question) -> Result<Why, Refusal> {
+    let (mut why, found) = answer(run, question)?;
+    let suspects = why.tail.parts.iter().filter(|part| part.share >= LEAST).take(question.checks);
+    let suspects: Vec<&Part> = suspects.collect();
+    why.checks = each_job(&suspects, |part| check(run, &found, part));
+    if question.profile {
+        why.profile = profile(run, &found)?;
+    }
+    Ok(why)
+}
+
+/// Checks a blame: `part` of the longest latencies of `run`, which [`why_simulated`] found or somebody suspects.
+///
+/// # Errors
+/// As [`why_simulated`].
+pub fn check_blame(run: Explained, question: &Question, part: &Part) -> Result<Check, Refusal> {
+    Ok(check(run, &run.find(question)?, part))
+}

@@ -1,0 +1,87 @@
+//! What an I/O waited for: the requests that its disk served first.
+
+use goodness_core::{DiskId, IoEvent, IoStage, Operation, RequestId, Span, Submitter, TaskId, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that a disk served while an I/O waited for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServedFirst {
+    /// The disk.
+    pub disk: DiskId,
+    /// Their number.
+    pub requests: u32,
+    /// Number of writes among them.
+    pub writes: u32,
+    /// The task that submitted most of them; `None` if there are none.
+    pub most: Option<TaskId>,
+}
+
+/// The stations of an I/O that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IoTimes {
+    /// It reached the block layer.
+    pub queued: Time,
+    /// The device got it.
+    pub issued: Time,
+    /// Between the two.
+    pub first: ServedFirst,
+}
+
+/// A request that a disk completed.
+#[derive(Clone, Copy, Debug)]
+struct Completion {
+    at: Time,
+    by: Submitter,
+    is_write: bool,
+}
+
+/// The disks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Disks {
+    keep: Span,
+    completions: BTreeMap<DiskId, VecDeque<Completion>>,
+    /// When the device got each request.
+    issued: BTreeMap<(DiskId, RequestId), Time>,
+}
+
+impl Disks {
+    /// Disks whose requests are known as far back as `keep`.
+    pub fn new(keep: Span) -> Disks {
+        Disks { keep, ..Disks::default() }
+    }
+
+    /// Follows an event; returns the submitter and the stations of an I/O that is done and that the device had.
+    pub fn follow(&mut self, at: Time, event: &IoEvent) -> Option<(TaskId, IoTimes)> {
+        match event.stage {
+            IoStage::Issued => drop(self.issued.insert((event.disk, event.request), at)),
+            IoStage::Completed => {
+                let all = self.completions.entry(event.disk).or_default();
+                while all.front().is_some_and(|oldest| at.since(oldest.at) > self.keep) {
+                    all.pop_front();
+                }
+                all.push_back(Completion { at, by: event.submitter, is_write: event.op == Operation::Write });
+            }
+            IoStage::Done => {
+                let issued = *self.issued.get(&(event.disk, event.request))?;
+                let queued = Time(at.0.saturating_sub(event.span.0));
+                let first = self.served_first(event.disk, queued, issued);
+                return Some((TaskId(event.submitter.0), IoTimes { queued, issued, first }));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn served_first(&self, disk: DiskId, queued: Time, issued: Time) -> ServedFirst {
+        let mut by: BTreeMap<Submitter, u32> = BTreeMap::new();
+        let mut first = ServedFirst { disk, requests: 0, writes: 0, most: None };
+        let all = self.completions.get(&disk).into_iter().flatten();
+        for it in all.filter(|it| queued < it.at && it.at <= issued) {
+            first.requests += 1;
+            first.writes += u32::from(it.is_write);
+            *by.entry(it.by).or_default() += 1;
+        }
+        first.most = by.into_iter().max_by_key(|(_, count)| *count).map(|(by, _)| TaskId(by.0));
+        first
+    }
+}

@@ -1,0 +1,248 @@
+//! Blame: the latencies of a run, and what each of the longest was spent on.
+//!
+//! [`Longest`] finds the longest latencies in one pass over the events. [`Blame`] explains them in a second pass over
+//! the same events, which a recording repeats and a simulation of the same seed does. Segments are contiguous from the
+//! begin of a latency to its end, so they sum to its length.
+//!
+//! A latency is a wait for a CPU, or a request: from its arrival to its answer, along the critical path. The memory of
+//! both passes depends on the number of tasks and on the longest latency, and not on the number of events.
+
+mod disks;
+mod longest;
+mod pieces;
+mod trail;
+mod walk;
+
+pub use disks::ServedFirst;
+pub use longest::{Lateness, Longest};
+
+use crate::subject::Subject;
+use crate::tracker::Tracker;
+use disks::Disks;
+use goodness_core::{CpuId, Event, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
+use std::collections::BTreeSet;
+use trail::{Trail, What};
+use walk::Walk;
+
+/// What a latency is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// From the waking to running.
+    Wakeups,
+    /// From runnable to running, after a wake-up or after losing the CPU, of tasks that have slept.
+    Waits,
+    /// Likewise, of all tasks.
+    All,
+    /// From the arrival of a request to its answer.
+    Requests,
+}
+
+impl Of {
+    /// All, with their names.
+    const NAMES: [(Of, &str); 4] =
+        [(Of::Requests, "requests"), (Of::Waits, "waits"), (Of::Wakeups, "wakeups"), (Of::All, "all")];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Of> {
+        Of::NAMES.iter().find(|(_, known)| *known == name).map(|(of, _)| *of)
+    }
+}
+
+/// A latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Late {
+    /// The task that waited, or whose request it is.
+    pub task: TaskId,
+    /// Its begin.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// True if it had not ended when the run did.
+    pub is_open: bool,
+}
+
+impl Late {
+    /// Its length.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.to.since(self.from)
+    }
+}
+
+/// What a part of a latency was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Its task ran.
+    Computing,
+    /// Another task ran on the CPU that it waited for.
+    Behind(TaskId),
+    /// Likewise, while another CPU idled.
+    BesideIdle {
+        /// The task that ran.
+        behind: TaskId,
+        /// True if the waiting task may use a CPU that idled; else only the running one may.
+        allowed: bool,
+    },
+    /// The CPU that it waited for idled.
+    IdleCpu,
+    /// The CPU did work of the host: the switch, a tick, a wake-up.
+    Host(Overhead),
+    /// It slept, and no task woke it: a timer, or something from outside.
+    Asleep,
+    /// It slept uninterruptibly, and no task woke it: a device.
+    Device,
+    /// It slept until an I/O was done, which waited until its disk had served these.
+    DiskQueue(ServedFirst),
+    /// The events do not tell.
+    NotTold,
+}
+
+/// A part of a latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The task that the latency depended on.
+    pub task: TaskId,
+    /// CPU on which it ran or for which it waited; its last one while it slept.
+    pub cpu: CpuId,
+    /// Begin.
+    pub from: Time,
+    /// Length.
+    pub span: Span,
+    /// What it was spent on.
+    pub cause: Cause,
+    /// The rule by which the policy let it wait, if it told.
+    pub rule: Option<Reason>,
+}
+
+/// How a wait began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The task was woken, by this task or by none.
+    Woken(Option<TaskId>),
+    /// It was preempted, or yielded.
+    LostCpu,
+    /// The events do not tell.
+    NotTold,
+}
+
+/// A latency with its parts, in order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// The latency.
+    pub late: Late,
+    /// How it began, if it is a wait.
+    pub origin: Origin,
+    /// Its parts, which sum to its length.
+    pub segments: Vec<Segment>,
+}
+
+/// Explains given latencies of a run.
+pub struct Blame<F> {
+    of: Of,
+    tracker: Tracker<()>,
+    trail: Trail,
+    disks: Disks,
+    wanted: BTreeSet<Late>,
+    take: F,
+}
+
+impl<F: FnMut(Explained)> Blame<F> {
+    /// Explains `wanted`, which [`Longest`] found in the same events, to `take`.
+    ///
+    /// # Panics
+    /// As [`Tracker::new`].
+    #[must_use]
+    pub fn new(cpus: usize, subjects: &[Subject], (of, wanted): (Of, &[Late]), take: F) -> Self {
+        let longest = wanted.iter().map(Late::span).max().unwrap_or_default();
+        Blame {
+            of,
+            tracker: Tracker::new(cpus, subjects),
+            trail: Trail::new(cpus, longest),
+            disks: Disks::new(longest),
+            wanted: wanted.iter().copied().collect(),
+            take,
+        }
+    }
+
+    /// Ends the run: explains what had not ended.
+    pub fn finish(mut self) {
+        for late in std::mem::take(&mut self.wanted).into_iter().filter(|late| late.is_open) {
+            self.explain(late);
+        }
+    }
+
+    fn explain(&mut self, late: Late) {
+        let walk = Walk { trail: &self.trail, tracker: &self.tracker };
+        (self.take)(walk.explain(late, self.of));
+    }
+
+    fn look_for(&mut self, late: Late) {
+        if self.wanted.remove(&late) {
+            self.explain(late);
+        }
+    }
+
+    fn switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): (Option<TaskId>, Off, Option<TaskId>)) {
+        if self.tracker.running_on(cpu) != prev {
+            if let Some(lost) = self.tracker.running_on(cpu) {
+                self.tracker.forget(cpu);
+                self.trail.note(at, lost, cpu, What::Leaves(Off::Sleeping));
+            }
+            if let Some(prev) = prev.filter(|it| self.state(*it) == State::New) {
+                self.tracker.appear(at, cpu, prev, off);
+                self.trail.note(at, prev, cpu, What::Leaves(off));
+            }
+        } else if let Some(prev) = prev
+            && self.tracker.stop(at, cpu, prev, off).is_some()
+        {
+            self.trail.note(at, prev, cpu, What::Leaves(off));
+        }
+        let Some(next) = next else { return self.trail.idles(at, cpu) };
+        let began = self.tracker.start(at, cpu, next).waited_since;
+        self.trail.note(at, next, cpu, What::Runs);
+        if let Some(from) = began.filter(|_| self.of != Of::Requests) {
+            self.look_for(Late { task: next, from, to: at, is_open: false });
+        }
+    }
+
+    fn state(&self, task: TaskId) -> State {
+        self.tracker.task(task).map_or(State::New, |track| track.state)
+    }
+}
+
+impl<F: FnMut(Explained)> Observer for Blame<F> {
+    fn observe(&mut self, at: Time, event: &Event) {
+        match *event {
+            Event::Wakeup { task, waker, cpu, .. } => {
+                if self.tracker.wake(at, task, cpu).is_some() {
+                    let waker = waker.map(|waker| (waker, self.trail.last_of(waker)));
+                    self.trail.note(at, task, cpu, What::Wakes(waker));
+                }
+            }
+            Event::Switch { cpu, prev, off, next } => self.switch(at, cpu, (prev, off, next)),
+            Event::Migrate { task, to, .. } => {
+                if self.tracker.migrate(task, to).is_some() {
+                    self.trail.note(at, task, to, What::Moves);
+                }
+            }
+            // Spinning is told when it is over; it counts as running.
+            Event::Overhead { kind: Overhead::Spin, .. } => {}
+            Event::Overhead { cpu, kind, span } => self.trail.spends(at, cpu, kind, span),
+            Event::Fork { parent, child } => self.tracker.fork(parent, child),
+            Event::Exit { task } => drop(self.tracker.exit(at, task)),
+            Event::Served { task, latency } if self.of == Of::Requests => {
+                let from = Time(at.0.saturating_sub(latency.0));
+                self.look_for(Late { task, from, to: at, is_open: false });
+            }
+            Event::Io(ref event) => {
+                let done = self.disks.follow(at, event);
+                if let Some((task, times)) = done.filter(|(task, _)| self.state(*task) == State::Blocked) {
+                    let cpu = self.tracker.task(task).map_or(CpuId(0), |track| track.cpu());
+                    self.trail.note(at, task, cpu, What::Io(times));
+                }
+            }
+            Event::Served { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The rule of an election.
+
+use super::VirtualDeadlines;
+use crate::parts::fair::order::{EntityId, QueueId};
+use goodness_core::{Class, Reason};
+
+impl VirtualDeadlines {
+    /// Why the current entity `ahead` runs and `waiting` waits.
+    pub(super) fn rule(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Reason {
+        let (queue, it, current) = (&self.queues[at.index()], &self.entities[waiting], &self.entities[ahead]);
+        if it.is_idle && !current.is_idle {
+            return Reason::Class { ahead: Class::Normal, waiting: Class::Idle };
+        }
+        if !queue.eligibility()(it.runtime) {
+            let average = queue.base + queue.sum.div_euclid(i128::from(queue.load.max(1))) as i64;
+            return Reason::NotEligible { lag: it.weight.real_time(it.runtime - average) };
+        }
+        if current.deadline <= it.deadline {
+            return Reason::EarlierDeadline { by: it.weight.real_time(it.deadline - current.deadline) };
+        }
+        if current.protected > current.runtime {
+            let left = current.weight.real_time(current.protected - current.runtime);
+            return Reason::SliceProtected { left };
+        }
+        Reason::AwaitsTick
+    }
+}
