@@ -39,6 +39,7 @@ mod summarise;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod tune;
 mod usage;
 mod verify;
 mod watching;
@@ -71,6 +72,7 @@ First steps:
   sudo goodness record -o my.ftrace.gz -d 5s     record five seconds of this machine
   goodness verify my.ftrace.gz                   measure how closely a replay reproduces it
   goodness compare my.ftrace.gz                  rank schedulers on it
+  goodness tune my.ftrace.gz --over base_slice   search for a better setting
   goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
@@ -91,6 +93,7 @@ enum Command {
     Summarise(summarise::Summarise),
     List(list::List),
     Study(study::Conduct),
+    Tune(Box<tune::Tune>),
     Sweep(sweep::Sweep),
     Elevate(Box<elevate::Elevate>),
     Calibrate(calibrate::Calibrate),
@@ -121,6 +124,7 @@ impl Command {
                 | Command::Verify(_)
                 | Command::Study(_)
                 | Command::Sweep(_)
+                | Command::Tune(_)
                 | Command::Conform(_)
         ) {
             goodness::threads::prepare()?;
@@ -135,6 +139,7 @@ impl Command {
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
             Command::Study(study) => study.run(),
+            Command::Tune(tune) => tune.run(),
             Command::Sweep(sweep) => sweep.run(),
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),

@@ -50,6 +50,7 @@ mod parallel;
 mod plan;
 #[cfg(feature = "live")]
 pub mod play;
+mod prediction_error;
 mod progress;
 mod recorded;
 pub mod recordings;
@@ -60,6 +61,7 @@ mod run;
 mod runs;
 pub mod shipped;
 mod simulation;
+pub mod space;
 mod spec;
 mod spread;
 pub mod standard;
@@ -68,6 +70,7 @@ mod storage;
 pub mod summary;
 #[cfg(feature = "parallel")]
 pub mod threads;
+pub mod tune;
 mod watchdog;
 mod work;
 

@@ -26,6 +26,7 @@ pub mod tables;
 pub mod text;
 pub mod timeline;
 mod trust;
+pub mod tune;
 pub mod verification;
 
 /// Writes them to files that appear whole or not at all.
