@@ -17,6 +17,7 @@ mod question;
 mod studies;
 mod sweep;
 mod table;
+mod tuning;
 mod verify;
 mod waiting;
 mod work;
@@ -44,6 +45,8 @@ mod _goodness {
     use super::sweep::{SweepFolder, compute_cells};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::tuning::{Tuning, tune};
     #[pymodule_export]
     use super::verify::{Verification, verify};
     #[pymodule_export]

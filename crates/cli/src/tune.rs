@@ -9,6 +9,7 @@ use crate::{output, progress};
 use clap::Args;
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning};
 use goodness::{Progress, Refusal, Work};
+use goodness_report::table;
 use goodness_report::tune::{self, Answer, Race, Tuning as Tuned};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ops::ControlFlow;
@@ -25,12 +26,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  goodness tune mixed --over base_slice=0.7ms..12ms                    a built-in workload
-  goodness tune mixed -p eevdf:base_slice=3ms --over base_slice=0.7ms..12ms --over run_to_parity
-  goodness tune mixed --over hog.nice=0..10 --over hog.class=normal|batch --minimise wakeup_latency_p99 \\
-    --keep 'throughput >= -1%'                                         tasks, with a guard
-  goodness tune my.ftrace.gz --over base_slice=0.3ms..12ms --minimise request_latency_p99 --race confirm.toml
-  goodness tune mon.ftrace.gz tue.ftrace.gz wed.ftrace.gz --over web.cpu_weight=20..500 --over redis.nice=-10..10
+  goodness tune mixed --over base_slice=0.7ms..12ms         a built-in workload
+  goodness tune mixed -p eevdf:base_slice=3ms --over base_slice --over run_to_parity
+  goodness tune mixed --over hog.nice=0..10 --keep 'throughput >= -1%'
+  goodness tune my.ftrace.gz --over base_slice=0.3ms..12ms --race confirm.toml
+  goodness tune mon.ftrace.gz tue.ftrace.gz --over redis.nice=-10..10 \\
+    --over web.cpu_weight=20..500 --minimise request_latency_p99
 
 Exit codes: 0 tuned, 1 failure or stopped, 2 bad input, 3 undecided or untrusted (--decide).")]
 pub struct Tune {
@@ -162,7 +163,9 @@ impl Tune {
             (Some(Race { file: Some(_), .. }), None) => {
                 say!("Confirm: add --race FILE.toml, then goodness race FILE.toml")
             }
-            (Some(Race { why_not: Some(why), .. }), _) => say!("Confirm: by hand; {why}"),
+            (Some(Race { why_not: Some(why), .. }), _) => {
+                say!("{}", table::wrapped("Confirm: ", &format!("by hand; {why}"), output::columns(), "  "));
+            }
             _ => {}
         }
         output::say_written(&written);

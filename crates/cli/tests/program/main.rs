@@ -25,3 +25,4 @@ mod study;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod tune;

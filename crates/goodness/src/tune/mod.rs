@@ -45,7 +45,7 @@ use goodness_stats::sequential::Looks;
 pub use knob::{Knob, Space};
 pub use objective::{Bound, Guard, Objective};
 use proposer::{Candidate, Proposer};
-use race::{DEFAULT, Loser, Rules, race};
+use race::{DEFAULT, Loser, MARGIN, Rules, race};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use table::Table;
@@ -264,10 +264,24 @@ impl Tuning<'_> {
         let rules = self.rules();
         let dropped = search.losers.iter().map(|(candidate, _)| *candidate);
         let dropped = rules.ranked(&search.table, dropped.collect());
-        let mut all: Vec<usize> = rules.ranked(&search.table, search.survivors.clone());
+        let mut all = self.simplest_first(search, rules.ranked(&search.table, search.survivors.clone()));
         all.extend(dropped.into_iter().filter(|it| !search.survivors.contains(it)));
         all.truncate(self.effort.finalists as usize);
         all
+    }
+
+    /// `ranked` with the setting first that sets the fewest knobs, of those within the margin of the best.
+    fn simplest_first(&self, search: &Search, mut ranked: Vec<usize>) -> Vec<usize> {
+        let rules = self.rules();
+        let loss = |candidate: &usize| rules.estimate(&search.table, *candidate, usize::MAX);
+        let Some(most) = ranked.first().map(|best| loss(best) * (1.0 + MARGIN)) else { return ranked };
+        let is_near = |it: &&usize| loss(it) <= most && rules.seems_to_keep(&search.table, **it);
+        let set = |candidate: usize| search.candidates[candidate].values.iter().flatten().count();
+        let simplest = ranked.iter().filter(is_near).copied().min_by_key(|it| set(*it));
+        if let Some(place) = simplest.and_then(|simplest| ranked.iter().position(|it| *it == simplest)) {
+            ranked[..=place].rotate_right(1);
+        }
+        ranked
     }
 
     /// Scores the finalists on runs that the search did not see.

@@ -132,6 +132,15 @@ fn a_short_slice_is_found_where_wake_ups_wait_for_long_ones() {
 }
 
 #[test]
+fn a_knob_that_does_nothing_is_not_set() {
+    let work = open("mixed:duration=1s", &OpenOptions::default(), &unwatched).expect("a workload");
+    let knobs = ["base_slice=0.7ms..12ms", "run_to_parity", "place_rel_deadline"];
+    let found = tuning(&work, "eevdf:base_slice=3ms", &knobs, "wakeup_latency_p99").run(&unwatched).expect("a result");
+    let best = found.best.as_deref().expect("a better setting");
+    assert!(best.starts_with("eevdf:base_slice=") && !best.contains(','), "{}", found.headline);
+}
+
+#[test]
 fn where_a_slice_moves_requests_by_less_than_the_error_nothing_is_better() {
     let work = open("mariadb-sysbench-16", &OpenOptions::default(), &unwatched).expect("a recording");
     let effort = Effort { candidates: 5, rounds: 1, first: 3, most: 3, finalists: 2, held_out: 5 };

@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Knobs shown; pages and JSON have all.
 const KNOBS_SHOWN: usize = 4;
+/// Remarks shown where no detail is asked for.
+const NOTES_SHOWN: usize = 1;
 /// Candidates shown in detail.
 const CANDIDATES_SHOWN: usize = 40;
 
@@ -20,7 +22,7 @@ pub fn render(tuning: &Tuning, width: u16, is_detailed: bool) -> String {
         knobs(tuning, width),
         wrapped("", &cost(tuning), width, ""),
         if is_detailed { candidates(tuning, width) } else { String::new() },
-        notes(tuning, width),
+        notes(tuning, width, is_detailed),
         tuning.commands(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
@@ -105,12 +107,17 @@ fn line(knob: &Knob, width: u16) -> String {
 /// Runs spent, and those of a grid.
 fn cost(tuning: &Tuning) -> String {
     let runs = &tuning.runs;
-    let mut text = format!("{} runs: {} to search, {} held out", runs.all(), runs.search, runs.held_out);
-    if runs.verified > 0 {
-        let _ = write!(text, ", {} to measure the replay's error", runs.verified);
-    }
-    let _ = write!(text, ". A grid of {} settings takes {} runs.", runs.grid_settings, runs.grid);
-    text
+    let (settings, grid) = (runs.grid_settings, runs.grid);
+    let verified = match runs.verified {
+        0 => String::new(),
+        some => format!(", {some} to measure the replay's error"),
+    };
+    format!(
+        "{} runs: {} to search (a grid of {settings} settings takes {grid}), {} held out{verified}.",
+        runs.all(),
+        runs.search,
+        runs.held_out
+    )
 }
 
 fn candidates(tuning: &Tuning, width: u16) -> String {
@@ -134,8 +141,12 @@ fn candidates(tuning: &Tuning, width: u16) -> String {
     text
 }
 
-fn notes(tuning: &Tuning, width: u16) -> String {
-    tuning.notes.iter().map(|note| wrapped("Note: ", &printable(note), width, "  ")).collect::<Vec<_>>().join("\n")
+/// Remarks of the runs: all in detail, else the first ones.
+fn notes(tuning: &Tuning, width: u16, is_detailed: bool) -> String {
+    let shown = if is_detailed { tuning.notes.len() } else { NOTES_SHOWN };
+    let lines = tuning.notes.iter().take(shown).map(|note| wrapped("Note: ", &printable(note), width, "  "));
+    let more = tuning.notes.len().checked_sub(shown).filter(|more| *more > 0);
+    lines.chain(more.map(|more| format!("{more} more notes with -v"))).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
