@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 Examples:
   goodness tune mixed --over base_slice=0.7ms..12ms         a built-in workload
   goodness tune mixed -p eevdf:base_slice=3ms --over base_slice --over run_to_parity
-  goodness tune mixed --over hog.nice=0..10 --keep 'throughput >= -1%'
+  goodness tune mixed --over 'hog-*.nice=0..10' --keep 'jain_index >= -0.02'
   goodness tune my.ftrace.gz --over base_slice=0.3ms..12ms --race confirm.toml
   goodness tune mon.ftrace.gz tue.ftrace.gz --over redis.nice=-10..10 \\
     --over web.cpu_weight=20..500 --minimise request_latency_p99

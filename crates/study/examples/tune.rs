@@ -14,8 +14,7 @@ const KNOBS: [&str; 3] = ["base_slice=0.3ms..12ms", "python3.nice=-10..10", "oth
 const METRIC: &str = "wakeup_latency_p99";
 /// Values of each knob in the grid.
 const VALUES: u32 = 8;
-/// Runs of each setting of the grid on each recording: as many as a candidate of a tuning has at its first look. More
-/// would choose better and take longer.
+/// Runs of each setting of the grid on each recording. More would choose better, and take longer.
 const RUNS: u32 = 6;
 /// Runs of each final score.
 const FINAL: u32 = 20;

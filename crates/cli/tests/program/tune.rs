@@ -62,12 +62,13 @@ fn the_examples_of_the_help_run() {
     let here = folder();
     let mut count = 0;
     for call in calls {
-        let words = call.trim().split("   ").next().unwrap_or_default();
-        let (words, keep) = words.split_once(" --keep '").unwrap_or((words, ""));
-        let mut words: Vec<&str> = words.split_whitespace().skip(1).collect();
-        words.extend(
-            keep.split('\'').next().filter(|guard| !guard.is_empty()).into_iter().flat_map(|it| ["--keep", it]),
-        );
+        let call = call.trim().split("   ").next().unwrap_or_default();
+        // Every other part is in quotes.
+        let parts = call.split('\'').enumerate();
+        let mut words: Vec<&str> = parts
+            .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+            .skip(1)
+            .collect();
         words.extend(["--rounds", "1", "--candidates", "3", "--search-runs", "3", "--runs", "3"]);
         let output = goodness(here.path(), &words);
         assert_eq!(output.status.code(), Some(0), "{words:?}: {}", text(&output.stderr));

@@ -45,7 +45,7 @@ use goodness_stats::sequential::Looks;
 pub use knob::{Knob, Space};
 pub use objective::{Bound, Guard, Objective};
 use proposer::{Candidate, Proposer};
-use race::{DEFAULT, Loser, MARGIN, Rules, race};
+use race::{DEFAULT, Loser, Rules, race};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use table::Table;
@@ -88,7 +88,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { candidates: 0, rounds: 0, first: 6, most: 18, finalists: 3, held_out: 20 }
+        Effort { candidates: 0, rounds: 0, first: 4, most: 18, finalists: 3, held_out: 20 }
     }
 }
 
@@ -181,6 +181,13 @@ impl Tuning<'_> {
         if self.effort.candidates > 0 { self.effort.candidates } else { 4 + 4 * self.space.knobs.len() as u32 }
     }
 
+    /// The looks of a round. Earlier rounds are shorter: their survivors run on in later ones.
+    fn looks(&self, round: u32) -> Looks {
+        let Effort { first, most, .. } = self.effort;
+        let most = first + (most - first) * (round + 1) / self.rounds();
+        Looks::plan(first as usize, most as usize, Confidence::P95)
+    }
+
     /// The error of each replay: `None` for work that is not a recording.
     fn fidelities(
         &self,
@@ -200,7 +207,6 @@ impl Tuning<'_> {
     fn search(&self, search: &mut Search, bench: &Bench, fidelities: &[Option<Fidelity>]) -> Result<(), Refusal> {
         let rounds = self.rounds();
         let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates() };
-        let looks = Looks::plan(self.effort.first as usize, self.effort.most as usize, Confidence::P95);
         let keep = self.effort.finalists as usize;
         for round in 0..rounds {
             let parents: Vec<&Candidate> = search.survivors.iter().map(|it| &search.candidates[*it]).collect();
@@ -213,7 +219,8 @@ impl Tuning<'_> {
             search.candidates.extend(new);
             let contenders: Vec<_> = search.candidates.iter().map(|it| it.contender.clone()).collect();
             let errors = |candidate: usize, loss: f64| self.error(bench, fidelities, &contenders[candidate], loss);
-            let rules = Rules { objective: self.objective, guards: &self.guards, errors: &errors };
+            let rules = Rules { errors: &errors, ..self.rules(search) };
+            let looks = self.looks(round);
             let mut measure = |table: &mut Table, candidates: &[usize], blocks: u32| {
                 bench.measure((table, &contenders), candidates, blocks, (round + 1, rounds))?;
                 self.is_measured(table)
@@ -261,27 +268,13 @@ impl Tuning<'_> {
 
     /// The finalists: survivors, then the best of the dropped ones.
     fn finalists(&self, search: &Search) -> Vec<usize> {
-        let rules = self.rules();
+        let rules = self.rules(search);
         let dropped = search.losers.iter().map(|(candidate, _)| *candidate);
         let dropped = rules.ranked(&search.table, dropped.collect());
-        let mut all = self.simplest_first(search, rules.ranked(&search.table, search.survivors.clone()));
+        let mut all = rules.ranked(&search.table, search.survivors.clone());
         all.extend(dropped.into_iter().filter(|it| !search.survivors.contains(it)));
         all.truncate(self.effort.finalists as usize);
         all
-    }
-
-    /// `ranked` with the setting first that sets the fewest knobs, of those within the margin of the best.
-    fn simplest_first(&self, search: &Search, mut ranked: Vec<usize>) -> Vec<usize> {
-        let rules = self.rules();
-        let loss = |candidate: &usize| rules.estimate(&search.table, *candidate, usize::MAX);
-        let Some(most) = ranked.first().map(|best| loss(best) * (1.0 + MARGIN)) else { return ranked };
-        let is_near = |it: &&usize| loss(it) <= most && rules.seems_to_keep(&search.table, **it);
-        let set = |candidate: usize| search.candidates[candidate].values.iter().flatten().count();
-        let simplest = ranked.iter().filter(is_near).copied().min_by_key(|it| set(*it));
-        if let Some(place) = simplest.and_then(|simplest| ranked.iter().position(|it| *it == simplest)) {
-            ranked[..=place].rotate_right(1);
-        }
-        ranked
     }
 
     /// Scores the finalists on runs that the search did not see.
@@ -313,7 +306,7 @@ impl Tuning<'_> {
 
     /// The estimated best of the search, if it looks better than the default.
     fn best_so_far(&self, search: &Search) -> Option<usize> {
-        let rules = self.rules();
+        let rules = self.rules(search);
         let dropped = |it: &usize| search.losers.iter().any(|(loser, _)| loser == it);
         let all = (1..search.table.len()).filter(|it| search.table.blocks(*it) > 0 && !dropped(it));
         let best = *rules.ranked(&search.table, all.collect()).first()?;

@@ -21,6 +21,9 @@ pub(crate) const DEFAULT: usize = 0;
 /// Gains up to this fraction do not matter in practice, as in comparisons.
 pub(crate) const MARGIN: f64 = 0.01;
 
+/// Level of an interval of one standard error to either side.
+const ONE_ERROR: f64 = 0.683;
+
 /// The error of a prediction, as a factor less 1: of a candidate, and its ratio to the default.
 pub(crate) type Errors<'a> = dyn Fn(usize, f64) -> f64 + 'a;
 
@@ -29,6 +32,8 @@ pub(crate) struct Rules<'a> {
     pub objective: Objective,
     pub guards: &'a [Guard],
     pub errors: &'a Errors<'a>,
+    /// Number of knobs that each candidate sets.
+    pub sizes: Vec<usize>,
 }
 
 impl Rules<'_> {
@@ -70,13 +75,24 @@ impl Rules<'_> {
         })
     }
 
-    /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came.
+    /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came. Of those
+    /// within a standard error of the best, the one that sets the fewest knobs is first: what does nothing need not be
+    /// set.
     pub fn ranked(&self, table: &Table, mut candidates: Vec<usize>) -> Vec<usize> {
         let key = |it: &usize| (!self.seems_to_keep(table, *it), self.estimate(table, *it, usize::MAX));
         candidates.sort_by(|a, b| {
             let (a, b) = (key(a), key(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
+        let Some(best) = candidates.first().copied() else { return candidates };
+        let level = Confidence::new(ONE_ERROR).expect("a level");
+        let is_near = |it: usize| {
+            let loss = self.loss(table, best, it, usize::MAX).and_then(|loss| loss.interval(level));
+            self.seems_to_keep(table, it) && loss.is_some_and(|it| it.low <= 1.0)
+        };
+        let near = (0..candidates.len()).filter(|place| *place == 0 || is_near(candidates[*place]));
+        let simplest = near.min_by_key(|place| self.sizes[candidates[*place]]).unwrap_or(0);
+        candidates[..=simplest].rotate_right(1);
         candidates
     }
 
@@ -171,7 +187,7 @@ mod tests {
 
     fn raced(truth: &[f64], seed: u64, guards: &[Guard]) -> (Vec<usize>, Vec<Loser>, Table) {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
-        let rules = Rules { objective, guards, errors: NO_ERROR };
+        let rules = Rules { objective, guards, errors: NO_ERROR, sizes: vec![1; truth.len()] };
         let mut table = Table::of(truth.len());
         let entrants: Vec<usize> = (1..truth.len()).collect();
         let looks = Looks::plan(6, 18, Confidence::P95);
@@ -197,7 +213,7 @@ mod tests {
     #[test]
     fn without_the_correction_the_best_of_equals_is_dropped_often() {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
-        let rules = Rules { objective, guards: &[], errors: NO_ERROR };
+        let rules = Rules { objective, guards: &[], errors: NO_ERROR, sizes: vec![1; 8] };
         let truth = [1.0; 8];
         let looks = Looks::plan(6, 18, Confidence::P95);
         let (mut lost, mut lost_in_races) = (0, 0);
@@ -229,7 +245,7 @@ mod tests {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
         let truth = [1.0, 0.8, 0.97];
         let errors: &Errors = &|_, _| 0.5;
-        let rules = Rules { objective, guards: &[], errors };
+        let rules = Rules { objective, guards: &[], errors, sizes: vec![1; 3] };
         let mut table = Table::of(truth.len());
         let looks = Looks::plan(6, 18, Confidence::P95);
         let (alive, losers) = race(&[1, 2], (&looks, 0), &rules, &mut table, &mut measure(&truth, 1)).unwrap();

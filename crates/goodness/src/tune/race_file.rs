@@ -3,6 +3,7 @@
 use crate::apply::scaled_by_cpus;
 use crate::contender::Contender;
 use crate::edit::{Change, What};
+use crate::spec::PolicySpec;
 use crate::work::Work;
 use goodness_core::{Class, Span};
 use goodness_report::tune::Race;
@@ -10,6 +11,11 @@ use std::fmt::Write;
 
 /// Blocks of the race: twice those of an ordinary one, since gains that are left to find are small. A choice.
 const BLOCKS: u32 = 40;
+
+/// The kernel's own fair classes.
+const FAIR: [&str; 2] = ["eevdf", "cfs"];
+/// The tunable of theirs that a race can set, under the same name.
+const SLICE: &str = "base_slice";
 
 /// A load of races that is like a recorded or modelled one.
 struct Load {
@@ -58,7 +64,16 @@ fn written(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> R
     let load = load.or_else(|| LOADS.iter().find(|it| it.servers.is_empty() && it.measures.contains(&metric)));
     let load = load.ok_or("no load of races is like this work; write one as docs/race.md says")?;
     let cpus = work.machine.cpu_count() as u32;
-    let (to, settings) = settings(default, arm, load, cpus)?;
+    let (to, mut settings) = of_edits(arm, load)?;
+    let mut reference = Vec::new();
+    if arm.policy != default.policy {
+        let is_other = |it: &&(String, String)| !default.policy.settings.contains(it) && it.0 != SLICE;
+        if FAIR.contains(&arm.policy.name) && arm.policy.settings.iter().any(|it| is_other(&it)) {
+            return Err(format!("a race has no setting for {}", arm.policy));
+        }
+        settings.splice(0..0, of_policy(&arm.policy, cpus)?);
+        reference.extend(of_policy(&default.policy, cpus)?);
+    }
     let label = arm.beside(default);
     let mut text = format!(
         "# Confirms on this machine's kernel what a tuning found: {label}, for {metric}.\n\
@@ -68,25 +83,27 @@ fn written(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> R
     if load.measures.contains(&metric) {
         let _ = writeln!(text, "measures = [\"{metric}\"]");
     }
-    let _ = write!(text, "\n[load]\nuse = \"{}\"\n\n[[arm]]\nname = \"as it is\"\n\n[[arm]]\nname = ", load.name);
-    let _ = writeln!(text, "{}", toml::Value::String(label));
+    let _ = writeln!(text, "\n[load]\nuse = \"{}\"", load.name);
+    write_arm(&mut text, "default", None, &reference);
+    write_arm(&mut text, &label, to, &settings);
+    Ok(text)
+}
+
+fn write_arm(text: &mut String, name: &str, to: Option<&str>, settings: &[(&'static str, String)]) {
+    let _ = writeln!(text, "\n[[arm]]\nname = {}", quoted(name));
     if let Some(to) = to {
         let _ = writeln!(text, "to = \"{to}\"");
     }
     for (key, value) in settings {
         let _ = writeln!(text, "{key} = {value}");
     }
-    Ok(text)
 }
 
 /// The processes that an arm of a race is about, if it is about some, and its settings.
 type Arm = (Option<&'static str>, Vec<(&'static str, String)>);
 
-fn settings(default: &Contender, arm: &Contender, load: &Load, cpus: u32) -> Result<Arm, String> {
+fn of_edits(arm: &Contender, load: &Load) -> Result<Arm, String> {
     let mut settings = Vec::new();
-    if arm.policy != default.policy {
-        settings.push(policy(default, arm, cpus)?);
-    }
     let mut whom: Option<&'static str> = None;
     for edit in &arm.edits {
         let (to, key, value) = match &edit.what {
@@ -109,18 +126,14 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-/// The setting of an arm for another setting of the policy.
-fn policy(default: &Contender, arm: &Contender, cpus: u32) -> Result<(&'static str, String), String> {
-    let new: Vec<&(String, String)> =
-        arm.policy.settings.iter().filter(|it| !default.policy.settings.contains(it)).collect();
-    match (arm.policy.name, new.as_slice()) {
-        ("eevdf", [(name, value)]) if name == "base_slice" => {
-            let slice = Span::parse(value).map_err(|why| format!("{value}: {why}"))?;
-            Ok(("base_slice", quoted(&Span(scaled_by_cpus(slice, cpus)).to_string())))
-        }
-        ("eevdf" | "cfs", _) => Err(format!("a race has no setting for {}", arm.policy)),
-        _ => Ok(("live", quoted(&arm.policy.to_string()))),
+/// The setting of an arm for its policy: the slice of a fair class where one is set, or a live policy.
+fn of_policy(policy: &PolicySpec, cpus: u32) -> Result<Option<(&'static str, String)>, String> {
+    if !FAIR.contains(&policy.name) {
+        return Ok(Some(("live", quoted(&policy.to_string()))));
     }
+    let Some((_, value)) = policy.settings.iter().find(|(name, _)| name == SLICE) else { return Ok(None) };
+    let slice = Span::parse(value).map_err(|why| format!("{value}: {why}"))?;
+    Ok(Some((SLICE, quoted(&Span(scaled_by_cpus(slice, cpus)).to_string()))))
 }
 
 fn of_task(change: &Change) -> Result<(&'static str, String), String> {
@@ -184,6 +197,9 @@ mod tests {
         assert!(text.contains("base_slice = \"6ms\""), "{text}");
         let text = race("mixed", "eevdf:base_slice=700us", "wakeup_latency_p99").unwrap();
         assert!(text.contains("use = \"schbench\"") && text.contains("base_slice = \"700us\""), "{text}");
+        assert_eq!(text.matches("base_slice =").count(), 1, "the default is the machine as it is: {text}");
+        let text = race("mixed", "scx-simple:fifo=on", "wakeup_latency_p99").unwrap();
+        assert!(text.contains("live = \"scx-simple:fifo=on\""), "{text}");
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn winners() -> [u32; 3] {
             compare(&of(&scored.report.runs[0]), &of(arm), &settings).verdict == Verdict::Better
         };
         count[0] += u32::from(verdict::answer(&scored.finalists).0 == Answer::Found);
-        count[1] += u32::from(is_better(tuning.rules().interval(&search.table, best)));
+        count[1] += u32::from(is_better(tuning.rules(&search).interval(&search.table, best)));
         count[2] += u32::from(scored.report.runs[1..].iter().any(alone));
     }
     count

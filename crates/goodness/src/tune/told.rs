@@ -78,7 +78,7 @@ impl Tuning<'_> {
     }
 
     fn candidate_as_told(&self, search: &Search, number: usize) -> tune::Candidate {
-        let (rules, candidate) = (self.rules(), &search.candidates[number]);
+        let (rules, candidate) = (self.rules(search), &search.candidates[number]);
         let ratio = |loss: f64| if self.objective.is_lower() { loss } else { 1.0 / loss };
         let estimate = rules.estimate(&search.table, number, usize::MAX);
         let interval = rules.interval(&search.table, number).map(|it| [it.low, it.high].map(ratio));
@@ -95,13 +95,14 @@ impl Tuning<'_> {
     }
 
     /// Rules for ranking, where no prediction has an error.
-    pub(super) fn rules(&self) -> Rules<'_> {
-        Rules { objective: self.objective, guards: &self.guards, errors: &|_, _| 0.0 }
+    pub(super) fn rules(&self, search: &Search) -> Rules<'_> {
+        let sizes = search.candidates.iter().map(|it| it.values.iter().flatten().count()).collect();
+        Rules { objective: self.objective, guards: &self.guards, errors: &|_, _| 0.0, sizes }
     }
 
     /// The effects of the knobs on the first runs of the first round's candidates.
     fn knobs_as_told(&self, search: &Search, scored: Option<&Scored>) -> Vec<tune::Knob> {
-        let (rules, most) = (self.rules(), self.effort.first as usize);
+        let (rules, most) = (self.rules(search), self.effort.first as usize);
         let log = |number: usize| {
             let loss = rules.estimate(&search.table, number, most);
             let log = if self.objective.is_lower() { loss.ln() } else { -loss.ln() };

@@ -78,7 +78,9 @@ fn finalists(tuning: &Tuning, width: u16) -> String {
     align_right(&mut table, [1]);
     keep_whole(&mut table, &[1, 2, 3], width / 3);
     let mut text = trimmed(&table);
-    text += &format!("\ndefault: {}, on {}", printable(&tuning.default), printable(&tuning.held_out.join(", ")));
+    let files: Vec<&str> = tuning.held_out.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
+    let on = format!("{}, on {}", printable(&tuning.default), printable(&files.join(", ")));
+    text += &format!("\n{}", wrapped("default: ", &on, width, "  "));
     if tuning.finalists.iter().any(|it| it.guards.contains(&Kept::InSimulation)) {
         text += "\n* kept in simulation; the replay's error exceeds the bound, or is not known";
     }
