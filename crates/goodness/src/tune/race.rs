@@ -21,9 +21,6 @@ pub(crate) const DEFAULT: usize = 0;
 /// Gains up to this fraction do not matter in practice, as in comparisons.
 pub(crate) const MARGIN: f64 = 0.01;
 
-/// Level of an interval of one standard error to either side.
-const ONE_ERROR: f64 = 0.683;
-
 /// The error of a prediction, as a factor less 1: of a candidate, and its ratio to the default.
 pub(crate) type Errors<'a> = dyn Fn(usize, f64) -> f64 + 'a;
 
@@ -76,8 +73,8 @@ impl Rules<'_> {
     }
 
     /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came. Of those
-    /// within a standard error of the best, the one that sets the fewest knobs is first: what does nothing need not be
-    /// set.
+    /// that are not shown to be worse than the best, the one that sets the fewest knobs is first: what does nothing need
+    /// not be set.
     pub fn ranked(&self, table: &Table, mut candidates: Vec<usize>) -> Vec<usize> {
         let key = |it: &usize| (!self.seems_to_keep(table, *it), self.estimate(table, *it, usize::MAX));
         candidates.sort_by(|a, b| {
@@ -85,9 +82,8 @@ impl Rules<'_> {
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
         let Some(best) = candidates.first().copied() else { return candidates };
-        let level = Confidence::new(ONE_ERROR).expect("a level");
         let is_near = |it: usize| {
-            let loss = self.loss(table, best, it, usize::MAX).and_then(|loss| loss.interval(level));
+            let loss = self.loss(table, best, it, usize::MAX).and_then(|loss| loss.interval(Confidence::P95));
             self.seems_to_keep(table, it) && loss.is_some_and(|it| it.low <= 1.0)
         };
         let near = (0..candidates.len()).filter(|place| *place == 0 || is_near(candidates[*place]));

@@ -4,7 +4,7 @@ use super::Tuning;
 use goodness_table::Kind::{Float, Text, Whole};
 use goodness_table::{Cell, Column, Table};
 
-/// Columns of [`candidates`]: schema `goodness.tune.candidates/1`.
+/// Columns of [`candidates`]: schema `goodness.tune-candidates/1`.
 pub const CANDIDATES: &[Column] = &[
     Column { name: "stage", kind: Text, about: "search, or held-out for the final score." },
     Column { name: "arm", kind: Text, about: "The setting; base for the default." },
@@ -22,7 +22,7 @@ pub const CANDIDATES: &[Column] = &[
 /// Every candidate of the search, then the finalists with their final score.
 #[must_use]
 pub fn candidates(tuning: &Tuning) -> Table {
-    let mut table = Table::new("goodness.tune.candidates/1", CANDIDATES);
+    let mut table = Table::new("goodness.tune-candidates/1", CANDIDATES);
     let goal = &tuning.objective;
     let mut push =
         |head: (&str, &str, u32, u32), value: Option<f64>, ratio: Option<f64>, ends: Option<[f64; 2]>, result| {
