@@ -12,6 +12,8 @@
 //! | [`Runs`] | the values of all runs, the first of each contender in full, and the stated error of a replay |
 //! | [`Report`] | intervals, comparisons, verdicts: [`Runs::report`] |
 //!
+//! [`tune`] searches settings with plans of its own.
+//!
 //! ```
 //! use goodness::{Contender, OpenOptions, Plan, PolicySpec, open, unwatched};
 //!

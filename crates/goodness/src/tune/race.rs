@@ -73,8 +73,8 @@ impl Rules<'_> {
     }
 
     /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came. Of those
-    /// that are not shown to be worse than the best, the one that sets the fewest knobs is first: what does nothing need
-    /// not be set.
+    /// that are not shown to be worse than the best, the one that sets the fewest knobs is first: what does nothing
+    /// need not be set.
     pub fn ranked(&self, table: &Table, mut candidates: Vec<usize>) -> Vec<usize> {
         let key = |it: &usize| (!self.seems_to_keep(table, *it), self.estimate(table, *it, usize::MAX));
         candidates.sort_by(|a, b| {

@@ -137,15 +137,15 @@ fn candidates(tuning: &Tuning, page: &mut String) {
     let _ = writeln!(
         page,
         "<details><summary>All {} candidates of the search</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
-         <th class=\"number\">round<th class=\"number\">runs<th class=\"number\">ratio<th class=\"number\">95 % interval\
-         <th>setting<th>dropped</tr></thead>\n<tbody>",
+         <th class=\"number\">round<th class=\"number\">runs<th class=\"number\">ratio<th class=\"number\">95 % \
+         interval<th>setting<th>dropped</tr></thead>\n<tbody>",
         tuning.candidates.len()
     );
     for it in &tuning.candidates {
         let _ = writeln!(
             page,
-            "<tr><td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td>{}<td>{}\
-             </tr>",
+            "<tr><td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td>{}\
+             <td>{}</tr>",
             it.round,
             it.runs,
             figure::ratio(it.ratio),
