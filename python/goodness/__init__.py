@@ -8,7 +8,7 @@
 from goodness._arms import Arm, arm
 from goodness._errors import Error, Failure, Rejected, UsageError, Violation
 from goodness._goodness import VERSION as __version__
-from goodness._goodness import Comparison, Context, Figure, Study, Table, Task, Verification, Work
+from goodness._goodness import Comparison, Context, Figure, Study, Table, Task, Tuning, Verification, Work
 from goodness._inputs import experiment, recording, workload
 from goodness._lists import (
     devices,
@@ -25,6 +25,7 @@ from goodness._policy import Policy
 from goodness._record import record
 from goodness._run import compare, study, verify
 from goodness._sweep import Sweep, sweep
+from goodness._tune import tune
 
 __all__ = [
     "Arm",
@@ -39,6 +40,7 @@ __all__ = [
     "Sweep",
     "Table",
     "Task",
+    "Tuning",
     "UsageError",
     "Verification",
     "Violation",
@@ -59,6 +61,7 @@ __all__ = [
     "studies",
     "study",
     "sweep",
+    "tune",
     "verify",
     "workload",
     "workloads",

@@ -116,6 +116,25 @@ class Comparison:
     def _repr_html_(self) -> str: ...
 
 @final
+class Tuning:
+    """Results of a tuning: what to set, what it gains, and how sure that is."""
+
+    @property
+    def conclusion(self) -> str: ...
+    @property
+    def best(self) -> str | None: ...
+    @property
+    def is_undecided(self) -> bool: ...
+    @property
+    def commands(self) -> str: ...
+    @property
+    def candidates(self) -> Table: ...
+    @property
+    def race(self) -> str | None: ...
+    def report(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self) -> str: ...
+
+@final
 class Verification:
     """How closely a replay reproduces its recording."""
 
@@ -187,6 +206,17 @@ def compare(
     seed: int,
     rank_by: str | None,
 ) -> Comparison: ...
+def tune(
+    works: Sequence[Work],
+    *,
+    over: Sequence[str],
+    policy: str | None,
+    minimise: str | None,
+    maximise: str | None,
+    keep: Sequence[str],
+    runs: int,
+    seed: int,
+) -> Tuning: ...
 def verify(work: Work, *, seed: int) -> Verification: ...
 def study(name: str, *, runs: int | None, seed: int, quick: bool) -> Study: ...
 def check_contract(

@@ -18,6 +18,7 @@ mod question;
 mod studies;
 mod sweep;
 mod table;
+mod tuning;
 mod verify;
 mod waiting;
 mod work;
@@ -47,6 +48,8 @@ mod _goodness {
     use super::sweep::{SweepFolder, SweepSummary, compute_cells};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::tuning::{Tuning, tune};
     #[pymodule_export]
     use super::verify::{Verification, verify};
     #[pymodule_export]

@@ -55,6 +55,8 @@ WRITES: list[tuple[str, list[str]]] = [
     ("verify-1", ["verify", "apache-ab-c4-1cpu", "--json"]),
     ("summary-1", ["summarise", "apache-ab-c4-1cpu", "--json"]),
     ("study-1", ["study", "travis-1998", "--quick", "--runs", "2", "--json"]),
+    ("tune-1", ["tune", "mixed:duration=300ms", "--over", "base_slice=0.7ms..12ms", "--runs", "3", "--json", "-"]),
+    ("tune-1", ["tune", "mixed-cpu", "--over", "hz=100|1000", "--rounds", "1", "--runs", "2", "--json", "-"]),
     ("sweep-1", ["sweep", "{here}/s.toml", "--json", "-"]),
     ("bench-1", [*BENCH, "-p", "rr", "--tasks", "10"]),
     ("bench-1", [*BENCH, "--elevator", "noop", "--waiting", "48"]),

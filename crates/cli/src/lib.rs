@@ -39,6 +39,7 @@ mod summarise;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod tune;
 mod usage;
 mod verify;
 mod watching;
@@ -73,6 +74,7 @@ First steps:
   goodness verify my.ftrace.gz                   measure how closely a replay reproduces it
   goodness compare my.ftrace.gz                  rank schedulers on it
   goodness why my.ftrace.gz                      explain the longest latencies in it
+  goodness tune my.ftrace.gz --over base_slice   search for a better setting
   goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
@@ -94,6 +96,7 @@ enum Command {
     Summarise(summarise::Summarise),
     List(list::List),
     Study(study::Conduct),
+    Tune(Box<tune::Tune>),
     Sweep(sweep::Sweep),
     Elevate(Box<elevate::Elevate>),
     Calibrate(calibrate::Calibrate),
@@ -125,6 +128,7 @@ impl Command {
                 | Command::Why(_)
                 | Command::Study(_)
                 | Command::Sweep(_)
+                | Command::Tune(_)
                 | Command::Conform(_)
         ) {
             goodness::threads::prepare()?;
@@ -140,6 +144,7 @@ impl Command {
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
             Command::Study(study) => study.run(),
+            Command::Tune(tune) => tune.run(),
             Command::Sweep(sweep) => sweep.run(),
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),

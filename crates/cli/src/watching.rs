@@ -30,6 +30,8 @@ impl Watching {
         match progress {
             Progress::Opening(path) => shown.patience = Some(Patience::with(path)),
             Progress::Opened => shown.patience = None,
+            // A tuning shows its own.
+            Progress::Raced { .. } => {}
             Progress::Simulated { done, of } => {
                 let bar = shown.bar.get_or_insert_with(|| progress::bar(of, "simulating"));
                 bar.inc(1);

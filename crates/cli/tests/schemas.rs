@@ -32,6 +32,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         of::<goodness_study::Document>("goodness.study/1"),
         of::<goodness_trace::Summary>("goodness.summary/1"),
         of::<goodness_sweep::Summary>("goodness.sweep/1"),
+        of::<goodness_report::tune::Tuning>("goodness.tune/1"),
         of::<verification::Document>("goodness.verify/1"),
         of::<why::Why>("goodness.why/1"),
     ]
@@ -183,6 +184,7 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.runs/1", "compare, run, race, elevate; Python: `runs`", long::RUNS),
         ("goodness.task-runs/1", "play, conform, live", long::TASK_RUNS),
         ("goodness.sweep-runs/1", "sweep, and its shards", sweep),
+        ("goodness.tune-candidates/1", "tune; Python: `tune(…).candidates`", goodness_report::tune::CANDIDATES),
         ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
         ("goodness.costs/1", "calibrate", calibrate::COSTS),
         ("goodness.why-links/1", "why", why::LINKS),

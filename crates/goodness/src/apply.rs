@@ -64,8 +64,7 @@ fn policy(former: &PolicySpec, policy: &PolicySpec, cpus: u32, commands: &mut Ap
             continue;
         }
         let file = FILES.iter().find(|(of, tunable, _)| *of == policy.name && tunable == name)?.2;
-        // The kernel's file has the value after scaling by the number of CPUs.
-        let scaled = |text: String| Some(Span::parse(&text).ok()?.0 * u64::from(1 + cpus.clamp(1, 8).ilog2()));
+        let scaled = |text: String| Some(scaled_by_cpus(Span::parse(&text).ok()?, cpus));
         let path = format!("/sys/kernel/debug/sched/{file}");
         let kept = format!("/run/goodness-{file}");
         // A value that was kept before is the original one.
@@ -79,6 +78,11 @@ fn policy(former: &PolicySpec, policy: &PolicySpec, cpus: u32, commands: &mut Ap
         commands.add(format!("{keep}echo {} | sudo tee {path}", scaled(new?)?), undo);
     }
     Some(())
+}
+
+/// A slice as the kernel's file has it, in ns: after scaling by the number of CPUs.
+pub(crate) fn scaled_by_cpus(slice: Span, cpus: u32) -> u64 {
+    slice.0 * u64::from(1 + cpus.clamp(1, 8).ilog2())
 }
 
 fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<()> {

@@ -12,6 +12,8 @@
 //! | [`Runs`] | the values of all runs, the first of each contender in full, and the stated error of a replay |
 //! | [`Report`] | intervals, comparisons, verdicts: [`Runs::report`] |
 //!
+//! [`tune`] searches settings with plans of its own.
+//!
 //! ```
 //! use goodness::{Contender, OpenOptions, Plan, PolicySpec, open, unwatched};
 //!
@@ -50,6 +52,7 @@ mod parallel;
 mod plan;
 #[cfg(feature = "live")]
 pub mod play;
+mod prediction_error;
 mod progress;
 mod recorded;
 pub mod recordings;
@@ -60,6 +63,7 @@ mod run;
 mod runs;
 pub mod shipped;
 mod simulation;
+pub mod space;
 mod spec;
 mod spread;
 pub mod standard;
@@ -68,6 +72,7 @@ mod storage;
 pub mod summary;
 #[cfg(feature = "parallel")]
 pub mod threads;
+pub mod tune;
 mod watchdog;
 pub mod why;
 mod work;

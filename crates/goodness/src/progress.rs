@@ -16,6 +16,17 @@ pub enum Progress<'a> {
         /// Simulations in all.
         of: u64,
     },
+    /// A tuning simulated once more.
+    Raced {
+        /// The round of the search, from 1; after the last one the final score.
+        round: u32,
+        /// Rounds of the search.
+        rounds: u32,
+        /// Candidates that run in it, with the default.
+        left: usize,
+        /// Simulations so far.
+        runs: u64,
+    },
 }
 
 /// Callback for progress messages, on the working thread. `Break` cancels: the call returns [`crate::Kind::Cancelled`]

@@ -52,6 +52,19 @@ pub fn of_one_load<E: From<Refusal>, W: Borrow<Work>>(
     Ok((merged, about.input, about.details))
 }
 
+/// Refuses recordings of which two are the same.
+///
+/// # Errors
+/// A sentence that names both.
+pub(crate) fn of_distinct<'a>(works: impl Iterator<Item = (&'a str, &'a Work)>) -> Result<(), Refusal> {
+    let (names, works): (Vec<String>, Vec<&Work>) = works.map(|(name, work)| (name.to_string(), work)).unzip();
+    let mut about = Several::of(&names);
+    names.iter().zip(works).try_for_each(|(name, work)| match work.recorded.is_some() {
+        true => about.add(name, work),
+        false => Err(not_a_recording(name)),
+    })
+}
+
 /// Recordings compared as they were made: each is an arm, and nothing is replayed. The first is the reference.
 ///
 /// # Errors
@@ -139,9 +152,13 @@ impl Several<'_> {
 fn is_replayed(name: &str, runs: &Runs) -> Result<(), Refusal> {
     match runs.sampling {
         Sampling::Replays => Ok(()),
-        _ => Err(Refusal::usage(format!("\"{name}\" is not a recording of scheduling"))
-            .remedy("name one input, or several recordings of one load")),
+        _ => Err(not_a_recording(name)),
     }
+}
+
+fn not_a_recording(name: &str) -> Refusal {
+    Refusal::usage(format!("\"{name}\" is not a recording of scheduling"))
+        .remedy("name one input, or several recordings of one load")
 }
 
 impl Runs {

@@ -2,10 +2,11 @@
 
 use crate::again::Again;
 use crate::apply;
-use crate::change_error::{error_of, is_of_elevators, is_unresolved};
+use crate::change_error::{is_of_elevators, is_unresolved};
 use crate::compared_kernels::not_compared;
 use crate::contender::Contender;
-use crate::model_error::{model_error, sentence};
+use crate::model_error::sentence;
+use crate::prediction_error::Basis;
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
 use crate::spread::Spread;
@@ -14,8 +15,8 @@ use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
 use goodness_report::every_run::{PolicyRuns, RunValues};
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
-    self, Application, Build, Details, Distribution, EffectRow, Effects, FidelityMetric, Input, MetricAbout,
-    MetricSummary, PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
+    self, Application, Build, Details, Distribution, EffectRow, Effects, Input, MetricAbout, MetricSummary,
+    PolicyReport, QUANTILES, Report, Sampling, Setting, TaskIoReport, TaskReport, Trust, VsReference,
 };
 use goodness_stats::compare::{Because, Comparison, Direction, Doubt, Settings, compare_each};
 use goodness_stats::factorial;
@@ -195,12 +196,8 @@ impl Runs {
                 spread.map(|spread| spread.between_recordings(errors))
             }
         };
-        if self.sampling == Sampling::Runs {
-            // The reference is as uncertain as its own model.
-            let errors = [&self.arms[0], arm].map(|it| self.error(it, metric));
-            return Doubt { error: errors.into_iter().flatten().max_by(f64::total_cmp), between };
-        }
-        let error = self.error(arm, metric).filter(|_| !is_unresolved(metric.name, self.means(arm, metric)));
+        let is_known = self.sampling == Sampling::Runs || !is_unresolved(metric.name, self.means(arm, metric));
+        let error = self.prediction_error(arm, metric).filter(|_| is_known);
         Doubt { error, between }
     }
 
@@ -216,18 +213,37 @@ impl Runs {
         [&self.arms[0], arm].map(|it| self.summary(&measured(it.values(metric.name))).map(|it| it.mean))
     }
 
-    /// By how much `metric` may be off under `arm`, as a factor less 1: by the error of the replay, or by that of such
-    /// a change where it is larger; of work that is not a recording by the model's. `None` if none was measured.
-    fn error(&self, arm: &Arm, metric: &About) -> Option<f64> {
-        if self.sampling == Sampling::Runs {
-            return model_error(&arm.contender, self.cpus, metric.name);
+    /// What the predictions of these runs rest on.
+    fn basis(&self) -> Basis<'_> {
+        Basis {
+            fidelity: self.fidelity.as_ref(),
+            is_recording: self.sampling != Sampling::Runs,
+            machine: self.machine.cpus,
+            cpus: self.cpus,
         }
-        let of_replay = self.fidelity.as_ref()?.metrics.iter().find(|it| it.name == metric.name);
-        let is_moved = arm.contender.edits.iter().any(|edit| edit.kind() == "affinity");
-        let cpus = if is_moved { self.machine.cpus } else { self.cpus };
-        let ratio = if let [Some(own), Some(other)] = self.means(arm, metric) { Some(other / own) } else { None };
-        let of_change = error_of(&self.arms[0].contender, &arm.contender, cpus, metric.name, ratio);
-        of_replay.and_then(FidelityMetric::factor).into_iter().chain(of_change).max_by(f64::total_cmp)
+    }
+
+    /// By how much `metric` may be off under `arm`: [`Basis::error`].
+    fn error(&self, arm: &Arm, metric: &About) -> Option<f64> {
+        let contenders = [&self.arms[0].contender, &arm.contender];
+        self.basis().error(contenders, metric.name, self.ratio_of_means(arm, metric))
+    }
+
+    /// By how much the comparison of `arm` with the reference may be off: [`Basis::of_comparison`].
+    pub(crate) fn prediction_error(&self, arm: &Arm, metric: &About) -> Option<f64> {
+        let contenders = [&self.arms[0].contender, &arm.contender];
+        self.basis().of_comparison(contenders, metric.name, self.ratio_of_means(arm, metric))
+    }
+
+    /// The least change of `metric` under `arm` that can be told from none, however many runs there are, as a factor
+    /// less 1: the error of the prediction, and of one recording what others of its load differ from it.
+    pub(crate) fn resolution(&self, arm: &Arm, metric: &About) -> f64 {
+        let between = self.doubt(arm, metric).between.map_or(1.0, |it| it.factor(Confidence::P95));
+        (1.0 + self.prediction_error(arm, metric).unwrap_or(0.0)) * between - 1.0
+    }
+
+    fn ratio_of_means(&self, arm: &Arm, metric: &About) -> Option<f64> {
+        if let [Some(own), Some(other)] = self.means(arm, metric) { Some(other / own) } else { None }
     }
 }
 

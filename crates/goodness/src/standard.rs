@@ -100,6 +100,20 @@ impl Work {
         self.recorded.as_ref().map_or_else(|| PolicySpec::parse(STANDARD_POLICY), |it| Ok(it.policy.clone()))
     }
 
+    /// The contender whose settings are tuned: the policy as typed over the default one, and the first default elevator
+    /// where the work asks for one.
+    ///
+    /// # Errors
+    /// An unknown policy or an invalid setting.
+    pub fn default_contender(&self, policy: Option<&str>) -> Result<Contender, Refusal> {
+        let standard = self.standard_policy()?;
+        let policy = match policy {
+            Some(typed) => PolicySpec::parse(typed)?.over(&standard),
+            None => standard,
+        };
+        Ok(Contender { elevator: self.elevators(&[])?.into_iter().next(), ..Contender::policy(policy) })
+    }
+
     /// Each policy with each elevator, as typed; where none is named those of `field`, by default of
     /// [`Field::Deploy`] where that has any.
     ///

@@ -133,7 +133,7 @@ fn change(reference: Option<&MetricSummary>, best: Option<&MetricSummary>) -> St
 }
 
 /// A ratio in words: `31 % lower`, `12× higher`.
-fn size(ratio: f64) -> String {
+pub(crate) fn size(ratio: f64) -> String {
     let direction = if ratio < 1.0 { "lower" } else { "higher" };
     let factor = if ratio < 1.0 { 1.0 / ratio } else { ratio };
     if !factor.is_finite() {
@@ -146,7 +146,7 @@ fn size(ratio: f64) -> String {
     }
 }
 
-fn spaced(name: &str) -> String {
+pub(crate) fn spaced(name: &str) -> String {
     name.replace('_', " ")
 }
 

@@ -26,6 +26,7 @@ pub mod tables;
 pub mod text;
 pub mod timeline;
 mod trust;
+pub mod tune;
 pub mod verification;
 pub mod why;
 

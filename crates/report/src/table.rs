@@ -1,6 +1,6 @@
 //! Tables and wrapped lines of a terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// A table without lines, of `width` columns at most.
 #[must_use]
@@ -17,6 +17,23 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+}
+
+/// Keeps the cells of the columns listed on one line, up to `most` characters. Heads wrap.
+pub(crate) fn keep_whole(table: &mut Table, columns: &[usize], most: u16) {
+    for &index in columns {
+        let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
+        let longest = cells.map(|c| c.chars().count() as u16).max().unwrap_or(0).min(most);
+        if let Some(column) = table.column_mut(index) {
+            let width = longest + column.padding_width();
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+        }
+    }
+}
+
+/// The table's lines without blanks at their ends.
+pub(crate) fn trimmed(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
 
 /// `head` and `text`, wrapped at the spaces of `text` so that lines have `width` columns at most. Lines after the first

@@ -6,8 +6,8 @@ use crate::figure::{self, printable};
 use crate::limits;
 use crate::model::{Better, Fidelity, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict, VsReference};
 use crate::ranking::SHOWN_FIRST;
-use crate::table::wrapped;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use crate::table::{keep_whole, trimmed, wrapped};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 
 /// Tasks shown per policy; the JSON and HTML reports hold all.
 const TASKS_SHOWN: usize = 12;
@@ -101,7 +101,7 @@ impl Page<'_> {
             table.add_row(self.ranking_row(place + 1, &self.labels[index], policy, metric));
         }
         right_align(&mut table, &[0, 2, 4]);
-        self.keep_whole(&mut table, &[1, 2, 3, 4, 5]);
+        keep_whole(&mut table, &[1, 2, 3, 4, 5], self.width / 4);
         let better = self.report.policies.iter().find_map(|p| p.metric(metric)).map(|m| m.better);
         let direction = if better == Some(Better::Higher) { "higher" } else { "lower" };
         let title = self.strong(&format!("Ranking by {metric} ({direction} is better)"));
@@ -150,7 +150,7 @@ impl Page<'_> {
             table.add_row(std::iter::once(Cell::new(&self.labels[index])).chain(cells));
         }
         right_align(&mut table, &(1..=shown.len()).collect::<Vec<_>>());
-        self.keep_whole(&mut table, &(0..=shown.len()).collect::<Vec<_>>());
+        keep_whole(&mut table, &(0..=shown.len()).collect::<Vec<_>>(), self.width / 4);
         let legend = "+ better, - worse, = same, ? inconclusive against the reference";
         let more = match names.len() - shown.len() {
             0 => String::new(),
@@ -301,7 +301,7 @@ impl Page<'_> {
             }
         }
         right_align(&mut table, &[2, 3, 4, 5, 6]);
-        self.keep_whole(&mut table, &[0, 1, 4, 6]);
+        keep_whole(&mut table, &[0, 1, 4, 6], self.width / 4);
         format!("{}\n{}", self.strong("Limits of groups, first run"), trimmed(&table))
     }
 
@@ -345,19 +345,6 @@ impl Page<'_> {
             last.set_padding((0, 0));
         }
         table
-    }
-
-    /// Keeps cells of these columns on one line. Headings may wrap, and labels may if longer than a quarter of the
-    /// line.
-    fn keep_whole(&self, table: &mut Table, columns: &[usize]) {
-        for &index in columns {
-            let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
-            let longest = cells.map(|c| c.chars().count() as u16).max().unwrap_or(0).min(self.width / 4);
-            if let Some(column) = table.column_mut(index) {
-                let width = longest + column.padding_width();
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
-            }
-        }
     }
 
     fn strong(&self, text: &str) -> String {
@@ -420,8 +407,4 @@ fn right_align(table: &mut Table, columns: &[usize]) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-}
-
-fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }

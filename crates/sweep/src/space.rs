@@ -1,19 +1,20 @@
 //! Parameters of a sweep and the points of their space: all combinations, or drawn ones.
 
 use goodness::Refusal;
-use goodness_core::{Seed, Span};
+use goodness::space::{Range, Scale, strata};
+use goodness_core::Span;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A parameter and its values, as typed in the places that name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
     /// Its values, in order.
     pub values: Vec<String>,
-    /// True if the values came from a range, in which a draw may take any.
-    range: Option<RangeText>,
+    /// The range that the values came from, in which a draw may take any.
+    range: Option<Range>,
 }
 
 /// A range as typed.
@@ -34,17 +35,6 @@ pub struct RangeText {
 
 fn five() -> u32 {
     5
-}
-
-/// Distances of the values of a range.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Scale {
-    /// Equal differences.
-    #[default]
-    Linear,
-    /// Equal ratios.
-    Log,
 }
 
 /// Values of a parameter as typed: a list, or a range.
@@ -120,7 +110,13 @@ impl Parameter {
         let wrong = |what: String| Refusal::usage(what).at(format!("parameter {name}"));
         let (values, range) = match values {
             ValuesText::List(values) => (values.into_iter().map(|it| it.0).collect(), None),
-            ValuesText::Range(range) => (range.grid().map_err(wrong)?, Some(range)),
+            ValuesText::Range(text) => {
+                let range = Range::of(&text.from.0, &text.to.0, text.scale).map_err(wrong)?;
+                if text.points < 2 {
+                    return Err(wrong("a range has two points or more".into()));
+                }
+                (range.grid(text.points), Some(range))
+            }
         };
         if values.is_empty() {
             return Err(wrong("it has no values".into()).remedy("list one or more"));
@@ -131,50 +127,9 @@ impl Parameter {
     /// The value at `share`, 0 to 1, of the parameter's range or list.
     fn at(&self, share: f64) -> String {
         match &self.range {
-            Some(range) => range.at(share).expect("checked when it was read"),
+            Some(range) => range.at(share),
             None => self.values[((share * self.values.len() as f64) as usize).min(self.values.len() - 1)].clone(),
         }
-    }
-}
-
-impl RangeText {
-    fn ends(&self) -> Result<(f64, f64, bool), String> {
-        let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite());
-        let (from, to) = (&self.from.0, &self.to.0);
-        let (low, high, is_time) = match (number(from), number(to)) {
-            (Some(low), Some(high)) => (low, high, false),
-            (None, None) => (Span::parse(from)?.0 as f64, Span::parse(to)?.0 as f64, true),
-            _ => return Err(format!("{from} and {to} are not of one kind; write two numbers or two times")),
-        };
-        match low < high && (self.scale == Scale::Linear || low > 0.0) {
-            true => Ok((low, high, is_time)),
-            false if low >= high => Err(format!("{from} is not below {to}")),
-            false => Err(format!("a log scale cannot begin at {from}; begin above 0")),
-        }
-    }
-
-    /// The value at `share`, 0 to 1, as it is typed: times in whole ns, numbers whole where both ends are.
-    fn at(&self, share: f64) -> Result<String, String> {
-        let (low, high, is_time) = self.ends()?;
-        let value = match self.scale {
-            Scale::Linear => low + share * (high - low),
-            Scale::Log => low * (high / low).powf(share),
-        };
-        Ok(match (is_time, low.fract() == 0.0 && high.fract() == 0.0) {
-            (true, _) => Span(value.round() as u64).to_string(),
-            (false, true) => value.round().to_string(),
-            (false, false) => value.to_string(),
-        })
-    }
-
-    fn grid(&self) -> Result<Vec<String>, String> {
-        if self.points < 2 {
-            return Err("a range has two points or more".into());
-        }
-        let last = f64::from(self.points - 1);
-        let mut values = (0..self.points).map(|it| self.at(f64::from(it) / last)).collect::<Result<Vec<_>, _>>()?;
-        values.dedup();
-        Ok(values)
     }
 }
 
@@ -211,18 +166,6 @@ fn grid(parameters: &[Parameter]) -> Vec<Vec<String>> {
         let with = |point: &Vec<String>, value: &String| [point.as_slice(), std::slice::from_ref(value)].concat();
         points.iter().flat_map(|point| parameter.values.iter().map(move |value| with(point, value))).collect()
     })
-}
-
-/// One random share of each of `count` equal strata, in random order.
-fn strata(count: u32, seed: u64, column: u64) -> Vec<f64> {
-    let mut random = Seed(seed).stream("latin hypercube", column).rng();
-    let mut share =
-        |stratum: u32| (f64::from(stratum) + random.below(1 << 32) as f64 / (1u64 << 32) as f64) / f64::from(count);
-    let mut shares: Vec<f64> = (0..count).map(&mut share).collect();
-    for place in (1..shares.len()).rev() {
-        shares.swap(place, random.below(place as u64 + 1) as usize);
-    }
-    shares
 }
 
 #[cfg(test)]

@@ -25,4 +25,5 @@ mod study;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod tune;
 mod why;

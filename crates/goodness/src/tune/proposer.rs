@@ -1,0 +1,182 @@
+//! Proposes candidates: a Latin hypercube first, then settings near those that survived a race (as in iterated racing:
+//! López-Ibáñez and others, "The irace package", Operations Research Perspectives 3, 2016).
+
+use super::knob::Space;
+use crate::contender::Contender;
+use crate::refusal::Refusal;
+use crate::space::strata;
+use goodness_core::{Rng, Seed};
+
+/// One in so many draws of a knob leaves it as it is, where there are several knobs. A choice.
+const AS_IT_IS: u64 = 8;
+/// Draws for each candidate until it is given up that all are known.
+const TRIES: u32 = 20;
+/// Width of the first draws around a survivor, as a share of the range: irace's.
+const WIDTH: f64 = 0.5;
+
+/// A setting of the knobs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Candidate {
+    /// Place of each knob's value in its range, 0 to 1; `None` where the knob is as it is.
+    pub shares: Vec<Option<f64>>,
+    /// The values as typed.
+    pub values: Vec<Option<String>>,
+    /// The contender.
+    pub contender: Contender,
+    /// The round that proposed it, from 0.
+    pub round: u32,
+}
+
+impl Candidate {
+    /// A candidate at these places of the knobs.
+    fn at(space: &Space, shares: Vec<Option<f64>>, round: u32) -> Result<Candidate, Refusal> {
+        let values: Vec<Option<String>> =
+            space.knobs.iter().zip(&shares).map(|(knob, share)| share.map(|share| knob.value(share))).collect();
+        let contender = space.contender(&values)?;
+        Ok(Candidate { shares, values, contender, round })
+    }
+
+    /// The default: no knob is set.
+    pub fn default_of(space: &Space) -> Candidate {
+        let nothing = vec![None; space.knobs.len()];
+        Candidate { shares: nothing, values: vec![None; space.knobs.len()], contender: space.default.clone(), round: 0 }
+    }
+}
+
+/// Draws candidates.
+pub(crate) struct Proposer<'a> {
+    pub space: &'a Space,
+    pub seed: u64,
+    /// Candidates of the first round; later rounds have half as many.
+    pub first: u32,
+}
+
+impl Proposer<'_> {
+    /// New candidates of `round`, around `parents`, the best first; none of them is `known`.
+    ///
+    /// # Errors
+    /// A combination of values that the work does not take.
+    pub fn propose(&self, round: u32, parents: &[&Candidate], known: &[Candidate]) -> Result<Vec<Candidate>, Refusal> {
+        let mut new: Vec<Candidate> = Vec::new();
+        let mut add = |shares: Vec<Option<f64>>| -> Result<usize, Refusal> {
+            let candidate = Candidate::at(self.space, shares, round)?;
+            let is_known = known.iter().chain(&new).any(|it| it.contender == candidate.contender);
+            new.extend(Some(candidate).filter(|_| !is_known));
+            Ok(new.len())
+        };
+        let count = if round == 0 { self.first } else { (self.first / 2).max(2) };
+        if parents.is_empty() {
+            self.hypercube(round, count).into_iter().try_for_each(|shares| add(shares).map(drop))?;
+            return Ok(new);
+        }
+        without_one(parents[0]).try_for_each(|shares| add(shares).map(drop))?;
+        let mut random = Seed(self.seed).stream("tune", round.into()).rng();
+        for _ in 0..count * TRIES {
+            let parent = pick(parents, &mut random);
+            if add(self.near(parent, round, &mut random))? >= count as usize {
+                break;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Points that fill the strata of every knob once.
+    fn hypercube(&self, round: u32, count: u32) -> Vec<Vec<Option<f64>>> {
+        let knobs = self.space.knobs.len() as u64;
+        let columns = (0..knobs).map(|knob| strata(count, self.seed, u64::from(round) * knobs + knob));
+        let columns: Vec<Vec<f64>> = columns.collect();
+        (0..count as usize).map(|point| columns.iter().map(|column| Some(column[point])).collect()).collect()
+    }
+
+    /// A point near `parent`: nearer in later rounds.
+    fn near(&self, parent: &Candidate, round: u32, random: &mut Rng) -> Vec<Option<f64>> {
+        let knobs = self.space.knobs.len();
+        let width = WIDTH * f64::from(self.first).powf(-f64::from(round) / knobs as f64);
+        let draw = |(knob, share): (&super::knob::Knob, &Option<f64>)| {
+            if knobs > 1 && random.below(AS_IT_IS) == 0 {
+                return None;
+            }
+            match share {
+                Some(share) if knob.is_range() => Some(within(*share, width, random)),
+                Some(share) if random.below(2) == 0 => Some(*share),
+                None if knobs > 1 && random.below(2) == 0 => None,
+                _ => Some(even(random)),
+            }
+        };
+        self.space.knobs.iter().zip(&parent.shares).map(draw).collect()
+    }
+}
+
+/// `best` with one of its knobs as it is, for each knob: what does nothing need not be set.
+fn without_one(best: &Candidate) -> impl Iterator<Item = Vec<Option<f64>>> {
+    let set = best.shares.iter().filter(|it| it.is_some()).count();
+    (0..best.shares.len()).filter(move |place| set > 1 && best.shares[*place].is_some()).map(|place| {
+        let mut shares = best.shares.clone();
+        shares[place] = None;
+        shares
+    })
+}
+
+/// One of the parents; the best is the likeliest, by rank.
+fn pick<'a>(parents: &[&'a Candidate], random: &mut Rng) -> &'a Candidate {
+    let weights = (1..=parents.len() as u64).rev();
+    let mut left = random.below(weights.clone().sum());
+    let place = weights.enumerate().find(|(_, weight)| {
+        let is_it = left < *weight;
+        left = left.saturating_sub(*weight);
+        is_it
+    });
+    parents[place.map_or(0, |(place, _)| place)]
+}
+
+/// An even draw from 0 to 1.
+fn even(random: &mut Rng) -> f64 {
+    random.below(1 << 32) as f64 / (1u64 << 32) as f64
+}
+
+/// A draw around `centre`, near normal with this deviation (Irwin and Hall). One beyond an end is the end: the best
+/// value is often there.
+fn within(centre: f64, deviation: f64, random: &mut Rng) -> f64 {
+    let normal = (0..12).map(|_| even(random)).sum::<f64>() - 6.0;
+    (centre + deviation * normal).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::PolicySpec;
+
+    fn space(knobs: &[&str]) -> Space {
+        let knobs: Vec<String> = knobs.iter().map(ToString::to_string).collect();
+        Space::of(&knobs, Contender::policy(PolicySpec::parse("eevdf").unwrap())).unwrap()
+    }
+
+    #[test]
+    fn the_first_round_fills_the_range_and_later_ones_stay_near_the_survivors() {
+        let space = space(&["base_slice=0.3ms..12ms", "run_to_parity=on|off"]);
+        let proposer = Proposer { space: &space, seed: 3, first: 12 };
+        let known = [Candidate::default_of(&space)];
+        let first = proposer.propose(0, &[], &known).unwrap();
+        assert_eq!(first.len(), 12);
+        let mut twelfths: Vec<u32> = first.iter().map(|it| (it.shares[0].unwrap() * 12.0) as u32).collect();
+        twelfths.sort_unstable();
+        assert_eq!(twelfths, (0..12).collect::<Vec<_>>());
+        let parent = &first[4];
+        let later = proposer.propose(2, &[parent], &[&known[..], &first].concat()).unwrap();
+        assert_eq!(later.len(), 6);
+        let alone = |it: &Candidate| it.values.iter().flatten().count() == 1;
+        assert!(later[..2].iter().all(alone), "the survivor without each of its knobs comes first");
+        let far = |it: &&Candidate| it.shares[0].is_some_and(|share| (share - parent.shares[0].unwrap()).abs() > 0.3);
+        assert_eq!(later.iter().find(far), None);
+        assert_eq!(proposer.propose(0, &[], &known).unwrap(), first, "equal seeds, equal proposals");
+    }
+
+    #[test]
+    fn nothing_known_is_proposed_again_and_a_small_space_ends() {
+        let space = space(&["run_to_parity=on|off"]);
+        let proposer = Proposer { space: &space, seed: 1, first: 8 };
+        let first = proposer.propose(0, &[], &[Candidate::default_of(&space)]).unwrap();
+        assert_eq!(first.len(), 2, "there are only two values");
+        assert!(proposer.propose(1, &[&first[0]], &first).unwrap().is_empty());
+    }
+}

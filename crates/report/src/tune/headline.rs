@@ -1,0 +1,108 @@
+//! The answer of a tuning in words.
+
+use super::{Answer, Finalist, Kept, Standing, Tuning};
+use crate::conclusion::{size, spaced};
+use crate::figure::{self, printable};
+use crate::model::Better;
+
+impl Tuning {
+    /// The answer in one to three sentences: what to set, what it gains, and how far to trust that.
+    #[must_use]
+    pub fn worded(&self) -> String {
+        let answer = match self.answer {
+            Answer::Found => self.found(),
+            Answer::Nothing => self.nothing(),
+            Answer::Undecided => self.undecided(),
+            Answer::Stopped => self.stopped(),
+        };
+        match self.trust.as_ref().filter(|_| self.is_untrusted()) {
+            Some(trust) => format!("Untrusted: {}. {answer}", trust.because.join("; ")),
+            None => answer,
+        }
+    }
+
+    fn found(&self) -> String {
+        let Some(best) = self.winner() else { return String::new() };
+        let verb = if self.objective.better == Better::Higher { "raises" } else { "cuts" };
+        let [from, to] = [&self.reference, &best.score].map(|it| figure::show(it.value, &self.objective.unit));
+        let interval = best.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
+        let change = best.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", size(ratio)));
+        let kept = match (self.guards.is_empty(), best.guards.contains(&Kept::InSimulation)) {
+            (true, _) => "",
+            (false, false) => " It keeps the guards.",
+            (false, true) => " It keeps the guards in simulation, within an error larger than a bound.",
+        };
+        let metric = self.metric();
+        format!(
+            "{} {verb} {metric} from {from} to {to}{change} on {}.{kept}{}",
+            printable(&best.arm),
+            self.unseen(),
+            self.caveat()
+        )
+    }
+
+    fn nothing(&self) -> String {
+        let metric = self.metric();
+        let is = |standing: Standing| self.finalists.iter().any(|it| it.standing == standing);
+        let why = if is(Standing::BelowError) && self.error.is_some() {
+            let error = figure::percent(self.error);
+            format!("no setting changes {metric} for the better by more than the error of the prediction, {error}")
+        } else if is(Standing::BreaksGuard) {
+            format!("what improves {metric} breaks a guard")
+        } else {
+            format!("no setting improves {metric} by more than 1 %")
+        };
+        format!("Nothing is better than the default: {why}.")
+    }
+
+    fn undecided(&self) -> String {
+        let open = self.finalists.iter().find(|it| it.standing == Standing::Undecided);
+        let may = open.map_or_else(String::new, |it| format!(": {} may be{}", printable(&it.arm), may_be(it)));
+        let remedy = match self.trust {
+            Some(_) => "Record the load again and name all recordings, or raise --runs.",
+            None => "Raise --runs.",
+        };
+        format!("No setting is shown to be better than the default in {}{may}. {remedy}", self.metric())
+    }
+
+    fn stopped(&self) -> String {
+        match &self.best {
+            Some(best) => {
+                let known = self.candidates.iter().find(|it| it.arm == *best).and_then(|it| it.ratio);
+                let change = known.map_or_else(String::new, |ratio| format!(" ({} in the search)", size(ratio)));
+                format!("Stopped. The best so far is {}{change}; it was not scored on held-out runs.", printable(best))
+            }
+            None => "Stopped. No setting looks better than the default so far; nothing was scored.".into(),
+        }
+    }
+
+    /// Runs that the search did not see.
+    fn unseen(&self) -> &'static str {
+        match self.held_out == self.searched {
+            true => "runs that the search did not see",
+            false => "recordings and seeds that the search did not see",
+        }
+    }
+
+    fn caveat(&self) -> String {
+        match (&self.trust, self.error) {
+            (Some(_), Some(error)) => {
+                format!(
+                    " Trusted: the interval contains the error of the prediction, {}.",
+                    figure::percent(Some(error))
+                )
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn metric(&self) -> String {
+        spaced(&self.objective.metric)
+    }
+}
+
+/// ` (2.5 % lower, ratio 0.93…1.02)`.
+fn may_be(finalist: &Finalist) -> String {
+    let interval = finalist.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
+    finalist.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", size(ratio)))
+}
