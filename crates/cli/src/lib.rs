@@ -11,6 +11,7 @@ mod calibrate;
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
+mod diff;
 #[cfg(feature = "live")]
 mod doctor;
 #[cfg(feature = "live")]
@@ -34,11 +35,13 @@ mod race;
 #[cfg(feature = "live")]
 mod record;
 mod run;
+mod shrink;
 mod study;
 mod summarise;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod teach;
 mod usage;
 mod verify;
 mod watching;
@@ -71,6 +74,7 @@ First steps:
   sudo goodness record -o my.ftrace.gz -d 5s     record five seconds of this machine
   goodness verify my.ftrace.gz                   measure how closely a replay reproduces it
   goodness compare my.ftrace.gz                  rank schedulers on it
+  goodness diff mixed -p eevdf -p cfs            the first decision that differs, and what follows
   goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
@@ -83,6 +87,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 undecided (--decide), 4 a c
 #[derive(Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Diff(Box<diff::Diffing>),
     Run(run::Run),
     Conform(conform::Conform),
     Play(play::Play),
@@ -90,7 +95,9 @@ enum Command {
     Verify(verify::Verify),
     Summarise(summarise::Summarise),
     List(list::List),
+    Shrink(shrink::Shrinking),
     Study(study::Conduct),
+    Teach(teach::Teach),
     Sweep(sweep::Sweep),
     Elevate(Box<elevate::Elevate>),
     Calibrate(calibrate::Calibrate),
@@ -117,9 +124,11 @@ impl Command {
         if matches!(
             self,
             Command::Compare(_)
+                | Command::Diff(_)
                 | Command::Run(_)
                 | Command::Verify(_)
                 | Command::Study(_)
+                | Command::Teach(_)
                 | Command::Sweep(_)
                 | Command::Conform(_)
         ) {
@@ -127,6 +136,7 @@ impl Command {
         }
         match self {
             Command::Compare(compare) => compare.run(),
+            Command::Diff(diff) => diff.run(),
             Command::Run(run) => run.run(),
             Command::Conform(conform) => conform.run(),
             Command::Play(play) => play.run(),
@@ -134,7 +144,9 @@ impl Command {
             Command::Verify(verify) => verify.run(),
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
+            Command::Shrink(shrink) => shrink.run(),
             Command::Study(study) => study.run(),
+            Command::Teach(teach) => teach.run(),
             Command::Sweep(sweep) => sweep.run(),
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),

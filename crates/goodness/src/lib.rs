@@ -40,6 +40,7 @@ mod compared_kernels;
 #[cfg(feature = "live")]
 pub mod conform;
 mod contender;
+pub mod diff;
 mod edit;
 mod fidelity;
 mod kernel;
@@ -59,6 +60,7 @@ mod report;
 mod run;
 mod runs;
 pub mod shipped;
+pub mod shrink;
 mod simulation;
 mod spec;
 mod spread;
@@ -66,6 +68,7 @@ pub mod standard;
 mod standstill;
 mod storage;
 pub mod summary;
+pub mod teach;
 #[cfg(feature = "parallel")]
 pub mod threads;
 mod watchdog;

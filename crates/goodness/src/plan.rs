@@ -16,12 +16,13 @@ use crate::simulation::{self, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, Machine, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload, WorkloadSource,
+    Class, CpuSet, Group, Machine, Observer, PolicyEntry, Remarked, Remarks, TaskId, TaskSpec, Time, Workload,
+    WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
-use goodness_sim::{Blame, Fault};
+use goodness_sim::{Blame, Fault, Options, simulate_with};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -51,6 +52,8 @@ pub struct Plan<'a> {
     pub first: u32,
     /// The schedules to keep of the first replication of each contender.
     pub timelines: Timelines,
+    /// True if the results of every task are kept of each run, and not of the first alone.
+    pub by_task: bool,
     /// True if the real time that simulating takes is measured: the one result that is not the same every time.
     pub timing: bool,
     /// Accepts runs in which all tasks wait at the end, whatever the workload states. Servers that get a fixed number
@@ -86,6 +89,7 @@ impl<'a> Plan<'a> {
             runs: 10,
             first: 0,
             timelines: Timelines::default(),
+            by_task: false,
             timing: false,
             may_end_waiting: false,
         }
@@ -98,7 +102,7 @@ impl<'a> Plan<'a> {
     /// The first fault, in order of contenders and replications, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
         self.check_edits()?;
-        let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
+        let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn(), self.by_task));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
         let stated = Mutex::new(Vec::new());
         let verifier = self.recorded.map(Recorded::contender);
@@ -209,14 +213,55 @@ impl<'a> Plan<'a> {
         Some(of(recorded, &contender.to_string(), run))
     }
 
-    /// Runs one simulation.
-    fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
-        let replication = Replication::of(self.seed, job.replication);
+    /// Runs replication `number` of contender `index` again, watched by `observer` alone.
+    ///
+    /// # Errors
+    /// As [`Plan::run`].
+    pub(crate) fn watch_one(
+        &self,
+        index: usize,
+        number: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Named>, Refusal> {
+        let contender = &self.contenders[index];
+        let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
+        let (machine, work) = self.prepared(&job)?;
+        fits(&work, &machine, self.source)?;
+        let tasks = named(&work, self.source);
+        let seed = Replication::of(self.seed, number).seed;
+        let disks = simulation::disks(&work, contender.elevator.as_ref(), &machine, seed);
+        let policy = contender.policy.make(&machine, seed);
+        let options = Options { seed, ..Options::default() };
+        disks
+            .and_then(|disks| simulate_with(&machine, policy, work, disks, observer, options))
+            .map_err(|fault| self.refusal(&fault, &tasks, &job))?;
+        Ok(tasks)
+    }
+
+    /// CPUs of the largest machine that a contender has.
+    ///
+    /// # Errors
+    /// An edit of the machine that cannot be.
+    pub(crate) fn most_cpus(&self) -> Result<usize, Refusal> {
+        let cpus = |contender: &Contender| Ok(edit::machine(&contender.edits, self.machine)?.cpu_count());
+        let all = self.contenders.iter().map(cpus).collect::<Result<Vec<usize>, Refusal>>()?;
+        Ok(all.into_iter().max().unwrap_or_default())
+    }
+
+    /// The machine and the work of a run, with the contender's edits.
+    fn prepared(&self, job: &Job) -> Result<(Machine, Workload), Refusal> {
         let edits = &job.contender.edits;
-        let machine = replication.machine(&edit::machine(edits, self.machine)?);
+        let machine = Replication::of(self.seed, job.replication).machine(&edit::machine(edits, self.machine)?);
         // A replay that is only compared with the recording has the recorded work, and ticks at other times.
         let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
         edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        Ok((machine, work))
+    }
+
+    /// Runs one simulation.
+    fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
+        let replication = Replication::of(self.seed, job.replication);
+        let (machine, mut work) = self.prepared(job)?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
         fits(&work, &machine, job.source)?;

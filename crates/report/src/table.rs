@@ -19,6 +19,12 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
     }
 }
 
+/// A table as text, without spaces at the ends of lines.
+#[must_use]
+pub fn trimmed(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
+}
+
 /// `head` and `text`, wrapped at the spaces of `text` so that lines have `width` columns at most. Lines after the first
 /// start with `indent`. A longer word has a line of its own.
 #[must_use]

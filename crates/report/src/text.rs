@@ -6,7 +6,7 @@ use crate::figure::{self, printable};
 use crate::limits;
 use crate::model::{Better, Fidelity, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict, VsReference};
 use crate::ranking::SHOWN_FIRST;
-use crate::table::wrapped;
+use crate::table::{trimmed, wrapped};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// Tasks shown per policy; the JSON and HTML reports hold all.
@@ -420,8 +420,4 @@ fn right_align(table: &mut Table, columns: &[usize]) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-}
-
-fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
